@@ -1,0 +1,1 @@
+"""A closed-form performance model of distributed deep-learning training."""

@@ -1,0 +1,1 @@
+"""The formulas: plain numbers, arrays or symbols in, the same kind out."""

@@ -1,0 +1,90 @@
+"""The few functions, beyond Python's operators, that serve number, array and symbol alike.
+
+A formula written with ``+ - * / **`` and these names answers one scenario with floats, a sweep with numpy
+arrays, and gives an equation with sympy symbols.  Neither library is imported to find out.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import sympy
+    from numpy.typing import NDArray
+
+    Real = float | NDArray[np.float64] | sympy.Expr
+else:
+    Real = Any
+
+
+def _library(*args: object) -> ModuleType:
+    """Return sympy, numpy or math: the first that one of ``args`` belongs to."""
+    sympy = sys.modules.get("sympy")
+    if sympy is not None and any(isinstance(a, sympy.Basic) for a in args):
+        return sympy
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and any(isinstance(a, (numpy.ndarray, numpy.generic)) for a in args):
+        return numpy
+    return math
+
+
+def maximum(a: Real, b: Real) -> Real:
+    """The larger of two values, element by element for arrays."""
+    library: Any = _library(a, b)
+    if library is math:
+        return max(a, b)
+    return library.maximum(a, b) if library.__name__ == "numpy" else library.Max(a, b)
+
+
+def minimum(a: Real, b: Real) -> Real:
+    """The smaller of two values, element by element for arrays."""
+    library: Any = _library(a, b)
+    if library is math:
+        return min(a, b)
+    return library.minimum(a, b) if library.__name__ == "numpy" else library.Min(a, b)
+
+
+def ceil(x: Real) -> Real:
+    """The smallest integer not below x."""
+    library: Any = _library(x)
+    return library.ceiling(x) if library.__name__ == "sympy" else library.ceil(x)
+
+
+def floor(x: Real) -> Real:
+    """The largest integer not above x."""
+    return _library(x).floor(x)
+
+
+def sqrt(x: Real) -> Real:
+    """The square root of x."""
+    return _library(x).sqrt(x)
+
+
+def log(x: Real) -> Real:
+    """The natural logarithm of x."""
+    return _library(x).log(x)
+
+
+def log2(x: Real) -> Real:
+    """The logarithm of x to base 2, exact for powers of two."""
+    library: Any = _library(x)
+    return library.log(x, 2) if library.__name__ == "sympy" else library.log2(x)
+
+
+def exp(x: Real) -> Real:
+    """E to the power of x."""
+    return _library(x).exp(x)
+
+
+def where(condition: Any, a: Real, b: Real) -> Real:
+    """A where the condition holds, b elsewhere; both are evaluated."""
+    library: Any = _library(condition, a, b)
+    if library is math:
+        return a if condition else b
+    return (
+        library.where(condition, a, b) if library.__name__ == "numpy" else library.Piecewise((a, condition), (b, True))
+    )

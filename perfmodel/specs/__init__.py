@@ -1,0 +1,1 @@
+"""What a thing is: hardware, links, nodes, workloads and the plan for running them."""

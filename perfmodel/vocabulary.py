@@ -1,0 +1,61 @@
+"""Every quantity once: the name used in code, options, columns and labels, its symbol, unit and one meaning."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Quantity(NamedTuple):
+    """One quantity of the model."""
+
+    symbol: str
+    """LaTeX, as the formulas' docstrings write it."""
+    unit: str
+    """SI, or a count: ``1``, ``samples``, ``tokens``."""
+    meaning: str
+
+
+QUANTITIES: dict[str, Quantity] = {
+    # the job
+    "world_size": Quantity("n", "1", "accelerators in the job"),
+    "nodes": Quantity("N", "1", "machines that take part"),
+    "accelerators_per_node": Quantity("g", "1", "accelerators that take part in each node"),
+    "group_size": Quantity("n", "1", "ranks taking part in one collective"),
+    "workers": Quantity("W", "1", "ranks that compute gradients, in parameter-server formulas"),
+    "servers": Quantity("s", "1", "parameter servers; they train nothing"),
+    "sequence_length": Quantity("s", "tokens", "tokens in one sequence"),
+    "local_batch_size": Quantity("b", "samples", "samples per accelerator and micro-batch"),
+    "global_batch_size": Quantity("B", "samples", "samples per iteration over all accelerators"),
+    "accumulation_steps": Quantity("m", "1", "micro-batches per iteration"),
+    # times
+    "iteration_time": Quantity("T", "s", "one optimizer update, wall clock, everything included"),
+    "compute_time": Quantity("T_c", "s", "forward and backward on one accelerator"),
+    "forward_time": Quantity("t_f", "s", "forward pass on one accelerator"),
+    "backward_time": Quantity("t_b", "s", "backward pass on one accelerator"),
+    "update_time": Quantity("t_u", "s", "optimizer update on one accelerator"),
+    "communication_time": Quantity("t_c", "s", "communication on its own"),
+    "exposed_communication_time": Quantity("t_x", "s", "communication left after overlap"),
+    "input_time": Quantity("t_i", "s", "waiting for the input pipeline"),
+    "straggler_time": Quantity("t_s", "s", "waiting for the slowest worker"),
+    "launch_overhead_time": Quantity("t_l", "s", "the host, not the accelerator, sets the pace"),
+    "overlap_window": Quantity("t_w", "s", "time during which communication can hide"),
+    # communication
+    "message_bytes": Quantity("S", "B", "full buffer on one rank"),
+    "bucket_bytes": Quantity("S_k", "B", "gradient bytes sent together"),
+    "gradient_bytes": Quantity("S", "B", "all gradients of one rank"),
+    "hop_latency": Quantity("\\alpha", "s", "start-up time of one message over one hop"),
+    "link_bandwidth": Quantity("B", "B/s", "one rank, one direction"),
+    "algorithm_bandwidth": Quantity("B_a", "B/s", "message bytes over time, as nccl-tests defines it"),
+    "bus_bandwidth": Quantity("B_b", "B/s", "algorithm bandwidth times the volume factor of the collective"),
+    "reduction_bandwidth": Quantity("R", "B/s", "bytes a rank adds up per second"),
+    # hardware
+    "peak_flops": Quantity("F_p", "FLOP/s", "dense, one accelerator, named precision"),
+    "memory_bandwidth": Quantity("B_m", "B/s", "of one accelerator's own memory"),
+    # results
+    "samples_per_second": Quantity("R", "1/s", "the whole job"),
+    "tokens_per_second": Quantity("R_t", "1/s", "the whole job"),
+    "speedup": Quantity("S", "1", "weak scaling: n T1/Tn; strong: T1/Tn"),
+    "scaling_efficiency": Quantity("E", "1", "weak scaling: T1/Tn; strong: T1/(n Tn)"),
+    "mfu": Quantity("U", "1", "model FLOPs over what the peak could do"),
+    "hfu": Quantity("U_h", "1", "as mfu, recomputed FLOPs counted too"),
+}
