@@ -1,0 +1,22 @@
+"""The one exception a user's input can cause; the command line prints it and exits with 2."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """What was given cannot be used; the message says what was wrong and what would be right."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """Return the error for a name nobody knows, with the nearest known ones.
+
+    >>> str(unknown_name("accelerator", "v100-sxm2-16", ["v100-sxm2-16gb", "k80"]))
+    "unknown accelerator 'v100-sxm2-16'; nearest: v100-sxm2-16gb"
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or [n for n in names if name and name in n][:3]
+    hint = f"nearest: {', '.join(near)}" if near else f"known: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
+    return InputError(f"unknown {kind} {name!r}; {hint}")

@@ -1,0 +1,127 @@
+"""What a workload is: a network as a table of layers, with what is known of its data set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+KINDS = (
+    "conv",
+    "depthwise-conv",
+    "linear",
+    "matmul",
+    "norm",
+    "activation",
+    "add",
+    "pool",
+    "softmax",
+    "embedding",
+    "dropout",
+    "concat",
+    "loss",
+    "other",
+)
+"""Every kind of layer; ``matmul`` is a product of two activations (attention), ``linear`` has weights."""
+
+
+class Layer(NamedTuple):
+    """One layer of a network; counts are per sample where they grow with the batch."""
+
+    name: str
+    kind: str
+    """One of ``KINDS``."""
+    tensors: tuple[int, ...] = ()
+    """Elements of each parameter tensor, in the order the network registers them."""
+    forward_flops: float = 0.0
+    """FLOP per sample; one multiply-add is two."""
+    backward_flops: float = 0.0
+    """FLOP per sample; a layer whose input needs no gradient has its weight gradient only."""
+    forward_elements: float = 0.0
+    """Activation elements read and written per sample; parameters are counted apart."""
+    backward_elements: float = 0.0
+    """Activation and gradient elements read and written per sample."""
+    saved_elements: float = 0.0
+    """Elements per sample kept from the forward for the backward pass."""
+    gemm_rows: float = 0.0
+    """Rows per sample of the (implicit) matrix product: output pixels, or tokens; 0 where there is none."""
+    gemm_columns: float = 0.0
+    """Columns of the product: output channels of one group, or output features."""
+    gemm_depth: float = 0.0
+    """Length of each dot product: input channels of one group times filter size, or input features."""
+    gemm_count: float = 1.0
+    """Independent products: groups of a convolution, heads of an attention."""
+    kernel_size: tuple[int, int] = (1, 1)
+    stride: int = 1
+    forward_kernels: float = 1.0
+    """Kernels launched in the forward pass."""
+    backward_kernels: float = 1.0
+    """Kernels launched in the backward pass."""
+
+    @property
+    def parameters(self) -> int:
+        """Trainable parameters."""
+        return sum(self.tensors)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A network and the data it is trained on.
+
+    Arrays over the layers are in forward order, float64, and made once.
+    """
+
+    id: str
+    name: str
+    family: str
+    """``cnn``, ``transformer``, ``recommender`` or ``custom``."""
+    layers: tuple[Layer, ...]
+    variant: str = ""
+    """What tells this network from its namesakes: v1 or v1.5, auxiliary heads, groups."""
+    source: str = ""
+    """A key of ``references.toml``, or the file it was read from."""
+    sample: str = "image"
+    """What one sample is: ``image`` or ``sequence``."""
+    sequence_length: int | None = None
+    input_elements: float = 0.0
+    """Elements of one sample copied to the accelerator."""
+    stored_bytes: float = 0.0
+    """Bytes of one sample as it lies in storage."""
+    dataset: str = ""
+    dataset_samples: int | None = None
+    default_local_batch_size: int = 32
+    default_optimizer: str = "sgd"
+
+    @cached_property
+    def kinds(self) -> NDArray[np.str_]:
+        """Kind of each layer."""
+        return np.array([layer.kind for layer in self.layers])
+
+    def column(self, field: str) -> NDArray[np.float64]:
+        """One field of every layer, as float64 [layers]."""
+        columns: dict[str, NDArray[np.float64]] = self._columns
+        if field not in columns:
+            columns[field] = np.array([getattr(layer, field) for layer in self.layers], dtype=np.float64)
+        return columns[field]
+
+    @cached_property
+    def _columns(self) -> dict[str, NDArray[np.float64]]:
+        return {}
+
+    @cached_property
+    def parameters(self) -> int:
+        """Trainable parameters of the whole network."""
+        return sum(layer.parameters for layer in self.layers)
+
+    @cached_property
+    def forward_flops(self) -> float:
+        """FLOP of the forward pass of one sample."""
+        return sum(layer.forward_flops for layer in self.layers)
+
+    @cached_property
+    def training_flops(self) -> float:
+        """FLOP of the forward and backward pass of one sample."""
+        return self.forward_flops + sum(layer.backward_flops for layer in self.layers)
