@@ -17,6 +17,10 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     "unknown accelerator 'v100-sxm2-16'; nearest: v100-sxm2-16gb"
     """
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or [n for n in names if name and name in n][:3]
-    hint = f"nearest: {', '.join(near)}" if near else f"known: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
-    return InputError(f"unknown {kind} {name!r}; {hint}")
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    near = near or [known for known in names if name and name in known][:3]
+    if near:
+        return InputError(f"unknown {kind} {name!r}; nearest: {', '.join(near)}")
+    return InputError(
+        f"unknown {kind} {name!r}; known: {', '.join(names[:12])}{', ...' if names[12:] else ''}"
+    )

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
     import sympy
     from numpy.typing import NDArray
 
-    Real = float | NDArray[np.float64] | sympy.Expr
+    Real: TypeAlias = float | NDArray[np.float64] | sympy.Expr
 else:
     Real = Any
 
@@ -85,6 +85,6 @@ def where(condition: Any, a: Real, b: Real) -> Real:
     library: Any = _library(condition, a, b)
     if library is math:
         return a if condition else b
-    return (
-        library.where(condition, a, b) if library.__name__ == "numpy" else library.Piecewise((a, condition), (b, True))
-    )
+    if library.__name__ == "numpy":
+        return library.where(condition, a, b)
+    return library.Piecewise((a, condition), (b, True))

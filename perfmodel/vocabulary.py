@@ -1,4 +1,4 @@
-"""Every quantity once: the name used in code, options, columns and labels, its symbol, unit and one meaning."""
+"""Every quantity once: its name everywhere (code, options, columns, labels), symbol, unit and one meaning."""
 
 from __future__ import annotations
 
