@@ -1,0 +1,493 @@
+"""Builds a layer table from a network written down the way its paper draws it.
+
+A network is a function that passes a :class:`Tensor` through the methods of a :class:`Network`; every method
+appends the rows the operation costs and returns the tensor it makes.
+
+What is counted
+---------------
+FLOPs are those of matrix products and convolutions, two per multiply-add, which is what papers and
+libraries print; elementwise work is counted by the elements it moves, because memory sets its pace.  The
+backward pass of a product costs its forward twice (input and weight gradient), and once where the input
+needs no gradient, as in the first layer.  Layers are not fused: each reads its input and writes its output.
+A tensor that several layers read receives as many gradients, and every one after the first costs a kernel
+that adds it up (three elements moved per element); residual sums themselves pass their gradient on for
+nothing.  A tensor kept for the backward pass is counted once, by the first layer that keeps it.
+"""
+
+from __future__ import annotations
+
+from math import ceil, prod
+
+from perfmodel.specs.workload import Layer
+
+MASK_ELEMENT = 0.5
+"""Size of a dropout mask's byte in elements; of 16-bit elements, as Korthikanti et al. count it."""
+
+
+class _Storage:
+    """What several views of one tensor share."""
+
+    __slots__ = ("kept", "uses")
+
+    def __init__(self) -> None:
+        self.kept = False
+        self.uses = 0
+
+
+class Tensor:
+    """One sample's activation: ``channels`` features at each of ``height`` x ``width`` positions.
+
+    A sequence is ``channels`` features at ``height`` tokens, ``width`` 1.
+    """
+
+    __slots__ = ("channels", "height", "needs_gradient", "storage", "width")
+
+    def __init__(self, channels: int, height: int = 1, width: int = 1, needs_gradient: bool = True) -> None:
+        self.channels = channels
+        self.height = height
+        self.width = width
+        self.needs_gradient = needs_gradient
+        self.storage = _Storage()
+
+    @property
+    def positions(self) -> int:
+        """Pixels, or tokens."""
+        return self.height * self.width
+
+    @property
+    def elements(self) -> int:
+        """Features at all positions."""
+        return self.channels * self.height * self.width
+
+    def view(self, channels: int, height: int = 1, width: int = 1) -> Tensor:
+        """Return the same elements in another shape; nothing is moved."""
+        other = Tensor(channels, height, width, self.needs_gradient)
+        other.storage = self.storage
+        return other
+
+    def flat(self) -> Tensor:
+        """Return all elements as the features of one position."""
+        return self.view(self.elements)
+
+
+def image(height: int = 224, width: int | None = None, channels: int = 3) -> Tensor:
+    """Return a network's input, which needs no gradient."""
+    return Tensor(channels, height, height if width is None else width, needs_gradient=False)
+
+
+def output_size(
+    size: int, kernel: int, stride: int, padding: int, dilation: int = 1, ceil_mode: bool = False
+) -> int:
+    """Positions along one axis that a filter visits.
+
+    A 7 wide filter, stride 2, padding 3, over 224: (224 + 6 - 7) // 2 + 1.
+
+    >>> output_size(224, 7, 2, 3)
+    112
+    """
+    span = size + 2 * padding - dilation * (kernel - 1) - 1
+    if not ceil_mode:
+        return span // stride + 1
+    outputs = ceil(span / stride) + 1
+    # the last window must start inside the input or its left padding
+    return outputs - 1 if (outputs - 1) * stride >= size + padding else outputs
+
+
+class Network:
+    """The rows of a layer table, in forward order, and the operations that append to it."""
+
+    def __init__(self) -> None:
+        self.layers: list[Layer] = []
+
+    def _keep(self, *tensors: Tensor) -> int:
+        """Elements newly kept for the backward pass."""
+        kept = 0
+        for tensor in tensors:
+            if not tensor.storage.kept:
+                tensor.storage.kept = True
+                kept += tensor.elements
+        return kept
+
+    def _read(self, *tensors: Tensor) -> tuple[int, int]:
+        """Elements moved, and kernels launched, to add up gradients of tensors read before."""
+        moved = kernels = 0
+        for tensor in tensors:
+            if tensor.storage.uses and tensor.needs_gradient:
+                moved += 3 * tensor.elements
+                kernels += 1
+            tensor.storage.uses += 1
+        return moved, kernels
+
+    # products with weights
+
+    def conv(
+        self,
+        x: Tensor,
+        name: str,
+        channels: int,
+        kernel: int | tuple[int, int] = 1,
+        stride: int = 1,
+        padding: int | tuple[int, int] | None = None,
+        groups: int = 1,
+        dilation: int = 1,
+        bias: bool = False,
+    ) -> Tensor:
+        """Convolve to ``channels`` features; the padding is half the filter unless given.
+
+        A bias is a kernel of its own in both passes.
+        """
+        rows, columns = (kernel, kernel) if isinstance(kernel, int) else kernel
+        if padding is None:
+            pad_rows, pad_columns = dilation * (rows // 2), dilation * (columns // 2)
+        else:
+            pad_rows, pad_columns = (padding, padding) if isinstance(padding, int) else padding
+        y = Tensor(
+            channels,
+            output_size(x.height, rows, stride, pad_rows, dilation),
+            output_size(x.width, columns, stride, pad_columns, dilation),
+        )
+        depth = x.channels // groups * rows * columns
+        flops = 2 * y.elements * depth
+        gradients = 2 if x.needs_gradient else 1
+        moved = x.elements + y.elements
+        sums, sum_kernels = self._read(x)
+        self.layers.append(
+            Layer(
+                name,
+                "depthwise-conv" if 1 < groups == x.channels else "conv",
+                (channels * depth, channels) if bias else (channels * depth,),
+                flops,
+                gradients * flops,
+                moved + 2 * bias * y.elements,
+                gradients * moved + bias * y.elements + sums,
+                self._keep(x),
+                y.positions,
+                channels // groups,
+                depth,
+                groups,
+                (rows, columns),
+                stride,
+                1 + bias,
+                gradients + bias + sum_kernels,
+            )
+        )
+        return y
+
+    def linear(self, x: Tensor, name: str, features: int, bias: bool = True, weight: bool = True) -> Tensor:
+        """Map the features of every position; the bias rides on the product and is summed apart backward.
+
+        Without ``weight`` the weights are another layer's (tied embeddings).
+        """
+        y = Tensor(features, x.height, x.width)
+        flops = 2 * x.elements * features
+        gradients = 2 if x.needs_gradient else 1
+        moved = x.elements + y.elements
+        sums, sum_kernels = self._read(x)
+        weights = (features * x.channels,) if weight else ()
+        self.layers.append(
+            Layer(
+                name,
+                "linear",
+                (*weights, features) if bias else weights,
+                flops,
+                gradients * flops,
+                moved,
+                gradients * moved + bias * y.elements + sums,
+                self._keep(x),
+                x.positions,
+                features,
+                x.channels,
+                backward_kernels=gradients + bias + sum_kernels,
+            )
+        )
+        return y
+
+    def embedding(self, name: str, tokens: int, vocabulary: int, features: int) -> Tensor:
+        """Look up one row of a ``vocabulary`` x ``features`` table for every token."""
+        y = Tensor(features, tokens)
+        moved = 2 * y.elements
+        # backward: the dense gradient is cleared, then scattered into
+        self.layers.append(
+            Layer(name, "embedding", (vocabulary * features,), 0, 0, moved, moved, backward_kernels=2)
+        )
+        return y
+
+    # products of two activations
+
+    def matmul(
+        self, x: Tensor, y: Tensor, name: str, rows: int, columns: int, depth: int, count: int
+    ) -> Tensor:
+        """Multiply ``count`` pairs of matrices, rows x depth times depth x columns."""
+        z = Tensor(count * columns, rows)
+        flops = 2 * rows * columns * depth * count
+        moved = x.elements + y.elements + z.elements
+        sums, sum_kernels = self._read(x, y)
+        self.layers.append(
+            Layer(
+                name,
+                "matmul",
+                (),
+                flops,
+                2 * flops,
+                moved,
+                2 * moved + sums,
+                self._keep(x, y),
+                rows,
+                columns,
+                depth,
+                count,
+                backward_kernels=2 + sum_kernels,
+            )
+        )
+        return z
+
+    # elementwise
+
+    def _elementwise(
+        self,
+        x: Tensor,
+        name: str,
+        kind: str,
+        forward: float,
+        backward: float,
+        keep_input: bool = False,
+        keep_output: bool = False,
+        tensors: tuple[int, ...] = (),
+        mask: float = 0.0,
+        backward_kernels: int = 1,
+    ) -> Tensor:
+        """One kernel that moves so many elements per element, each way."""
+        y = Tensor(x.channels, x.height, x.width, x.needs_gradient)
+        elements = x.elements
+        sums, sum_kernels = self._read(x)
+        saved: float = mask * elements
+        if keep_input:
+            saved += self._keep(x)
+        if keep_output:
+            saved += self._keep(y)
+        self.layers.append(
+            Layer(
+                name,
+                kind,
+                tensors,
+                0,
+                0,
+                forward * elements,
+                backward * elements + sums,
+                saved,
+                backward_kernels=backward_kernels + sum_kernels,
+            )
+        )
+        return y
+
+    def batch_norm(self, x: Tensor, name: str) -> Tensor:
+        """Normalise over the batch: reads twice, writes once; backward reads x and its gradient twice, writes."""
+        return self._elementwise(x, name, "norm", 3, 5, keep_input=True, tensors=(x.channels, x.channels))
+
+    def layer_norm(self, x: Tensor, name: str, bias: bool = True) -> Tensor:
+        """Normalise over the features in one pass; without ``bias`` this is RMSNorm.
+
+        Backward: one kernel for the input's gradient, one for those of the parameters.
+        """
+        tensors = (x.channels, x.channels) if bias else (x.channels,)
+        return self._elementwise(x, name, "norm", 2, 5, keep_input=True, tensors=tensors, backward_kernels=2)
+
+    def relu(self, x: Tensor, name: str) -> Tensor:
+        """Clip at zero (or two-sided); the output is kept, which the next layer keeps anyway."""
+        return self._elementwise(x, name, "activation", 2, 3, keep_output=True)
+
+    def smooth(self, x: Tensor, name: str) -> Tensor:
+        """Apply GELU, SiLU, h-swish: the input is kept."""
+        return self._elementwise(x, name, "activation", 2, 3, keep_input=True)
+
+    def dropout(self, x: Tensor, name: str) -> Tensor:
+        """Zero features at random; the mask is kept, a byte each."""
+        forward = 2 + MASK_ELEMENT
+        return self._elementwise(x, name, "dropout", forward, forward, mask=MASK_ELEMENT)
+
+    def softmax(self, x: Tensor, name: str) -> Tensor:
+        """Normalise to probabilities; the output is kept."""
+        return self._elementwise(x, name, "softmax", 2, 3, keep_output=True)
+
+    def scale(self, x: Tensor, name: str, kernels: int = 1) -> Tensor:
+        """Multiply by a constant or add a mask, ``kernels`` times over; nothing is kept."""
+        y = self._elementwise(x, name, "other", 2 * kernels, 2, keep_input=False)
+        self.layers[-1] = self.layers[-1]._replace(forward_kernels=kernels)
+        return y
+
+    def channel_scale(self, x: Tensor, name: str, parameters: int = 0) -> Tensor:
+        """Multiply every channel by its own factor, computed (a gate) or learned (``parameters``)."""
+        return self._elementwise(
+            x,
+            name,
+            "other",
+            2,
+            4,
+            keep_input=True,
+            tensors=(parameters,) if parameters else (),
+            backward_kernels=2,
+        )
+
+    def multiply(self, x: Tensor, y: Tensor, name: str) -> Tensor:
+        """Multiply two tensors element by element; both are kept, and each has a gradient."""
+        return self._combine((x, y), name, "other", 3, 6, 2, keep=True)
+
+    def add(self, x: Tensor, y: Tensor, name: str) -> Tensor:
+        """Sum two branches."""
+        return self._combine((x, y), name, "add", 3, 0, 0, keep=False)
+
+    def _combine(
+        self,
+        inputs: tuple[Tensor, Tensor],
+        name: str,
+        kind: str,
+        forward: int,
+        backward: int,
+        backward_kernels: int,
+        keep: bool,
+    ) -> Tensor:
+        first = inputs[0]
+        z = Tensor(first.channels, first.height, first.width)
+        sums, sum_kernels = self._read(*inputs)
+        self.layers.append(
+            Layer(
+                name,
+                kind,
+                (),
+                0,
+                0,
+                forward * z.elements,
+                backward * z.elements + sums,
+                self._keep(*inputs) if keep else 0,
+                backward_kernels=backward_kernels + sum_kernels,
+            )
+        )
+        return z
+
+    def copy(self, x: Tensor, name: str) -> Tensor:
+        """Rewrite a tensor in another memory order (split heads, shift windows, permute)."""
+        return self._elementwise(x, name, "other", 2, 2)
+
+    def concat(self, inputs: list[Tensor], name: str) -> Tensor:
+        """Join features; backward copies each part out."""
+        first = inputs[0]
+        y = Tensor(sum(x.channels for x in inputs), first.height, first.width)
+        sums, sum_kernels = self._read(*inputs)
+        self.layers.append(
+            Layer(
+                name,
+                "concat",
+                (),
+                0,
+                0,
+                2 * y.elements,
+                2 * y.elements + sums,
+                backward_kernels=len(inputs) + sum_kernels,
+            )
+        )
+        return y
+
+    def split(self, x: Tensor, name: str, parts: tuple[int, ...]) -> list[Tensor]:
+        """Take features apart: views forward, one concatenation backward."""
+        sums, sum_kernels = self._read(x)
+        self.layers.append(
+            Layer(
+                name,
+                "concat",
+                backward_elements=2 * x.elements + sums,
+                forward_kernels=0,
+                backward_kernels=1 + sum_kernels,
+            )
+        )
+        return [Tensor(part, x.height, x.width) for part in parts]
+
+    # reductions
+
+    def max_pool(
+        self,
+        x: Tensor,
+        name: str,
+        kernel: int,
+        stride: int | None = None,
+        padding: int = 0,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        """Take the largest of each window; input and positions of the maxima are kept."""
+        return self._pool(x, name, kernel, stride, padding, ceil_mode, keep=True)
+
+    def average_pool(
+        self,
+        x: Tensor,
+        name: str,
+        kernel: int,
+        stride: int | None = None,
+        padding: int = 0,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        """Average each window; nothing but the shape is needed backward."""
+        return self._pool(x, name, kernel, stride, padding, ceil_mode, keep=False)
+
+    def _pool(
+        self,
+        x: Tensor,
+        name: str,
+        kernel: int,
+        stride: int | None,
+        padding: int,
+        ceil_mode: bool,
+        keep: bool,
+    ) -> Tensor:
+        step = kernel if stride is None else stride
+        height, width = (
+            output_size(size, kernel, step, padding, ceil_mode=ceil_mode) for size in (x.height, x.width)
+        )
+        return self._reduce(x, Tensor(x.channels, height, width), name, kernel, step, keep)
+
+    def global_pool(self, x: Tensor, name: str, height: int = 1, width: int = 1) -> Tensor:
+        """Average over all positions, or down to ``height`` x ``width`` of them."""
+        return self._reduce(x, Tensor(x.channels, height, width), name, x.height // height, 1, keep=False)
+
+    def _reduce(self, x: Tensor, y: Tensor, name: str, kernel: int, stride: int, keep: bool) -> Tensor:
+        sums, sum_kernels = self._read(x)
+        moved = x.elements + y.elements
+        index = y.elements if keep else 0
+        self.layers.append(
+            Layer(
+                name,
+                "pool",
+                (),
+                0,
+                0,
+                moved + index,
+                moved + index + sums,
+                index + (self._keep(x) if keep else 0),
+                kernel_size=(kernel, kernel),
+                stride=stride,
+                backward_kernels=1 + sum_kernels,
+            )
+        )
+        return y
+
+    def loss(self, x: Tensor, name: str = "loss") -> None:
+        """Cross entropy: a log-softmax, then the chosen classes."""
+        sums, sum_kernels = self._read(x)
+        elements = x.elements
+        self.layers.append(
+            Layer(
+                name,
+                "loss",
+                (),
+                0,
+                0,
+                2 * elements,
+                3 * elements + sums,
+                elements,
+                forward_kernels=2,
+                backward_kernels=2 + sum_kernels,
+            )
+        )
+
+    def parameter(self, name: str, *shape: int) -> None:
+        """Register a parameter that an elementwise sum reads (position embeddings, class token)."""
+        elements = prod(shape)
+        self.layers.append(Layer(name, "other", (elements,), 0, 0, elements, elements, forward_kernels=0))
