@@ -1,0 +1,148 @@
+"""Time of all-reduce in the alpha-beta (latency-bandwidth) model, with the time to add as a third term."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites="patarasuk2009")
+def ring_all_reduce_time(
+    group_size: Real,
+    message_bytes: Real,
+    hop_latency: Real,
+    link_bandwidth: Real,
+    reduction_bandwidth: Real = math.inf,
+) -> Real:
+    r"""Time of a ring all-reduce: a reduce-scatter, then an all-gather.
+
+    .. math:: T = 2(n-1)\left(\alpha + \frac{S}{n B}\right) + \frac{n-1}{n}\frac{S}{R}
+
+    Each half takes n-1 steps, and in each step every rank passes S/n bytes to
+    its neighbour.  Only the first half adds what it received.
+
+    Parameters
+    ----------
+    group_size : n [1], at least 1
+    message_bytes : S [B]
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+    reduction_bandwidth : R [B/s], infinite where adding is free
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Four ranks, 1 GB, no latency, 10 GB/s: each link carries 1.5 GB.
+
+    >>> ring_all_reduce_time(4, 1e9, 0, 10e9)
+    0.15
+    """
+    transfer = 2 * (group_size - 1) * (hop_latency + message_bytes / (group_size * link_bandwidth))
+    return transfer + (group_size - 1) * message_bytes / (group_size * reduction_bandwidth)
+
+
+@formula(cites=("mikami2018", "cho2017"), symbolic=False)
+def per_dimension_all_reduce_time(
+    dimension_sizes: Sequence[Real],
+    message_bytes: Real,
+    hop_latencies: Sequence[Real],
+    link_bandwidths: Sequence[Real],
+    reduction_bandwidth: Real = math.inf,
+) -> Real:
+    r"""Time of an all-reduce on a grid: reduce-scatter per dimension, then all-gather in reverse order.
+
+    .. math:: T = \sum_d 2(p_d-1)\left(\alpha_d + \frac{S_d}{p_d B_d}\right) + \frac{p_d-1}{p_d}\frac{S_d}{R},
+              \quad S_d = \frac{S}{\prod_{j<d} p_j}
+
+    Every dimension works on what the dimensions before it left to each rank,
+    so the fastest links belong first.  Symbols pass through as well.
+
+    Parameters
+    ----------
+    dimension_sizes : p_d [1], ranks along each dimension, in the order they are used
+    message_bytes : S [B]
+    hop_latencies : alpha_d [s], one for each dimension
+    link_bandwidths : B_d [B/s], what one rank gets, one for each dimension
+    reduction_bandwidth : R [B/s], infinite where adding is free
+
+    Returns
+    -------
+    communication_time [s]
+
+    Raises
+    ------
+    ValueError : the three sequences differ in length
+
+    Examples
+    --------
+    4 x 2 ranks, 800 MB: along the first dimension each link carries 1.2 GB at
+    10 GB/s (0.12 s), along the second, which shares a quarter of the buffer,
+    0.2 GB at 1 GB/s (0.2 s).
+
+    >>> round(per_dimension_all_reduce_time((4, 2), 800e6, (0, 0), (10e9, 1e9)), 12)
+    0.32
+    """
+    time: Real = 0
+    share: Real = message_bytes
+    for size, latency, bandwidth in zip(dimension_sizes, hop_latencies, link_bandwidths, strict=True):
+        time = time + ring_all_reduce_time(size, share, latency, bandwidth, reduction_bandwidth)
+        share = share / size
+    return time
+
+
+@formula(cites="cho2017")
+def hierarchical_all_reduce_time(
+    accelerators_per_node: Real,
+    nodes: Real,
+    message_bytes: Real,
+    intra_hop_latency: Real,
+    intra_link_bandwidth: Real,
+    inter_hop_latency: Real,
+    inter_link_bandwidth: Real,
+    reduction_bandwidth: Real = math.inf,
+) -> Real:
+    r"""Time of a hierarchical all-reduce: inside the node, across nodes rail by rail, inside again.
+
+    .. math:: T = 2(g-1)\left(\alpha_i + \frac{S}{g B_i}\right)
+              + 2(N-1)\left(\alpha_e + \frac{S}{g N B_e}\right) + \frac{gN-1}{gN}\frac{S}{R}
+
+    After the reduce-scatter in the node each rank owns S/g bytes and reduces
+    them with its peers of the same number in the other nodes.  Where all ranks
+    of a node share one network card, give its bandwidth divided by g.
+
+    Parameters
+    ----------
+    accelerators_per_node : g [1], at least 1
+    nodes : N [1], at least 1
+    message_bytes : S [B]
+    intra_hop_latency : alpha_i [s], inside a node
+    intra_link_bandwidth : B_i [B/s], of one rank inside its node
+    inter_hop_latency : alpha_e [s], between nodes
+    inter_link_bandwidth : B_e [B/s], what ONE rank gets between nodes
+    reduction_bandwidth : R [B/s], infinite where adding is free
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Two nodes of four, 800 MB: 1.2 GB at 10 GB/s inside (0.12 s), then a ring
+    of two over a quarter of the buffer, 0.2 GB at 1 GB/s (0.2 s).
+
+    >>> round(hierarchical_all_reduce_time(4, 2, 800e6, 0, 10e9, 0, 1e9), 12)
+    0.32
+    """
+    return per_dimension_all_reduce_time(
+        (accelerators_per_node, nodes),
+        message_bytes,
+        (intra_hop_latency, inter_hop_latency),
+        (intra_link_bandwidth, inter_link_bandwidth),
+        reduction_bandwidth,
+    )

@@ -1,0 +1,134 @@
+"""What is left of communication when gradients travel while the backward pass still computes.
+
+Gradients, or buckets of them, are indexed in the order they become ready, along the last axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.formula import formula
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FIRST_BUCKET_BYTES = 2**20
+"""PyTorch's first bucket closes at 1 MiB, so that communication starts early."""
+BUCKET_CAP_BYTES = 25 * 2**20
+"""PyTorch's default ``bucket_cap_mb``."""
+
+
+@formula(cites=("zhang2017", "shi2018"), symbolic=False)
+def communication_finish_time(ready_times: Any, communication_times: Any) -> NDArray[np.float64]:
+    r"""When the last message ends, sent one after another in the order they become ready (wait-free).
+
+    .. math:: T = \max_k\left(r_k + \sum_{i \ge k} c_i\right)
+
+    The closed form of f_k = max(f_{k-1}, r_k) + c_k.  A row shorter than the
+    others is padded at its end with r = c = 0.
+
+    Parameters
+    ----------
+    ready_times : r [s], shape (..., K), since the backward pass began; need not be sorted
+    communication_times : c [s], shape (..., K), each message on its own
+
+    Returns
+    -------
+    finish time [s], shape (...), since the backward pass began
+
+    Examples
+    --------
+    Ready at 3, 5, 7, 8, lasting 1, 4, 0.5, 0.5: the second starts at 5 and
+    everything after it waits in line, 5 + 4 + 0.5 + 0.5.
+
+    >>> float(communication_finish_time([3, 5, 7, 8], [1, 4, 0.5, 0.5]))
+    10.0
+    """
+    import numpy as np
+
+    ready = np.asarray(ready_times, dtype=np.float64)
+    communication = np.asarray(communication_times, dtype=np.float64)
+    remaining = np.cumsum(communication[..., ::-1], axis=-1)[..., ::-1]
+    finish: NDArray[np.float64] = np.max(ready + remaining, axis=-1)
+    return finish
+
+
+@formula(cites=("zhang2017", "shi2018"), symbolic=False)
+def exposed_communication_time(
+    ready_times: Any, communication_times: Any, backward_time: Any
+) -> NDArray[np.float64]:
+    r"""Communication that outlasts the backward pass.
+
+    .. math:: t_x = \max\left(0, \max_k\left(r_k + \sum_{i \ge k} c_i\right) - t_b\right)
+
+    It is not max(0, sum c - t_b): the last gradient is ready only at the end,
+    so at least its own message is exposed.
+
+    Parameters
+    ----------
+    ready_times : r [s], shape (..., K), since the backward pass began
+    communication_times : c [s], shape (..., K), each message on its own
+    backward_time : t_b [s], shape (...)
+
+    Returns
+    -------
+    exposed_communication_time [s], shape (...)
+
+    Examples
+    --------
+    The messages of ``communication_finish_time`` end at 10, the backward pass at 8.
+
+    >>> float(exposed_communication_time([3, 5, 7, 8], [1, 4, 0.5, 0.5], 8))
+    2.0
+    """
+    import numpy as np
+
+    finish = communication_finish_time(ready_times, communication_times)
+    exposed: NDArray[np.float64] = np.maximum(finish - np.asarray(backward_time, dtype=np.float64), 0.0)
+    return exposed
+
+
+@formula(cites="li2020", symbolic=False)
+def ddp_buckets(
+    tensor_bytes: Sequence[float],
+    first_bucket_bytes: float = FIRST_BUCKET_BYTES,
+    bucket_cap_bytes: float = BUCKET_CAP_BYTES,
+) -> NDArray[np.intp]:
+    r"""The bucket of every gradient tensor, as PyTorch's DistributedDataParallel fills them.
+
+    .. math:: \text{close bucket } k \text{ once } \sum_{i \in k} m_i \ge C_k, \quad C_0 = C_f,\ C_{k>0} = C
+
+    A bucket closes when it has reached its cap, so it overshoots, and a
+    tensor is never split.  Tensors of another type need a call of their own.
+    In its first iteration PyTorch goes by registration order, later by ready order.
+
+    Parameters
+    ----------
+    tensor_bytes : m [B], shape (L,), in the order the gradients become ready
+    first_bucket_bytes : C_f [B]
+    bucket_cap_bytes : C [B]
+
+    Returns
+    -------
+    bucket index, shape (L,), not falling
+
+    Examples
+    --------
+    Caps of 1 and 4: the 3 overshoots the first; 2 + 1 is below 4, so the
+    second also takes the 5.
+
+    >>> ddp_buckets([3, 2, 1, 5, 1], first_bucket_bytes=1, bucket_cap_bytes=4).tolist()
+    [0, 1, 1, 1, 2]
+    """
+    import numpy as np
+
+    buckets = []
+    bucket, filled, cap = 0, 0.0, first_bucket_bytes
+    for size in tensor_bytes:
+        buckets.append(bucket)
+        filled += size
+        if filled >= cap:
+            bucket, filled, cap = bucket + 1, 0.0, bucket_cap_bytes
+    return np.array(buckets, dtype=np.intp)

@@ -1,0 +1,352 @@
+"""Time, memory and traffic of a parameter server: workers push gradients to it and pull the model back.
+
+Connections to all servers are open at once, so latency is paid once each way, not once for every message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from perfmodel import ops
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@formula(cites="li2014")
+def parameter_server_push_time(
+    workers: Real,
+    servers: Real,
+    message_bytes: Real,
+    worker_bandwidth: Real,
+    server_bandwidth: Real,
+    shard_imbalance: Real = 1,
+    incast_efficiency: Real = 1,
+) -> Real:
+    r"""Time in which all workers move their gradients to dedicated servers, latency apart.
+
+    .. math:: T = \max\left(\frac{S}{B_w}, \frac{W I S}{s \eta B_s}\right)
+
+    Either a worker's port is busy with its whole buffer or the fullest
+    server's port with a shard from every worker.  A pull is the same with the
+    directions swapped, and no incast.
+
+    Parameters
+    ----------
+    workers : W [1]
+    servers : s [1], dedicated: they compute no gradients
+    message_bytes : S [B], gradients of one worker
+    worker_bandwidth : B_w [B/s], of a worker's port
+    server_bandwidth : B_s [B/s], of a server's port
+    shard_imbalance : I [1], largest shard over the mean shard
+    incast_efficiency : eta [1], what many senders at once leave of a server's port
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Eight workers, two servers, 1 GB at 1 GB/s: each server takes in eight
+    shards of 0.5 GB.
+
+    >>> parameter_server_push_time(8, 2, 1e9, 1e9, 1e9)
+    4.0
+    """
+    shard_bytes = shard_imbalance * message_bytes / servers
+    return ops.maximum(
+        message_bytes / worker_bandwidth, workers * shard_bytes / (incast_efficiency * server_bandwidth)
+    )
+
+
+@formula(cites="li2014")
+def parameter_server_time(
+    workers: Real,
+    servers: Real,
+    message_bytes: Real,
+    hop_latency: Real,
+    worker_bandwidth: Real,
+    server_bandwidth: Real,
+    shard_imbalance: Real = 1,
+    incast_efficiency: Real = 1,
+    pipeline_blocks: Real = 1,
+) -> Real:
+    r"""Time of one synchronous push and pull through dedicated servers.
+
+    .. math:: T = 2\alpha + \frac{1}{k}\left(T_{push} + T_{pull} + (k-1)\max(T_{push}, T_{pull})\right),
+              \quad T_{push} = \max\left(\frac{S}{B_w}, \frac{W I S}{s \eta B_s}\right),
+              \quad T_{pull} = \max\left(\frac{S}{B_w}, \frac{W I S}{s B_s}\right)
+
+    With one block no pull starts before the last push has ended: a barrier.
+    With k blocks over full-duplex ports the pull of a block hides behind the
+    push of the next; ``pipelined_parameter_server_time`` is the limit.
+
+    Parameters
+    ----------
+    workers : W [1]
+    servers : s [1], dedicated: they compute no gradients
+    message_bytes : S [B], gradients of one worker
+    hop_latency : alpha [s], paid once each way
+    worker_bandwidth : B_w [B/s], of a worker's port, each direction
+    server_bandwidth : B_s [B/s], of a server's port, each direction
+    shard_imbalance : I [1], largest shard over the mean shard
+    incast_efficiency : eta [1], what many senders at once leave of a server's port
+    pipeline_blocks : k [1], equal blocks; 1 is a barrier between push and pull
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Eight workers, one server, 1 GB at 10 GB/s: 8 GB in, then 8 GB out.
+
+    >>> parameter_server_time(8, 1, 1e9, 0, 10e9, 10e9)
+    1.6
+    """
+    push = parameter_server_push_time(
+        workers,
+        servers,
+        message_bytes,
+        worker_bandwidth,
+        server_bandwidth,
+        shard_imbalance,
+        incast_efficiency,
+    )
+    pull = parameter_server_push_time(
+        workers, servers, message_bytes, worker_bandwidth, server_bandwidth, shard_imbalance
+    )
+    hidden = (pipeline_blocks - 1) * ops.maximum(push, pull)
+    return 2 * hop_latency + (push + pull + hidden) / pipeline_blocks
+
+
+@formula(cites="jiang2020")
+def pipelined_parameter_server_time(
+    workers: Real,
+    servers: Real,
+    message_bytes: Real,
+    hop_latency: Real,
+    worker_bandwidth: Real,
+    server_bandwidth: Real,
+    shard_imbalance: Real = 1,
+    incast_efficiency: Real = 1,
+) -> Real:
+    r"""Time of one push and pull through dedicated servers, in blocks as small as you like.
+
+    .. math:: T = 2\alpha + \max\left(\frac{S}{B_w}, \frac{W I S}{s \eta B_s}\right)
+
+    The limit of ``parameter_server_time`` for many blocks: ports work in both
+    directions at once, and the pull hides wholly behind the push.
+
+    Parameters
+    ----------
+    workers : W [1]
+    servers : s [1], dedicated: they compute no gradients
+    message_bytes : S [B], gradients of one worker
+    hop_latency : alpha [s], paid once each way
+    worker_bandwidth : B_w [B/s], of a worker's port, each direction
+    server_bandwidth : B_s [B/s], of a server's port, each direction
+    shard_imbalance : I [1], largest shard over the mean shard
+    incast_efficiency : eta [1], at most 1, what many senders at once leave of a server's port
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Eight workers, one server, 1 GB at 10 GB/s: 8 GB in, and out at the same time.
+
+    >>> pipelined_parameter_server_time(8, 1, 1e9, 0, 10e9, 10e9)
+    0.8
+    """
+    return 2 * hop_latency + parameter_server_push_time(
+        workers,
+        servers,
+        message_bytes,
+        worker_bandwidth,
+        server_bandwidth,
+        shard_imbalance,
+        incast_efficiency,
+    )
+
+
+@formula(cites="jiang2020")
+def colocated_parameter_server_time(
+    workers: Real,
+    servers: Real,
+    message_bytes: Real,
+    hop_latency: Real,
+    link_bandwidth: Real,
+    shard_imbalance: Real = 1,
+    incast_efficiency: Real = 1,
+) -> Real:
+    r"""Time of one push and pull where the servers run on the workers' machines.
+
+    .. math:: T = 2\alpha + \frac{(W-1) I S}{s B}\left(\frac{1}{\eta} + 1\right)
+
+    A machine with a server takes a shard from each of the W-1 others.  With
+    one server on each worker and equal shards every port moves what it moves
+    in a ring, 2(W-1)/W S.
+
+    Parameters
+    ----------
+    workers : W [1]
+    servers : s [1], at most W, on as many machines
+    message_bytes : S [B], gradients of one worker
+    hop_latency : alpha [s], paid once each way
+    link_bandwidth : B [B/s], of every machine's port, each direction
+    shard_imbalance : I [1], largest shard over the mean shard
+    incast_efficiency : eta [1], what many senders at once leave of a server's port
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Eight machines, 1 GB at 1 GB/s: 7/8 GB in and 7/8 GB out.
+
+    >>> colocated_parameter_server_time(8, 8, 1e9, 0, 1e9)
+    1.75
+    """
+    shard_bytes = shard_imbalance * message_bytes / servers
+    push = (workers - 1) * shard_bytes / link_bandwidth
+    return 2 * hop_latency + push / incast_efficiency + push
+
+
+@formula(cites="jiang2020")
+def extra_server_time(
+    workers: Real, servers: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
+) -> Real:
+    r"""Time of push and pull where every worker hosts a shard and extra machines host larger ones (BytePS).
+
+    .. math:: T = 2\alpha + \frac{2W(W-1)}{W^2 + k(W-2)}\frac{S}{B}, \quad k = \min(s, W)
+
+    The shards are split so that all ports are busy equally long; push and
+    pull overlap.  No extra server gives the ring's time, one for each worker
+    halves it, and more do not help: a worker has to send its S bytes.
+
+    Parameters
+    ----------
+    workers : W [1], machines with accelerators
+    servers : s [1], extra machines without; may be 0
+    message_bytes : S [B], gradients of one worker
+    hop_latency : alpha [s], paid once each way
+    link_bandwidth : B [B/s], of every machine's port, each direction
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Four machines and two extra, 1 GB at 1 GB/s: 2 * 4 * 3 / (16 + 2 * 2) = 1.2.
+
+    >>> extra_server_time(4, 2, 1e9, 0, 1e9)
+    1.2
+    """
+    extra = ops.minimum(servers, workers)
+    # 1 matters only for a single worker, where both sides of the fraction vanish and nothing is sent.
+    ports = ops.maximum(workers**2 + extra * (workers - 2), 1)
+    return 2 * hop_latency + 2 * workers * (workers - 1) / ports * message_bytes / link_bandwidth
+
+
+@formula(cites="li2014", symbolic=False)
+def staggered_push_finish_time(arrival_times: Any, transfer_time: Any) -> NDArray[np.float64]:
+    r"""When one server has taken in the push of every worker, each starting when its gradient is ready.
+
+    .. math:: T = \max_k\left(t_{(k)} + (W-k+1)\, t_c\right)
+
+    The server's port is a queue: pushes of fast workers hide behind the wait
+    for slow ones, which a ring cannot do.
+
+    Parameters
+    ----------
+    arrival_times : t [s], shape (..., W), when each worker starts to push; any order
+    transfer_time : t_c [s], shape (...), of one worker's buffer through the server's port
+
+    Returns
+    -------
+    finish time [s], shape (...)
+
+    Examples
+    --------
+    Two pushes of 1 s start together at 0, a third at 5: the first two are done
+    by 2, so the end is at 6.
+
+    >>> float(staggered_push_finish_time([5, 0, 0], 1))
+    6.0
+    """
+    import numpy as np
+
+    arrivals = np.sort(np.asarray(arrival_times, dtype=np.float64), axis=-1)
+    still_to_come = np.arange(arrivals.shape[-1], 0, -1.0)
+    finish: NDArray[np.float64] = np.max(
+        arrivals + still_to_come * np.asarray(transfer_time, dtype=np.float64)[..., None], axis=-1
+    )
+    return finish
+
+
+@formula(cites="li2014", symbolic=False)
+def shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
+    r"""Largest shard over the mean shard when tensors are dealt to the servers in turn.
+
+    .. math:: I = \frac{s}{S}\max_j \sum_{i \equiv j \,(\mathrm{mod}\, s)} m_i
+
+    A tensor is not split, so one large fully connected layer can fill a server.
+
+    Parameters
+    ----------
+    tensor_bytes : m_i [B], shape (L,), in the order they are dealt
+    servers : s [1], a whole number
+
+    Returns
+    -------
+    shard_imbalance [1], at least 1
+
+    Examples
+    --------
+    Tensors of 1, 1 and 4 bytes on two servers: shards of 5 and 1, the mean is 3.
+
+    >>> round(shard_imbalance([1, 1, 4], 2), 4)
+    1.6667
+    """
+    shards = [sum(tensor_bytes[j::servers]) for j in range(servers)]
+    return servers * max(shards) / sum(shards)
+
+
+@formula(cites="li2014")
+def server_memory_bytes(
+    workers: Real, servers: Real, message_bytes: Real, optimizer_copies: Real = 0, shard_imbalance: Real = 1
+) -> Real:
+    r"""Memory of the fullest server: model, optimizer state, one gradient buffer for each worker.
+
+    .. math:: M = \frac{I S}{s}(W + 1 + c)
+
+    A server that adds in place as bytes arrive needs one buffer: give 1 worker.
+
+    Parameters
+    ----------
+    workers : W [1], whose gradients are held at the same time
+    servers : s [1]
+    message_bytes : S [B], of the whole model
+    optimizer_copies : c [1], of the model's size: 0 plain SGD, 1 momentum, 2 Adam
+    shard_imbalance : I [1], largest shard over the mean shard
+
+    Returns
+    -------
+    memory [B]
+
+    Examples
+    --------
+    Eight workers, two servers, 1 GB: half of (8 buffers + the model).
+
+    >>> server_memory_bytes(8, 2, 1e9)
+    4500000000.0
+    """
+    return shard_imbalance * message_bytes / servers * (workers + 1 + optimizer_copies)
