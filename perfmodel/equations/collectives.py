@@ -38,10 +38,10 @@ def ring_all_reduce_time(
 
     Examples
     --------
-    Four ranks, 1 GB, no latency, 10 GB/s: each link carries 1.5 GB.
+    Four ranks, 1 GB, no latency, 8 GB/s: each link carries 1.5 GB.
 
-    >>> ring_all_reduce_time(4, 1e9, 0, 10e9)
-    0.15
+    >>> ring_all_reduce_time(4, 1e9, 0, 8e9)
+    0.1875
     """
     transfer = 2 * (group_size - 1) * (hop_latency + message_bytes / (group_size * link_bandwidth))
     return transfer + (group_size - 1) * message_bytes / (group_size * reduction_bandwidth)
