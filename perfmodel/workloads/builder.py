@@ -212,6 +212,22 @@ class Network:
         )
         return y
 
+    def conv_norm(
+        self,
+        x: Tensor,
+        name: str,
+        channels: int,
+        kernel: int | tuple[int, int] = 1,
+        stride: int = 1,
+        padding: int | tuple[int, int] | None = None,
+        groups: int = 1,
+        activation: str = "relu",
+    ) -> Tensor:
+        """Convolve, normalise, then apply ``relu``, ``smooth`` or, with ``""``, nothing."""
+        x = self.conv(x, f"{name}.conv", channels, kernel, stride, padding, groups)
+        x = self.batch_norm(x, f"{name}.bn")
+        return self.activation(x, f"{name}.{activation}", activation) if activation else x
+
     # products of two activations
 
     def matmul(
@@ -281,7 +297,7 @@ class Network:
         return y
 
     def batch_norm(self, x: Tensor, name: str) -> Tensor:
-        """Normalise over the batch: reads twice, writes once; backward reads x and its gradient twice, writes."""
+        """Normalise over the batch: reads twice, writes once; backward reads x and dy twice, writes dx."""
         return self._elementwise(x, name, "norm", 3, 5, keep_input=True, tensors=(x.channels, x.channels))
 
     def layer_norm(self, x: Tensor, name: str, bias: bool = True) -> Tensor:
@@ -299,6 +315,14 @@ class Network:
     def smooth(self, x: Tensor, name: str) -> Tensor:
         """Apply GELU, SiLU, h-swish: the input is kept."""
         return self._elementwise(x, name, "activation", 2, 3, keep_input=True)
+
+    def activation(self, x: Tensor, name: str, which: str) -> Tensor:
+        """Apply ``relu`` or ``smooth``."""
+        return self.relu(x, name) if which == "relu" else self.smooth(x, name)
+
+    def local_response_norm(self, x: Tensor, name: str) -> Tensor:
+        """Normalise across neighbouring channels (AlexNet, GoogLeNet); the scale is kept beside the input."""
+        return self._elementwise(x, name, "norm", 3, 5, keep_input=True, mask=1.0)
 
     def dropout(self, x: Tensor, name: str) -> Tensor:
         """Zero features at random; the mask is kept, a byte each."""
@@ -327,6 +351,15 @@ class Network:
             tensors=(parameters,) if parameters else (),
             backward_kernels=2,
         )
+
+    def squeeze_excite(self, x: Tensor, name: str, squeezed: int, activation: str = "relu") -> Tensor:
+        """Gate each channel by what the means of all channels say (Hu et al. 2018)."""
+        gate = self.global_pool(x, f"{name}.pool")
+        gate = self.linear(gate, f"{name}.squeeze", squeezed)
+        gate = self.activation(gate, f"{name}.{activation}", activation)
+        gate = self.linear(gate, f"{name}.expand", x.channels)
+        self.relu(gate, f"{name}.sigmoid")
+        return self.channel_scale(x, f"{name}.scale")
 
     def multiply(self, x: Tensor, y: Tensor, name: str) -> Tensor:
         """Multiply two tensors element by element; both are kept, and each has a gradient."""

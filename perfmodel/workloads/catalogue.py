@@ -9,6 +9,22 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.workload import Workload
 
 _CONVOLUTIONAL: dict[str, tuple[str, ...]] = {
+    "alexnet": ("alexnet", "alexnet-grouped"),
+    "densenet": ("densenet121", "densenet161", "densenet169", "densenet201"),
+    "googlenet": ("googlenet", "googlenet-bn"),
+    "inception": ("inception-v3", "inception-v3-aux", "inception-v4"),
+    "mobilenet": (
+        "mobilenet-v2",
+        "mobilenet-v3-large",
+        "efficientnet-b0",
+        "efficientnet-b4",
+        "efficientnet-widese-b0",
+        "efficientnet-widese-b4",
+        "efficientnet-v2-s",
+    ),
+    "regnet": ("regnety-3.2gf",),
+    "squeezenet": ("squeezenet", "squeezenet1-1"),
+    "xception": ("xception",),
     "resnet": (
         "resnet18",
         "resnet34",

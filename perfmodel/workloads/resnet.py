@@ -131,16 +131,8 @@ def _block(net: Network, x: Tensor, name: str, planes: int, stride: int, design:
         y = net.conv(y, f"{name}.conv2", channels, 3)
         y = net.batch_norm(y, f"{name}.bn2")
     if design.squeeze:
-        y = squeeze_excite(net, y, f"{name}.se", channels // 16)
+        y = net.squeeze_excite(y, f"{name}.se", channels // 16)
     if stride != 1 or x.channels != channels:
         x = net.conv(x, f"{name}.downsample.0", channels, 1, stride=stride)
         x = net.batch_norm(x, f"{name}.downsample.1")
     return net.relu(net.add(y, x, f"{name}.add"), f"{name}.relu")
-
-
-def squeeze_excite(net: Network, x: Tensor, name: str, squeezed: int) -> Tensor:
-    """Gate each channel by what the mean of all channels says (Hu et al. 2018)."""
-    gate = net.global_pool(x, f"{name}.pool")
-    gate = net.relu(net.linear(gate, f"{name}.fc1", squeezed), f"{name}.relu")
-    net.relu(net.linear(gate, f"{name}.fc2", x.channels), f"{name}.sigmoid")
-    return net.channel_scale(x, f"{name}.scale")
