@@ -1,0 +1,92 @@
+"""What an accelerator is: its peaks, its memory, and the links it hangs on."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from perfmodel.errors import InputError
+from perfmodel.specs.provenance import Id, PositiveInt, Quantity, SourcedSpec, Text
+
+Format = Literal["fp64", "fp64-matrix", "fp32", "tf32", "fp16-vector", "fp16", "bf16", "fp8", "fp4"]
+"""What a peak is of; ``fp16`` is the matrix (tensor) path, ``fp16-vector`` the ordinary one."""
+
+_PATHS: dict[str, tuple[str, ...]] = {
+    "fp16": ("fp16", "fp16-vector", "fp32"),
+    "amp": ("fp16", "fp16-vector", "fp32", "bf16"),
+}
+"""The peaks that serve a training precision, in the order of their use; any other precision is its own."""
+
+
+class Accelerator(SourcedSpec):
+    """One device as a framework counts them: half a K80 board, one chip of a TPU."""
+
+    vendor: Text
+    architecture: Text
+    unit: str = "card"
+    """What one device is, e.g. ``one of two dies of the board``."""
+    board_devices: PositiveInt = 1
+    """Devices on one board or package: 2 for K80, M60 and MI250X."""
+    year: int = Field(ge=2006, le=2100)
+    compute_units: PositiveInt | None = None
+    """Streaming multiprocessors, compute units or cores."""
+    base_clock: Quantity | None = None
+    """[Hz]"""
+    boost_clock: Quantity | None = None
+    """[Hz]"""
+    peak_flops: dict[Format, Quantity] = Field(min_length=1)
+    """Dense peak of each number format [FLOP/s], accumulated in fp32 where there is a choice."""
+    achieved_flops: dict[Format, Quantity] = Field(default_factory=dict)
+    """The best matrix product somebody measured [FLOP/s]."""
+    memory_bytes: Quantity
+    usable_memory_bytes: Quantity | None = None
+    """What the driver leaves to programs [B]."""
+    memory_bandwidth: Quantity
+    """[B/s]"""
+    achieved_memory_bandwidth: Quantity | None = None
+    """Of a copy inside the device, reads and writes both counted [B/s]."""
+    l2_cache_bytes: Quantity | None = None
+    peer_link: Id | None = None
+    """The link to its neighbours in a machine built for it; none where nothing is known."""
+    host_link: Id
+    tdp: Quantity | None = None
+    """Power the device is allowed [W]."""
+
+    @field_validator("achieved_flops")
+    @classmethod
+    def _no_measurement_without_peak(cls, achieved: dict[str, Quantity], info: object) -> dict[str, Quantity]:
+        peaks = getattr(info, "data", {}).get("peak_flops", achieved)
+        missing = [name for name in achieved if name not in peaks]
+        if missing:
+            raise ValueError(f"{missing[0]} is measured but has no entry in peak_flops")
+        return achieved
+
+    def training_peak(self, precision: str) -> tuple[float, str]:
+        """Return the peak [FLOP/s] that serves a training precision, and the number format it belongs to.
+
+        A card that computes fp16 slowly, or only through fp32, is predicted so and not refused: where
+        its fp16 arithmetic is slower than its fp32 (1/64 on consumer Pascal) frameworks convert and
+        compute in fp32.
+
+        Parameters
+        ----------
+        precision : ``fp32``, ``tf32``, ``fp16``, ``amp``, ``bf16``, or any key of ``peak_flops``
+
+        Raises
+        ------
+        InputError : the accelerator has no such arithmetic
+        """
+        peaks = self.peak_flops
+        usable = [name for name in _PATHS.get(precision, (precision,)) if name in peaks]
+        if not usable:
+            raise InputError(f"{self.id} has no peak for {precision}; it has {', '.join(peaks)}")
+        chosen = usable[0]
+        if chosen == "fp16-vector" and "fp32" in usable and peaks["fp32"].value > peaks[chosen].value:
+            chosen = "fp32"
+        return peaks[chosen].value, chosen
+
+    @property
+    def memory_capacity(self) -> float:
+        """Memory a program can use [B]; the whole where the usable part is not known."""
+        return (self.usable_memory_bytes or self.memory_bytes).value

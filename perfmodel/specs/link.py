@@ -1,0 +1,53 @@
+"""What a link is: bandwidth and latency between two ranks, with what was measured on it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from perfmodel.specs.provenance import PositiveFloat, Provenance, Quantity, SourcedSpec
+
+GroupSize = Annotated[int, Field(strict=False, ge=2)]
+"""Ranks in the ring; TOML writes every key as text."""
+
+
+class RingBandwidth(Provenance):
+    """Bus bandwidth of a ring all-reduce by the number of ranks, where one number cannot say it."""
+
+    by_group_size: dict[GroupSize, PositiveFloat] = Field(min_length=1)
+    """Ranks -> bus bandwidth [B/s]."""
+
+    def __str__(self) -> str:
+        return "ring_bandwidth"
+
+
+class Link(SourcedSpec):
+    """What joins one rank to the next: inside a node (``intra``) or between nodes (``inter``)."""
+
+    kind: str
+    """nvlink, pcie, xgmi, torus, infiniband, roce, rdma, efa, gpudirect-tcp, ethernet-tcp, omni-path."""
+    scope: Literal["intra", "inter"]
+    bandwidth: Quantity
+    """One rank, one direction, nominal [B/s]; of an inter-node link: one network adapter."""
+    hop_latency: Quantity
+    """Start-up time of a small message over one hop [s]."""
+    bulk_hop_latency: Quantity | None = None
+    """The same under the protocol NCCL uses for large messages (Simple) [s]."""
+    achieved_fraction: Quantity | None = None
+    """What large messages reach, as a part of the nominal bandwidth."""
+    ring_bandwidth: RingBandwidth | None = None
+    """What rings of 2, 3, ... ranks reach inside a node."""
+    shared: bool = False
+    """All ranks of a node share this bandwidth, as below one PCIe switch."""
+
+    @property
+    def ring_bandwidth_by_group_size(self) -> dict[int, float]:
+        """Ranks -> measured bus bandwidth [B/s]; empty where nobody measured."""
+        return self.ring_bandwidth.by_group_size if self.ring_bandwidth else {}
+
+    @model_validator(mode="after")
+    def _no_more_than_everything(self) -> Self:
+        if self.achieved_fraction is not None and self.achieved_fraction.value > 1:
+            raise ValueError(f"achieved_fraction.value is {self.achieved_fraction.value}; expected at most 1")
+        return self

@@ -1,0 +1,47 @@
+"""What a node is: how many accelerators one machine holds, how they are joined, and what feeds them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from perfmodel.specs.provenance import Id, PositiveInt, Quantity, SourcedSpec
+
+Rank = Annotated[int, Field(ge=0)]
+
+
+class Node(SourcedSpec):
+    """One machine, or one offer of a cloud provider."""
+
+    accelerator: Id | None = None
+    """None: a machine for any accelerator, with that accelerator's own links."""
+    accelerators: PositiveInt
+    """Devices, two for each K80 board."""
+    intra_link: Id | None = None
+    """The link between its accelerators; None: the accelerator's own ``peer_link``, or there is but one."""
+    inter_link: Id | None = None
+    """The link of one network adapter, where the machine has a usual one."""
+    nics: PositiveInt | None = None
+    """Network adapters that carry gradients."""
+    network_bandwidth: Quantity | None = None
+    """What the whole machine sends, one direction [B/s]; it caps ``nics`` times the link."""
+    host_link: Id | None = None
+    """Between host memory and one accelerator; None: the accelerator's own."""
+    vcpus: PositiveInt | None = None
+    """Hardware threads."""
+    host_memory_bytes: Quantity | None = None
+    """[B]"""
+    storage_bandwidth: Quantity | None = None
+    """Reading the data set from the machine's own disks or its attached volume [B/s]."""
+    peer_graph: tuple[tuple[Rank, Rank, PositiveInt], ...] = Field(default=(), strict=False)
+    """Links between accelerators as (one, other, number of links), where pairs differ."""
+
+    @model_validator(mode="after")
+    def _graph_joins_its_accelerators(self) -> Self:
+        pairs = {frozenset(edge[:2]) for edge in self.peer_graph}
+        if any(max(edge[:2]) >= self.accelerators or edge[0] == edge[1] for edge in self.peer_graph):
+            raise ValueError(f"peer_graph: expected pairs of two of 0..{self.accelerators - 1}")
+        if len(pairs) < len(self.peer_graph):
+            raise ValueError("peer_graph: expected each pair once")
+        return self

@@ -1,0 +1,199 @@
+"""The catalogue of hardware: finds a spec by its id, reads its one file, and checks it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import ValidationError
+
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.resources import folder
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.instance import Instance, InstanceFile
+from perfmodel.specs.link import Link
+from perfmodel.specs.node import Node
+from perfmodel.specs.provenance import Spec
+
+Kind = Literal["accelerators", "nodes", "links"]
+_Spec = TypeVar("_Spec", bound=Spec)
+
+_CLASSES: dict[Kind, type[Accelerator] | type[Node] | type[Link]] = {
+    "accelerators": Accelerator,
+    "nodes": Node,
+    "links": Link,
+}
+_TELLS: dict[str, Kind] = {
+    "peak_flops": "accelerators",
+    "accelerators": "nodes",
+    "hop_latency": "links",
+}
+"""A key only one kind of file has; it sorts the files of a flat folder."""
+
+_OTHER_FILES = ("instances.toml", "storage.toml")
+"""Files of a folder that describe no single thing."""
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PLAIN = {
+    "missing": "the key is missing",
+    "finite_number": "expected a finite number",
+    "float_type": "expected a number",
+    "int_type": "expected a whole number",
+    "string_type": "expected text",
+    "date_type": "expected a date such as 2026-11-20, without quotes",
+    "model_type": "expected a table",
+    "dict_type": "expected a table",
+}
+
+
+class Catalogue:
+    """The built-in hardware and whatever a user puts beside or over it.
+
+    A folder holds ``accelerators/``, ``nodes/``, ``links/`` and ``instances.toml``, or its spec files
+    side by side; a single file does too.  Of two files with one id the later folder's is used.  Only the
+    file asked for is read, once.
+    """
+
+    def __init__(self, folders: Iterable[Path | str] = ()) -> None:
+        """Take the built-in folder, then ``folders``; a folder without a spec file is an InputError."""
+        self._folders = [folder("hardware_specs"), *(Path(path) for path in folders)]
+        self._cache: dict[tuple[Kind, str], Any] = {}
+        for path in self._folders[1:]:
+            if not path.exists():
+                raise InputError(f"{path}: no such file or folder of hardware specs")
+            if not (_is_sorted(path) or path.suffix == ".toml" or any(path.glob("*.toml"))):
+                raise InputError(
+                    f"{path}: no .toml file; expected spec files, or folders accelerators/, nodes/, links/"
+                )
+
+    @staticmethod
+    @cache
+    def built_in() -> Catalogue:
+        """Return the catalogue that comes with the package, one for the whole process."""
+        return Catalogue()
+
+    def accelerator(self, id: str) -> Accelerator:
+        """Return one accelerator; an unknown id or a bad file is an InputError."""
+        return self._get("accelerators", id, Accelerator)
+
+    def node(self, id: str) -> Node:
+        """Return one node; an unknown id or a bad file is an InputError."""
+        return self._get("nodes", id, Node)
+
+    def link(self, id: str) -> Link:
+        """Return one link; an unknown id or a bad file is an InputError."""
+        return self._get("links", id, Link)
+
+    def instances(self) -> tuple[Instance, ...]:
+        """Return every cloud offer; a later folder's replaces the same offer in the same region."""
+        offers: dict[tuple[str, str, str | None], Instance] = {}
+        for path in self._folders:
+            file = path if path.name == "instances.toml" else path / "instances.toml"
+            if file.is_file():
+                for offer in _checked(InstanceFile, file, _read(file)).instances:
+                    offers[offer.provider, offer.instance, offer.region] = offer
+        return tuple(offers.values())
+
+    def ids(self, kind: Kind) -> list[str]:
+        """Return every id of one kind, sorted."""
+        return sorted({file.stem for path in self._folders for file in _files_of_kind(path, kind)})
+
+    def _get(self, kind: Kind, id: str, model: type[_Spec]) -> _Spec:
+        key = (kind, id)
+        if key not in self._cache:
+            self._cache[key] = self._load(kind, id, model)
+        return self._cache[key]  # type: ignore[no-any-return]
+
+    def _load(self, kind: Kind, id: str, model: type[_Spec]) -> _Spec:
+        if _ID.fullmatch(id):
+            for path in reversed(self._folders):
+                file = _find(path, kind, id)
+                if file is not None:
+                    return _load_file(file, model)
+        raise unknown_name(kind.removesuffix("s"), id, self.ids(kind))
+
+
+def _load_file(file: Path, model: type[_Spec]) -> _Spec:
+    table = _read(file)
+    if table.get("id", file.stem) != file.stem:
+        raise InputError(
+            _one_line(f"{file}: id is {table['id']!r}; expected {file.stem!r}, the name of the file")
+        )
+    return _checked(model, file, table)
+
+
+def _find(path: Path, kind: Kind, id: str) -> Path | None:
+    """Return the file of one spec below ``path``, which may be that file."""
+    if _is_sorted(path):
+        file = path / kind / f"{id}.toml"
+        return file if file.is_file() else None
+    file = path if path.is_file() and path.stem == id else path / f"{id}.toml"
+    return file if file.is_file() and _is_kind(file, kind) else None
+
+
+def _is_sorted(path: Path) -> bool:
+    """Whether the folder sorts its specs into ``accelerators/``, ``nodes/`` and ``links/``."""
+    return any((path / kind).is_dir() for kind in _CLASSES)
+
+
+def _is_kind(file: Path, kind: Kind) -> bool:
+    """Whether a file of a flat folder is of this kind; one without any telling key may be any."""
+    if file.suffix != ".toml" or file.name in _OTHER_FILES:
+        return False
+    told = {_TELLS[key] for key in _read(file) if key in _TELLS}
+    return not told or kind in told
+
+
+def _files_of_kind(path: Path, kind: Kind) -> Iterator[Path]:
+    if _is_sorted(path):
+        yield from (path / kind).glob("*.toml")
+    else:
+        yield from (
+            file for file in ([path] if path.is_file() else path.glob("*.toml")) if _is_kind(file, kind)
+        )
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(_one_line(f"{file}: not TOML: {error}")) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(_one_line(f"{file}: cannot be read: {error}")) from None
+
+
+def _checked(model: type[_Spec], file: Path, table: dict[str, Any]) -> _Spec:
+    try:
+        return model.model_validate(table)
+    except ValidationError as error:
+        raise InputError(_explain(file, error)) from None
+
+
+def _explain(file: Path, error: ValidationError) -> str:
+    """Return one line that names file, key, value and what was expected; the rest is counted."""
+    first, *others = error.errors(include_url=False)
+    key = ".".join(str(part) for part in first["loc"] if part != "[key]")
+    cause = first.get("ctx", {}).get("error")
+    if first["type"] == "value_error":
+        told = f"{key}: {cause}" if key else str(cause)
+    elif first["type"] == "extra_forbidden":
+        told = f"{key} = {_short(first['input'])}: nobody knows this key"
+    elif first["type"] == "missing":
+        told = f"{key}: {_PLAIN['missing']}"
+    else:
+        wrong = first["msg"].replace("Input should be", "expected").replace("String should", "expected to")
+        told = f"{key} = {_short(first['input'])}: {_PLAIN.get(first['type'], wrong)}"
+    more = f" (and {len(others)} more)" if others else ""
+    return _one_line(f"{file}: {told}{more}")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

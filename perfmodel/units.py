@@ -1,0 +1,137 @@
+"""The one parser between what people type (``25Gbit/s``, ``16GiB``, ``1.5us``) and SI, and the way back."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from perfmodel.errors import InputError
+
+DECIMAL = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}
+SMALL = {"m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9}
+
+
+def _spellings(words: tuple[str, ...], prefixes: dict[str, float], scale: float = 1.0) -> dict[str, float]:
+    return {prefix + word: size * scale for word in words for prefix, size in {"": 1.0, **prefixes}.items()}
+
+
+_BYTES = ("B", "byte", "bytes")
+_BYTE_RATES = ("B/s", "Bps", "byte/s", "bytes/s")
+_BIT_RATES = ("bit/s", "b/s", "bps", "bits/s")
+
+UNITS: dict[str, dict[str, float]] = {
+    "B": _spellings(_BYTES, DECIMAL | BINARY),
+    "B/s": _spellings(_BYTE_RATES, DECIMAL | BINARY) | _spellings(_BIT_RATES, DECIMAL | BINARY, 1 / 8),
+    "s": _spellings(("s", "sec"), SMALL) | {"min": 60.0, "h": 3600.0, "d": 86400.0},
+    "FLOP/s": _spellings(("FLOP/s", "FLOPS", "FLOPs/s", "FLOPs", "flop/s", "flops"), DECIMAL),
+    "FLOP": _spellings(("FLOP", "FLOPs", "flop", "flops"), DECIMAL),
+    "Hz": _spellings(("Hz",), DECIMAL),
+    "W": _spellings(("W",), DECIMAL),
+    "1/s": _spellings(("/s", "1/s"), {}),
+    "1": {},
+}
+"""SI unit -> every spelling of it, with what it is worth."""
+
+_EXAMPLES = {
+    "B": "100MB or 16GiB",
+    "B/s": "12.5GB/s or 25Gbit/s",
+    "s": "145ms or 1.5us",
+    "FLOP/s": "125TFLOP/s",
+    "FLOP": "4.1GFLOP",
+    "Hz": "1530MHz",
+    "W": "300W",
+    "1/s": "360/s",
+    "1": "0.5",
+}
+_NUMBER_AND_UNIT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\D.*)?", re.ASCII)
+
+
+def parse(text: str | float, unit: str) -> float:
+    """Return in SI what a person typed; a plain number is in SI already.
+
+    Parameters
+    ----------
+    text : ``"25Gbit/s"``, ``"16 GiB"``, ``"1.5us"``, ``"100e6"``, or a number; zero is allowed
+    unit : a key of ``UNITS``: the quantity that is asked for
+
+    Raises
+    ------
+    InputError : not a number, negative, infinite, or in a unit of another quantity
+
+    Examples
+    --------
+    25e9 bits are 25/8 = 3.125e9 bytes; a GiB has 2^30 bytes.
+
+    >>> parse("25Gbit/s", "B/s")
+    3125000000.0
+    >>> parse("16GiB", "B") / 2**30
+    16.0
+    >>> parse("16GB", "s")
+    Traceback (most recent call last):
+    ...
+    perfmodel.errors.InputError: '16GB' is not a time; expected for example 145ms or 1.5us
+    """
+    match = None if isinstance(text, bool) else _NUMBER_AND_UNIT.fullmatch(str(text).strip())
+    if match is None:
+        raise _refusal(text, unit)
+    number, spelling = float(match[1]), (match[2] or "").strip()
+    if number < 0:
+        raise InputError(f"{str(text)!r} is negative; expected for example {_EXAMPLES[unit]}")
+    scale = UNITS[unit].get(spelling) if spelling else 1.0
+    if scale is None:
+        raise _refusal(text, unit, spelling)
+    if not math.isfinite(number * scale):
+        raise InputError(f"{str(text)!r} is too large; expected for example {_EXAMPLES[unit]}")
+    return number * scale
+
+
+_QUANTITY = {
+    "B": "an amount of data",
+    "B/s": "a bandwidth",
+    "s": "a time",
+    "FLOP/s": "a rate of arithmetic",
+    "FLOP": "an amount of arithmetic",
+    "Hz": "a frequency",
+    "W": "a power",
+    "1/s": "a rate",
+    "1": "a plain number",
+}
+
+
+def _refusal(text: object, unit: str, spelling: str = "") -> InputError:
+    expected = f"expected for example {_EXAMPLES[unit]}"
+    meant = [known for known in UNITS[unit] if spelling and known.lower() == spelling.lower()]
+    if meant:
+        expected = f"{spelling} may mean {' or '.join(meant[:2])}; {expected}"
+    elif unit == "B" and spelling in UNITS["B/s"] | _spellings(("b", "bit", "bits"), DECIMAL | BINARY):
+        expected = f"bits and rates are for bandwidths; {expected}"
+    return InputError(f"{str(text)!r} is not {_QUANTITY[unit]}; {expected}")
+
+
+def show(value: float, unit: str) -> str:
+    """Return a quantity as people write it, to three digits: ``145 ms``, ``11.7 TFLOP/s``, ``16 GiB``.
+
+    Bytes are binary where they are a whole number of MiB (memories, buckets) and decimal otherwise.
+
+    >>> show(0.145, "s"), show(11.72e12, "FLOP/s"), show(2**34, "B"), show(3.1e9, "B/s"), show(1e8, "B")
+    ('145 ms', '11.7 TFLOP/s', '16 GiB', '3.1 GB/s', '100 MB')
+    """
+    if not math.isfinite(value) or value == 0:
+        return f"{value:g} {unit}".removesuffix(" 1")
+    size = abs(float(f"{value:.3g}"))
+    if unit == "s" and size >= 120:
+        word, scale = ("h", 3600.0) if size >= 7200 else ("min", 60.0)
+        return f"{value / scale:.3g} {word}"
+    if unit == "s":
+        prefixes = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+    elif unit == "B" and value % BINARY["Mi"] == 0:
+        prefixes = {prefix: BINARY[prefix] for prefix in reversed(BINARY)}
+        size = abs(value)
+    elif unit in ("B", "B/s", "FLOP/s", "FLOP", "Hz"):
+        prefixes = {prefix: DECIMAL[prefix] for prefix in reversed(DECIMAL) if prefix != "K"} | {"": 1.0}
+    else:
+        return f"{value:.4g} {unit}".removesuffix(" 1")
+    prefix, scale = next(((p, s) for p, s in prefixes.items() if size >= s), list(prefixes.items())[-1])
+    digits = 4 if abs(value / scale) >= 999.5 else 3
+    return f"{value / scale:.{digits}g} {prefix}{unit}"
