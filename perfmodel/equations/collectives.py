@@ -146,3 +146,109 @@ def hierarchical_all_reduce_time(
         (intra_link_bandwidth, inter_link_bandwidth),
         reduction_bandwidth,
     )
+
+
+@formula(cites="mikami2018")
+def torus_all_reduce_time(
+    columns: Real,
+    rows: Real,
+    message_bytes: Real,
+    row_hop_latency: Real,
+    row_link_bandwidth: Real,
+    column_hop_latency: Real,
+    column_link_bandwidth: Real,
+    reduction_bandwidth: Real = math.inf,
+) -> Real:
+    r"""Time of a 2-D torus all-reduce: reduce-scatter along rows, all-reduce along columns, all-gather.
+
+    .. math:: T = 2(X-1)\left(\alpha_x + \frac{S}{X B_x}\right)
+              + 2(Y-1)\left(\alpha_y + \frac{S}{X Y B_y}\right) + \frac{XY-1}{XY}\frac{S}{R}
+
+    As many bytes per rank as a ring of all XY ranks, in 2(X-1) + 2(Y-1)
+    messages instead of 2(XY-1).
+
+    Parameters
+    ----------
+    columns : X [1], ranks in one row
+    rows : Y [1], ranks in one column
+    message_bytes : S [B]
+    row_hop_latency : alpha_x [s], between neighbours of a row
+    row_link_bandwidth : B_x [B/s], of one rank along its row
+    column_hop_latency : alpha_y [s], between neighbours of a column
+    column_link_bandwidth : B_y [B/s], of one rank along its column
+    reduction_bandwidth : R [B/s], infinite where adding is free
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    4 x 4, 1 s for each hop, no bytes: 2 * 3 hops in the row and as many in the column.
+
+    >>> torus_all_reduce_time(4, 4, 0, 1, 1e9, 1, 1e9)
+    12.0
+    """
+    return hierarchical_all_reduce_time(
+        columns,
+        rows,
+        message_bytes,
+        row_hop_latency,
+        row_link_bandwidth,
+        column_hop_latency,
+        column_link_bandwidth,
+        reduction_bandwidth,
+    )
+
+
+@formula(cites="cho2017")
+def shared_card_all_reduce_time(
+    accelerators_per_node: Real,
+    nodes: Real,
+    message_bytes: Real,
+    intra_hop_latency: Real,
+    intra_link_bandwidth: Real,
+    inter_hop_latency: Real,
+    inter_link_bandwidth: Real,
+    reduction_bandwidth: Real = math.inf,
+) -> Real:
+    r"""Time of a hierarchical all-reduce where all ranks of a node share one network card.
+
+    .. math:: T = 2(g-1)\left(\alpha_i + \frac{S}{g B_i}\right)
+              + 2(N-1)\left(\alpha_e + \frac{S}{N B_e}\right) + \frac{gN-1}{gN}\frac{S}{R}
+
+    The g rings between the nodes run at the same time, each with 1/g of the card.
+
+    Parameters
+    ----------
+    accelerators_per_node : g [1], at least 1
+    nodes : N [1], at least 1
+    message_bytes : S [B]
+    intra_hop_latency : alpha_i [s], inside a node
+    intra_link_bandwidth : B_i [B/s], of one rank inside its node
+    inter_hop_latency : alpha_e [s], between nodes
+    inter_link_bandwidth : B_e [B/s], of the one card of a node
+    reduction_bandwidth : R [B/s], infinite where adding is free
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Two nodes of four, 800 MB, links inside that cost nothing: the card carries
+    each way what a ring of two nodes does, 0.8 GB at 1 GB/s.
+
+    >>> shared_card_all_reduce_time(4, 2, 800e6, 0, float("inf"), 0, 1e9)
+    0.8
+    """
+    return hierarchical_all_reduce_time(
+        accelerators_per_node,
+        nodes,
+        message_bytes,
+        intra_hop_latency,
+        intra_link_bandwidth,
+        inter_hop_latency,
+        inter_link_bandwidth / accelerators_per_node,
+        reduction_bandwidth,
+    )

@@ -1,0 +1,81 @@
+"""Time of all-reduce without relays: every buffer goes straight to where it is added."""
+
+from __future__ import annotations
+
+import math
+
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites="chan2007")
+def exchange_all_reduce_time(
+    group_size: Real,
+    message_bytes: Real,
+    hop_latency: Real,
+    link_bandwidth: Real,
+    reduction_bandwidth: Real = math.inf,
+) -> Real:
+    r"""Time of an all-reduce in which everybody sends its buffer to everybody.
+
+    .. math:: T = (n-1)\left(\alpha + \frac{S}{B} + \frac{S}{R}\right)
+
+    Parameters
+    ----------
+    group_size : n [1], at least 1
+    message_bytes : S [B]
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+    reduction_bandwidth : R [B/s], infinite where adding is free
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Four ranks, 1 GB at 1 GB/s: three buffers through every port.
+
+    >>> exchange_all_reduce_time(4, 1e9, 0, 1e9)
+    3.0
+    """
+    step = hop_latency + message_bytes / link_bandwidth + message_bytes / reduction_bandwidth
+    return (group_size - 1) * step
+
+
+@formula(cites="chan2007")
+def hub_all_reduce_time(
+    group_size: Real,
+    message_bytes: Real,
+    hop_latency: Real,
+    link_bandwidth: Real,
+    reduction_bandwidth: Real = math.inf,
+) -> Real:
+    r"""Time of an all-reduce through one of the ranks: all send to the hub, the hub sends to all.
+
+    .. math:: T = (n-1)\left(2\alpha + 2\frac{S}{B} + \frac{S}{R}\right)
+
+    The hub serves one rank after another and pays each start-up; a parameter
+    server with open connections (``parameter_server_time``) pays it once.
+
+    Parameters
+    ----------
+    group_size : n [1], hub included, at least 1
+    message_bytes : S [B]
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+    reduction_bandwidth : R [B/s], infinite where adding is free
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Four ranks, 1 GB at 1 GB/s: three buffers in, three out.
+
+    >>> hub_all_reduce_time(4, 1e9, 0, 1e9)
+    6.0
+    """
+    step = 2 * (hop_latency + message_bytes / link_bandwidth) + message_bytes / reduction_bandwidth
+    return (group_size - 1) * step

@@ -1,0 +1,80 @@
+"""Time of an all-reduce whose sums are made by the switches."""
+
+from __future__ import annotations
+
+from perfmodel import ops
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites="klenk2020")
+def nvls_all_reduce_time(
+    group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
+) -> Real:
+    r"""Time of an all-reduce through one switch that adds and multicasts (NVSwitch, NVLS): at least this.
+
+    .. math:: T = \alpha + \left(1 + \frac{1}{n}\right)\frac{S}{B}
+
+    Each rank reads its share of the sum, for which every port sends S, and
+    writes it once for the switch to multicast, S/n.  The two overlap where the
+    message is cut into many blocks; with k blocks the time is at most (1 + 3/k) times
+    the wire time and an alpha more for each of the four crossings.
+
+    Parameters
+    ----------
+    group_size : n [1]; one rank costs nothing
+    message_bytes : S [B]
+    hop_latency : alpha [s], of the whole operation
+    link_bandwidth : B [B/s], of one rank to the switch, one direction
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Eight ranks, 8 GB at 9 GB/s: 8 + 1 GB leave every port.
+
+    >>> nvls_all_reduce_time(8, 8e9, 0, 9e9)
+    1.0
+    """
+    wire_bytes = (group_size + 1) * message_bytes / group_size
+    return ops.minimum(group_size - 1, 1) * (hop_latency + wire_bytes / link_bandwidth)
+
+
+@formula(cites="graham2016")
+def switch_tree_all_reduce_time(
+    group_size: Real,
+    message_bytes: Real,
+    hop_latency: Real,
+    link_bandwidth: Real,
+    switch_levels: Real = 1,
+) -> Real:
+    r"""Time of an all-reduce up and down a tree of switches that add (SHARP).
+
+    .. math:: T = 2 d \alpha + \frac{S}{B}
+
+    Packets stream: while one goes down the next comes up.  Cut into k blocks
+    that every switch takes in whole, the wire time grows by (1 + (2d-1)/k).
+
+    Parameters
+    ----------
+    group_size : n [1]; one rank costs nothing, more than one cost the same
+    message_bytes : S [B]
+    hop_latency : alpha [s], of one hop between rank and switch, or two switches
+    link_bandwidth : B [B/s], of one rank, one direction
+    switch_levels : d [1], switches from a rank to the root
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Two levels, four hops of 0.25 s, 1 GB at 1 GB/s: 1 s + 1 s.
+
+    >>> switch_tree_all_reduce_time(16, 1e9, 0.25, 1e9, 2)
+    2.0
+    """
+    time = 2 * switch_levels * hop_latency + message_bytes / link_bandwidth
+    return ops.minimum(group_size - 1, 1) * time

@@ -1,0 +1,142 @@
+"""Times no algorithm can beat, in the alpha-beta model with one port per rank."""
+
+from __future__ import annotations
+
+import math
+
+from perfmodel import ops
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites=("patarasuk2009", "chan2007"))
+def all_reduce_lower_bound(
+    group_size: Real,
+    message_bytes: Real,
+    hop_latency: Real,
+    link_bandwidth: Real,
+    reduction_bandwidth: Real = math.inf,
+) -> Real:
+    r"""Least time of an all-reduce among ranks that add themselves.
+
+    .. math:: T \ge \max\left(\lceil\log_2 n\rceil\alpha,\ 2\frac{n-1}{n}\frac{S}{B},
+              \ \frac{n-1}{n}\frac{S}{R}\right)
+
+    Parameters
+    ----------
+    group_size : n [1], at least 1
+    message_bytes : S [B]
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+    reduction_bandwidth : R [B/s], infinite where adding is free
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Four ranks, 1 GB at 1 GB/s: every port has to carry 1.5 GB.
+
+    >>> all_reduce_lower_bound(4, 1e9, 0, 1e9)
+    1.5
+    """
+    share = (group_size - 1) * message_bytes / group_size
+    on_the_wire = ops.maximum(ops.ceil(ops.log2(group_size)) * hop_latency, 2 * share / link_bandwidth)
+    return ops.maximum(on_the_wire, share / reduction_bandwidth)
+
+
+@formula(cites="graham2016")
+def in_network_all_reduce_lower_bound(
+    group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
+) -> Real:
+    r"""Least time of an all-reduce whose sums are made by switches.
+
+    .. math:: T \ge \max\left(\alpha, \frac{S}{B}\right), \quad n \ge 2
+
+    Parameters
+    ----------
+    group_size : n [1]; one rank costs nothing
+    message_bytes : S [B]
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    1 GB at 1 GB/s: every rank has to send its buffer.
+
+    >>> in_network_all_reduce_lower_bound(4, 1e9, 0, 1e9)
+    1.0
+    """
+    return ops.minimum(group_size - 1, 1) * ops.maximum(hop_latency, message_bytes / link_bandwidth)
+
+
+@formula(cites="chan2007")
+def broadcast_lower_bound(
+    group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
+) -> Real:
+    r"""Least time of a broadcast.
+
+    .. math:: T \ge \max\left(\lceil\log_2 n\rceil\alpha, \frac{S}{B}\right), \quad n \ge 2
+
+    Parameters
+    ----------
+    group_size : n [1]; one rank costs nothing
+    message_bytes : S [B]
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Five ranks, 1 s a hop, few bytes: three hops to reach all.
+
+    >>> broadcast_lower_bound(5, 1, 1, 1e9)
+    3
+    """
+    reach = ops.ceil(ops.log2(group_size)) * hop_latency
+    return ops.maximum(reach, ops.minimum(group_size - 1, 1) * message_bytes / link_bandwidth)
+
+
+@formula(cites=("patarasuk2009", "chan2007"))
+def share_lower_bound(
+    group_size: Real,
+    message_bytes: Real,
+    hop_latency: Real,
+    link_bandwidth: Real,
+    reduction_bandwidth: Real = math.inf,
+) -> Real:
+    r"""Least time of a reduce-scatter, an all-gather (where nothing is added) or an all-to-all.
+
+    .. math:: T \ge \max\left(\lceil\log_2 n\rceil\alpha,\ \frac{n-1}{n}\frac{S}{B},
+              \ \frac{n-1}{n}\frac{S}{R}\right)
+
+    Parameters
+    ----------
+    group_size : n [1], at least 1
+    message_bytes : S [B], the full buffer
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+    reduction_bandwidth : R [B/s], infinite where nothing is added
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Four ranks, 1 GB at 1 GB/s: every port has to carry 0.75 GB.
+
+    >>> share_lower_bound(4, 1e9, 0, 1e9)
+    0.75
+    """
+    share = (group_size - 1) * message_bytes / group_size
+    on_the_wire = ops.maximum(ops.ceil(ops.log2(group_size)) * hop_latency, share / link_bandwidth)
+    return ops.maximum(on_the_wire, share / reduction_bandwidth)

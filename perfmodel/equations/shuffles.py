@@ -1,0 +1,101 @@
+"""Time of the collectives in which every rank ends with a different share, or gathers the shares."""
+
+from __future__ import annotations
+
+import math
+
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites="patarasuk2009")
+def ring_reduce_scatter_time(
+    group_size: Real,
+    message_bytes: Real,
+    hop_latency: Real,
+    link_bandwidth: Real,
+    reduction_bandwidth: Real = math.inf,
+) -> Real:
+    r"""Time of a ring reduce-scatter: every rank ends with its share of the sum.
+
+    .. math:: T = (n-1)\left(\alpha + \frac{S}{n B}\right) + \frac{n-1}{n}\frac{S}{R}
+
+    Parameters
+    ----------
+    group_size : n [1], at least 1
+    message_bytes : S [B], the full buffer each rank begins with
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+    reduction_bandwidth : R [B/s], infinite where adding is free
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Four ranks, 1 GB at 1 GB/s: three steps of 0.25 s.
+
+    >>> ring_reduce_scatter_time(4, 1e9, 0, 1e9)
+    0.75
+    """
+    step = hop_latency + message_bytes / (group_size * link_bandwidth)
+    return (group_size - 1) * (step + message_bytes / (group_size * reduction_bandwidth))
+
+
+@formula(cites="patarasuk2009")
+def ring_all_gather_time(
+    group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
+) -> Real:
+    r"""Time of a ring all-gather: every rank ends with the shares of all.
+
+    .. math:: T = (n-1)\left(\alpha + \frac{S}{n B}\right)
+
+    Parameters
+    ----------
+    group_size : n [1], at least 1
+    message_bytes : S [B], the full buffer each rank ends with
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Four ranks, 1 GB at 1 GB/s: three steps of 0.25 s.
+
+    >>> ring_all_gather_time(4, 1e9, 0, 1e9)
+    0.75
+    """
+    return (group_size - 1) * (hop_latency + message_bytes / (group_size * link_bandwidth))
+
+
+@formula(cites="thakur2005")
+def pairwise_all_to_all_time(
+    group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
+) -> Real:
+    r"""Time of an all-to-all by exchange with one partner after another.
+
+    .. math:: T = (n-1)\left(\alpha + \frac{S}{n B}\right)
+
+    Parameters
+    ----------
+    group_size : n [1], at least 1
+    message_bytes : S [B], what one rank holds for all, its own share included
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Four ranks, 1 GB at 1 GB/s: 0.25 GB to each of three.
+
+    >>> pairwise_all_to_all_time(4, 1e9, 0, 1e9)
+    0.75
+    """
+    return (group_size - 1) * (hop_latency + message_bytes / (group_size * link_bandwidth))
