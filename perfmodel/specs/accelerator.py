@@ -48,8 +48,12 @@ class Accelerator(SourcedSpec):
     """Of a copy inside the device, reads and writes both counted [B/s]."""
     l2_cache_bytes: Quantity | None = None
     peer_link: Id | None = None
-    """The link to its neighbours in a machine built for it; none where nothing is known."""
+    """The link built into it, in a machine made for it; None: peers meet over the host link."""
+    bridge_link: Id | None = None
+    """An optional bridge to one other card; a ring of more than two still passes the host link."""
     host_link: Id
+    usual_node: Id | None = None
+    """The machine it is usually met in; taken where a scenario names none."""
     tdp: Quantity | None = None
     """Power the device is allowed [W]."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from perfmodel.specs.provenance import Id, PositiveFloat, Source, Spec, Text
 
@@ -36,7 +36,7 @@ class Instance(Spec):
 class InstanceFile(Spec):
     """The whole of ``instances.toml``."""
 
-    instances: tuple[Instance, ...]
+    instances: tuple[Instance, ...] = Field(strict=False)
     sources: dict[str, Source]
 
     @model_validator(mode="after")

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from perfmodel.specs.provenance import Id, PositiveInt, Quantity, SourcedSpec
 
 Rank = Annotated[int, Field(ge=0)]
+Edge = Annotated[tuple[Rank, Rank, PositiveInt], Field(strict=False)]
 
 
 class Node(SourcedSpec):
@@ -34,7 +35,7 @@ class Node(SourcedSpec):
     """[B]"""
     storage_bandwidth: Quantity | None = None
     """Reading the data set from the machine's own disks or its attached volume [B/s]."""
-    peer_graph: tuple[tuple[Rank, Rank, PositiveInt], ...] = Field(default=(), strict=False)
+    peer_graph: tuple[Edge, ...] = Field(default=(), strict=False)
     """Links between accelerators as (one, other, number of links), where pairs differ."""
 
     @model_validator(mode="after")
