@@ -16,7 +16,7 @@ nothing.  A tensor kept for the backward pass is counted once, by the first laye
 
 from __future__ import annotations
 
-from math import ceil, prod
+from math import ceil
 
 from perfmodel.specs.workload import Layer
 
@@ -173,6 +173,12 @@ class Network:
         )
         return y
 
+    def deconv(self, x: Tensor, name: str, channels: int, factor: int) -> Tensor:
+        """Enlarge by a transposed convolution whose windows do not overlap."""
+        y = self.linear(x, name, channels * factor * factor, bias=False)
+        self.layers[-1] = self.layers[-1]._replace(kind="conv", kernel_size=(factor, factor))
+        return y.view(channels, x.height * factor, x.width * factor)
+
     def linear(self, x: Tensor, name: str, features: int, bias: bool = True, weight: bool = True) -> Tensor:
         """Map the features of every position; the bias rides on the product and is summed apart backward.
 
@@ -227,6 +233,12 @@ class Network:
         x = self.conv(x, f"{name}.conv", channels, kernel, stride, padding, groups)
         x = self.batch_norm(x, f"{name}.bn")
         return self.activation(x, f"{name}.{activation}", activation) if activation else x
+
+    def shared_embedding(self, name: str, tokens: int, features: int) -> Tensor:
+        """Look up rows of a table that is another layer's."""
+        y = self.embedding(name, tokens, 0, features)
+        self.layers[-1] = self.layers[-1]._replace(tensors=())
+        return y
 
     # products of two activations
 
@@ -401,6 +413,25 @@ class Network:
         """Rewrite a tensor in another memory order (split heads, shift windows, permute)."""
         return self._elementwise(x, name, "other", 2, 2)
 
+    def gather(self, x: Tensor, name: str, positions: int) -> Tensor:
+        """Pick some positions; backward clears the whole gradient and scatters into it."""
+        y = Tensor(x.channels, positions)
+        sums, sum_kernels = self._read(x)
+        moved = 2 * y.elements
+        self.layers.append(
+            Layer(
+                name,
+                "other",
+                (),
+                0,
+                0,
+                moved,
+                moved + x.elements + sums,
+                backward_kernels=2 + sum_kernels,
+            )
+        )
+        return y
+
     def concat(self, inputs: list[Tensor], name: str) -> Tensor:
         """Join features; backward copies each part out."""
         first = inputs[0]
@@ -501,6 +532,33 @@ class Network:
         )
         return y
 
+    def resize(self, x: Tensor, name: str, factor: float) -> Tensor:
+        """Enlarge by interpolation."""
+        y = Tensor(x.channels, round(x.height * factor), round(x.width * factor))
+        return self._reduce(x, y, name, 1, 1, keep=False)
+
+    def align(self, maps: list[Tensor], name: str, regions: int, features: int) -> Tensor:
+        """Cut ``regions`` of ``features`` elements out of the maps; backward scatters into all of them."""
+        y = Tensor(features, regions)
+        # four neighbours are read for each element written
+        moved = 5 * y.elements
+        cleared = sum(x.elements for x in maps)
+        sums, sum_kernels = self._read(*maps)
+        self.layers.append(
+            Layer(
+                name,
+                "pool",
+                (),
+                0,
+                0,
+                moved,
+                moved + cleared + sums,
+                forward_kernels=len(maps),
+                backward_kernels=2 * len(maps) + sum_kernels,
+            )
+        )
+        return y
+
     def loss(self, x: Tensor, name: str = "loss") -> None:
         """Cross entropy: a log-softmax, then the chosen classes."""
         sums, sum_kernels = self._read(x)
@@ -520,7 +578,9 @@ class Network:
             )
         )
 
-    def parameter(self, name: str, *shape: int) -> None:
-        """Register a parameter that an elementwise sum reads (position embeddings, class token)."""
-        elements = prod(shape)
-        self.layers.append(Layer(name, "other", (elements,), 0, 0, elements, elements, forward_kernels=0))
+    def parameter(self, name: str, elements: int, summed: int) -> None:
+        """Register a parameter that a sum reads (position embeddings, class token).
+
+        Its gradient sums ``summed`` elements of every sample.
+        """
+        self.layers.append(Layer(name, "other", (elements,), 0, 0, 0, summed, forward_kernels=0))

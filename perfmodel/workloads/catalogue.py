@@ -8,9 +8,10 @@ from importlib import import_module
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.workload import Workload
 
-_CONVOLUTIONAL: dict[str, tuple[str, ...]] = {
+_FIXED: dict[str, tuple[str, ...]] = {
     "alexnet": ("alexnet", "alexnet-grouped"),
     "densenet": ("densenet121", "densenet161", "densenet169", "densenet201"),
+    "detection": ("yolov3", "mask-rcnn-r50-fpn", "deeplab-v3-plus"),
     "googlenet": ("googlenet", "googlenet-bn"),
     "inception": ("inception-v3", "inception-v3-aux", "inception-v4"),
     "mobilenet": (
@@ -22,8 +23,10 @@ _CONVOLUTIONAL: dict[str, tuple[str, ...]] = {
         "efficientnet-widese-b4",
         "efficientnet-v2-s",
     ),
+    "recommender": ("ncf", "ncf-ml1m", "dlrm"),
     "regnet": ("regnety-3.2gf",),
     "squeezenet": ("squeezenet", "squeezenet1-1"),
+    "vision_transformer": ("vit-base-16", "swin-tiny", "convnext-tiny"),
     "xception": ("xception",),
     "resnet": (
         "resnet18",
@@ -46,7 +49,17 @@ _CONVOLUTIONAL: dict[str, tuple[str, ...]] = {
 }
 """Modules with ``build(name)``: their networks take no sequence length."""
 
-_SEQUENCE: dict[str, tuple[str, ...]] = {}
+_SEQUENCE: dict[str, tuple[str, ...]] = {
+    "transformer": (
+        "bert-base",
+        "bert-large",
+        "gpt2",
+        "gpt2-medium",
+        "gpt2-large",
+        "gpt2-xl",
+        "transformer-big",
+    ),
+}
 """Modules with ``build(name, sequence_length)``."""
 
 _FILES = (".onnx", ".csv", ".json")
@@ -101,8 +114,5 @@ def _built_in(name: str, sequence_length: int | None) -> Workload:
 
 
 _MODULES = {
-    name: module
-    for table in (_CONVOLUTIONAL, _SEQUENCE)
-    for module, members in table.items()
-    for name in members
+    name: module for table in (_FIXED, _SEQUENCE) for module, members in table.items() for name in members
 }

@@ -99,6 +99,11 @@ def residual_classifier(net: Network, x: Tensor, design: _Design) -> None:
     net.loss(x)
 
 
+def pyramid_input(net: Network, x: Tensor) -> list[Tensor]:
+    """The maps of the four stages of ResNet-50, for a detector."""
+    return features(net, x, _DESIGNS["resnet50"])
+
+
 def features(net: Network, x: Tensor, design: _Design) -> list[Tensor]:
     """Stem and four stages; the maps each stage ends with."""
     x = net.conv(x, "conv1", 64, 7, stride=2)
