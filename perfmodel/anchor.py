@@ -1,0 +1,45 @@
+"""A measurement to start from: ``iteration_time=0.145s@1`` or ``samples_per_second=220@1``."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from perfmodel import units
+from perfmodel.errors import InputError
+
+_FORM = re.compile(r"(iteration_time|samples_per_second)=([^@]+)@(\d+)")
+
+
+class Anchor(NamedTuple):
+    """One measured run of the same plan."""
+
+    quantity: str
+    value: float
+    """Seconds, or samples per second of the whole job."""
+    world_size: int
+
+    def iteration_time(self, samples: int) -> float:
+        """Return the measured iteration time [s] of ``samples`` per iteration."""
+        return self.value if self.quantity == "iteration_time" else samples / self.value
+
+
+def parse_anchor(text: str) -> Anchor:
+    """Read an anchor.
+
+    >>> parse_anchor("iteration_time=145ms@1")
+    Anchor(quantity='iteration_time', value=0.145, world_size=1)
+
+    Raises
+    ------
+    InputError : another form, or a value that is not a positive number
+    """
+    match = _FORM.fullmatch(text.strip())
+    if not match:
+        raise InputError(
+            f"anchor {text!r}: expected iteration_time=0.145s@1 or samples_per_second=220@1 (@ accelerators)"
+        )
+    quantity, value, world_size = match.groups()
+    if int(world_size) != 1:
+        raise InputError(f"anchor {text!r}: only a run on one accelerator (@1) can anchor a prediction")
+    return Anchor(quantity, units.parse(value, "s" if quantity == "iteration_time" else "1/s"), 1)

@@ -1,0 +1,65 @@
+"""The command line: parse, call, print.  Each command's module is imported when it is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from perfmodel.errors import InputError, unknown_name
+
+COMMANDS = ("predict", "scale", "specs", "validate", "workloads")
+
+
+class _Commands(click.Group):
+    """The command groups, found by name; errors in one or two lines, exit code 2."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"perfmodel.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise unknown_name("command", args[0], COMMANDS)
+        return super().resolve_command(ctx, args)
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command; a user's mistake ends in exit code 2 and no traceback."""
+        try:
+            result = super().main(*args, **{**kwargs, "standalone_mode": False})
+        except (click.Abort, KeyboardInterrupt):
+            _fail("interrupted", 130)
+        except click.UsageError as error:
+            hint = f"\ntry: {error.ctx.command_path} --help" if error.ctx else ""
+            _fail(error.format_message().replace("\n", " ") + hint)
+        except (InputError, click.ClickException) as error:
+            _fail(str(error))
+        except BrokenPipeError:
+            sys.stderr.close()
+            sys.exit(0)
+        if kwargs.get("standalone_mode", True):
+            sys.exit(result if isinstance(result, int) else 0)
+        return result
+
+
+def _fail(message: str, code: int = 2) -> None:
+    click.echo(f"perfmodel: {message}", err=True)
+    sys.exit(code)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
+@click.version_option(package_name="perfmodel")
+def main() -> None:
+    """Closed-form performance model of distributed deep-learning training.
+
+    Start with: perfmodel predict --gpus 32
+    """

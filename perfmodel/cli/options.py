@@ -1,0 +1,120 @@
+"""The options that make up a scenario, shared by every command that predicts."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import click
+from pydantic import ValidationError
+
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.scenario import (
+    LARGEST_WORLD_SIZE,
+    Algorithm,
+    Input,
+    Optimizer,
+    Overlap,
+    Precision,
+    Scenario,
+    Strategy,
+)
+from perfmodel.specs.store import Catalogue
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+COUNT = click.IntRange(min=1, max=LARGEST_WORLD_SIZE)
+
+
+def _choice(literal: Any) -> click.Choice[str]:
+    return click.Choice(get_args(literal))
+
+
+_SCENARIO_OPTIONS = (
+    click.option("--workload", help="Network, or a file: .onnx, .csv, config.json.  [default: resnet50]"),
+    click.option("--accelerator", help="Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb."),
+    click.option("--node", help="Machine, e.g. dgx-1v."),
+    click.option("--intra-link", help="Link between accelerators of a node."),
+    click.option("--inter-link", help="Link between nodes, e.g. ethernet-25g-tcp."),
+    click.option("--nics", type=COUNT, help="Network adapters per node."),
+    click.option(
+        "--strategy", type=_choice(Strategy), help="How gradients are combined.  [default: all-reduce]"
+    ),
+    click.option("--servers", type=COUNT, help="Parameter servers, on machines of their own."),
+    click.option(
+        "--local-aggregation/--no-local-aggregation",
+        default=None,
+        help="Whether a node sums its gradients before a parameter server sees them.  [default: it does]",
+    ),
+    click.option("--algorithm", type=_choice(Algorithm), help="All-reduce algorithm.  [default: ring]"),
+    click.option("--overlap", type=_choice(Overlap), help="How gradients travel during the backward pass."),
+    click.option("--precision", type=_choice(Precision), help="Arithmetic of training."),
+    click.option("--local-batch-size", type=COUNT, help="Samples per accelerator: weak scaling."),
+    click.option("--global-batch-size", type=COUNT, help="Samples per iteration: strong scaling."),
+    click.option("--accumulation-steps", type=COUNT, help="Micro-batches per iteration.  [default: 1]"),
+    click.option("--sequence-length", type=COUNT, help="Tokens of one sample."),
+    click.option("--optimizer", type=_choice(Optimizer), help="Optimizer."),
+    click.option("--input", type=_choice(Input), help="Where samples come from.  [default: synthetic]"),
+    click.option("--loader-workers", type=COUNT, help="Decoding workers per node."),
+    click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram."),
+    click.option("--anchor", help="A measured run, e.g. iteration_time=0.145s@1."),
+    click.option("--scenario", "scenario_file", metavar="FILE", help="TOML file with any of these options."),
+    click.option(
+        "--specs", "specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in."
+    ),
+)
+
+
+def scenario_options(command: _Command) -> _Command:
+    """Give a command every option of a scenario but ``--gpus``."""
+    for option in reversed(_SCENARIO_OPTIONS):
+        command = option(command)
+    return command
+
+
+def scenario_from(options: dict[str, Any]) -> Scenario:
+    """Return the scenario of a file, if one is given, with the options laid over it.
+
+    Raises
+    ------
+    InputError : a file that cannot be read, an unknown key, a value that does not fit
+    """
+    options = {key: value for key, value in options.items() if value is not None}
+    file = options.pop("scenario_file", None)
+    options.pop("specs", None)
+    table = _read_scenario(Path(file)) if file else {}
+    where = f"{file}: " if file else ""
+    if "global_batch_size" in options:
+        table.pop("local_batch_size", None)
+    if "local_batch_size" in options:
+        table.pop("global_batch_size", None)
+    try:
+        return Scenario.model_validate(table | options)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise InputError(f"{where}{unknown_name('key', key, Scenario.model_fields)}") from None
+        wanted = first["msg"].replace("Input should be", "expected").replace("valid ", "")
+        raise InputError(f"{where}{key} = {first['input']!r}: {wanted}") from None
+
+
+def _read_scenario(path: Path) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not text'}"
+        ) from None
+    if "gpus" in table:
+        table["world_size"] = table.pop("gpus")
+    return {key.replace("-", "_"): value for key, value in table.items()}
+
+
+def catalogue_from(specs: tuple[str, ...]) -> Catalogue:
+    """Return the built-in hardware with a user's folders laid over it."""
+    return Catalogue(specs) if specs else Catalogue.built_in()

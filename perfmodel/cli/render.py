@@ -1,0 +1,142 @@
+"""Plain text for people, at 80 columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from perfmodel.prediction.result import Prediction
+from perfmodel.units import show
+
+TERMS = {
+    "forward_time": "forward",
+    "backward_time": "backward",
+    "launch_overhead_time": "launch overhead",
+    "update_time": "update",
+    "exposed_communication_time": "exposed communication",
+    "input_time": "waiting for input",
+    "straggler_time": "waiting for stragglers",
+}
+
+
+def console() -> Console:
+    """Standard output; 80 columns where it is not a terminal."""
+    plain = Console(highlight=False)
+    return plain if plain.is_terminal else Console(highlight=False, width=80)
+
+
+def table(*columns: str, left: int = 1) -> Table:
+    """An empty table whose first ``left`` columns are text and the rest numbers."""
+    made = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for index, name in enumerate(columns):
+        made.add_column(name, justify="left" if index < left else "right", overflow="fold")
+    return made
+
+
+def show_prediction(prediction: Prediction) -> None:
+    """Print one prediction."""
+    out = console()
+    asked = prediction.scenario
+    out.print(
+        Text(
+            f"{asked['workload']} on {asked['world_size']} x {asked['accelerator']}, {asked['precision']}, "
+            f"batch {asked['local_batch_size']} each, {asked['strategy']}"
+        ),
+        style="bold",
+    )
+    out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
+    rows = table("iteration", "time", "share")
+    for name, label in TERMS.items():
+        time = prediction.terms[name]
+        if time or name in ("forward_time", "backward_time", "update_time"):
+            rows.add_row(label, show(time, "s"), f"{time / prediction.iteration_time:.1%}")
+    rows.add_section()
+    rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
+    out.print(rows)
+    for label, value in _figures(prediction):
+        out.print(Text(f"{label:<22}{value}"))
+    out.print()
+    out.print(Text(prediction.verdict))
+    if prediction.defaults:
+        out.print(Text("defaults taken: " + ", ".join(prediction.defaults)))
+    for warning in prediction.warnings:
+        out.print(Text(f"note: {warning}"))
+
+
+def _network(prediction: Prediction) -> str:
+    asked = prediction.scenario
+    if asked["world_size"] == 1:
+        return "no communication"
+    inside = f"{asked['intra_link']} inside"
+    if asked["nodes"] == 1 and asked["strategy"] != "parameter-server":
+        return inside
+    return f"{inside}, {asked['nics']} x {asked['inter_link']} between"
+
+
+def _mode(prediction: Prediction) -> str:
+    return "anchored" if prediction.mode == "anchored" else "from specs"
+
+
+def _figures(prediction: Prediction) -> list[tuple[str, str]]:
+    memory = prediction.memory
+    unit = "sequences" if prediction.tokens_per_second else "images"
+    figures = [("throughput", f"{prediction.samples_per_second:,.4g} {unit}/s")]
+    if prediction.tokens_per_second:
+        figures.append(("", f"{prediction.tokens_per_second:,.4g} tokens/s"))
+    if prediction.scenario["world_size"] > 1:
+        kind = prediction.scaling
+        figures += [
+            ("speed-up", f"{prediction.speedup:.2f}"),
+            (
+                "scaling efficiency",
+                f"{prediction.scaling_efficiency:.1%} ({kind} scaling, against 1 accelerator)",
+            ),
+            (
+                "communication",
+                f"{show(prediction.communication_time, 's')} in all, "
+                f"exposed part {prediction.communication_overhead:.1%} of the rest",
+            ),
+        ]
+    if prediction.epoch_time:
+        figures.append(("epoch", show(prediction.epoch_time, "s")))
+    figures.append(
+        ("utilisation (MFU)", f"{prediction.mfu:.1%} of the {prediction.scenario['precision']} peak")
+    )
+    fits = f"fits, up to a batch of {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
+    figures.append(
+        ("memory", f"{memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB per accelerator; {fits}")
+    )
+    return figures
+
+
+def show_scaling(rows: list[dict[str, Any]], last: Prediction) -> None:
+    """Print a scaling table."""
+    out = console()
+    asked = last.scenario
+    out.print(
+        Text(
+            f"{asked['workload']} on {asked['accelerator']}, {asked['precision']}, {asked['strategy']}, "
+            f"{last.scaling} scaling"
+        ),
+        style="bold",
+    )
+    shown = table("GPUs", "iteration", "samples/s", "speed-up", "efficiency", "exposed comm.", "fits", left=0)
+    for row in rows:
+        shown.add_row(
+            str(row["world_size"]),
+            show(row["iteration_time"], "s"),
+            f"{row['samples_per_second']:,.4g}",
+            f"{row['speedup']:.2f}",
+            f"{row['scaling_efficiency']:.1%}",
+            show(row["exposed_communication_time"], "s"),
+            "yes" if row["fits"] else "NO",
+        )
+    out.print(shown)
+    out.print(Text(last.verdict))
+    out.print(Text("defaults taken: " + ", ".join(last.defaults)))
+    for warning in last.warnings:
+        out.print(Text(f"note: {warning}"))

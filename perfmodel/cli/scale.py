@@ -1,0 +1,91 @@
+"""``perfmodel scale``: the same job on more and more accelerators."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from typing import Any
+
+import click
+
+from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
+from perfmodel.errors import InputError
+from perfmodel.specs.scenario import LARGEST_WORLD_SIZE
+
+COLUMNS = (
+    "world_size",
+    "iteration_time",
+    "samples_per_second",
+    "speedup",
+    "scaling_efficiency",
+    "exposed_communication_time",
+)
+
+
+class _Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """``1,2,4`` or ``1-8``: how many accelerators, each time."""
+
+    name = "counts"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        counts: list[int] = []
+        for part in str(value).split(","):
+            first, dash, last = part.strip().partition("-")
+            if not first.isdecimal() or (dash and not last.isdecimal()):
+                self.fail(f"{value!r}: expected whole numbers such as 1,2,4,8 or 1-8", param, ctx)
+            low, high = int(first), int(last) if dash else int(first)
+            if not 1 <= low <= high <= LARGEST_WORLD_SIZE or high - low > 10_000:
+                self.fail(
+                    f"{part.strip()!r}: expected counts from 1 to {LARGEST_WORLD_SIZE}, rising", param, ctx
+                )
+            counts += range(low, high + 1)
+        return tuple(counts)
+
+
+@click.command("scale")
+@click.option(
+    "--gpus", "counts", type=_Counts(), default="1,2,4,8,16,32", show_default=True, help="Accelerators."
+)
+@scenario_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+def command(
+    counts: tuple[int, ...], as_json: bool, as_csv: bool, specs: tuple[str, ...], **options: Any
+) -> None:
+    """Throughput and scaling efficiency against the number of accelerators.
+
+    \b
+    Examples:
+      perfmodel scale --gpus 1,2,4,8,16,32
+      perfmodel scale --workload vgg16 --accelerator k80 --gpus 1-8 --csv
+    """
+    from perfmodel.prediction import predict
+
+    if as_json and as_csv:
+        raise InputError("--json and --csv: give one of them")
+    catalogue = catalogue_from(specs)
+    predictions = [predict(scenario_from(options | {"world_size": n}), catalogue) for n in counts]
+    rows = [
+        {
+            "world_size": n,
+            **{name: getattr(p, name) for name in COLUMNS[1:5]},
+            "exposed_communication_time": p.terms["exposed_communication_time"],
+            "scaling": p.scaling,
+            "interval": p.interval.model_dump() if p.interval else None,
+            "fits": p.memory.fits,
+        }
+        for n, p in zip(counts, predictions, strict=True)
+    ]
+    if as_json:
+        click.echo(json.dumps({"rows": rows, "scenario": predictions[-1].scenario}))
+    elif as_csv:
+        writer = csv.DictWriter(sys.stdout, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    else:
+        from perfmodel.cli.render import show_scaling
+
+        show_scaling(rows, predictions[-1])

@@ -1,0 +1,37 @@
+"""The input pipeline's term: how long accelerators wait for samples."""
+
+from __future__ import annotations
+
+import math
+
+from perfmodel.calibration import Calibration
+from perfmodel.equations.input_pipeline import exposed_input_time, input_rate
+from perfmodel.prediction.communication import fraction
+from perfmodel.resolve import Setting
+from perfmodel.specs.storage import storage
+
+SAMPLE_ELEMENT_BYTES = 4
+"""Samples are copied to the accelerator as fp32, or as 32-bit token numbers."""
+
+
+def input_time(setting: Setting, accelerators: int, busy_time: float, calibration: Calibration) -> float:
+    """Return the time [s] an accelerator waits for its samples, ``accelerators`` of them sharing the host."""
+    if setting.scenario.input == "synthetic":
+        return 0.0
+    workload = setting.workload
+    rate = math.inf
+    if workload.stored_bytes:
+        decoding = calibration.decode_rate if workload.sample == "image" else math.inf
+        rate = float(
+            input_rate(setting.loader_workers, decoding, storage(setting.storage), workload.stored_bytes)
+        )
+    return float(
+        exposed_input_time(
+            accelerators,
+            setting.local_batch_size * setting.accumulation_steps,
+            rate,
+            workload.input_elements * SAMPLE_ELEMENT_BYTES,
+            setting.host_link.bandwidth.value * fraction(setting.host_link, calibration),
+            busy_time,
+        )
+    )

@@ -1,0 +1,232 @@
+"""Assemble a prediction: one accelerator's terms, what travels, what is waited for, and what it comes to."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from perfmodel.anchor import parse_anchor
+from perfmodel.calibration import Calibration, calibration
+from perfmodel.equations.compute import flops_utilization
+from perfmodel.equations.memory import largest_local_batch_size, training_memory_bytes
+from perfmodel.equations.scaling import (
+    strong_scaling_efficiency,
+    strong_speedup,
+    weak_scaling_efficiency,
+    weak_speedup,
+)
+from perfmodel.errors import InputError
+from perfmodel.prediction.communication import Fabric, communication, fabric
+from perfmodel.prediction.computation import Computation, computation
+from perfmodel.prediction.feeding import input_time
+from perfmodel.prediction.result import Memory, Prediction
+from perfmodel.prediction.verdict import Network, placement, verdict
+from perfmodel.resolve import Setting, resolve
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+
+
+def predict(scenario: Scenario, catalogue: Catalogue | None = None) -> Prediction:
+    """Predict one training iteration.
+
+    Parameters
+    ----------
+    scenario : what is asked; options left open take defaults, which the answer names
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown name, a batch that does not divide, a precision the accelerator lacks
+
+    Examples
+    --------
+    A ring hides most of its traffic behind the backward pass of ResNet-50:
+
+    >>> from perfmodel.specs.scenario import Scenario
+    >>> answer = predict(Scenario(workload="resnet50", accelerator="v100-sxm2-16gb", world_size=32))
+    >>> 0.5 < answer.scaling_efficiency < 1
+    True
+    """
+    constants = calibration()
+    setting = resolve(scenario, catalogue or Catalogue.built_in())
+    work = computation(setting, setting.local_batch_size, constants)
+    factor = _anchor_factor(setting, work, constants)
+    work = _scaled(work, factor)
+    terms, network = _terms(setting, work, constants)
+    iteration_time = sum(terms.values())
+    baseline_time = _baseline_time(setting, work, factor, constants)
+    return _prediction(setting, terms, network, iteration_time, baseline_time, constants)
+
+
+def _terms(setting: Setting, work: Computation, constants: Calibration) -> tuple[dict[str, float], Network]:
+    """The exposed terms [s], and what the network does on its own and could do."""
+    steps = setting.accumulation_steps
+    network = _network(setting, work, fabric(setting, constants))
+    terms = {
+        "forward_time": steps * work.forward_time,
+        "backward_time": steps * work.backward_time,
+        "launch_overhead_time": steps * work.launch_overhead_time,
+        "update_time": work.update_time,
+        "exposed_communication_time": network.exposed_communication_time,
+        "input_time": 0.0,
+        "straggler_time": 0.0,
+    }
+    busy = sum(terms.values())
+    terms["input_time"] = input_time(setting, setting.accelerators_per_node, busy, constants)
+    return terms, network
+
+
+def _network(setting: Setting, work: Computation, on: Fabric) -> Network:
+    """Communication as it is, and with twice the bandwidth or half the latency of the link that matters."""
+    if setting.world_size == 1 and setting.strategy != "parameter-server":
+        return Network(0.0, 0.0, 0.0, 0.0)
+    better = np.array([[1.0], [2.0], [1.0]]), np.array([[1.0], [1.0], [0.5]])
+    if setting.nodes > 1 or setting.strategy == "parameter-server":
+        varied = on._replace(
+            inter_link_bandwidth=on.inter_link_bandwidth * better[0],
+            inter_hop_latency=on.inter_hop_latency * better[1],
+        )
+    else:
+        varied = on._replace(
+            intra_link_bandwidth=on.intra_link_bandwidth * better[0],
+            intra_hop_latency=on.intra_hop_latency * better[1],
+        )
+    alone, exposed = communication(setting, work, varied)
+    return Network(float(alone[0]), *(float(t) for t in exposed))
+
+
+def _anchor_factor(setting: Setting, work: Computation, constants: Calibration) -> float:
+    """Measured over predicted time of one accelerator; 1 without a measurement."""
+    if setting.scenario.anchor is None:
+        return 1.0
+    anchor = parse_anchor(setting.scenario.anchor)
+    measured = anchor.iteration_time(setting.local_batch_size * setting.accumulation_steps)
+    return measured / _alone(setting, work, setting.accumulation_steps, constants)
+
+
+def _scaled(work: Computation, factor: float) -> Computation:
+    if factor == 1.0:
+        return work
+    return work._replace(
+        forward_time=work.forward_time * factor,
+        backward_time=work.backward_time * factor,
+        launch_overhead_time=work.launch_overhead_time * factor,
+        update_time=work.update_time * factor,
+        backward_by_layer=work.backward_by_layer * factor,
+    )
+
+
+def _alone(setting: Setting, work: Computation, steps: float, constants: Calibration) -> float:
+    """Iteration time [s] of one accelerator that does ``steps`` micro-batches."""
+    busy = steps * work.pass_time + work.update_time
+    return busy + input_time(setting, 1, busy, constants) * steps / setting.accumulation_steps
+
+
+def _baseline_time(setting: Setting, work: Computation, factor: float, constants: Calibration) -> float:
+    """The iteration that efficiency is measured against [s], on one accelerator.
+
+    Weak scaling: the same batch.  Strong scaling: the whole job's batch, in the largest micro-batches that
+    fit, since one accelerator alone would use them.
+    """
+    if setting.scaling == "weak":
+        return _alone(setting, work, setting.accumulation_steps, constants)
+    largest = min(setting.global_batch_size, max(_memory(setting, constants).largest_local_batch_size, 1))
+    micro = max(largest, setting.local_batch_size)
+    whole = _scaled(computation(setting, micro, constants), factor)
+    return _alone(setting, whole, setting.global_batch_size / micro, constants)
+
+
+def _memory(setting: Setting, constants: Calibration) -> Memory:
+    workload = setting.workload
+    state = setting.states.state_bytes + setting.format.weight_copy_bytes
+    activation = setting.format.activation_bytes * float(workload.column("saved_elements").sum())
+    capacity = setting.accelerator.memory_capacity
+    reserved = constants.reserved_bytes
+    needed = training_memory_bytes(workload.parameters, state, setting.local_batch_size, activation, reserved)
+    largest = largest_local_batch_size(capacity, workload.parameters, state, activation, reserved)
+    return Memory(
+        bytes=needed, capacity=capacity, fits=needed <= capacity, largest_local_batch_size=int(largest)
+    )
+
+
+def _prediction(
+    setting: Setting,
+    terms: dict[str, float],
+    network: Network,
+    iteration_time: float,
+    baseline_time: float,
+    constants: Calibration,
+) -> Prediction:
+    workload, n = setting.workload, setting.world_size
+    if not (math.isfinite(iteration_time) and iteration_time > 0):
+        raise InputError(
+            f"iteration time comes out as {iteration_time} s; a spec or workload holds an absurd number"
+        )
+    if setting.scaling == "weak":
+        speedup = weak_speedup(n, baseline_time, iteration_time)
+        efficiency = weak_scaling_efficiency(baseline_time, iteration_time)
+    else:
+        speedup = strong_speedup(baseline_time, iteration_time)
+        efficiency = strong_scaling_efficiency(n, baseline_time, iteration_time)
+    rate = setting.global_batch_size / iteration_time
+    exposed = network.exposed_communication_time
+    memory = _memory(setting, constants)
+    warnings = list(setting.warnings)
+    if not memory.fits:
+        warnings.append(_does_not_fit(setting, memory))
+    return Prediction(
+        iteration_time=iteration_time,
+        terms=terms,
+        interval=None,
+        mode="anchored" if setting.scenario.anchor else "specs",
+        samples_per_second=rate,
+        tokens_per_second=rate * workload.sequence_length if workload.sequence_length else None,
+        speedup=speedup,
+        scaling_efficiency=efficiency,
+        scaling="weak" if setting.scaling == "weak" else "strong",
+        baseline_time=baseline_time,
+        communication_time=network.communication_time,
+        communication_overhead=exposed / (iteration_time - exposed),
+        epoch_time=workload.dataset_samples / rate if workload.dataset_samples else None,
+        mfu=flops_utilization(
+            workload.training_flops * setting.global_batch_size, iteration_time, n, setting.peak_flops
+        ),
+        memory=memory,
+        verdict=verdict(setting, terms, iteration_time, network),
+        placement=placement(setting),
+        defaults=list(setting.defaults),
+        warnings=warnings,
+        scenario=_understood(setting),
+    )
+
+
+def _does_not_fit(setting: Setting, memory: Memory) -> str:
+    gib = 2**30
+    needed = f"does not fit: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
+    if memory.largest_local_batch_size:
+        return f"{needed}; the largest batch that does is {memory.largest_local_batch_size}"
+    return f"{needed}; not even a batch of 1 does"
+
+
+def _understood(setting: Setting) -> dict[str, object]:
+    """The scenario with every default filled in."""
+    filled = setting.scenario.__dict__ | {
+        "accelerator": setting.accelerator.id,
+        "node": setting.node.id,
+        "nodes": setting.nodes,
+        "accelerators_per_node": setting.accelerators_per_node,
+        "intra_link": setting.intra_link.id,
+        "inter_link": setting.inter_link.id,
+        "nics": setting.nics,
+        "servers": setting.servers or None,
+        "overlap": setting.overlap,
+        "precision": setting.precision,
+        "local_batch_size": setting.local_batch_size,
+        "global_batch_size": setting.global_batch_size,
+        "sequence_length": setting.workload.sequence_length,
+        "optimizer": setting.optimizer,
+        "loader_workers": setting.loader_workers or None,
+        "storage": setting.storage or None,
+    }
+    return filled

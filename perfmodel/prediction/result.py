@@ -1,0 +1,74 @@
+"""What a prediction says; the model is the JSON schema people script against."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Result(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, defer_build=True)
+
+
+class Memory(_Result):
+    """Memory of one accelerator."""
+
+    bytes: float
+    """What training needs."""
+    capacity: float
+    """What a program can use."""
+    fits: bool
+    largest_local_batch_size: int
+    """The largest that fits; 0 where not even the model does."""
+
+
+class Interval(_Result):
+    """Where the mean iteration time lies, with 80 and 95 % confidence [s]."""
+
+    low_80: float
+    high_80: float
+    low_95: float
+    high_95: float
+
+
+class Prediction(_Result):
+    """One answer; times in seconds."""
+
+    iteration_time: float
+    """One optimizer update, wall clock."""
+    terms: dict[str, float]
+    """What it is made of: exposed times only, summing to ``iteration_time``."""
+    interval: Interval | None
+    """None until measured runs have earned one."""
+    mode: Literal["specs", "anchored"]
+    """What the prediction stands on."""
+    samples_per_second: float
+    """Of the whole job."""
+    tokens_per_second: float | None
+    """Where samples are sequences."""
+    speedup: float
+    """Over one accelerator."""
+    scaling_efficiency: float
+    scaling: Literal["weak", "strong"]
+    """Weak: the batch of one accelerator is fixed; strong: that of the job."""
+    baseline_time: float
+    """The same iteration on one accelerator."""
+    communication_time: float
+    """All communication, hidden or not."""
+    communication_overhead: float
+    """Exposed communication over the rest of the iteration."""
+    epoch_time: float | None
+    """One pass over the data set, where its size is known."""
+    mfu: float
+    """Model FLOPs over what the peaks could do in the time."""
+    memory: Memory
+    verdict: str
+    """What binds, and what a better network would bring."""
+    placement: str
+    """How the job lies on its nodes."""
+    defaults: list[str]
+    """Options left open, with what they were taken to be."""
+    warnings: list[str]
+    scenario: dict[str, Any]
+    """The question as it was understood."""

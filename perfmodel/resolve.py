@@ -1,0 +1,212 @@
+"""From a scenario to a setting: defaults taken and named, and everything it names fetched and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from perfmodel.errors import InputError
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.link import Link
+from perfmodel.specs.node import Node
+from perfmodel.specs.plan import FORMATS, OPTIMIZERS, Format, OptimizerStates
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.specs.workload import Workload
+from perfmodel.workloads import workload as workload_named
+
+_T = TypeVar("_T")
+
+DEFAULT_ACCELERATOR = "v100-sxm2-16gb"
+GENERIC_NODE = "pcie-workstation-8gpu"
+DEFAULT_INTER_LINK = "ethernet-25g-tcp"
+DEFAULT_STORAGE = "local-ssd"
+DEFAULT_LOADER_WORKERS = 4
+"""Of each accelerator, where nobody knows the processor."""
+OVERLAPS = {"all-reduce": "bucketed", "parameter-server": "wfbp", "parameter-server-local": "wfbp"}
+"""What the usual framework of each strategy does; a single process exchanges after the backward pass."""
+
+
+@dataclass(slots=True)
+class Setting:
+    """A scenario with nothing left open, and the things it names."""
+
+    scenario: Scenario
+    workload: Workload
+    accelerator: Accelerator
+    node: Node
+    intra_link: Link
+    inter_link: Link
+    host_link: Link
+    nics: int
+    world_size: int
+    nodes: int
+    accelerators_per_node: int
+    """In the fullest node."""
+    precision: str
+    format: Format
+    peak_flops: float
+    peak_format: str
+    """The number format whose peak serves the precision."""
+    optimizer: str
+    states: OptimizerStates
+    strategy: str
+    overlap: str
+    servers: int
+    local_batch_size: int
+    global_batch_size: int
+    accumulation_steps: int
+    scaling: str
+    """``weak`` or ``strong``."""
+    loader_workers: int
+    storage: str
+    defaults: tuple[str, ...]
+    """Each option the scenario left open, with the value it got."""
+    warnings: tuple[str, ...]
+
+
+class _Defaults(list[str]):
+    """The options left open, as they are filled in."""
+
+    def take(self, option: str, given: _T | None, value: _T) -> _T:
+        if given is not None:
+            return given
+        self.append(f"--{option} {value}")
+        return value
+
+
+def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
+    """Return the setting that a scenario means.
+
+    Raises
+    ------
+    InputError : an unknown name, a batch that does not divide, a precision the accelerator lacks
+    """
+    taken = _Defaults()
+    warnings: list[str] = []
+    if "workload" not in scenario.model_fields_set:
+        taken.append(f"--workload {scenario.workload}")
+    workload = workload_named(scenario.workload, scenario.sequence_length)
+    accelerator, node = _hardware(scenario, catalogue, taken, warnings)
+    nodes, per_node = _placement(scenario.world_size, node, warnings)
+
+    intra = scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
+    if scenario.inter_link is None and nodes > 1:
+        taken.append(f"--inter-link {node.inter_link or DEFAULT_INTER_LINK}")
+    precision = taken.take(
+        "precision", scenario.precision, "amp" if "fp16" in accelerator.peak_flops else "fp32"
+    )
+    peak, peak_format = accelerator.training_peak(precision)
+    if precision in ("fp16", "amp") and peak_format == "fp32":
+        warnings.append(f"{accelerator.id} computes {precision} at its fp32 rate; only memory is saved")
+    local_batch, global_batch, scaling = _batch(scenario, workload, taken)
+    servers = 0
+    if scenario.strategy == "parameter-server":
+        servers = taken.take("servers", scenario.servers, 1)
+    elif scenario.servers is not None:
+        raise InputError(f"--servers goes with --strategy parameter-server, not {scenario.strategy}")
+    optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
+    if accelerator.board_devices > 1:
+        warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")
+    return Setting(
+        scenario=scenario,
+        workload=workload,
+        accelerator=accelerator,
+        node=node,
+        intra_link=catalogue.link(intra),
+        inter_link=catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK),
+        host_link=catalogue.link(node.host_link or accelerator.host_link),
+        nics=scenario.nics or node.nics or 1,
+        world_size=scenario.world_size,
+        nodes=nodes,
+        accelerators_per_node=per_node,
+        precision=precision,
+        format=FORMATS[precision],
+        peak_flops=peak,
+        peak_format=peak_format,
+        optimizer=optimizer,
+        states=OPTIMIZERS[optimizer],
+        strategy=scenario.strategy,
+        overlap=_overlap(scenario, taken),
+        servers=servers,
+        local_batch_size=local_batch,
+        global_batch_size=global_batch,
+        accumulation_steps=scenario.accumulation_steps,
+        scaling=scaling,
+        loader_workers=_loader_workers(scenario, node, per_node, taken),
+        storage=_storage(scenario, taken),
+        defaults=tuple(taken),
+        warnings=tuple(warnings),
+    )
+
+
+def _hardware(
+    scenario: Scenario, catalogue: Catalogue, taken: _Defaults, warnings: list[str]
+) -> tuple[Accelerator, Node]:
+    if scenario.accelerator is None and scenario.node is not None:
+        node = catalogue.node(scenario.node)
+        held = taken.take("accelerator", node.accelerator, DEFAULT_ACCELERATOR)
+        return catalogue.accelerator(held), node
+    accelerator = catalogue.accelerator(taken.take("accelerator", scenario.accelerator, DEFAULT_ACCELERATOR))
+    node = catalogue.node(taken.take("node", scenario.node, accelerator.usual_node or GENERIC_NODE))
+    if node.accelerator not in (None, accelerator.id):
+        warnings.append(f"{node.id} is sold with {node.accelerator}; predicted with {accelerator.id} in it")
+    return accelerator, node
+
+
+def _placement(world_size: int, node: Node, warnings: list[str]) -> tuple[int, int]:
+    """Nodes, and accelerators in the fullest; the job fills node after node."""
+    full, rest = divmod(world_size, node.accelerators)
+    if full and rest:
+        one = "1 node" if full == 1 else f"{full} nodes"
+        warnings.append(
+            f"{world_size} GPUs fill {one} of {node.accelerators} and take {rest} of the next; "
+            f"every node is timed as a full one"
+        )
+    return full + bool(rest), min(world_size, node.accelerators)
+
+
+def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[int, int, str]:
+    """Samples per accelerator and micro-batch, samples per iteration, and the kind of scaling they say."""
+    parts = scenario.world_size * scenario.accumulation_steps
+    if scenario.global_batch_size is None:
+        local = taken.take("local-batch-size", scenario.local_batch_size, workload.default_local_batch_size)
+        return local, local * parts, "weak"
+    if scenario.local_batch_size is not None:
+        raise InputError("--local-batch-size and --global-batch-size: give one, the other follows")
+    whole = scenario.global_batch_size
+    local, rest = divmod(whole, parts)
+    if rest or not local:
+        right = [str(size) for size in (local * parts, (local + 1) * parts) if size]
+        over = f"{scenario.world_size} GPUs"
+        if scenario.accumulation_steps > 1:
+            over += f" x {scenario.accumulation_steps} micro-batches"
+        raise InputError(f"a global batch of {whole} does not divide over {over}; {' or '.join(right)} would")
+    return local, whole, "strong"
+
+
+def _overlap(scenario: Scenario, taken: _Defaults) -> str:
+    if scenario.world_size == 1:
+        return scenario.overlap or "none"
+    usual = OVERLAPS.get(scenario.strategy, "none")
+    if scenario.strategy == "data-parallel-single-process" and scenario.overlap not in (None, "none"):
+        raise InputError(
+            f"--overlap {scenario.overlap}: a single process exchanges gradients after the backward pass"
+        )
+    return taken.take("overlap", scenario.overlap, usual)
+
+
+def _loader_workers(scenario: Scenario, node: Node, per_node: int, taken: _Defaults) -> int:
+    if scenario.input == "synthetic":
+        if "input" not in scenario.model_fields_set:
+            taken.append("--input synthetic")
+        return 0
+    return taken.take(
+        "loader-workers", scenario.loader_workers, node.vcpus or DEFAULT_LOADER_WORKERS * per_node
+    )
+
+
+def _storage(scenario: Scenario, taken: _Defaults) -> str:
+    if scenario.input == "synthetic":
+        return ""
+    return taken.take("storage", scenario.storage, DEFAULT_STORAGE)

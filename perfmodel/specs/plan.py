@@ -1,0 +1,40 @@
+"""Plain facts of a training plan: bytes of each precision, states of each optimizer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Format(NamedTuple):
+    """How a precision stores what training keeps, in bytes an element."""
+
+    activation_bytes: int
+    gradient_bytes: int
+    """As they are sent; mixed precision keeps fp32 weights and so fp32 gradients."""
+    weight_copy_bytes: int
+    """Of the second, half-precision copy of the weights."""
+
+
+FORMATS: dict[str, Format] = {
+    "fp32": Format(4, 4, 0),
+    "tf32": Format(4, 4, 0),
+    "fp16": Format(2, 2, 2),
+    "amp": Format(2, 4, 2),
+    "bf16": Format(2, 4, 2),
+}
+
+
+class OptimizerStates(NamedTuple):
+    """What an optimizer keeps and moves, in bytes a parameter."""
+
+    state_bytes: int
+    """fp32 weight, gradient and moments kept in memory."""
+    update_bytes: int
+    """Read and written by one update."""
+
+
+OPTIMIZERS: dict[str, OptimizerStates] = {
+    "sgd": OptimizerStates(12, 20),  # with momentum, as these networks are trained
+    "adam": OptimizerStates(16, 28),
+    "lamb": OptimizerStates(16, 40),  # Adam, then norms of weight and update, then the step
+}

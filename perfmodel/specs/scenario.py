@@ -1,0 +1,59 @@
+"""What a person asks: a workload on some hardware, under a plan.  What is not said stays None."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+Strategy = Literal["all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"]
+Precision = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
+Overlap = Literal["none", "wfbp", "bucketed"]
+Algorithm = Literal["ring", "hierarchical"]
+Optimizer = Literal["sgd", "adam", "lamb"]
+Input = Literal["synthetic", "real"]
+
+LARGEST_WORLD_SIZE = 1_000_000
+
+_Count = Annotated[int, Field(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+
+
+class Scenario(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+    """One question; the words are the command line's."""
+
+    workload: str = "resnet50"
+    """A built-in network, or a file that describes one."""
+    accelerator: str | None = None
+    world_size: _Count = 1
+    """Accelerators in the job; ``--gpus`` on the command line."""
+    node: str | None = None
+    """The machine; by default the one the accelerator is usually sold in."""
+    intra_link: str | None = None
+    """Link between the accelerators of a node."""
+    inter_link: str | None = None
+    """Link between nodes, one adapter."""
+    nics: _Count | None = None
+    """Adapters per node that carry gradients."""
+    strategy: Strategy = "all-reduce"
+    servers: _Count | None = None
+    """Parameter servers, on machines of their own."""
+    local_aggregation: bool = True
+    """Whether a node sums its own gradients before it talks to a parameter server."""
+    algorithm: Algorithm = "ring"
+    overlap: Overlap | None = None
+    """How gradients travel during the backward pass."""
+    precision: Precision | None = None
+    local_batch_size: _Count | None = None
+    """Samples per accelerator and micro-batch; says weak scaling."""
+    global_batch_size: _Count | None = None
+    """Samples per iteration over all accelerators; says strong scaling."""
+    accumulation_steps: _Count = 1
+    sequence_length: _Count | None = None
+    optimizer: Optimizer | None = None
+    input: Input = "synthetic"
+    loader_workers: _Count | None = None
+    """Decoding workers per node."""
+    storage: str | None = None
+    """Where the samples lie: local-ssd, ebs-gp2, s3, ..."""
+    anchor: str | None = None
+    """A measurement to start from, e.g. ``iteration_time=0.145s@1``."""
