@@ -1,6 +1,6 @@
 """Recommenders: neural collaborative filtering (He et al. 2017) and DLRM (Naumov et al. 2019).
 
-Sizes as NVIDIA's DeepLearningExamples train them, MovieLens 1M as AdaptDL's example does.  A sample is one pair of user and item, or one click.
+Sizes as NVIDIA's DeepLearningExamples train them, MovieLens 1M as AdaptDL's example does.
 """
 
 from __future__ import annotations
