@@ -17,8 +17,9 @@ def nvls_all_reduce_time(
 
     Each rank reads its share of the sum, for which every port sends S, and
     writes it once for the switch to multicast, S/n.  The two overlap where the
-    message is cut into many blocks; with k blocks the time is at most (1 + 3/k) times
-    the wire time and an alpha more for each of the four crossings.
+    message is cut into many blocks; with k blocks, each longer than its way
+    through the switch, the wire time grows by at most (1 + 3/k), and each of the
+    four crossings pays its latency.
 
     Parameters
     ----------

@@ -12,8 +12,8 @@ def transformer_parameters(
 
     .. math:: \Psi = 12 l h^2 \left(1 + \frac{13}{12 h} + \frac{V + s}{12 l h}\right)
 
-    A layer has 4 h^2 weights in attention and 8 h^2 in the feed-forward part, 13 h biases and norms; the
-    embeddings have V + s rows.  The norm after the last layer, 2 h, is left out (Narayanan et al. 2021, eq. 2).
+    A layer has 4 h^2 weights in attention, 8 h^2 in the feed-forward part, 13 h biases and norms; the
+    embeddings have V + s rows.  The last norm, 2 h, is left out (Narayanan et al. 2021, eq. 2).
 
     Parameters
     ----------

@@ -1,0 +1,69 @@
+"""Message size at which one algorithm overtakes another."""
+
+from __future__ import annotations
+
+from perfmodel import ops
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites="hockney1994")
+def crossover_bytes(
+    fixed_time: Real, time_per_byte: Real, other_fixed_time: Real, other_time_per_byte: Real
+) -> Real:
+    r"""Size at which two algorithms whose time is a + b S are equally fast.
+
+    .. math:: S = \frac{a_1 - a_2}{b_2 - b_1}
+
+    Negative where one of them is faster at every size.
+
+    Parameters
+    ----------
+    fixed_time : a_1 [s], of the first algorithm
+    time_per_byte : b_1 [s/B]
+    other_fixed_time : a_2 [s], of the second
+    other_time_per_byte : b_2 [s/B]
+
+    Returns
+    -------
+    message_bytes [B]
+
+    Examples
+    --------
+    3 s + 1 s/B against 1 s + 2 s/B: both take 5 s for 2 bytes.
+
+    >>> crossover_bytes(3, 1, 1, 2)
+    2.0
+    """
+    return (fixed_time - other_fixed_time) / (other_time_per_byte - time_per_byte)
+
+
+@formula(cites="thakur2005")
+def ring_recursive_doubling_crossover_bytes(
+    group_size: Real, hop_latency: Real, link_bandwidth: Real
+) -> Real:
+    r"""Size above which a ring all-reduce is faster than recursive doubling, where adding is free.
+
+    .. math:: S = \frac{2(n-1) - \log_2 n}{\log_2 n - 2(n-1)/n}\,\alpha B
+
+    Parameters
+    ----------
+    group_size : n [1], a power of two, at least 4; two ranks have no crossover
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s]
+
+    Returns
+    -------
+    message_bytes [B]
+
+    Examples
+    --------
+    Eight ranks: 14 start-ups against 3, 1.75 buffers against 3; 11 / 1.25.
+
+    >>> ring_recursive_doubling_crossover_bytes(8, 1, 1)
+    8.8
+    """
+    steps = ops.log2(group_size)
+    messages_saved = 2 * (group_size - 1) - steps
+    buffers_saved = steps - 2 * (group_size - 1) / group_size
+    return messages_saved / buffers_saved * hop_latency * link_bandwidth
