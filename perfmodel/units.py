@@ -131,7 +131,7 @@ def show(value: float, unit: str) -> str:
     elif unit in ("B", "B/s", "FLOP/s", "FLOP", "Hz"):
         prefixes = {prefix: DECIMAL[prefix] for prefix in reversed(DECIMAL) if prefix != "K"} | {"": 1.0}
     else:
-        return f"{value:.4g} {unit}".removesuffix(" 1")
+        return f"{value:.4g}/s" if unit == "1/s" else f"{value:.4g} {unit}".removesuffix(" 1")
     prefix, scale = next(((p, s) for p, s in prefixes.items() if size >= s), list(prefixes.items())[-1])
     digits = 4 if abs(value / scale) >= 999.5 else 3
     return f"{value / scale:.{digits}g} {prefix}{unit}"

@@ -18,9 +18,9 @@ Text = Annotated[str, StringConstraints(min_length=1)]
 class Spec(BaseModel):
     """A thing as its file describes it: frozen, strict, no key that nobody knows."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True, defer_build=True
-    )
+    # The strings below the fields are for readers of the code: to make pydantic read them
+    # (use_attribute_docstrings) costs 17 ms of each start, as much as all the rest of this module.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class Source(Spec):
@@ -64,7 +64,7 @@ class SourcedSpec(Spec):
     note: str = ""
     sources: dict[str, Source] = Field(default_factory=dict)
     accepted: tuple[str, ...] = Field(default=(), strict=False)
-    """Findings of ``perfmodel specs check`` somebody looked at and found right, as the report words them."""
+    """Findings of ``perfmodel specs check`` that somebody looked at and found right, by their codes."""
 
     def statements(self) -> Iterator[tuple[str, Provenance]]:
         """Everything of the file that carries its provenance, by key (``peak_flops.fp16``)."""

@@ -7,17 +7,19 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.instance import Instance, InstanceFile
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.provenance import Spec
+
+if TYPE_CHECKING:
+    from perfmodel.specs.instance import Instance
 
 Kind = Literal["accelerators", "nodes", "links"]
 _Spec = TypeVar("_Spec", bound=Spec)
@@ -89,6 +91,8 @@ class Catalogue:
 
     def instances(self) -> tuple[Instance, ...]:
         """Return every cloud offer; a later folder's replaces the same offer in the same region."""
+        from perfmodel.specs.instance import InstanceFile
+
         offers: dict[tuple[str, str, str | None], Instance] = {}
         for path in self._folders:
             file = path if path.name == "instances.toml" else path / "instances.toml"
@@ -191,7 +195,7 @@ def _explain(file: Path, error: ValidationError) -> str:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = f"{value:.6g}" if isinstance(value, float) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

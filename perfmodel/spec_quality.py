@@ -1,0 +1,223 @@
+"""What is doubtful in the hardware catalogue: missing, old, assumed, or out of line with other numbers.
+
+A finding that somebody looked at and found right is named in its file, ``accepted = ["assumed"]``, and is
+not reported again; an acceptance that no longer matches anything is reported instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+from typing import Literal, NamedTuple
+
+from perfmodel.errors import InputError
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.provenance import SourcedSpec
+from perfmodel.specs.store import Catalogue
+
+SOURCE_AGE_LIMIT = 730
+"""Days after which a source should be read again."""
+PRICE_AGE_LIMIT = 365
+PEAK_TOLERANCE = 0.10
+"""Between a printed peak and compute units times clock times operations."""
+
+Kind = Literal["missing", "stale", "suspicious", "assumed", "accepted"]
+
+FP32_LANES = {
+    "Kepler": 192,
+    "Maxwell": 128,
+    "Pascal GP100": 64,
+    "Pascal GP10": 128,
+    "Volta": 64,
+    "Turing": 64,
+    "Ampere GA100": 64,
+    "Ampere GA10": 128,
+    "Ada": 128,
+    "Hopper": 128,
+    "Blackwell": 128,
+    "CDNA2": 64,
+    "CDNA3": 128,
+    "CDNA4": 128,
+}
+"""Multiply-adds a compute unit starts in a cycle, by the beginning of the architecture's name."""
+RATIOS: dict[tuple[str, str], tuple[float, float]] = {
+    ("fp16", "fp32"): (1, 32),
+    ("bf16", "fp16"): (0.99, 1.01),
+    ("fp16", "tf32"): (1.9, 4.1),
+    ("fp8", "fp16"): (1.9, 2.1),
+    ("fp16-vector", "fp32"): (1 / 65, 4.1),
+    ("fp64", "fp32"): (1 / 65, 1.01),
+}
+"""Peaks that stand in a known proportion."""
+PRICES = (0.05, 60.0)
+"""A usual range for one accelerator [USD per hour]."""
+NVLINK_RATES = {"nvlink1": 20e9, "nvlink2": 25e9, "nvlink3": 25e9, "nvlink4": 25e9, "nvlink5": 50e9}
+"""One link, one direction [B/s]."""
+
+
+class Finding(NamedTuple):
+    """One doubt about one file."""
+
+    id: str
+    """The file, as ``accelerators/k80``; or ``instances``."""
+    kind: Kind
+    code: str
+    """What to write into the file's ``accepted`` to be asked no more."""
+    message: str
+
+
+Doubt = tuple[Kind, str, str]
+"""A finding before its file is known: kind, code, message."""
+Examined = tuple[tuple[str, ...], list[Doubt]]
+"""What a file accepts, and what there is to doubt."""
+
+
+def report(catalogue: Catalogue, today: date) -> list[Finding]:
+    """Return what is doubtful in a catalogue and not accepted in its files, sorted by file."""
+    findings: list[Finding] = []
+    for id in catalogue.ids("accelerators"):
+        findings += _examined(f"accelerators/{id}", partial(_accelerator, id, catalogue, today))
+    for id in catalogue.ids("links"):
+        findings += _examined(f"links/{id}", partial(_link, id, catalogue, today))
+    for id in catalogue.ids("nodes"):
+        findings += _examined(f"nodes/{id}", partial(_node, id, catalogue, today))
+    findings += _examined("instances", partial(_instances, catalogue, today))
+    return sorted(findings)
+
+
+def _examined(name: str, examine: Callable[[], Examined]) -> list[Finding]:
+    try:
+        accepted, doubts = examine()
+    except InputError as error:
+        return [Finding(name, "suspicious", "unreadable", str(error))]
+    codes = {code for _, code, _ in doubts}
+    found = [Finding(name, kind, code, text) for kind, code, text in doubts if code not in accepted]
+    idle = [code for code in accepted if code not in codes]
+    return found + [Finding(name, "accepted", code, f"accepts {code!r}, which nobody finds") for code in idle]
+
+
+def _accelerator(id: str, catalogue: Catalogue, today: date) -> Examined:
+    spec = catalogue.accelerator(id)
+    doubts = _provenance(spec, today)
+    for field in ("compute_units", "boost_clock", "l2_cache_bytes", "tdp"):
+        if getattr(spec, field) is None:
+            doubts.append(("missing", field, f"{field} is not known"))
+    peaks = spec.peak_flops
+    for (upper, lower), (low, high) in RATIOS.items():
+        if upper in peaks and lower in peaks:
+            ratio = peaks[upper].value / peaks[lower].value
+            if not low <= ratio <= high:
+                text = f"{upper} is {ratio:.3g} times {lower}; usual is {low:.3g} to {high:.3g}"
+                doubts.append(("suspicious", f"{upper}/{lower}", text))
+    doubts += _fp32_from_clock(spec)
+    for name, achieved in spec.achieved_flops.items():
+        if achieved.value > peaks[name].value:
+            doubts.append(("suspicious", f"achieved {name}", f"measured {name} is above its peak"))
+    if spec.memory_capacity > spec.memory_bytes.value:
+        doubts.append(("suspicious", "usable_memory_bytes", "more memory is usable than is fitted"))
+    return spec.accepted, doubts
+
+
+def _fp32_from_clock(spec: Accelerator) -> list[Doubt]:
+    """Hold the fp32 peak against units x lanes x 2 x clock, at whichever printed clock is nearer."""
+    lanes = next((n for name, n in FP32_LANES.items() if spec.architecture.startswith(name)), None)
+    clocks = [clock.value for clock in (spec.base_clock, spec.boost_clock) if clock is not None]
+    if lanes is None or spec.compute_units is None or not clocks or "fp32" not in spec.peak_flops:
+        return []
+    printed = spec.peak_flops["fp32"].value
+    derived = min(
+        (spec.compute_units * lanes * 2 * clock for clock in clocks), key=lambda x: abs(x - printed)
+    )
+    if abs(printed / derived - 1) <= PEAK_TOLERANCE:
+        return []
+    units = f"{spec.compute_units} units x {lanes} lanes x 2 x clock"
+    return [("suspicious", "fp32 peak", f"{units} gives {derived:.4g} FLOP/s; the file says {printed:.4g}")]
+
+
+def _link(id: str, catalogue: Catalogue, today: date) -> Examined:
+    spec = catalogue.link(id)
+    doubts = _provenance(spec, today)
+    bandwidth = spec.bandwidth.value
+    rate = NVLINK_RATES.get(spec.id[:7])
+    if rate is not None and not (bandwidth / rate).is_integer():
+        doubts.append(
+            ("suspicious", "link count", f"{bandwidth:.4g} B/s is no whole number of links of {rate:.3g} B/s")
+        )
+    named = re.search(r"-(\d+)g\b", spec.id)
+    if named is not None and abs(bandwidth * 8e-9 / int(named[1]) - 1) > PEAK_TOLERANCE:
+        doubts.append(
+            ("suspicious", "port speed", f"{bandwidth * 8e-9:.4g} Gbit/s under a name of {named[1]}")
+        )
+    if spec.bulk_hop_latency is not None and spec.bulk_hop_latency.value < spec.hop_latency.value:
+        doubts.append(("suspicious", "bulk_hop_latency", "large messages start sooner than small ones"))
+    above = [n for n, ring in spec.ring_bandwidth_by_group_size.items() if ring > bandwidth]
+    if above:
+        doubts.append(("suspicious", "ring_bandwidth", f"rings of {above[0]} exceed the link"))
+    return spec.accepted, doubts
+
+
+def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
+    spec = catalogue.node(id)
+    doubts = _provenance(spec, today)
+    if spec.accelerator is not None:
+        catalogue.accelerator(spec.accelerator)
+    inter, intra = (catalogue.link(id) if id else None for id in (spec.inter_link, spec.intra_link))
+    if spec.host_link is not None:
+        catalogue.link(spec.host_link)
+    for field, link, scope in (("inter_link", inter, "inter"), ("intra_link", intra, "intra")):
+        if link is not None and link.scope != scope:
+            doubts.append(("suspicious", field, f"{link.id} is a link of scope {link.scope}"))
+    if inter is not None and spec.network_bandwidth is not None:
+        ports = (spec.nics or 1) * inter.bandwidth.value
+        ratio = spec.network_bandwidth.value / ports
+        if not 0.2 <= ratio <= 1.3:
+            text = f"network_bandwidth is {ratio:.3g} times {spec.nics or 1} x {inter.id}"
+            doubts.append(("suspicious", "network_bandwidth", text))
+    if intra is not None and spec.peer_graph and intra.id[:7] in NVLINK_RATES:
+        degrees = {
+            sum(links for one, other, links in spec.peer_graph if rank in (one, other))
+            for rank in range(spec.accelerators)
+        }
+        if {degree * NVLINK_RATES[intra.id[:7]] for degree in degrees} != {intra.bandwidth.value}:
+            text = f"peer_graph gives an accelerator {sorted(degrees)} links, {intra.id} another number"
+            doubts.append(("suspicious", "peer_graph", text))
+    return spec.accepted, doubts
+
+
+def _instances(catalogue: Catalogue, today: date) -> Examined:
+    doubts: list[Doubt] = []
+    for offer in catalogue.instances():
+        node = catalogue.node(offer.node)
+        if offer.price_usd_per_hour is None or offer.price_date is None:
+            continue
+        price = offer.price_usd_per_hour / node.accelerators
+        name = f"{offer.provider} {offer.instance}"
+        if not PRICES[0] <= price <= PRICES[1]:
+            doubts.append(("suspicious", name, f"{name} costs {price:.3g} USD per accelerator and hour"))
+        age = (today - offer.price_date).days
+        if age > PRICE_AGE_LIMIT:
+            doubts.append(("stale", name, f"the price of {name} is {age} days old"))
+    return (), doubts
+
+
+def _provenance(spec: SourcedSpec, today: date) -> list[Doubt]:
+    doubts: list[Doubt] = []
+    statements = list(spec.statements())
+    assumed = [key for key, number in statements if number.basis == "assumed" and not number.source]
+    if assumed:
+        doubts.append(("assumed", "assumed", f"assumed, and no source says so: {', '.join(assumed)}"))
+    bare = [key for key, number in statements if number.basis == "derived" and not number.note]
+    if bare:
+        doubts.append(("assumed", "underived", f"derived, but the note does not say how: {', '.join(bare)}"))
+    used = {number.source for _, number in statements}
+    for key, source in spec.sources.items():
+        age = (today - source.read_on).days
+        if age > SOURCE_AGE_LIMIT:
+            doubts.append(("stale", f"stale {key}", f"source {key} was last read {age} days ago"))
+        if age < 0:
+            doubts.append(("suspicious", f"future {key}", f"source {key} was read on {source.read_on}"))
+        if key not in used:
+            doubts.append(("suspicious", f"unused {key}", f"no number names source {key}"))
+    return doubts

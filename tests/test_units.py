@@ -1,0 +1,149 @@
+"""The parser at the edge: every prefix, every refusal."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perfmodel.errors import InputError
+from perfmodel.units import UNITS, parse, show
+
+DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
+BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
+
+
+@pytest.mark.parametrize(("prefix", "size"), (DECIMAL | BINARY).items())
+def test_prefixes_of_data(prefix, size):
+    assert parse(f"3{prefix}B", "B") == 3 * size
+    assert parse(f"3 {prefix}B/s", "B/s") == 3 * size
+    for bits in ("bit/s", "b/s", "bps"):
+        assert parse(f"16{prefix}{bits}", "B/s") == 2 * size
+
+
+@pytest.mark.parametrize(("prefix", "size"), DECIMAL.items())
+def test_prefixes_of_arithmetic_and_others(prefix, size):
+    for word in ("FLOP/s", "FLOPS"):
+        assert parse(f"2.5{prefix}{word}", "FLOP/s") == 2.5 * size
+    assert parse(f"2{prefix}FLOP", "FLOP") == 2 * size
+    assert parse(f"2{prefix}Hz", "Hz") == 2 * size
+    assert parse(f"2{prefix}W", "W") == 2 * size
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("145ms", 0.145),
+        ("1.5us", 1.5e-6),
+        ("1.5µs", 1.5e-6),
+        ("1.5μs", 1.5e-6),
+        ("20ns", 2e-8),
+        ("3s", 3),
+        ("2min", 120),
+        ("2 h", 7200),
+        ("1d", 86400),
+        ("0s", 0),
+        ("0.5", 0.5),
+    ],
+)
+def test_times(text, seconds):
+    assert parse(text, "s") == pytest.approx(seconds, rel=1e-15)
+
+
+def test_plain_numbers_are_si():
+    assert parse("100e6", "B") == parse(100e6, "B") == parse(100_000_000, "B") == 1e8
+    assert parse("1e3B", "B") == 1000
+    assert parse("1EB", "B") == 1e18
+    assert parse(".5", "1") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "hint"),
+    [
+        ("16Gbit", "B", "100MB or 16GiB"),
+        ("16Gb/s", "B", "bits and rates are for bandwidths"),
+        ("16GB", "B/s", "12.5GB/s or 25Gbit/s"),
+        ("25gbit/s", "B/s", "Gbit/s"),
+        ("16gb", "B", "GB"),
+        ("3mB", "B", "MB"),
+        ("16GB", "s", "145ms"),
+        ("3m", "s", "145ms or 1.5us"),
+        ("125TB", "FLOP/s", "125TFLOP/s"),
+        ("1TiFLOP/s", "FLOP/s", "125TFLOP/s"),
+        ("nan", "s", "145ms"),
+        ("inf", "B/s", "25Gbit/s"),
+        ("-5ms", "s", "negative"),
+        ("1e999", "s", "too large"),
+        ("1e300EB", "B", "too large"),
+        ("", "B", "16GiB"),
+        ("GB", "B", "16GiB"),
+        ("1,5GB", "B", "16GiB"),
+        ("1.5.2GB", "B", "16GiB"),
+        ("1_000B", "B", "16GiB"),
+        ("0x10", "B", "16GiB"),
+        ("١٦B", "B", "16GiB"),
+    ],
+)
+def test_refusals_say_what_would_be_right(text, unit, hint):
+    with pytest.raises(InputError) as error:
+        parse(text, unit)
+    assert hint in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1.0, True, False])
+def test_bad_numbers_are_refused(value):
+    with pytest.raises(InputError):
+        parse(value, "s")
+
+
+@given(text=st.text(max_size=20), unit=st.sampled_from(sorted(UNITS)))
+def test_any_text_is_read_or_refused_in_one_line(text, unit):
+    message, value = "", 0.0
+    try:
+        value = parse(text, unit)
+    except InputError as error:
+        message = str(error)
+    assert "\n" not in message
+    assert 0 <= value < math.inf
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.145, "s", "145 ms"),
+        (1.5e-6, "s", "1.5 us"),
+        (3e-9, "s", "3 ns"),
+        (3e-12, "s", "0.003 ns"),
+        (0.99996, "s", "1 s"),
+        (75, "s", "75 s"),
+        (600, "s", "10 min"),
+        (9000, "s", "2.5 h"),
+        (11.72e12, "FLOP/s", "11.7 TFLOP/s"),
+        (989.4e12, "FLOP/s", "989 TFLOP/s"),
+        (999.96e6, "B/s", "1 GB/s"),
+        (3.125e9, "B/s", "3.12 GB/s"),
+        (17179869184, "B", "16 GiB"),
+        (16945512448, "B", "16.9 GB"),
+        (25 * 2**20, "B", "25 MiB"),
+        (1000 * 2**20, "B", "1000 MiB"),
+        (102e6, "B", "102 MB"),
+        (12, "B", "12 B"),
+        (0, "s", "0 s"),
+        (-0.145, "s", "-145 ms"),
+        (1.53e9, "Hz", "1.53 GHz"),
+        (300, "W", "300 W"),
+        (360.25, "1/s", "360.2/s"),
+        (0.457, "1", "0.457"),
+        (math.inf, "s", "inf s"),
+    ],
+)
+def test_show(value, unit, text):
+    assert show(value, unit) == text
+
+
+@given(
+    value=st.floats(min_value=1e-6, max_value=1e18), unit=st.sampled_from(["s", "B", "B/s", "FLOP/s", "Hz"])
+)
+def test_what_is_shown_can_be_read_again(value, unit):
+    assert parse(show(value, unit), unit) == pytest.approx(value, rel=0.006)
