@@ -163,7 +163,7 @@ def two_tree_broadcast_time(
     .. math:: T = 2(h + k)\left(\alpha + \frac{S}{2kB}\right), \quad h = \lceil\log_2 n\rceil
 
     Inner ranks of one tree are leaves of the other, so both directions of every
-    port carry the whole message once.  A schedule saves up to two of the 2(h+k) steps.
+    port carry the whole message once.  A schedule saves two or three of the 2(h+k) steps.
 
     Parameters
     ----------

@@ -149,7 +149,8 @@ def double_tree_all_reduce_time(
     .. math:: T = 2(h+k)\left(2\alpha + \frac{S}{kB} + \frac{S}{2kR}\right), \quad h = \lceil\log_2 n\rceil
 
     Twice the two-tree broadcast, with an addition on the way up.  A rank moves
-    2S each way.  The schedule in the tests saves up to four of the 4(h+k) steps.
+    2S each way.  Real schedules save some of the 4(h+k) steps: four to six of them,
+    and more where the way down begins before the way up has ended.
 
     Parameters
     ----------
