@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 MATRIX_KINDS = frozenset({"conv", "linear", "matmul"})
 """Kinds of layer whose products run on matrix units; a depthwise convolution does not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(NamedTuple):
     """The fitted or assumed constants, in SI units."""
 
     matrix_fraction: dict[str, float]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -16,6 +15,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     >>> str(unknown_name("accelerator", "v100-sxm2-16", ["v100-sxm2-16gb", "k80"]))
     "unknown accelerator 'v100-sxm2-16'; nearest: v100-sxm2-16gb"
     """
+    import difflib
+
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     near = near or [known for known in names if name and name in known][:3]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
@@ -27,8 +26,7 @@ OVERLAPS = {"all-reduce": "bucketed", "parameter-server": "wfbp", "parameter-ser
 """What the usual framework of each strategy does; a single process exchanges after the backward pass."""
 
 
-@dataclass(slots=True)
-class Setting:
+class Setting(NamedTuple):
     """A scenario with nothing left open, and the things it names."""
 
     scenario: Scenario

@@ -8,7 +8,10 @@ from typing import Any
 
 import click
 
+from perfmodel.cli import startup
 from perfmodel.errors import InputError, unknown_name
+
+startup.without_pydantic_plugins()
 
 COMMANDS = ("predict", "scale", "specs", "validate", "workloads")
 

@@ -90,6 +90,8 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
         table.pop("local_batch_size", None)
     if "local_batch_size" in options:
         table.pop("global_batch_size", None)
+    if not table:
+        return Scenario.model_construct(**options)  # the options above have checked each value
     try:
         return Scenario.model_validate(table | options)
     except ValidationError as error:

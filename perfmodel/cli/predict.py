@@ -26,7 +26,7 @@ def command(as_json: bool, specs: tuple[str, ...], **options: Any) -> None:
 
     prediction = predict(scenario_from(options), catalogue_from(specs))
     if as_json:
-        click.echo(prediction.model_dump_json())
+        click.echo(prediction.to_json())
     else:
         from perfmodel.cli.render import show_prediction
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.collectives import hierarchical_all_reduce_time, ring_all_reduce_time
@@ -19,7 +18,10 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.link import Link
 from perfmodel.specs.workload import Workload
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
 
 
 HOST_UPLINKS = 2

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perfmodel.calibration import MATRIX_KINDS, Calibration
 from perfmodel.equations.compute import launch_overhead, roofline_time, update_time
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Workload
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
 
 
 class Computation(NamedTuple):

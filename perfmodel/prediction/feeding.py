@@ -8,7 +8,6 @@ from perfmodel.calibration import Calibration
 from perfmodel.equations.input_pipeline import exposed_input_time, input_rate
 from perfmodel.prediction.communication import fraction
 from perfmodel.resolve import Setting
-from perfmodel.specs.storage import storage
 
 SAMPLE_ELEMENT_BYTES = 4
 """Samples are copied to the accelerator as fp32, or as 32-bit token numbers."""
@@ -21,6 +20,8 @@ def input_time(setting: Setting, accelerators: int, busy_time: float, calibratio
     workload = setting.workload
     rate = math.inf
     if workload.stored_bytes:
+        from perfmodel.specs.storage import storage
+
         decoding = calibration.decode_rate if workload.sample == "image" else math.inf
         rate = float(
             input_rate(setting.loader_workers, decoding, storage(setting.storage), workload.stored_bytes)

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from perfmodel.anchor import parse_anchor
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.equations.compute import flops_utilization
 from perfmodel.equations.memory import largest_local_batch_size, training_memory_bytes
@@ -100,6 +99,8 @@ def _anchor_factor(setting: Setting, work: Computation, constants: Calibration) 
     """Measured over predicted time of one accelerator; 1 without a measurement."""
     if setting.scenario.anchor is None:
         return 1.0
+    from perfmodel.anchor import parse_anchor
+
     anchor = parse_anchor(setting.scenario.anchor)
     measured = anchor.iteration_time(setting.local_batch_size * setting.accumulation_steps)
     return measured / _alone(setting, work, setting.accumulation_steps, constants)
@@ -145,7 +146,7 @@ def _memory(setting: Setting, constants: Calibration) -> Memory:
     reserved = constants.reserved_bytes
     needed = training_memory_bytes(workload.parameters, state, setting.local_batch_size, activation, reserved)
     largest = largest_local_batch_size(capacity, workload.parameters, state, activation, reserved)
-    return Memory(
+    return Memory.model_construct(
         bytes=needed, capacity=capacity, fits=needed <= capacity, largest_local_batch_size=int(largest)
     )
 
@@ -175,7 +176,7 @@ def _prediction(
     warnings = list(setting.warnings)
     if not memory.fits:
         warnings.append(_does_not_fit(setting, memory))
-    return Prediction(
+    return Prediction.model_construct(
         iteration_time=iteration_time,
         terms=terms,
         interval=None,

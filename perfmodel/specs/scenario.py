@@ -18,7 +18,7 @@ LARGEST_WORLD_SIZE = 1_000_000
 _Count = Annotated[int, Field(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 
 
-class Scenario(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """One question; the words are the command line's."""
 
     workload: str = "resnet50"

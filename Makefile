@@ -1,0 +1,43 @@
+# make demo    install what is needed and make a first prediction
+# make test    install what the tests need and run them all
+# make report  hold the model against measured runs and write validation/report.md
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test report lint clean
+
+$(BIN)/python:
+	@echo "first run: creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "perfmodel needs Python 3.11 or newer; set PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: $(BIN)/python pyproject.toml
+	@echo "installing perfmodel into $(VENV)"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml
+	@echo "installing perfmodel with what its tests need into $(VENV); the first time takes a minute or two"
+	@$(PIP) --editable ".[dev]"
+	@touch $@ $(VENV)/.run
+
+demo: $(VENV)/.run
+	$(BIN)/perfmodel predict --gpus 32
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+report: $(VENV)/.run
+	$(BIN)/perfmodel validate --report validation/report.md
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
