@@ -1,6 +1,7 @@
 """What an oversubscribed fat tree makes of a collective: by how much the links between racks slow it.
 
-Ranks of one rack share its uplinks, which carry 1/o of what the rack's ports could send.
+Ranks of one rack share its uplinks, which carry 1/o of what the rack's ports could send.  The factors are
+derived here, by counting the messages that leave a rack.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from perfmodel.formula import formula
 from perfmodel.ops import Real
 
 
-@formula(cites="cho2017")
+@formula(cites=())
 def contiguous_ring_factor(oversubscription: Real, ranks_per_rack: Real) -> Real:
     r"""Factor on the bandwidth term of a ring that visits rack by rack.
 
@@ -39,7 +40,7 @@ def contiguous_ring_factor(oversubscription: Real, ranks_per_rack: Real) -> Real
     return ops.maximum(1, oversubscription / ranks_per_rack)
 
 
-@formula(cites="cho2017")
+@formula(cites=())
 def random_ring_factor(group_size: Real, oversubscription: Real, ranks_per_rack: Real) -> Real:
     r"""Expected factor on the bandwidth term of a ring in random order.
 
@@ -67,7 +68,7 @@ def random_ring_factor(group_size: Real, oversubscription: Real, ranks_per_rack:
     return ops.maximum(1, oversubscription * (group_size - ranks_per_rack) / (group_size - 1))
 
 
-@formula(cites="cho2017")
+@formula(cites=())
 def oversubscribed_all_to_all_time(
     group_size: Real,
     message_bytes: Real,

@@ -1,0 +1,99 @@
+"""Event simulations of gradients that travel while a network trains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise, product
+
+
+def in_order(ready: Sequence[float], lasting: Sequence[float]) -> float:
+    """One channel serves messages in the order given, each as soon as it is ready; return the last end."""
+    free = 0.0
+    for start, time in zip(ready, lasting, strict=True):
+        free = max(free, start) + time
+    return free
+
+
+def best_merging(ready: Sequence[float], sizes: Sequence[float], fixed: float, per_byte: float) -> float:
+    """Try every way of merging neighbours."""
+    best = float("inf")
+    for cuts in product([False, True], repeat=len(sizes) - 1):
+        starts = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), len(sizes)]
+        spans = list(pairwise(starts))
+        best = min(
+            best,
+            in_order(
+                [ready[last - 1] for _, last in spans],
+                [fixed + per_byte * sum(sizes[first:last]) for first, last in spans],
+            ),
+        )
+    return best
+
+
+def preemptive_priority(
+    forward: Sequence[float], backward: Sequence[float], lasting: Sequence[float], iterations: int = 60
+) -> float:
+    """Time of the last of many iterations; the message of the first layer interrupts all others.
+
+    The next forward pass of a layer waits for its own message.  Time passes from event to event.
+    """
+    layers = len(forward)
+    now, ends = 0.0, []
+    left = [0.0] * layers
+    for _ in range(iterations):
+        for i in range(layers):
+            while left[i] > 0:  # wait: the most urgent message that is there is on its way
+                urgent = next(j for j in range(layers) if left[j] > 0)
+                now += left[urgent]
+                left[urgent] = 0.0
+            now = _compute(now, forward[i], left)
+        for i in reversed(range(layers)):
+            now = _compute(now, backward[i], left)
+            left[i] = lasting[i]
+        ends.append(now)
+    return ends[-1] - ends[-2]
+
+
+def _compute(now: float, time: float, left: list[float]) -> float:
+    """Compute for a while, in which messages go on, the most urgent first."""
+    budget = time
+    for j, remaining in enumerate(left):
+        sent = min(remaining, budget)
+        left[j] -= sent
+        budget -= sent
+    return now + time
+
+
+def ticking_fusion(
+    ready: Sequence[float], sizes: Sequence[float], cycle: float, threshold: float
+) -> list[tuple[float, float]]:
+    """At every tick take tensors from the queue and fuse them as long as they fit; return (tick, bytes)."""
+    messages = []
+    waiting = list(zip(ready, sizes, strict=True))
+    tick = 0
+    while waiting:
+        now = tick * cycle
+        queue = [size for at, size in waiting if at <= now]
+        waiting = [(at, size) for at, size in waiting if at > now]
+        while queue:
+            fused = queue.pop(0)
+            while queue and fused + queue[0] <= threshold:
+                fused += queue.pop(0)
+            messages.append((now, fused))
+        tick += 1
+    return messages
+
+
+def contended(
+    compute: float, communication: float, compute_slowdown: float, communication_slowdown: float
+) -> float:
+    """Pass from event to event: both slowed while both run."""
+    now = 0.0
+    while compute > 0 and communication > 0:
+        step = min(compute * compute_slowdown, communication * communication_slowdown)
+        now += step
+        compute -= step / compute_slowdown
+        communication -= step / communication_slowdown
+        if min(compute, communication) < 1e-15:
+            break
+    return now + max(compute, communication, 0.0)
