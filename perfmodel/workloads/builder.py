@@ -16,7 +16,7 @@ nothing.  A tensor kept for the backward pass is counted once, by the first laye
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, prod
 
 from perfmodel.specs.workload import Layer
 
@@ -146,7 +146,20 @@ class Network:
             output_size(x.height, rows, stride, pad_rows, dilation),
             output_size(x.width, columns, stride, pad_columns, dilation),
         )
-        depth = x.channels // groups * rows * columns
+        return self.convolve(x, y, name, (rows, columns), stride, groups, bias)
+
+    def convolve(
+        self,
+        x: Tensor,
+        y: Tensor,
+        name: str,
+        kernel: tuple[int, ...],
+        stride: int = 1,
+        groups: int = 1,
+        bias: bool = False,
+    ) -> Tensor:
+        """Convolve ``x`` into ``y``, whose shape is known."""
+        depth = x.channels // groups * prod(kernel)
         flops = 2 * y.elements * depth
         gradients = 2 if x.needs_gradient else 1
         moved = x.elements + y.elements
@@ -155,17 +168,17 @@ class Network:
             Layer(
                 name,
                 "depthwise-conv" if 1 < groups == x.channels else "conv",
-                (channels * depth, channels) if bias else (channels * depth,),
+                (y.channels * depth, y.channels) if bias else (y.channels * depth,),
                 flops,
                 gradients * flops,
                 moved + 2 * bias * y.elements,
                 gradients * moved + bias * y.elements + sums,
                 self._keep(x),
                 y.positions,
-                channels // groups,
+                y.channels // groups,
                 depth,
                 groups,
-                (rows, columns),
+                (kernel[0], prod(kernel[1:])),
                 stride,
                 1 + bias,
                 gradients + bias + sum_kernels,
@@ -373,6 +386,25 @@ class Network:
         self.relu(gate, f"{name}.sigmoid")
         return self.channel_scale(x, f"{name}.scale")
 
+    def unknown(self, inputs: list[Tensor], y: Tensor, name: str) -> Tensor:
+        """Read ``inputs`` and write ``y`` in one kernel each way, whatever the operation is."""
+        sums, sum_kernels = self._read(*inputs)
+        moved = sum(x.elements for x in inputs) + y.elements
+        self.layers.append(
+            Layer(
+                name,
+                "other",
+                (),
+                0,
+                0,
+                moved,
+                moved + sums,
+                self._keep(*inputs),
+                backward_kernels=1 + sum_kernels,
+            )
+        )
+        return y
+
     def multiply(self, x: Tensor, y: Tensor, name: str) -> Tensor:
         """Multiply two tensors element by element; both are kept, and each has a gradient."""
         return self._combine((x, y), name, "other", 3, 6, 2, keep=True)
@@ -505,13 +537,14 @@ class Network:
         height, width = (
             output_size(size, kernel, step, padding, ceil_mode=ceil_mode) for size in (x.height, x.width)
         )
-        return self._reduce(x, Tensor(x.channels, height, width), name, kernel, step, keep)
+        return self.reduce(x, Tensor(x.channels, height, width), name, kernel, step, keep)
 
     def global_pool(self, x: Tensor, name: str, height: int = 1, width: int = 1) -> Tensor:
         """Average over all positions, or down to ``height`` x ``width`` of them."""
-        return self._reduce(x, Tensor(x.channels, height, width), name, x.height // height, 1, keep=False)
+        return self.reduce(x, Tensor(x.channels, height, width), name, x.height // height, 1, keep=False)
 
-    def _reduce(self, x: Tensor, y: Tensor, name: str, kernel: int, stride: int, keep: bool) -> Tensor:
+    def reduce(self, x: Tensor, y: Tensor, name: str, kernel: int, stride: int, keep: bool) -> Tensor:
+        """Make the elements of ``y`` from windows of ``x``; ``keep`` keeps input and chosen positions."""
         sums, sum_kernels = self._read(x)
         moved = x.elements + y.elements
         index = y.elements if keep else 0
@@ -535,7 +568,7 @@ class Network:
     def resize(self, x: Tensor, name: str, factor: float) -> Tensor:
         """Enlarge by interpolation."""
         y = Tensor(x.channels, round(x.height * factor), round(x.width * factor))
-        return self._reduce(x, y, name, 1, 1, keep=False)
+        return self.reduce(x, y, name, 1, 1, keep=False)
 
     def align(self, maps: list[Tensor], name: str, regions: int, features: int) -> Tensor:
         """Cut ``regions`` of ``features`` elements out of the maps; backward scatters into all of them."""

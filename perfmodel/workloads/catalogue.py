@@ -38,6 +38,7 @@ _FIXED: dict[str, tuple[str, ...]] = {
         "resnet50-v1.5",
         "resnet101-v1.5",
         "resnet152-v1.5",
+        "resnet200-v1.5",
         "resnext50-32x4d",
         "resnext101-32x4d",
         "wide-resnet50-2",

@@ -5,6 +5,7 @@ Sandler et al. 2018, Howard et al. 2019, Tan and Le 2019 and 2021.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
 
@@ -138,7 +139,7 @@ def _efficientnet_v2(size: int) -> _Design:
     return _Design("EfficientNet v2 S", "tan2021", size, 24, tuple(blocks), 1280, "smooth", variant=variant)
 
 
-_DESIGNS = {
+_DESIGNS: dict[str, Callable[[], _Design]] = {
     "mobilenet-v2": _mobilenet_v2,
     "mobilenet-v3-large": _mobilenet_v3,
     "efficientnet-b0": lambda: _efficientnet("EfficientNet-B0", 1.0, 1.0, 224, False),

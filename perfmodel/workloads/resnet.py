@@ -37,6 +37,7 @@ _DESIGNS = {
     "resnet50-v1.5": _Design("ResNet-50", (3, 4, 6, 3), variant=_V15, stride_in_first=False),
     "resnet101-v1.5": _Design("ResNet-101", (3, 4, 23, 3), variant=_V15, stride_in_first=False),
     "resnet152-v1.5": _Design("ResNet-152", (3, 8, 36, 3), variant=_V15, stride_in_first=False),
+    "resnet200-v1.5": _Design("ResNet-200", (3, 24, 36, 3), variant=_V15, stride_in_first=False),
     "resnext50-32x4d": _Design(
         "ResNeXt-50 32x4d", (3, 4, 6, 3), "xie2017", "32 groups of width 4", True, False, 32, 4
     ),

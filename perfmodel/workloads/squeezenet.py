@@ -44,7 +44,8 @@ def _fire(net: Network, x: Tensor, name: str, squeezed: int) -> Tensor:
     x = net.relu(net.conv(x, f"{name}.squeeze", squeezed, 1, bias=True), f"{name}.squeeze.relu")
     expansions = [
         net.relu(
-            net.conv(x, f"{name}.expand{kernel}x{kernel}", 4 * squeezed, kernel, bias=True), f"{name}.relu"
+            net.conv(x, f"{name}.expand{kernel}x{kernel}", 4 * squeezed, kernel, bias=True),
+            f"{name}.relu{kernel}",
         )
         for kernel in (1, 3)
     ]

@@ -37,8 +37,12 @@ class Design(NamedTuple):
     """LayerNorm has a bias; RMSNorm none."""
     query_bias: bool = True
     """Biases of query, key and value."""
+    output_bias: bool = True
+    """Bias of the product that ends the attention."""
     bias: bool = True
-    """Biases of every other product."""
+    """Biases of the feed-forward products."""
+    types: int = 2
+    """Segments told apart (BERT)."""
     tied: bool = True
     """The vocabulary product uses the token embeddings."""
     dropout: bool = True
@@ -116,17 +120,19 @@ def feed_forward(
 def residual(net: Network, x: Tensor, y: Tensor, name: str, dropout: bool = True) -> Tensor:
     """Add what a sub-layer made to what it read."""
     if dropout:
-        y = net.dropout(y, f"{name}.dropout")
+        y = net.dropout(y, f"{name}.residual_dropout")
     return net.add(y, x, f"{name}.add")
 
 
-def bert_layers(design: Design, sequence_length: int, heads: bool = True) -> list[Layer]:
-    """Encoder with a norm after each sub-layer; ``heads`` guess masked words and the next sentence."""
+def bert_layers(
+    design: Design, sequence_length: int, pooler: bool = True, words: bool = True, sentences: bool = True
+) -> list[Layer]:
+    """Encoder with a norm after each sub-layer; heads guess masked ``words`` and the next ``sentences``."""
     net = Network()
     h = design.hidden
     x = net.embedding("embeddings.word", sequence_length, design.vocabulary, h)
     net.parameter("embeddings.position", design.positions * h, x.elements)
-    x = net.add(x, net.embedding("embeddings.type", sequence_length, 2, h), "embeddings.add_type")
+    x = net.add(x, net.embedding("embeddings.type", sequence_length, design.types, h), "embeddings.add_type")
     x = net.scale(x, "embeddings.add_position")
     x = net.dropout(net.layer_norm(x, "embeddings.norm"), "embeddings.dropout")
     for index in range(design.layers):
@@ -135,13 +141,15 @@ def bert_layers(design: Design, sequence_length: int, heads: bool = True) -> lis
         x = net.layer_norm(residual(net, x, y, f"{name}.attention"), f"{name}.attention.norm")
         y = feed_forward(net, x, f"{name}.ffn", design.feed_forward)
         x = net.layer_norm(residual(net, x, y, f"{name}.ffn"), f"{name}.ffn.norm")
-    first = net.gather(x, "pooler.first", 1)
-    pooled = net.relu(net.linear(first, "pooler.dense", h), "pooler.tanh")
-    if heads:
+    if pooler:
+        first = net.gather(x, "pooler.first", 1)
+        pooled = net.relu(net.linear(first, "pooler.dense", h), "pooler.tanh")
+    if words:
         y = net.gather(x, "mlm.masked", ceil(MASKED_FRACTION * sequence_length))
         y = net.smooth(net.linear(y, "mlm.transform", h), "mlm.activation")
         y = net.layer_norm(y, "mlm.norm")
         net.loss(net.linear(y, "mlm.decoder", design.vocabulary, weight=not design.tied), "mlm.loss")
+    if pooler and sentences:
         net.loss(net.linear(pooled, "nsp.classifier", 2), "nsp.loss")
     return net.layers
 
@@ -166,7 +174,7 @@ def decoder_layers(design: Design, sequence_length: int, head: bool = True) -> l
             kv_heads=design.kv_heads,
             head_size=design.head_size,
             query_bias=design.query_bias,
-            bias=design.bias,
+            bias=design.output_bias,
             fused=bool(design.positions),
             rotary=not design.positions,
             dropout=design.dropout,

@@ -1,0 +1,69 @@
+"""A workload made of layers that were read from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from perfmodel.errors import InputError
+from perfmodel.specs.workload import Layer, Workload
+
+
+def read_bytes(path: str | Path, limit: int) -> bytes:
+    """Return what the file holds, at most ``limit`` bytes.
+
+    Raises
+    ------
+    InputError : there is no such file, it cannot be read, or it is larger
+    """
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; name a file")
+        if size > limit:
+            raise InputError(f"{path}: {size} bytes; at most {limit} are read")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def identifier(path: str | Path) -> str:
+    """The name of the file, or of its folder where the file is called config.json."""
+    path = Path(path)
+    return path.resolve().parent.name if path.name == "config.json" else path.stem
+
+
+def family(layers: list[Layer]) -> str:
+    """``transformer`` where activations are multiplied, ``cnn`` where maps are convolved, else ``custom``."""
+    kinds = {layer.kind for layer in layers}
+    if "matmul" in kinds:
+        return "transformer"
+    return "cnn" if kinds & {"conv", "depthwise-conv"} else "custom"
+
+
+def custom_workload(
+    path: str | Path,
+    layers: list[Layer],
+    *,
+    variant: str,
+    input_elements: float,
+    sequence_length: int | None = None,
+    local_batch_size: int = 32,
+    optimizer: str = "sgd",
+) -> Workload:
+    """Return the workload of ``layers``; nothing is known of its data set."""
+    return Workload(
+        id=identifier(path),
+        name=identifier(path),
+        family=family(layers),
+        layers=tuple(layers),
+        variant=variant,
+        source=str(path),
+        sample="image" if sequence_length is None else "sequence",
+        sequence_length=sequence_length,
+        input_elements=input_elements,
+        default_local_batch_size=local_batch_size,
+        default_optimizer=optimizer,
+    )

@@ -1,0 +1,150 @@
+"""Reads a table of layers from CSV: one line per layer, in forward order.
+
+Columns, in any order, named in the first line; ``name`` and ``kind`` are required:
+
+    name               any text
+    kind               conv, depthwise-conv, linear, matmul, norm, activation, add, pool, softmax, embedding,
+                       dropout, concat, loss or other
+    tensors            elements of each parameter tensor, separated by spaces: ``9408 64``
+    forward_flops      FLOP per sample, two per multiply-add
+    backward_flops     left out or empty: twice forward_flops
+    forward_elements   activation elements read and written per sample, parameters not counted
+    backward_elements  left out or empty: twice forward_elements
+    saved_elements     elements per sample kept for the backward pass
+    gemm_rows, gemm_columns, gemm_depth, gemm_count
+                       the matrix product per sample: output positions, output features, length of a dot
+                       product, independent products; 0 rows: no product
+    kernel_size        ``3`` or ``3x3``
+    stride
+    forward_kernels, backward_kernels
+
+Everything else left out or empty takes the default of :class:`perfmodel.specs.workload.Layer`.  Lines that
+begin with ``#`` and empty lines are passed over.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import math
+from pathlib import Path
+
+from perfmodel.errors import InputError
+from perfmodel.specs.workload import KINDS, Layer, Workload
+from perfmodel.workloads.custom import custom_workload, read_bytes
+
+LIMIT = 10_000_000
+"""Bytes of the largest file that is read."""
+
+_REQUIRED = ("name", "kind")
+_COUNTS = {"stride"}
+
+
+def workload_from_csv(path: str | Path) -> Workload:
+    """Return the workload of a table of layers.
+
+    Raises
+    ------
+    InputError : names file, line, column, value and what was expected
+    """
+    try:
+        text = read_bytes(path, LIMIT).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not text in UTF-8; expected a CSV table of layers") from None
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if _counts(line)]
+    if not lines:
+        raise InputError(
+            f"{path}: empty; expected a first line of column names, such as name,kind,forward_flops"
+        )
+    columns = [column.strip() for column in _split(path, *lines[0])]
+    _check_columns(path, lines[0][0], columns)
+    layers = [_layer(path, number, columns, _split(path, number, line)) for number, line in lines[1:]]
+    if not layers:
+        raise InputError(f"{path}: no layer below the column names")
+    return custom_workload(path, layers, variant="table of layers", input_elements=0.0)
+
+
+def _counts(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _split(path: str | Path, number: int, line: str) -> list[str]:
+    try:
+        return next(csv.reader([line], strict=True))
+    except csv.Error as error:
+        raise InputError(f"{path}, line {number}: {error}; expected fields separated by commas") from None
+
+
+def _check_columns(path: str | Path, number: int, columns: list[str]) -> None:
+    for column in columns:
+        if column not in Layer._fields:
+            near = difflib.get_close_matches(column, Layer._fields, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(Layer._fields)}"
+            raise InputError(f"{path}, line {number}: unknown column {column!r}; {hint}")
+        if columns.count(column) > 1:
+            raise InputError(f"{path}, line {number}: column {column!r} twice; expected once")
+    for column in _REQUIRED:
+        if column not in columns:
+            raise InputError(f"{path}, line {number}: column {column!r} is missing")
+
+
+def _layer(path: str | Path, number: int, columns: list[str], cells: list[str]) -> Layer:
+    if len(cells) != len(columns):
+        raise InputError(
+            f"{path}, line {number}: {len(cells)} fields; expected {len(columns)}, one per column"
+        )
+    given = {column: cell.strip() for column, cell in zip(columns, cells, strict=True) if cell.strip()}
+    values: dict[str, object] = {}
+    for column, cell in given.items():
+        try:
+            values[column] = _value(column, cell)
+        except ValueError as error:
+            raise InputError(f"{path}, line {number}, column {column}: {cell!r}; expected {error}") from None
+    for column in _REQUIRED:
+        if column not in values:
+            raise InputError(f"{path}, line {number}, column {column}: empty; expected a value")
+    layer = Layer(**values)  # type: ignore[arg-type]
+    if "backward_flops" not in values:
+        layer = layer._replace(backward_flops=2 * layer.forward_flops)
+    if "backward_elements" not in values:
+        layer = layer._replace(backward_elements=2 * layer.forward_elements)
+    return layer
+
+
+def _value(column: str, cell: str) -> object:
+    """The value of one cell; ValueError says what was expected."""
+    if column == "name":
+        return cell
+    if column == "kind":
+        if cell not in KINDS:
+            near = difflib.get_close_matches(cell, KINDS, n=1)
+            raise ValueError(f"{near[0]}?" if near else f"one of {', '.join(KINDS)}")
+        return cell
+    if column == "tensors":
+        return tuple(_whole(part, "whole numbers above 0, separated by spaces") for part in cell.split())
+    if column == "kernel_size":
+        parts = cell.lower().split("x")
+        if len(parts) > 2:
+            raise ValueError("a filter size, such as 3 or 3x3")
+        sizes = [_whole(part, "a filter size, such as 3 or 3x3") for part in parts]
+        return (sizes[0], sizes[-1])
+    if column in _COUNTS:
+        return _whole(cell, "a whole number above 0")
+    return _number(cell)
+
+
+def _whole(cell: str, expected: str) -> int:
+    if not cell.isascii() or not cell.isdigit() or int(cell) < 1:
+        raise ValueError(expected)
+    return int(cell)
+
+
+def _number(cell: str) -> float:
+    expected = "a number not below 0, without unit or separators"
+    try:
+        number = float(cell)
+    except ValueError:
+        raise ValueError(expected) from None
+    if not math.isfinite(number) or number < 0 or "_" in cell:
+        raise ValueError(expected)
+    return number
