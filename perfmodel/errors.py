@@ -18,8 +18,9 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     import difflib
 
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    near = near or [known for known in names if name and name in known][:3]
+    holding = [known for known in names if name and name.lower() in known]
+    near = sorted(holding, key=lambda known: not known.startswith(name.lower()))[:4]
+    near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if near:
         return InputError(f"unknown {kind} {name!r}; nearest: {', '.join(near)}")
     return InputError(

@@ -31,7 +31,7 @@ def console() -> Console:
 
 def table(*columns: str, left: int = 1) -> Table:
     """An empty table whose first ``left`` columns are text and the rest numbers."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False)
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for index, name in enumerate(columns):
         made.add_column(name, justify="left" if index < left else "right", overflow="fold")
     return made

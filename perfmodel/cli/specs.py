@@ -1,0 +1,180 @@
+"""``perfmodel specs``: the hardware catalogue."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfmodel.cli.options import catalogue_from
+from perfmodel.errors import unknown_name
+from perfmodel.units import show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from perfmodel.specs.provenance import SourcedSpec
+    from perfmodel.specs.store import Catalogue, Kind
+
+KINDS: tuple[Kind, ...] = ("accelerators", "nodes", "links")
+UNITS = {
+    "peak_flops": "FLOP/s",
+    "achieved_flops": "FLOP/s",
+    "memory_bandwidth": "B/s",
+    "achieved_memory_bandwidth": "B/s",
+    "network_bandwidth": "B/s",
+    "storage_bandwidth": "B/s",
+    "bandwidth": "B/s",
+    "hop_latency": "s",
+    "bulk_hop_latency": "s",
+    "base_clock": "Hz",
+    "boost_clock": "Hz",
+    "tdp": "W",
+}
+"""Unit of each number of a spec; what ends in ``_bytes`` is in bytes, the rest are plain numbers."""
+
+_own = click.option(
+    "--specs", "specs", multiple=True, metavar="DIR", help="Your own specs, over the built-in."
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group("specs")
+def command() -> None:
+    """Hardware: list it, show where each number comes from, check the files.
+
+    Example: perfmodel specs show v100-sxm2-16gb
+    """
+
+
+@command.command("list")
+@click.argument("kind", type=click.Choice(KINDS), default="accelerators")
+@_own
+@_json
+def list_(kind: Kind, specs: tuple[str, ...], as_json: bool) -> None:
+    """List accelerators (or nodes, or links).
+
+    Example: perfmodel specs list links
+    """
+    catalogue = catalogue_from(specs)
+    found = [_get(catalogue, kind, id) for id in catalogue.ids(kind)]
+    if as_json:
+        click.echo(json.dumps([spec.model_dump(mode="json", exclude_defaults=True) for spec in found]))
+        return
+    from perfmodel.cli.render import console, table
+
+    columns, row = _ROWS[kind]
+    shown = table(*columns, left=4 if kind == "nodes" else 1)
+    for spec in found:
+        shown.add_row(*row(spec))
+    console().print(shown)
+
+
+@command.command("show")
+@click.argument("id")
+@_own
+@_json
+def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
+    """Show one accelerator, node or link: every number with its basis and source.
+
+    Example: perfmodel specs show dgx-1v
+    """
+    catalogue = catalogue_from(specs)
+    known = {name: kind for kind in KINDS for name in catalogue.ids(kind)}
+    if id not in known:
+        raise unknown_name("spec", id, known)
+    spec = _get(catalogue, known[id], id)
+    if as_json:
+        click.echo(spec.model_dump_json(exclude_defaults=True))
+        return
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+
+    out = console()
+    out.print(Text(f"{spec.name}  ({known[id].removesuffix('s')} {id})"), style="bold")
+    for name, value in spec:
+        if isinstance(value, (str, int)) and value and name not in ("id", "name"):
+            out.print(Text(f"{name.replace('_', ' ')}: {value}"))
+    shown = table("number", "value", "basis", "source", left=4)
+    for name, stated in spec.statements():
+        value = getattr(stated, "value", None)
+        shown.add_row(name, _with_unit(name, value) if value else "", stated.basis, stated.source or "")
+    out.print(shown)
+    for key, source in spec.sources.items():
+        out.print(Text(f"[{key}] {source.title} {source.url or ''} (read {source.read_on})"))
+
+
+@command.command("check")
+@click.option("--all", "everything", is_flag=True, help="Also what is only missing or assumed.")
+@_own
+@_json
+def check(everything: bool, specs: tuple[str, ...], as_json: bool) -> None:
+    """Report what is missing, stale, suspicious or without a source; exit code 1 if anything is suspicious.
+
+    Example: perfmodel specs check --all
+    """
+    from collections import Counter
+    from datetime import date
+
+    from perfmodel.spec_quality import report
+
+    findings = report(catalogue_from(specs), date.today())
+    wrong = [finding for finding in findings if finding.kind in ("suspicious", "stale", "accepted")]
+    if as_json:
+        click.echo(json.dumps([finding._asdict() for finding in findings]))
+    else:
+        for finding in findings if everything else wrong:
+            click.echo(f"{finding.id}: {finding.kind}: {finding.message}")
+        counts = Counter(finding.kind for finding in findings)
+        told = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "nothing"
+        click.echo(f"found {told}{'' if everything else '; --all lists them'}")
+    if any(finding.kind == "suspicious" for finding in findings):
+        raise SystemExit(1)
+
+
+def _get(catalogue: Catalogue, kind: Kind, id: str) -> SourcedSpec:
+    getters: dict[Kind, Callable[[str], SourcedSpec]] = {
+        "accelerators": catalogue.accelerator,
+        "nodes": catalogue.node,
+        "links": catalogue.link,
+    }
+    return getters[kind](id)
+
+
+def _with_unit(name: str, value: float) -> str:
+    field = name.partition(".")[0]
+    unit = "B" if field.endswith("_bytes") else UNITS.get(field)
+    return show(value, unit) if unit else f"{value:g}"
+
+
+def _accelerator_row(spec: Any) -> tuple[str, ...]:
+    peaks = spec.peak_flops
+    best = max((peaks[key].value for key in ("fp16", "bf16") if key in peaks), default=None)
+    return (
+        spec.id,
+        str(spec.year),
+        show(peaks["fp32"].value, "FLOP/s") if "fp32" in peaks else "",
+        show(best, "FLOP/s") if best else "",
+        f"{spec.memory_bytes.value / 2**30:.0f} GiB",
+        show(spec.memory_bandwidth.value, "B/s"),
+    )
+
+
+def _node_row(spec: Any) -> tuple[str, ...]:
+    network = f"{spec.nics or 1} x {spec.inter_link}" if spec.inter_link else ""
+    inside = spec.intra_link or ("" if spec.accelerators == 1 else "its own")
+    return spec.id, f"{spec.accelerators} x {spec.accelerator or 'any'}", inside, network
+
+
+def _link_row(spec: Any) -> tuple[str, ...]:
+    fraction = f"{spec.achieved_fraction.value:.0%}" if spec.achieved_fraction else ""
+    return spec.id, spec.scope, show(spec.bandwidth.value, "B/s"), show(spec.hop_latency.value, "s"), fraction
+
+
+_ROWS = {
+    "accelerators": (("accelerator", "year", "fp32", "fp16/bf16", "memory", "bandwidth"), _accelerator_row),
+    "nodes": (("node", "accelerators", "inside", "between"), _node_row),
+    "links": (("link", "scope", "bandwidth", "latency", "achieved"), _link_row),
+}

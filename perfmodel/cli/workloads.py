@@ -1,0 +1,145 @@
+"""``perfmodel workloads``: the networks and their layer tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from perfmodel.errors import InputError
+
+if TYPE_CHECKING:
+    from perfmodel.specs.workload import Workload
+
+LAYER_FIELDS = (
+    "name",
+    "kind",
+    "parameters",
+    "forward_flops",
+    "backward_flops",
+    "forward_elements",
+    "backward_elements",
+    "saved_elements",
+)
+SUMMARY_FIELDS = (
+    "id",
+    "name",
+    "variant",
+    "source",
+    "sample",
+    "sequence_length",
+    "parameters",
+    "forward_flops",
+    "training_flops",
+    "dataset",
+    "dataset_samples",
+)
+
+
+@click.group("workloads")
+def command() -> None:
+    """Networks: list them, show their layers.
+
+    Example: perfmodel workloads show resnet50
+    """
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(as_json: bool) -> None:
+    """List the built-in networks.
+
+    Example: perfmodel workloads list
+    """
+    from perfmodel.workloads import names, workload
+
+    found = [workload(name) for name in names()]
+    if as_json:
+        click.echo(json.dumps([_summary(network) for network in found]))
+        return
+    from perfmodel.cli.render import console, table
+
+    shown = table("workload", "parameters", "MACs/sample", "training FLOPs", "variant")
+    shown.columns[-1].justify = "left"
+    for network in found:
+        shown.add_row(
+            network.id,
+            f"{network.parameters / 1e6:.2f} M",
+            _short(network.forward_flops / 2),
+            _short(network.training_flops),
+            re.split("[:;,]", network.variant)[0],
+        )
+    console().print(shown)
+
+
+@command.command("show")
+@click.argument("name")
+@click.option("--sequence-length", type=click.IntRange(min=1, max=1_000_000), help="Tokens of one sample.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the layers as CSV.")
+def show(name: str, sequence_length: int | None, as_json: bool, as_csv: bool) -> None:
+    """Show one network, built in or from a file, layer by layer; counts are per sample.
+
+    Example: perfmodel workloads show bert-base --sequence-length 384
+    """
+    from perfmodel.workloads import workload
+
+    if as_json and as_csv:
+        raise InputError("--json and --csv: give one of them")
+    network = workload(name, sequence_length)
+    rows = [{field: getattr(layer, field) for field in LAYER_FIELDS} for layer in network.layers]
+    if as_json:
+        click.echo(json.dumps({**_summary(network), "layers": rows}))
+    elif as_csv:
+        writer = csv.DictWriter(sys.stdout, LAYER_FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    else:
+        _print(network)
+
+
+def _summary(network: Workload) -> dict[str, object]:
+    return {field: getattr(network, field) for field in SUMMARY_FIELDS}
+
+
+def _short(count: float) -> str:
+    for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
+        if count >= size:
+            return f"{count / size:.3f} {prefix}"
+    return f"{count:.0f}"
+
+
+def _print(network: Workload) -> None:
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+
+    out = console()
+    out.print(Text(f"{network.name}  ({network.id})"), style="bold")
+    if network.variant:
+        out.print(Text(network.variant))
+    length = f", {network.sequence_length} tokens" if network.sequence_length else ""
+    out.print(
+        Text(
+            f"{network.parameters:,} parameters; one {network.sample}{length}: "
+            f"{_short(network.forward_flops / 2)}MAC forward, {_short(network.training_flops)}FLOP to train"
+        )
+    )
+    shown = table("layer", "kind", "parameters", "MACs", "moved", "kept", left=2)
+    for layer in network.layers:
+        shown.add_row(
+            layer.name,
+            layer.kind,
+            f"{layer.parameters:,}" if layer.parameters else "",
+            _short(layer.forward_flops / 2) if layer.forward_flops else "",
+            _short(layer.forward_elements),
+            _short(layer.saved_elements) if layer.saved_elements else "",
+        )
+    out.print(shown)
+    out.print(
+        Text("moved, kept: elements of activations, read and written forward, kept for the backward pass")
+    )
