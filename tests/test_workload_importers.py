@@ -1,6 +1,7 @@
 """Networks read from ONNX, Hugging Face and CSV files count as the built-in tables do."""
 
 import json
+import random
 import warnings
 
 import pytest
@@ -146,6 +147,29 @@ def test_not_onnx(tmp_path, content):
     with pytest.raises(InputError, match="not an ONNX file") as error:
         workload_from_file(path)
     assert "\n" not in str(error.value)
+
+
+def test_onnx_of_impossible_shapes(tmp_path):
+    g = Graph()
+    path = g.save(tmp_path / "s.onnx", [("image", [1, 3, 8, 8])], g.op("MatMul", "image", g.weight("w")))
+    with pytest.raises(InputError, match="s.onnx: "):
+        workload_from_file(path)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_onnx_with_damage_is_read_or_refused(tmp_path, seed):
+    """Whatever byte is wrong, the answer is a table or one line."""
+    path = attention_network(tmp_path / "a.onnx") if seed % 2 else resnet18(tmp_path / "r.onnx")
+    content, rng = bytearray(path.read_bytes()), random.Random(seed)
+    for _ in range(3):
+        content[rng.randrange(len(content))] = rng.choice([0, 1, 255, rng.randrange(256)])
+    path.write_bytes(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            assert workload_from_file(path, 16).layers
+        except InputError as error:
+            assert "\n" not in str(error)
 
 
 LLAMA2_7B = {

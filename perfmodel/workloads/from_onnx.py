@@ -63,8 +63,11 @@ def workload_from_onnx(path: str | Path, sequence_length: int | None = None) -> 
     ------
     InputError : the onnx package is absent, the file is no ONNX, a shape cannot be found
     """
-    reader = _Reader(path, _load(path), sequence_length)
-    layers = reader.read()
+    try:
+        reader = _Reader(path, _load(path), sequence_length)
+        layers = reader.read()
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not an ONNX file: a name in it is no text") from None
     if not any(layer.forward_flops for layer in layers):
         raise InputError(f"{path}: no convolution or matrix product in it; expected a network")
     variant = "read from ONNX"
@@ -262,7 +265,13 @@ class _Reader:
                 )
                 self.origins.update((name, sources) for name in outputs if sources)
                 continue
-            y = self._operator(node, node.name or f"{node.op_type}_{index}")
+            name = node.name or f"{node.op_type}_{index}"
+            try:
+                y = self._operator(node, name)
+            except (IndexError, ZeroDivisionError):
+                raise InputError(
+                    f"{self.path}: operator {name!r} ({node.op_type}) lacks an input or has shapes it cannot have"
+                ) from None
             for name in outputs:
                 if name not in self.tensors:
                     self.tensors[name] = y if name == outputs[0] else Tensor(self._known(name))
