@@ -152,7 +152,7 @@ def test_not_onnx(tmp_path, content):
 def test_onnx_of_impossible_shapes(tmp_path):
     g = Graph()
     path = g.save(tmp_path / "s.onnx", [("image", [1, 3, 8, 8])], g.op("MatMul", "image", g.weight("w")))
-    with pytest.raises(InputError, match="s.onnx: "):
+    with pytest.raises(InputError, match=r"s\.onnx: "):
         workload_from_file(path)
 
 
@@ -166,10 +166,16 @@ def test_onnx_with_damage_is_read_or_refused(tmp_path, seed):
     path.write_bytes(content)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            assert workload_from_file(path, 16).layers
-        except InputError as error:
-            assert "\n" not in str(error)
+        answer = read_or_refused(path)
+    assert answer
+    assert "\n" not in answer
+
+
+def read_or_refused(path):
+    try:
+        return workload_from_file(path, 16).layers[0].name
+    except InputError as error:
+        return str(error)
 
 
 LLAMA2_7B = {

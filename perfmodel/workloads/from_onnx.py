@@ -270,7 +270,7 @@ class _Reader:
                 y = self._operator(node, name)
             except (IndexError, ZeroDivisionError):
                 raise InputError(
-                    f"{self.path}: operator {name!r} ({node.op_type}) lacks an input or has shapes it cannot have"
+                    f"{self.path}: operator {name!r} ({node.op_type}) lacks an input or has wrong shapes"
                 ) from None
             for name in outputs:
                 if name not in self.tensors:
