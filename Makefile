@@ -1,13 +1,14 @@
 # make demo    install what is needed and make a first prediction
 # make test    install what the tests need and run them all
 # make report  hold the model against measured runs and write validation/report.md
+# make readme  run the README's commands and write what they print
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test report lint clean
+.PHONY: demo test report readme lint clean
 
 $(BIN)/python:
 	@echo "first run: creating $(VENV) with $$($(PYTHON) --version)"
@@ -38,6 +39,9 @@ lint: $(VENV)/.dev
 
 report: $(VENV)/.run
 	$(BIN)/perfmodel validate --report validation/report.md
+
+readme: $(VENV)/.dev
+	$(BIN)/python -m tests.readme
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

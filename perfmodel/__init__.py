@@ -1,1 +1,41 @@
-"""A closed-form performance model of distributed deep-learning training."""
+"""A closed-form performance model of distributed deep-learning training.
+
+>>> import perfmodel
+>>> answer = perfmodel.predict(perfmodel.Scenario(workload="resnet50", world_size=32))
+>>> answer.scaling
+'weak'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfmodel.errors import InputError
+    from perfmodel.prediction import Prediction, predict
+    from perfmodel.specs.scenario import Scenario
+    from perfmodel.specs.store import Catalogue
+    from perfmodel.workloads import workload
+
+__all__ = ["Catalogue", "InputError", "Prediction", "Scenario", "predict", "workload"]
+
+_HOMES = {
+    "Catalogue": "perfmodel.specs.store",
+    "InputError": "perfmodel.errors",
+    "Prediction": "perfmodel.prediction",
+    "Scenario": "perfmodel.specs.scenario",
+    "predict": "perfmodel.prediction",
+    "workload": "perfmodel.workloads",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'perfmodel' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

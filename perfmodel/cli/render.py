@@ -37,6 +37,11 @@ def table(*columns: str, left: int = 1) -> Table:
     return made
 
 
+def rate(value: float) -> str:
+    """A rate with four figures, none of them a power of ten."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
 def show_prediction(prediction: Prediction) -> None:
     """Print one prediction."""
     out = console()
@@ -83,10 +88,10 @@ def _mode(prediction: Prediction) -> str:
 
 def _figures(prediction: Prediction) -> list[tuple[str, str]]:
     memory = prediction.memory
-    unit = "sequences" if prediction.tokens_per_second else "images"
-    figures = [("throughput", f"{prediction.samples_per_second:,.4g} {unit}/s")]
+    unit = f"{prediction.sample}s"
+    figures = [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
     if prediction.tokens_per_second:
-        figures.append(("", f"{prediction.tokens_per_second:,.4g} tokens/s"))
+        figures.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))
     if prediction.scenario["world_size"] > 1:
         kind = prediction.scaling
         figures += [
@@ -129,7 +134,7 @@ def show_scaling(rows: list[dict[str, Any]], last: Prediction) -> None:
         shown.add_row(
             str(row["world_size"]),
             show(row["iteration_time"], "s"),
-            f"{row['samples_per_second']:,.4g}",
+            rate(row["samples_per_second"]),
             f"{row['speedup']:.2f}",
             f"{row['scaling_efficiency']:.1%}",
             show(row["exposed_communication_time"], "s"),

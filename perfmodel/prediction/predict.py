@@ -182,6 +182,7 @@ def _prediction(
         interval=None,
         mode="anchored" if setting.scenario.anchor else "specs",
         samples_per_second=rate,
+        sample=workload.sample,
         tokens_per_second=rate * workload.sequence_length if workload.sequence_length else None,
         speedup=speedup,
         scaling_efficiency=efficiency,

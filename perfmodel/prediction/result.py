@@ -14,7 +14,7 @@ class _Result(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     def to_json(self) -> str:
-        """Return the result as JSON, as ``model_dump_json`` does, without the cost of building a serializer."""
+        """Return what ``model_dump_json`` returns, without building a serializer for it."""
         return json.dumps(self.__dict__, default=vars)
 
 
@@ -52,6 +52,8 @@ class Prediction(_Result):
     """What the prediction stands on."""
     samples_per_second: float
     """Of the whole job."""
+    sample: str
+    """What one sample is: image, sequence, rating, click."""
     tokens_per_second: float | None
     """Where samples are sequences."""
     speedup: float

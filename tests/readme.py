@@ -1,0 +1,65 @@
+"""Keeps README.md true: runs every command it shows and writes what it prints.
+
+``python -m tests.readme`` rewrites the file; the test only compares.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from perfmodel.cli import main
+from perfmodel.prediction import predict
+from perfmodel.specs.scenario import Scenario
+
+README = Path(__file__).parents[1] / "README.md"
+_CONSOLE = re.compile(r"(```console\n)(.*?)(```\n)", re.DOTALL)
+_TABLE = re.compile(r"(<!-- predictions -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
+
+
+def _run(command: str) -> str:
+    result = CliRunner().invoke(main, shlex.split(command)[1:])
+    assert result.exit_code in (0, 1), f"{command}: {result.output}"
+    return "\n".join(line.rstrip() for line in result.stdout.splitlines()).strip("\n") + "\n"
+
+
+def _console(match: re.Match[str]) -> str:
+    commands = [line for line in match[2].splitlines() if line.startswith("$ perfmodel")]
+    if not commands:
+        return match[0]
+    return match[1] + "\n".join(f"{line}\n{_run(line[2:])}" for line in commands) + match[3]
+
+
+def _predictions(match: re.Match[str]) -> str:
+    rows = ["| workload | accelerator | 1 GPU | 8 GPUs | 32 GPUs |", "| --- | --- | ---: | ---: | ---: |"]
+    for workload in ("resnet50", "vgg16"):
+        for accelerator in ("k80", "p100-sxm2-16gb", "v100-sxm2-16gb", "a100-sxm4-80gb"):
+            cells = []
+            for gpus in (1, 8, 32):
+                answer = predict(
+                    Scenario(
+                        workload=workload,
+                        accelerator=accelerator,
+                        precision="fp32",
+                        local_batch_size=64,
+                        world_size=gpus,
+                    )
+                )
+                cells.append(
+                    f"{answer.iteration_time * 1e3:.0f} ms, {answer.samples_per_second:,.0f}/s"
+                    + (f", {answer.scaling_efficiency:.1%}" if gpus > 1 else "")
+                )
+            rows.append(f"| {workload} | {accelerator} | " + " | ".join(cells) + " |")
+    return match[1] + "\n".join(rows) + "\n" + match[3]
+
+
+def refreshed(text: str) -> str:
+    """Return the README with every shown output made anew."""
+    return _TABLE.sub(_predictions, _CONSOLE.sub(_console, text))
+
+
+if __name__ == "__main__":
+    README.write_text(refreshed(README.read_text("utf-8")), "utf-8")
