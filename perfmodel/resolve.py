@@ -25,6 +25,9 @@ DEFAULT_LOADER_WORKERS = 4
 OVERLAPS = {"all-reduce": "bucketed", "parameter-server": "wfbp", "parameter-server-local": "wfbp"}
 """What the usual framework of each strategy does; a single process exchanges after the backward pass."""
 
+WITHIN_A_NODE = ("parameter-server-local", "data-parallel-single-process")
+"""Strategies whose accelerators share one host."""
+
 
 class Setting(NamedTuple):
     """A scenario with nothing left open, and the things it names."""
@@ -86,7 +89,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         taken.append(f"--workload {scenario.workload}")
     workload = workload_named(scenario.workload, scenario.sequence_length)
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
-    nodes, per_node = _placement(scenario.world_size, node, warnings)
+    nodes, per_node = _placement(scenario, node, warnings)
 
     intra = scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
     if scenario.inter_link is None and nodes > 1:
@@ -99,6 +102,11 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         warnings.append(f"{accelerator.id} computes {precision} at its fp32 rate; only memory is saved")
     local_batch, global_batch, scaling = _batch(scenario, workload, taken)
     servers = 0
+    if nodes > 1 and scenario.strategy in WITHIN_A_NODE:
+        raise InputError(
+            f"--strategy {scenario.strategy} stays within one machine; {node.id} holds {node.accelerators}, "
+            f"so {scenario.world_size} GPUs need all-reduce or parameter-server"
+        )
     if scenario.strategy == "parameter-server":
         servers = taken.take("servers", scenario.servers, 1)
     elif scenario.servers is not None:
@@ -152,16 +160,22 @@ def _hardware(
     return accelerator, node
 
 
-def _placement(world_size: int, node: Node, warnings: list[str]) -> tuple[int, int]:
+def _placement(scenario: Scenario, node: Node, warnings: list[str]) -> tuple[int, int]:
     """Nodes, and accelerators in the fullest; the job fills node after node."""
-    full, rest = divmod(world_size, node.accelerators)
+    held = scenario.accelerators_per_node or node.accelerators
+    if held > node.accelerators:
+        raise InputError(
+            f"--accelerators-per-node {held}: {node.id} has {node.accelerators}; "
+            f"give at most that, or a larger --node"
+        )
+    full, rest = divmod(scenario.world_size, held)
     if full and rest:
         one = "1 node" if full == 1 else f"{full} nodes"
         warnings.append(
-            f"{world_size} GPUs fill {one} of {node.accelerators} and take {rest} of the next; "
+            f"{scenario.world_size} GPUs fill {one} of {held} and take {rest} of the next; "
             f"every node is timed as a full one"
         )
-    return full + bool(rest), min(world_size, node.accelerators)
+    return full + bool(rest), min(scenario.world_size, held)
 
 
 def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[int, int, str]:

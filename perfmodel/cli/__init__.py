@@ -59,10 +59,15 @@ def _fail(message: str, code: int = 2) -> None:
     sys.exit(code)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True
+)
 @click.version_option(package_name="perfmodel")
-def main() -> None:
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """Closed-form performance model of distributed deep-learning training.
 
     Start with: perfmodel predict --gpus 32
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

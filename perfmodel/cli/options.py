@@ -25,7 +25,20 @@ from perfmodel.specs.store import Catalogue
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-COUNT = click.IntRange(min=1, max=LARGEST_WORLD_SIZE)
+
+class _Count(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A whole number of things."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value)
+        if not text.isdecimal() or not 1 <= int(text) <= LARGEST_WORLD_SIZE:
+            self.fail(f"{text!r} is not a whole number from 1 to {LARGEST_WORLD_SIZE:,}", param, ctx)
+        return int(text)
+
+
+COUNT = _Count()
 
 
 def _choice(literal: Any) -> click.Choice[str]:
@@ -36,6 +49,9 @@ _SCENARIO_OPTIONS = (
     click.option("--workload", help="Network, or a file: .onnx, .csv, config.json.  [default: resnet50]"),
     click.option("--accelerator", help="Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb."),
     click.option("--node", help="Machine, e.g. dgx-1v."),
+    click.option(
+        "--accelerators-per-node", type=COUNT, help="Accelerators of a node that take part.  [default: all]"
+    ),
     click.option("--intra-link", help="Link between accelerators of a node."),
     click.option("--inter-link", help="Link between nodes, e.g. ethernet-25g-tcp."),
     click.option("--nics", type=COUNT, help="Network adapters per node."),

@@ -54,9 +54,11 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
     cap = setting.node.network_bandwidth
     if cap is not None and setting.scenario.inter_link is None and setting.scenario.nics is None:
         adapters = min(adapters, cap.value)
+    # variables in host memory are reached over the host's link, whatever joins the accelerators
+    inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
     return Fabric(
-        _latency(setting.intra_link),
-        ring_bandwidth(setting.intra_link, setting.accelerators_per_node, calibration),
+        _latency(inside),
+        ring_bandwidth(inside, setting.accelerators_per_node, calibration),
         _latency(setting.inter_link),
         adapters * fraction(setting.inter_link, calibration),
     )

@@ -144,10 +144,11 @@ def _memory(setting: Setting, constants: Calibration) -> Memory:
     activation = setting.format.activation_bytes * float(workload.column("saved_elements").sum())
     capacity = setting.accelerator.memory_capacity
     reserved = constants.reserved_bytes
-    needed = training_memory_bytes(workload.parameters, state, setting.local_batch_size, activation, reserved)
+    batch = setting.local_batch_size
+    needed = float(training_memory_bytes(workload.parameters, state, batch, activation, reserved))
     largest = largest_local_batch_size(capacity, workload.parameters, state, activation, reserved)
     return Memory.model_construct(
-        bytes=needed, capacity=capacity, fits=needed <= capacity, largest_local_batch_size=int(largest)
+        bytes=needed, capacity=capacity, fits=needed <= capacity, largest_local_batch_size=int(float(largest))
     )
 
 
@@ -184,15 +185,17 @@ def _prediction(
         samples_per_second=rate,
         sample=workload.sample,
         tokens_per_second=rate * workload.sequence_length if workload.sequence_length else None,
-        speedup=speedup,
-        scaling_efficiency=efficiency,
+        speedup=float(speedup),
+        scaling_efficiency=float(efficiency),
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
         communication_time=network.communication_time,
         communication_overhead=exposed / (iteration_time - exposed),
         epoch_time=workload.dataset_samples / rate if workload.dataset_samples else None,
-        mfu=flops_utilization(
-            workload.training_flops * setting.global_batch_size, iteration_time, n, setting.peak_flops
+        mfu=float(
+            flops_utilization(
+                workload.training_flops * setting.global_batch_size, iteration_time, n, setting.peak_flops
+            )
         ),
         memory=memory,
         verdict=verdict(setting, terms, iteration_time, network),

@@ -42,6 +42,7 @@ def verdict(setting: Setting, terms: dict[str, float], iteration_time: float, ne
     ) / iteration_time
     latency = (network.exposed_communication_time - network.exposed_with_half_the_latency) / iteration_time
     link = setting.inter_link if setting.nodes > 1 or setting.servers else setting.intra_link
+    link = setting.host_link if setting.strategy == "parameter-server-local" else link
     covered = (
         f", {hidden / network.communication_time:.0%} of it hidden" if network.communication_time else ""
     )

@@ -28,6 +28,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """Accelerators in the job; ``--gpus`` on the command line."""
     node: str | None = None
     """The machine; by default the one the accelerator is usually sold in."""
+    accelerators_per_node: _Count | None = None
+    """Accelerators of a node that take part; by default all it has."""
     intra_link: str | None = None
     """Link between the accelerators of a node."""
     inter_link: str | None = None
