@@ -91,7 +91,7 @@ def _network(setting: Setting, work: Computation, on: Fabric) -> Network:
             intra_link_bandwidth=on.intra_link_bandwidth * better[0],
             intra_hop_latency=on.intra_hop_latency * better[1],
         )
-    alone, exposed = communication(setting, work, varied)
+    alone, exposed = communication(setting, work, on, varied)
     return Network(float(alone[0]), *(float(t) for t in exposed))
 
 
@@ -114,6 +114,7 @@ def _scaled(work: Computation, factor: float) -> Computation:
         backward_time=work.backward_time * factor,
         launch_overhead_time=work.launch_overhead_time * factor,
         update_time=work.update_time * factor,
+        forward_by_layer=work.forward_by_layer * factor,
         backward_by_layer=work.backward_by_layer * factor,
     )
 

@@ -1,22 +1,22 @@
-"""The gradients' way: which bytes travel together, when they are ready, how long they take."""
+"""How long gradients travel, and how much of it the backward pass does not hide."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.collectives import hierarchical_all_reduce_time, ring_all_reduce_time
-from perfmodel.equations.overlap import ddp_buckets, exposed_communication_time
+from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.parameter_server import parameter_server_time
+from perfmodel.equations.priority import priority_iteration_time
 from perfmodel.equations.single_process import replicate_and_reduce_time
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.prediction.computation import Computation
+from perfmodel.prediction.messages import layer_bytes, messages
 from perfmodel.resolve import Setting
 from perfmodel.specs.link import Link
-from perfmodel.specs.workload import Workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+PARTITION_BYTES = 4e6
+"""ByteScheduler's usual partition."""
 HOST_UPLINKS = 2
 """Ways from a node's accelerators to host memory, one a processor socket (assumed)."""
 
@@ -37,15 +39,6 @@ class Fabric(NamedTuple):
     inter_hop_latency: Any
     inter_link_bandwidth: Any
     """Of all adapters of one node together."""
-
-
-class Messages(NamedTuple):
-    """Gradients as they are sent, in the order they become ready."""
-
-    message_bytes: Array
-    """Shape (messages,)."""
-    last_layer: NDArray[np.intp]
-    """Layer, in forward order, whose backward pass completes each message, shape (messages,)."""
 
 
 def fabric(setting: Setting, calibration: Calibration) -> Fabric:
@@ -83,31 +76,6 @@ def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> flo
         nearest = min(by_size, key=lambda size: (abs(size - group_size), size))
         return by_size[nearest]
     return link.bandwidth.value * fraction(link, calibration)
-
-
-@lru_cache(maxsize=256)
-def _messages(workload: Workload, element_bytes: int, overlap: str) -> Messages:
-    """Group the gradients of a workload; tensors become ready in reverse order of registration."""
-    layer_of = [index for index, layer in enumerate(workload.layers) for _ in layer.tensors][::-1]
-    sizes = [element_bytes * n for layer in workload.layers for n in layer.tensors][::-1]
-    if overlap == "none":
-        group = np.zeros(len(sizes), dtype=np.intp)
-    elif overlap == "wfbp":
-        group = np.arange(len(sizes))
-    else:
-        group = ddp_buckets(sizes)
-    count = int(group[-1]) + 1
-    last = np.full(count, len(workload.layers))
-    np.minimum.at(last, group, layer_of)
-    if overlap == "none":
-        last[:] = 0
-    grouped: Array = np.bincount(group, weights=sizes, minlength=count).astype(np.float64)
-    return Messages(grouped, last)
-
-
-def messages(setting: Setting) -> Messages:
-    """Return the gradients of a setting as they are sent."""
-    return _messages(setting.workload, setting.format.gradient_bytes, setting.overlap)
 
 
 def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
@@ -161,7 +129,7 @@ def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) 
     )
 
 
-def communication(setting: Setting, work: Computation, on: Fabric) -> tuple[Any, Any]:
+def communication(setting: Setting, work: Computation, on: Fabric, variants: Fabric) -> tuple[Any, Any]:
     """Return the communication of one iteration: on its own, and what is left after overlap [s].
 
     Only the last micro-batch's backward pass has gradients to send.
@@ -170,13 +138,28 @@ def communication(setting: Setting, work: Computation, on: Fabric) -> tuple[Any,
     ----------
     setting : whose gradients travel
     work : one micro-batch on one accelerator
-    on : bandwidths and latencies, floats or arrays of shape (variants, 1)
+    on : bandwidths and latencies as they are; messages are merged for these
+    variants : the same and others to compare with, arrays of shape (variants, 1)
 
     Returns
     -------
     communication_time, exposed_communication_time [s], shape (variants,)
     """
-    sent = messages(setting)
-    times = message_times(setting, sent.message_bytes, on)
-    ready = np.cumsum(work.backward_by_layer[::-1])[::-1]
-    return times.sum(axis=-1), exposed_communication_time(ready[sent.last_layer], times, ready[0])
+    if setting.overlap == "priority":
+        return _priority(setting, work, variants)
+    sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on))
+    times = message_times(setting, sent.message_bytes, variants)
+    backward_time = work.backward_by_layer.sum()
+    return times.sum(axis=-1), exposed_communication_time(sent.ready_times, times, backward_time)
+
+
+def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[Any, Any]:
+    """Gradients cut into partitions; those the next forward pass needs first overtake the others."""
+    sizes = layer_bytes(setting)
+    startup = message_times(setting, np.zeros(1), variants)
+    pieces = np.ceil(sizes / PARTITION_BYTES)
+    times = message_times(setting, sizes, variants) + (pieces - 1) * startup
+    times = np.where(sizes > 0, times, 0.0)
+    forward, backward = work.forward_by_layer, work.backward_by_layer
+    period = priority_iteration_time(forward, backward, times)
+    return times.sum(axis=-1), period - (forward.sum() + backward.sum())

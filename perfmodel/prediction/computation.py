@@ -27,6 +27,8 @@ class Computation(NamedTuple):
     update_time: float
     kernels: float
     """Launched in one forward and backward pass."""
+    forward_by_layer: Array
+    """Time of each layer's forward pass with its launches, shape (layers,)."""
     backward_by_layer: Array
     """Time of each layer's backward pass with its launches, in forward order, shape (layers,)."""
 
@@ -74,13 +76,15 @@ def computation(setting: Setting, local_batch_size: int, calibration: Calibratio
     starved = float(
         launch_overhead(forward_time + backward_time + floors, kernels, calibration.dispatch_time)
     )
+    stretch = 1 + starved / (forward_time + backward_time + floors)
     return Computation(
         forward_time,
         backward_time,
         floors + starved,
         float(update_time(workload.parameters, setting.states.update_bytes, bandwidth)),
         kernels,
-        (backward + backward_floor) * (1 + starved / (forward_time + backward_time + floors)),
+        (forward + forward_floor) * stretch,
+        (backward + backward_floor) * stretch,
     )
 
 

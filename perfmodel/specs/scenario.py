@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 Strategy = Literal["all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"]
 Precision = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
-Overlap = Literal["none", "wfbp", "bucketed"]
+Overlap = Literal["none", "wfbp", "bucketed", "fused", "priority", "optimal"]
 Algorithm = Literal["ring", "hierarchical"]
 Optimizer = Literal["sgd", "adam", "lamb"]
 Input = Literal["synthetic", "real"]

@@ -1,0 +1,97 @@
+"""Which gradients travel together, and when each message is ready."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from perfmodel.equations.fusion import fused_messages
+from perfmodel.equations.merging import optimal_buckets
+from perfmodel.equations.overlap import ddp_buckets
+from perfmodel.prediction.computation import Computation
+from perfmodel.resolve import Setting
+from perfmodel.specs.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+class Messages(NamedTuple):
+    """Gradients as they are sent, in the order they become ready."""
+
+    message_bytes: Array
+    """Shape (messages,)."""
+    ready_times: Array
+    """Since the backward pass began [s], shape (messages,)."""
+
+
+class _Gradients(NamedTuple):
+    """Every gradient tensor, in the order they become ready: the reverse of registration."""
+
+    tensor_bytes: Array
+    """Shape (tensors,)."""
+    layer: NDArray[np.intp]
+    """Whose backward pass makes each, in forward order, shape (tensors,)."""
+
+
+@lru_cache(maxsize=256)
+def _gradients(workload: Workload, element_bytes: int) -> _Gradients:
+    layers = [index for index, layer in enumerate(workload.layers) for _ in layer.tensors]
+    sizes = [element_bytes * n for layer in workload.layers for n in layer.tensors]
+    return _Gradients(np.array(sizes[::-1], dtype=np.float64), np.array(layers[::-1], dtype=np.intp))
+
+
+@lru_cache(maxsize=256)
+def _bucketed(workload: Workload, element_bytes: int) -> _Gradients:
+    """The same, merged as DistributedDataParallel does; a bucket is ready with its last tensor."""
+    tensors = _gradients(workload, element_bytes)
+    return _merged(tensors, ddp_buckets(tensors.tensor_bytes.tolist()))
+
+
+def _merged(tensors: _Gradients, group: NDArray[np.intp]) -> _Gradients:
+    last = np.full(int(group[-1]) + 1, np.iinfo(np.intp).max)
+    np.minimum.at(last, group, tensors.layer)
+    sizes = np.bincount(group, weights=tensors.tensor_bytes).astype(np.float64)
+    return _Gradients(sizes, last)
+
+
+def messages(setting: Setting, work: Computation, time: Callable[[Array], Array]) -> Messages:
+    """Return the gradients of one iteration as they are sent.
+
+    Parameters
+    ----------
+    setting : its ``overlap`` says how they are merged
+    work : the backward pass that makes them
+    time : of messages on their own [s], given their bytes; what optimal merging weighs
+    """
+    overlap, element = setting.overlap, setting.format.gradient_bytes
+    ready = np.cumsum(work.backward_by_layer[::-1])[::-1]
+    tensors = _gradients(setting.workload, element)
+    if overlap == "none":
+        return Messages(tensors.tensor_bytes.sum(keepdims=True), ready[:1])
+    if overlap == "bucketed":
+        buckets = _bucketed(setting.workload, element)
+        return Messages(buckets.tensor_bytes, ready[buckets.layer])
+    tensor_ready = ready[tensors.layer]
+    if overlap == "fused":
+        released, sizes = fused_messages(tensor_ready.tolist(), tensors.tensor_bytes.tolist())
+        return Messages(sizes, released)
+    if overlap == "optimal":
+        fixed, whole = (float(t) for t in time(np.array([0.0, 1e9])))
+        groups, _ = optimal_buckets(
+            tensor_ready.tolist(), tensors.tensor_bytes.tolist(), fixed, (whole - fixed) / 1e9
+        )
+        merged = _merged(tensors, groups)
+        return Messages(merged.tensor_bytes, ready[merged.layer])
+    return Messages(tensors.tensor_bytes, tensor_ready)
+
+
+def layer_bytes(setting: Setting) -> Array:
+    """Gradient bytes of every layer, in forward order, shape (layers,)."""
+    return setting.format.gradient_bytes * setting.workload.column("parameters")
