@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulators import schedules, switches
-from simulators.messages import Link, Outcome, Schedule, run
 
 from perfmodel.equations import (
     broadcast,
@@ -23,6 +21,8 @@ from perfmodel.equations import (
 )
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import BUS_FACTORS, algorithm_bandwidth_from_bus, bus_bandwidth
+from tests.simulators import schedules, switches
+from tests.simulators.messages import Link, Outcome, Schedule, run
 
 RANKS = range(2, 18)
 #: latency, bytes/s and bytes added/s: each term alone, then all at once

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simulators import events
 
 from perfmodel.equations import fusion, merging, overlap, priority
+from tests.simulators import events
 
 MIB = 2**20
 

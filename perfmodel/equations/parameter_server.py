@@ -1,11 +1,10 @@
-"""Time, memory and traffic of a parameter server: workers push gradients to it and pull the model back.
+"""Time of a parameter server: workers push gradients to it and pull the model back.
 
 Connections to all servers are open at once, so latency is paid once each way, not once for every message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import ops
@@ -290,63 +289,3 @@ def staggered_push_finish_time(arrival_times: Any, transfer_time: Any) -> NDArra
         arrivals + still_to_come * np.asarray(transfer_time, dtype=np.float64)[..., None], axis=-1
     )
     return finish
-
-
-@formula(cites="li2014", symbolic=False)
-def shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
-    r"""Largest shard over the mean shard when tensors are dealt to the servers in turn.
-
-    .. math:: I = \frac{s}{S}\max_j \sum_{i \equiv j \,(\mathrm{mod}\, s)} m_i
-
-    A tensor is not split, so one large fully connected layer can fill a server.
-
-    Parameters
-    ----------
-    tensor_bytes : m_i [B], shape (L,), in the order they are dealt
-    servers : s [1], a whole number
-
-    Returns
-    -------
-    shard_imbalance [1], at least 1
-
-    Examples
-    --------
-    Tensors of 1, 1 and 4 bytes on two servers: shards of 5 and 1, the mean is 3.
-
-    >>> round(shard_imbalance([1, 1, 4], 2), 4)
-    1.6667
-    """
-    shards = [sum(tensor_bytes[j::servers]) for j in range(servers)]
-    return servers * max(shards) / sum(shards)
-
-
-@formula(cites="li2014")
-def server_memory_bytes(
-    workers: Real, servers: Real, message_bytes: Real, optimizer_copies: Real = 0, shard_imbalance: Real = 1
-) -> Real:
-    r"""Memory of the fullest server: model, optimizer state, one gradient buffer for each worker.
-
-    .. math:: M = \frac{I S}{s}(W + 1 + c)
-
-    A server that adds in place as bytes arrive needs one buffer: give 1 worker.
-
-    Parameters
-    ----------
-    workers : W [1], whose gradients are held at the same time
-    servers : s [1]
-    message_bytes : S [B], of the whole model
-    optimizer_copies : c [1], of the model's size: 0 plain SGD, 1 momentum, 2 Adam
-    shard_imbalance : I [1], largest shard over the mean shard
-
-    Returns
-    -------
-    memory [B]
-
-    Examples
-    --------
-    Eight workers, two servers, 1 GB: half of (8 buffers + the model).
-
-    >>> server_memory_bytes(8, 2, 1e9)
-    4500000000.0
-    """
-    return shard_imbalance * message_bytes / servers * (workers + 1 + optimizer_copies)

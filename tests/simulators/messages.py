@@ -77,7 +77,8 @@ def run(
             if message.add:
                 buffers[place] += data
                 done = max(arrival, float(ready[place].max(initial=0.0))) + size * per_added
-                receive_free[target] = max(receive_free[target], done)
+                if per_added:
+                    receive_free[target] = max(receive_free[target], done)
             else:
                 buffers[place] = data
                 done = arrival

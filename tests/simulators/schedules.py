@@ -7,7 +7,7 @@ from math import ceil, log2
 
 import numpy as np
 
-from simulators.messages import Message, Schedule, together
+from tests.simulators.messages import Message, Schedule, together
 
 
 def ring_reduce_scatter(ranks: Sequence[int], start: int, stop: int) -> Schedule:

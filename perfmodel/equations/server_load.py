@@ -1,0 +1,150 @@
+"""What a parameter server has to hold and to pass through its port."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites="li2014", symbolic=False)
+def shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
+    r"""Largest shard over the mean shard when tensors are dealt to the servers in turn.
+
+    .. math:: I = \frac{s}{S}\max_j \sum_{i \equiv j \,(\mathrm{mod}\, s)} m_i
+
+    A tensor is not split, so one large fully connected layer can fill a server.
+
+    Parameters
+    ----------
+    tensor_bytes : m_i [B], shape (L,), in the order they are dealt
+    servers : s [1], a whole number
+
+    Returns
+    -------
+    shard_imbalance [1], at least 1
+
+    Examples
+    --------
+    Tensors of 1, 1 and 4 bytes on two servers: shards of 5 and 1, the mean is 3.
+
+    >>> round(shard_imbalance([1, 1, 4], 2), 4)
+    1.6667
+    """
+    shards = [sum(tensor_bytes[j::servers]) for j in range(servers)]
+    return servers * max(shards) / sum(shards)
+
+
+@formula(cites="li2014")
+def server_memory_bytes(
+    workers: Real, servers: Real, message_bytes: Real, optimizer_copies: Real = 0, shard_imbalance: Real = 1
+) -> Real:
+    r"""Memory of the fullest server: model, optimizer state, one gradient buffer for each worker.
+
+    .. math:: M = \frac{I S}{s}(W + 1 + c)
+
+    A server that adds in place as bytes arrive needs one buffer: give 1 worker.
+
+    Parameters
+    ----------
+    workers : W [1], whose gradients are held at the same time
+    servers : s [1]
+    message_bytes : S [B], of the whole model
+    optimizer_copies : c [1], of the model's size: 0 plain SGD, 1 momentum, 2 Adam
+    shard_imbalance : I [1], largest shard over the mean shard
+
+    Returns
+    -------
+    memory [B]
+
+    Examples
+    --------
+    Eight workers, two servers, 1 GB: half of (8 buffers + the model).
+
+    >>> server_memory_bytes(8, 2, 1e9)
+    4500000000.0
+    """
+    return shard_imbalance * message_bytes / servers * (workers + 1 + optimizer_copies)
+
+
+@formula(cites="li2014")
+def server_port_bytes(workers: Real, servers: Real, message_bytes: Real, shard_imbalance: Real = 1) -> Real:
+    r"""Bytes through the port of the fullest server in one push and pull, both directions together.
+
+    .. math:: V = \frac{2 W I S}{s}
+
+    Parameters
+    ----------
+    workers : W [1]
+    servers : s [1], dedicated
+    message_bytes : S [B], gradients of one worker
+    shard_imbalance : I [1], largest shard over the mean shard
+
+    Returns
+    -------
+    bytes through one port [B]
+
+    Examples
+    --------
+    Eight workers, two servers, 1 byte: eight halves in, eight out.
+
+    >>> server_port_bytes(8, 2, 1)
+    8.0
+    """
+    return 2 * workers * shard_imbalance * message_bytes / servers
+
+
+@formula(cites="li2014")
+def parameter_server_total_bytes(workers: Real, message_bytes: Real) -> Real:
+    r"""Bytes on the wire in one push and pull through dedicated servers.
+
+    .. math:: V = 2 W S
+
+    As much as a ring of W+1 ranks: of the workers and a server among them.
+
+    Parameters
+    ----------
+    workers : W [1]
+    message_bytes : S [B], gradients of one worker
+
+    Returns
+    -------
+    bytes sent by all machines [B]
+
+    Examples
+    --------
+    Eight workers, 1 byte: eight in, eight out.
+
+    >>> parameter_server_total_bytes(8, 1)
+    16
+    """
+    return 2 * workers * message_bytes
+
+
+@formula(cites="jiang2020")
+def colocated_total_bytes(workers: Real, message_bytes: Real) -> Real:
+    r"""Bytes on the wire in one push and pull where servers run on the workers' machines.
+
+    .. math:: V = 2 (W-1) S
+
+    Every byte of the model lives on one machine, and the other W-1 send it there
+    and fetch it: the total of a ring of the W workers.
+
+    Parameters
+    ----------
+    workers : W [1]
+    message_bytes : S [B], gradients of one worker
+
+    Returns
+    -------
+    bytes sent by all machines [B]
+
+    Examples
+    --------
+    Eight workers, 1 byte: seven in, seven out.
+
+    >>> colocated_total_bytes(8, 1)
+    14
+    """
+    return 2 * (workers - 1) * message_bytes
