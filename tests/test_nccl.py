@@ -1,0 +1,132 @@
+"""NCCL's own model: hand-worked latencies and bandwidths, its choices, one array call for all."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from perfmodel.equations import nccl
+from perfmodel.equations.nccl import Graph
+from perfmodel.equations.nccl_constants import NCCL_2_12, NCCL_2_30, PROTOCOLS
+
+H200 = Graph(18, 20.6e9, 20e9, generation="hopper")
+V100 = Graph(6, 20e9, 12e9, generation="volta")
+
+
+def microseconds(algorithm: str, protocol: str, n: int, nodes: int, graph: Graph, **more: object) -> float:
+    return float(nccl.nccl_latency("all-reduce", algorithm, protocol, n, nodes, graph, **more)) * 1e6
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "protocol", "expected"),
+    [
+        # 4 nodes of 8: 62 steps, 6 of them between nodes; posting takes 1 us a step, 3 us for Simple
+        ("ring", "LL", 6.6 + 56 * 1.0 + 6 * 2.7),
+        ("ring", "LL128", 14.0 + 56 * 1.9 + 6 * 4.0),
+        ("ring", "Simple", 8.4 + 56 * 3.4 + 6 * 14.0),
+        ("tree", "LL", 6.8 + 2 * (7 * 0.6 + 2 * 5.0)),
+        ("tree", "Simple", 8.4 + 2 * (7 * 4.0 + 2 * 14.0)),
+    ],
+)
+def test_latency_of_four_nodes_by_hand(algorithm: str, protocol: str, expected: float) -> None:
+    assert microseconds(algorithm, protocol, 32, 4, H200) == pytest.approx(expected, rel=1e-12)
+
+
+def test_latency_of_older_constants_by_hand() -> None:
+    expected = 3.6 + 14 * 0.47
+    assert microseconds("ring", "LL", 8, 1, V100, constants=NCCL_2_12) == pytest.approx(expected)
+
+
+def test_one_rank_per_node_goes_by_the_trees_network_latency() -> None:
+    assert microseconds("ring", "Simple", 4, 4, V100) == pytest.approx(8.4 + 6 * 14.0)
+    assert microseconds("ring", "LL", 4, 4, V100) == pytest.approx(6.6 + 6 * 5.0)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "protocol", "n", "nodes", "graph", "expected"),
+    [
+        ("ring", "Simple", 8, 1, V100, 120 * 8 / 14),
+        ("ring", "LL", 8, 1, V100, min(39.0, 60.0) * 8 / 14),
+        ("ring", "LL128", 8, 1, V100, min(0.92 * 120, 120.0) * 8 / 14),
+        ("ring", "Simple", 32, 4, V100, 72 * 32 / 62),
+        ("tree", "Simple", 32, 4, V100, min(0.92 * 72, 60.0) / 2),
+        ("tree", "LL", 8, 1, V100, min(0.92 * 120, 6 * 26.5) / 3.8 / 2),
+        ("nvls", "Simple", 8, 1, H200, 17 * 20.6 * 0.85 * 2 * 8 / 14),
+        ("nvls", "Simple", 8, 1, V100, 0.0),
+        ("nvls", "Simple", 16, 2, H200, 0.0),
+        ("nvls-tree", "Simple", 8, 1, H200, 0.0),
+    ],
+)
+def test_bandwidth_by_hand(
+    algorithm: str, protocol: str, n: int, nodes: int, graph: Graph, expected: float
+) -> None:
+    bandwidth = nccl.nccl_bandwidth("all-reduce", algorithm, protocol, n, nodes, graph)
+    assert float(bandwidth) / 1e9 == pytest.approx(expected, rel=1e-12)
+
+
+def test_ring_bus_bandwidth_of_h100_is_what_is_measured() -> None:
+    """18 links of 20.6 GB/s give 370 GB/s of bus bandwidth; 363 to 370 are measured on H100 and H200."""
+    time = nccl.nccl_time("all-reduce", "ring", "Simple", 8, 1, 8 * 2**30, H200)
+    bus = 8 * 2**30 / time * 14 / 8
+    assert 355e9 < bus < 371e9
+
+
+def test_choices_on_8_h200() -> None:
+    """NCCL 2.27 goes by ring and LL for small messages, by NVLS and Simple for large ones."""
+    choice = nccl.nccl_choice("all-reduce", 8, 1, np.array([8.0, 64e3, 256e6, 8e9]), H200)
+    chosen = [choice.names[i] for i in choice.best]
+    assert chosen[0] == ("ring", "LL")
+    assert chosen[2] == chosen[3] == ("nvls", "Simple")
+
+
+def test_small_messages_on_many_nodes_go_by_tree_and_large_ones_by_ring() -> None:
+    choice = nccl.nccl_choice("all-reduce", 256, 32, np.array([1e3, 8e9]), V100)
+    assert [choice.names[i][0] for i in choice.best] == ["tree", "ring"]
+
+
+@pytest.mark.parametrize("constants", [NCCL_2_12, NCCL_2_30], ids=lambda c: c.version)
+@pytest.mark.parametrize("collective", list(nccl.ALGORITHMS))
+def test_arrays_agree_with_numbers_and_the_choice_is_the_least(collective: str, constants: object) -> None:
+    graph = V100
+    ranks, nodes = np.array([[2], [8], [16], [64], [8]]), np.array([[1], [1], [2], [8], [8]])
+    sizes = np.array([8.0, 1e3, 1e5, 1e6, 1e9])
+    choice = nccl.nccl_choice(collective, ranks, nodes, sizes, graph, constants)
+    assert choice.time.shape == (5, 5)
+    assert np.all(choice.time <= choice.runner_up)
+    for i in range(5):
+        for j in range(5):
+            times = [
+                float(
+                    nccl.nccl_time(
+                        collective, *name, int(ranks[i, 0]), int(nodes[i, 0]), sizes[j], graph, constants
+                    )
+                )
+                for name in choice.names
+            ]
+            assert choice.time[i, j] == pytest.approx(min(times), rel=1e-12)
+            assert math.isfinite(min(times))
+
+
+def test_tree_correction_is_taken_at_its_size() -> None:
+    """1 MiB is 2^14 times 64 bytes: the 15th entry, 0.5 for LL."""
+    size = 2.0**20
+    bare = nccl.nccl_bandwidth("all-reduce", "tree", "LL", 8, 1, V100)
+    latency = nccl.nccl_latency("all-reduce", "tree", "LL", 8, 1, V100)
+    time = nccl.nccl_time("all-reduce", "tree", "LL", 8, 1, size, V100)
+    assert float((time - latency) * bare) == pytest.approx(size / 0.5, rel=1e-12)
+    assert [len(row) for row in NCCL_2_30.tree_correction] == [23] * len(PROTOCOLS)
+    assert [len(row) for row in NCCL_2_12.tree_correction] == [22] * len(PROTOCOLS)
+
+
+def test_plateau_of_a_ring_between_nodes() -> None:
+    """Bytes add the same either side; only the latency jumps, by 1.9 on V100 and 1.4 from Ampere on."""
+    for graph, factor in ((V100, 1.9), (H200, 1.4)):
+        edge = 64.0 * graph.channels * 16
+        below, above = (
+            float(nccl.nccl_time("all-reduce", "ring", "Simple", 16, 2, size, graph))
+            for size in (edge - 1e-6, edge)
+        )
+        latency = float(nccl.nccl_latency("all-reduce", "ring", "Simple", 16, 2, graph))
+        assert above - below == pytest.approx((factor - 1) * latency, rel=1e-6)
