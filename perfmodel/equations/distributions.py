@@ -1,0 +1,138 @@
+"""Laws from names and numbers, as people write them: checked, with an error that says what would be right."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from perfmodel.equations.distribution import Distribution, Empirical, Mixture
+from perfmodel.equations.laws import LAWS
+from perfmodel.errors import InputError, unknown_name
+
+__all__ = ["Distribution", "Empirical", "Mixture", "distribution", "mixture", "parse_distribution"]
+
+
+def distribution(name: str, **parameters: float | str | Path | Sequence[float]) -> Distribution:
+    """Return the law ``name`` with these parameters, checked.
+
+    Parameters
+    ----------
+    name : a key of ``LAWS``, or ``empirical``
+    parameters : the law's own (``LAWS[name].parameters``); for ``empirical`` a ``file`` or a ``sample``
+
+    Raises
+    ------
+    InputError : an unknown law or parameter, one that is missing, or a value the law does not allow
+
+    Examples
+    --------
+    A mean of 1 is the default, so a jitter is its coefficient of variation.
+
+    >>> str(distribution("lognormal", cv=0.05))
+    'lognormal:mean=1,cv=0.05'
+    """
+    if name == "empirical":
+        return _empirical(parameters)
+    if name not in LAWS:
+        raise unknown_name("distribution", name, [*LAWS, "empirical"])
+    law = LAWS[name]
+    for key in parameters:
+        if key not in law.parameters:
+            raise InputError(f"{name} has no parameter {key!r}; it has {', '.join(law.parameters)}")
+    given = dict(law.defaults) | parameters
+    missing = [key for key in law.parameters if key not in given]
+    if missing:
+        raise InputError(f"{name} needs {', '.join(missing)}, for example {missing[0]}=1")
+    values = tuple(_number(name, key, given[key]) for key in law.parameters)
+    for key, value in zip(law.parameters, values, strict=True):
+        if key in law.positive and value <= 0:
+            raise InputError(f"{name}: {key} must be positive, not {value:g}")
+    if problem := law.check(*values):
+        raise InputError(f"{name}: {problem}")
+    return Distribution(name, values)
+
+
+def _number(law: str, key: str, value: object) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise InputError(f"{law}: {key} must be a finite number, not {value!r}")
+    return number
+
+
+def _empirical(parameters: dict[str, Any]) -> Empirical:
+    if set(parameters) == {"file"}:
+        source = str(parameters["file"])
+        values = _read_sample(Path(source))
+    elif set(parameters) == {"sample"}:
+        source, values = "sample", list(parameters["sample"])
+    else:
+        raise InputError("empirical needs one parameter, file=PATH (or sample=[...] from Python)")
+    if not values:
+        raise InputError(f"empirical: {source} holds no times; one positive number per line is right")
+    numbers = sorted(_number("empirical", source, value) for value in values)
+    if numbers[0] < 0 or numbers[-1] <= 0:
+        raise InputError(f"empirical: {source} holds {numbers[0]:g}; times are not negative, nor all zero")
+    return Empirical("empirical", (), tuple(numbers), source)
+
+
+def _read_sample(path: Path) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not a text file"
+        raise InputError(f"empirical: cannot read {path}: {reason}") from error
+    lines = (line.split("#", 1)[0] for line in text.splitlines())
+    return [word for line in lines for word in re.split(r"[,;\s]+", line) if word]
+
+
+def mixture(components: Sequence[tuple[float, Distribution]]) -> Mixture:
+    """Return the law that draws one of several laws with the given probabilities.
+
+    Raises
+    ------
+    InputError : no component, a negative probability, or probabilities that do not sum to 1
+
+    Examples
+    --------
+    Nine in ten take 0.5 s on average, one in ten 5 s: 0.45 + 0.5.
+
+    >>> fast, slow = distribution("exponential", rate=2), distribution("exponential", rate=0.2)
+    >>> round(mixture([(0.9, fast), (0.1, slow)]).mean, 12)
+    0.95
+    """
+    weights = [weight for weight, _ in components]
+    if not weights or any(not weight > 0 for weight in weights) or abs(math.fsum(weights) - 1) > 1e-9:
+        raise InputError(f"mixture: probabilities must be positive and sum to 1, not {weights}")
+    return Mixture("mixture", (), tuple((float(weight), law) for weight, law in components))
+
+
+def parse_distribution(spec: str) -> Distribution:
+    """Return the law that ``name:key=value,key=value`` or ``empirical:FILE`` stands for.
+
+    Raises
+    ------
+    InputError : the text is not of that form, or ``distribution`` refuses what it says
+
+    Examples
+    --------
+    >>> parse_distribution("two-point:slow=3,probability=0.01").mean
+    1.02
+    """
+    name, _, rest = spec.strip().partition(":")
+    if name == "empirical":
+        return distribution(name, file=rest) if rest else distribution(name)
+    parameters: dict[str, float | str | Path | Sequence[float]] = {}
+    for pair in filter(None, rest.split(",")):
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise InputError(f"{spec!r}: {pair!r} should read key=value, as in lognormal:cv=0.05")
+        if key.strip() in parameters:
+            raise InputError(f"{spec!r}: {key.strip()} is given twice")
+        parameters[key.strip()] = value.strip()
+    return distribution(name, **parameters)

@@ -1,0 +1,110 @@
+"""What a synchronous iteration waits for its slowest worker: the straggler term of a prediction."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.laws import normal_at_logit
+from perfmodel.equations.order_statistics import order_statistic
+from perfmodel.equations.quadrature import Array, beta_rule
+
+_WIDEST_LOG_STD = 2.0
+"""The shared rule serves lognormal laws up to a coefficient of variation of 7."""
+
+
+@lru_cache(maxsize=4096)
+def _normal_maximum(world_size: float) -> tuple[Array, Array]:
+    """Nodes and weights for the expectation of a function of the largest of n standard normal variables.
+
+    They depend on n alone, so one set serves normal and lognormal laws of any spread.
+    """
+    import numpy as np
+
+    def log_size(z: float) -> float:
+        return _WIDEST_LOG_STD * float(normal_at_logit(np.float64(z)))
+
+    z, weight = beta_rule(world_size, world_size, log_size=log_size)
+    return normal_at_logit(z), weight
+
+
+@lru_cache(maxsize=4096)
+def straggler_factor(distribution: Distribution, world_size: float) -> float:
+    """Mean time of the slowest of n workers over the mean time of one: E[X_(n:n)] / E[X].
+
+    Exact, not fitted: for the lognormal and the normal law a sum over the nodes of a quadrature that
+    depends on n alone and is kept, about 10 us for a new spread and 0.3 us for a known one; the relative
+    error against 40-digit arithmetic is below 1e-10.
+
+    Parameters
+    ----------
+    distribution : of one worker's time, in any unit
+    world_size : n, a whole number
+
+    Raises
+    ------
+    InputError : n below 1, or a law without the means this needs
+
+    Examples
+    --------
+    Two normal workers with 10 % spread: the slower takes 0.1 / sqrt(pi) longer.
+
+    >>> law = Distribution("normal", (1.0, 0.1))
+    >>> round(straggler_factor(law, 2), 12) == round(1 + 0.1 / math.pi**0.5, 12)
+    True
+    """
+    if world_size == 1:
+        return 1.0
+    if distribution.name in _SHARED_RULE and world_size == math.floor(world_size) and world_size > 1:
+        import numpy as np
+
+        mean, spread = distribution.values
+        x, weight = _normal_maximum(world_size)
+        if distribution.name == "normal":
+            return float(1 + spread / mean * (weight @ x))
+        variance = math.log1p(spread * spread)
+        if variance <= _WIDEST_LOG_STD**2:
+            return float(weight @ np.exp(math.sqrt(variance) * x - variance / 2))
+    return float(order_statistic(distribution, world_size, world_size)[0]) / distribution.mean
+
+
+_SHARED_RULE = ("normal", "lognormal")
+
+
+def straggler_time(compute_time: Any, distribution: Distribution, world_size: Any) -> Any:
+    """Mean wait for the slowest of n workers in one iteration.
+
+    compute_time x (E[X_(n:n)] / E[X] - 1): compute_time is the mean of one worker, and the law says how
+    its times spread around it.  Workers draw independently, anew in each iteration; slowness that all
+    share belongs to compute_time.
+
+    Parameters
+    ----------
+    compute_time : mean time of one worker [s], float or array
+    distribution : of a worker's time relative to its mean, as ``parse_distribution("lognormal:cv=0.05")``
+    world_size : n, float or array; broadcast against compute_time
+
+    Returns
+    -------
+    straggler_time [s], zero for one worker
+
+    Raises
+    ------
+    InputError : n below 1, or a law without the means this needs
+
+    Examples
+    --------
+    Exponential times and four workers: 1/2 + 1/3 + 1/4 of a mean on top.
+
+    >>> round(straggler_time(0.12, Distribution("exponential", (1.0,)), 4), 12)
+    0.13
+    """
+    if isinstance(world_size, (int, float)):
+        return compute_time * (straggler_factor(distribution, float(world_size)) - 1)
+    import numpy as np
+
+    sizes, places = np.unique(np.asarray(world_size, dtype=np.float64), return_inverse=True)
+    factors = np.array([straggler_factor(distribution, size) for size in sizes.tolist()])
+    return compute_time * (factors[places].reshape(np.shape(world_size)) - 1)

@@ -1,0 +1,282 @@
+"""The families of laws a worker's time may follow, as a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from perfmodel import ops
+from perfmodel.equations.quadrature import Array
+from perfmodel.errors import InputError
+
+Ageing = Literal["memoryless", "better", "worse", "unknown"]
+"""A new worker against a used one, by time left: ``better`` it needs longer (NBU), ``worse`` shorter (a
+decreasing failure rate), ``memoryless`` as long (exponential), ``unknown`` it depends on the age."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """One family of laws; every callable takes the parameters in the order they are written."""
+
+    parameters: tuple[str, ...]
+    """Names of ``--param``."""
+    mean: Callable[..., float]
+    variance: Callable[..., float]
+    at_logit: Callable[..., Array]
+    """The quantile at u = 1 / (1 + e^-z), first argument z, so that both tails keep their digits."""
+    survival: Callable[..., Array]
+    cdf: Callable[..., Array]
+    positive: tuple[str, ...] = ()
+    defaults: tuple[tuple[str, float], ...] = ()
+    check: Callable[..., str | None] = lambda *_: None
+    """What is wrong with the parameters together, or None."""
+    lower: Callable[..., float] = lambda *_: 0.0
+    upper: Callable[..., float] = lambda *_: math.inf
+    tail_exponent: Callable[..., float] = lambda *_: math.inf
+    """Moments below this order exist."""
+    ageing: Callable[..., Ageing] = lambda *_: "unknown"
+    atoms: Callable[..., tuple[tuple[float, float], ...]] = lambda *_: ()
+    """Value and probability of each possible value, for a discrete law."""
+
+
+def _by_hazard(hazard: Callable[..., Array], inverse: Callable[..., Array]) -> dict[str, Any]:
+    """Quantile, survival and distribution function from the cumulative hazard and its inverse."""
+
+    def at_logit(z: Any, *values: float) -> Array:
+        import numpy as np
+
+        return inverse(np.logaddexp(0.0, z), *values)
+
+    def survival(t: Array, *values: float) -> Array:
+        import numpy as np
+
+        return np.exp(-hazard(t, *values))
+
+    def cdf(t: Array, *values: float) -> Array:
+        import numpy as np
+
+        return -np.expm1(-hazard(t, *values))
+
+    return {"at_logit": at_logit, "survival": survival, "cdf": cdf}
+
+
+def _above(t: Array, lower: float = 0.0) -> Array:
+    import numpy as np
+
+    return np.maximum(np.asarray(t, dtype=np.float64) - lower, 0.0)
+
+
+def normal_at_logit(z: Any) -> Array:
+    """Standard normal quantile at u = 1 / (1 + e^-z), relative error 1e-15 (Wichura's AS 241).
+
+    The standard library's C routine runs on the smaller tail, so neither tail loses digits.
+    """
+    from statistics import NormalDist
+
+    import numpy as np
+
+    z = np.asarray(z, dtype=np.float64)
+    tail = np.exp(-np.logaddexp(0.0, np.abs(z)))
+    inverse = NormalDist().inv_cdf
+    quantile = np.array([inverse(p) for p in tail.ravel().tolist()]).reshape(z.shape)
+    return np.where(z < 0, quantile, -quantile)
+
+
+def _normal_upper(x: Array) -> Array:
+    """P(Z > x) for a standard normal variable."""
+    import numpy as np
+
+    x = np.asarray(x, dtype=np.float64) / math.sqrt(2)
+    return np.array([math.erfc(value) for value in x.ravel().tolist()]).reshape(x.shape) / 2
+
+
+def _log_std(cv: float) -> float:
+    """Standard deviation of the logarithm of a lognormal law with this coefficient of variation."""
+    return math.sqrt(math.log1p(cv * cv))
+
+
+def _log_score(t: Array, mean: float, cv: float) -> Array:
+    """Standard score of log t, -inf up to zero."""
+    import numpy as np
+
+    s = _log_std(cv)
+    with np.errstate(divide="ignore"):
+        return (np.log(_above(t) / mean) + s * s / 2) / s
+
+
+def _lognormal_at_logit(z: Array, mean: float, cv: float) -> Array:
+    import numpy as np
+
+    s = _log_std(cv)
+    return mean * np.exp(s * normal_at_logit(z) - s * s / 2)
+
+
+def _gamma_at_logit(z: Array, shape: float, scale: float) -> Array:
+    import numpy as np
+
+    special = require_scipy("the gamma law")
+    z = np.asarray(z, dtype=np.float64)
+    tail = np.exp(-np.logaddexp(0.0, np.abs(z)))
+    return scale * np.where(z < 0, special.gammaincinv(shape, tail), special.gammainccinv(shape, tail))
+
+
+def _two_point_at_logit(z: Array, fast: float, slow: float, probability: float) -> Array:
+    import numpy as np
+
+    tail = np.exp(-np.logaddexp(0.0, np.asarray(z, dtype=np.float64)))
+    return np.where(tail < probability, slow, fast)
+
+
+def _step(t: Array, below: float, between: float, above: float, low: float, high: float) -> Array:
+    import numpy as np
+
+    return np.where(np.asarray(t) < low, below, np.where(np.asarray(t) < high, between, above))
+
+
+def _pareto_mean(scale: float, shape: float) -> float:
+    return scale * shape / (shape - 1) if shape > 1 else math.inf
+
+
+def _pareto_variance(scale: float, shape: float) -> float:
+    return scale**2 * shape / ((shape - 1) ** 2 * (shape - 2)) if shape > 2 else math.inf
+
+
+def _by_shape(shape: float) -> Ageing:
+    return "memoryless" if shape == 1 else "better" if shape > 1 else "worse"
+
+
+def _ordered(low: float, high: float) -> str | None:
+    return None if 0 <= low < high else f"low must be at least 0 and below high, not {low:g} and {high:g}"
+
+
+def _two_point_check(fast: float, slow: float, probability: float) -> str | None:
+    if not 0 <= fast <= slow or slow <= 0:
+        return f"fast must be at least 0 and at most slow, not {fast:g} and {slow:g}"
+    return None if 0 <= probability <= 1 else f"probability must lie in 0..1, not {probability:g}"
+
+
+def require_scipy(what: str) -> Any:
+    """Return ``scipy.special``, or say how to get it.
+
+    Raises
+    ------
+    InputError : scipy is not installed
+    """
+    try:
+        import scipy.special
+    except ImportError as error:
+        raise InputError(f"{what} needs scipy: pip install perfmodel[stats]") from error
+    return scipy.special
+
+
+LAWS: dict[str, Law] = {
+    "exponential": Law(
+        ("rate",),
+        positive=("rate",),
+        mean=lambda rate: 1 / rate,
+        variance=lambda rate: rate**-2,
+        ageing=lambda rate: "memoryless",
+        **_by_hazard(lambda t, rate: rate * _above(t), lambda hazard, rate: hazard / rate),
+    ),
+    "shifted-exponential": Law(
+        ("shift", "rate"),
+        positive=("rate",),
+        check=lambda shift, rate: None if shift >= 0 else f"shift must not be negative, not {shift:g}",
+        mean=lambda shift, rate: shift + 1 / rate,
+        variance=lambda shift, rate: rate**-2,
+        lower=lambda shift, rate: shift,
+        ageing=lambda shift, rate: "better" if shift > 0 else "memoryless",
+        **_by_hazard(
+            lambda t, shift, rate: rate * _above(t, shift), lambda hazard, shift, rate: shift + hazard / rate
+        ),
+    ),
+    "uniform": Law(
+        ("low", "high"),
+        check=_ordered,
+        mean=lambda low, high: (low + high) / 2,
+        variance=lambda low, high: (high - low) ** 2 / 12,
+        lower=lambda low, high: low,
+        upper=lambda low, high: high,
+        ageing=lambda low, high: "better",
+        at_logit=lambda z, low, high: low + (high - low) / (1 + ops.exp(-z)),
+        survival=lambda t, low, high: 1 - (_above(t, low) - _above(t, high)) / (high - low),
+        cdf=lambda t, low, high: (_above(t, low) - _above(t, high)) / (high - low),
+    ),
+    "normal": Law(
+        ("mean", "std"),
+        positive=("std",),
+        defaults=(("mean", 1.0),),
+        mean=lambda mean, std: mean,
+        variance=lambda mean, std: std**2,
+        lower=lambda mean, std: -math.inf,
+        ageing=lambda mean, std: "better",
+        at_logit=lambda z, mean, std: mean + std * normal_at_logit(z),
+        survival=lambda t, mean, std: _normal_upper((t - mean) / std),
+        cdf=lambda t, mean, std: _normal_upper((mean - t) / std),
+    ),
+    "lognormal": Law(
+        ("mean", "cv"),
+        positive=("mean", "cv"),
+        defaults=(("mean", 1.0),),
+        mean=lambda mean, cv: mean,
+        variance=lambda mean, cv: (mean * cv) ** 2,
+        at_logit=_lognormal_at_logit,
+        survival=lambda t, mean, cv: _normal_upper(_log_score(t, mean, cv)),
+        cdf=lambda t, mean, cv: _normal_upper(-_log_score(t, mean, cv)),
+    ),
+    "pareto": Law(
+        ("scale", "shape"),
+        positive=("scale", "shape"),
+        defaults=(("scale", 1.0),),
+        mean=_pareto_mean,
+        variance=_pareto_variance,
+        lower=lambda scale, shape: scale,
+        tail_exponent=lambda scale, shape: shape,
+        **_by_hazard(
+            lambda t, scale, shape: shape * ops.log(1 + _above(t, scale) / scale),
+            lambda hazard, scale, shape: scale * ops.exp(hazard / shape),
+        ),
+    ),
+    "weibull": Law(
+        ("scale", "shape"),
+        positive=("scale", "shape"),
+        defaults=(("scale", 1.0),),
+        check=lambda scale, shape: None if shape >= 0.02 else f"shape must be at least 0.02, not {shape:g}",
+        mean=lambda scale, shape: scale * math.gamma(1 + 1 / shape),
+        variance=lambda scale, shape: scale**2 * (math.gamma(1 + 2 / shape) - math.gamma(1 + 1 / shape) ** 2),
+        ageing=lambda scale, shape: _by_shape(shape),
+        **_by_hazard(
+            lambda t, scale, shape: (_above(t) / scale) ** shape,
+            lambda hazard, scale, shape: scale * hazard ** (1 / shape),
+        ),
+    ),
+    "gamma": Law(
+        ("shape", "scale"),
+        positive=("shape", "scale"),
+        defaults=(("scale", 1.0),),
+        mean=lambda shape, scale: shape * scale,
+        variance=lambda shape, scale: shape * scale**2,
+        ageing=lambda shape, scale: _by_shape(shape),
+        at_logit=_gamma_at_logit,
+        survival=lambda t, shape, scale: require_scipy("the gamma law").gammaincc(shape, _above(t) / scale),
+        cdf=lambda t, shape, scale: require_scipy("the gamma law").gammainc(shape, _above(t) / scale),
+    ),
+    "two-point": Law(
+        ("fast", "slow", "probability"),
+        check=_two_point_check,
+        defaults=(("fast", 1.0),),
+        mean=lambda fast, slow, probability: fast + (slow - fast) * probability,
+        variance=lambda fast, slow, probability: (slow - fast) ** 2 * probability * (1 - probability),
+        lower=lambda fast, slow, probability: fast if probability < 1 else slow,
+        upper=lambda fast, slow, probability: slow if probability > 0 else fast,
+        at_logit=_two_point_at_logit,
+        survival=lambda t, fast, slow, probability: _step(t, 1.0, probability, 0.0, fast, slow),
+        cdf=lambda t, fast, slow, probability: _step(t, 0.0, 1 - probability, 1.0, fast, slow),
+        atoms=lambda fast, slow, probability: (
+            ((fast, 1 - probability), (slow, probability)) if slow > fast else ((fast, 1.0),)
+        ),
+    ),
+}
+"""Laws with named parameters; ``empirical`` (a sample) and ``mixture`` are made by functions of their own."""

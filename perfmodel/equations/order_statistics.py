@@ -1,0 +1,178 @@
+"""Mean and variance of X_(k:n), the k-th smallest of n independent times, for every law."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from perfmodel.equations.distribution import Distribution, Empirical, Mixture
+from perfmodel.equations.heterogeneous import at_least, heterogeneous_order_statistic
+from perfmodel.equations.order_formulas import (
+    exponential_order_mean,
+    exponential_order_variance,
+    pareto_order_mean,
+    uniform_order_mean,
+    uniform_order_variance,
+)
+from perfmodel.equations.quadrature import beta_rule
+from perfmodel.errors import InputError
+from perfmodel.ops import Real
+
+LARGEST_SAMPLE = 1_000_000_000
+"""Beyond this many workers the rounding of n - k + 1 itself shows."""
+
+
+def order_statistic(
+    distribution: Distribution, order: Real, sample_size: Real, *, replacement: bool = True
+) -> tuple[Real, Real]:
+    """Mean and variance of the k-th smallest of n independent draws.
+
+    Closed forms for the exponential, shifted exponential, uniform, Pareto (mean) and two-point laws and for
+    samples; for the others the trapezoid rule in logit of ``beta_rule``, which agrees with 40-digit
+    arithmetic to 1e-11 for n up to 1,000,000.
+
+    Parameters
+    ----------
+    distribution : of one draw
+    order, sample_size : k and n, whole numbers, 1 <= k <= n; arrays broadcast against each other
+    replacement : whether a measured sample is drawn with replacement; without it its n largest values of
+        one run are a random subset
+
+    Returns
+    -------
+    mean, variance : floats, or arrays of the broadcast shape.  The variance is ``inf`` where the mean
+        exists and the variance does not.
+
+    Raises
+    ------
+    InputError : k or n out of range, or a mean that does not exist
+
+    Examples
+    --------
+    Two normal variables: the larger is 1 / sqrt(pi) on average.
+
+    >>> mean, variance = order_statistic(Distribution("normal", (0.0, 1.0)), 2, 2)
+    >>> abs(mean - math.pi**-0.5) < 1e-14, abs(variance - (1 - 1 / math.pi)) < 1e-14
+    (True, True)
+    """
+    if isinstance(order, (int, float)) and isinstance(sample_size, (int, float)):
+        return _moments(distribution, float(order), float(sample_size), replacement)
+    import numpy as np
+
+    orders, sizes = np.broadcast_arrays(np.asarray(order, dtype=float), np.asarray(sample_size, dtype=float))
+    pairs, places = np.unique(np.stack([orders.ravel(), sizes.ravel()]), axis=1, return_inverse=True)
+    moments = np.array([_moments(distribution, k, n, replacement) for k, n in pairs.T.tolist()])
+    mean, variance = moments[places.ravel()].T.reshape(2, *orders.shape)
+    return (mean, variance) if orders.ndim else (float(mean), float(variance))
+
+
+def order_statistic_variance(distribution: Distribution, order: float, sample_size: float) -> float:
+    """Variance of the k-th smallest of n draws, refused where it does not exist.
+
+    Raises
+    ------
+    InputError : as ``order_statistic``, or the variance is infinite
+    """
+    variance = float(order_statistic(distribution, order, sample_size)[1])
+    if math.isinf(variance):
+        left, needed = sample_size - order + 1, 2 / distribution.tail_exponent
+        raise InputError(
+            f"{distribution}: the variance of number {order:g} of {sample_size:g} does not exist;"
+            f" it needs n - k + 1 = {left:g} > 2 / {distribution.tail_exponent:g} = {needed:g}"
+        )
+    return variance
+
+
+def _moments(law: Distribution, k: float, n: float, replacement: bool) -> tuple[float, float]:
+    if k != math.floor(k) or n != math.floor(n) or not 1 <= k <= n <= LARGEST_SAMPLE:
+        raise InputError(
+            f"order statistic {k:g} of {n:g}: whole numbers with 1 <= k <= n <= {LARGEST_SAMPLE:g} are right"
+        )
+    left = n - k + 1
+    if left * law.tail_exponent <= 1:
+        raise InputError(
+            f"{law}: the mean of number {k:g} of {n:g} does not exist;"
+            f" it needs n - k + 1 = {left:g} > 1 / {law.tail_exponent:g} (a thinner tail, or a smaller k)"
+        )
+    if not replacement:
+        return _without_replacement(law, k, n)
+    mean, variance = _with_law(law, k, n)
+    return float(mean), float(variance) if left * law.tail_exponent > 2 else math.inf
+
+
+def _with_law(law: Distribution, k: float, n: float) -> tuple[float, float]:
+    if law.name in _CLOSED:
+        return _CLOSED[law.name](k, n, *law.values)
+    if law.atoms:
+        return _discrete(law, k, n)
+    if law.name == "pareto":
+        scale, shape = law.values
+        return float(pareto_order_mean(k, n, scale, shape)), _by_quadrature(law, k, n)[1]
+    if isinstance(law, Mixture):
+        return heterogeneous_order_statistic([(law, int(n))], int(k))
+    return _by_quadrature(law, k, n)
+
+
+_CLOSED: dict[str, Callable[..., tuple[Any, Any]]] = {
+    "exponential": lambda k, n, rate: (
+        exponential_order_mean(k, n, rate),
+        exponential_order_variance(k, n, rate),
+    ),
+    "shifted-exponential": lambda k, n, shift, rate: (
+        shift + exponential_order_mean(k, n, rate),
+        exponential_order_variance(k, n, rate),
+    ),
+    "uniform": lambda k, n, low, high: (
+        uniform_order_mean(k, n, low, high),
+        uniform_order_variance(k, n, low, high),
+    ),
+}
+
+
+def _by_quadrature(law: Distribution, k: float, n: float) -> tuple[float, float]:
+    import numpy as np
+
+    def log_size(z: float) -> float:
+        return math.log(abs(float(law.at_logit(np.float64(z)))) + 1e-300)
+
+    thin = law.tail_exponent * (n - k + 1) > 2
+    z, weight = beta_rule(k, n, log_size=log_size, moment=2 if thin else 1)
+    x = law.at_logit(z)
+    mean = float(weight @ x)
+    return mean, float(weight @ (x - mean) ** 2) if thin else math.inf
+
+
+def _discrete(law: Distribution, k: float, n: float) -> tuple[float, float]:
+    """Exact moments of a law with finitely many values."""
+    import numpy as np
+
+    values, mass = np.array(law.atoms).T
+    above = np.concatenate([np.cumsum(mass[::-1])[::-1], [0.0]])  # P(X >= value), then nothing
+    above[0] = 1.0
+    reached = at_least(np.minimum(above, 1.0), k, n)  # P(X_(k:n) >= value)
+    weight = reached[:-1] - reached[1:]
+    mean = float(weight @ values)
+    return mean, float(weight @ (values - mean) ** 2)
+
+
+def _without_replacement(law: Distribution, k: float, n: float) -> tuple[float, float]:
+    """The k-th smallest of n different members of a sample: a hypergeometric weight on each."""
+    import numpy as np
+
+    if not isinstance(law, Empirical):
+        raise InputError(f"{law}: only a measured sample can be drawn without replacement")
+    size = len(law.sample)
+    if n > size:
+        raise InputError(
+            f"{law}: {n:g} draws without replacement from {size} values; at most {size} are right"
+        )
+    # weight of the j-th smallest, C(j-1, k-1) C(M-j, n-k), by its ratio to the one before
+    j = np.arange(k, size - n + k)
+    ratio = np.log(j) - np.log(j - k + 1) + np.log(size - j - n + k) - np.log(size - j)
+    log_weight = np.concatenate([[0.0], np.cumsum(ratio)])
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    values = law.ordered[int(k) - 1 : int(size - n + k)]
+    mean = float(weight @ values)
+    return mean, float(weight @ (values - mean) ** 2)

@@ -1,0 +1,354 @@
+"""Time between updates of the variants of distributed SGD, when workers' times vary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.heterogeneous import heterogeneous_order_statistic
+from perfmodel.equations.order_statistics import order_statistic
+from perfmodel.equations.renewal import (
+    LARGEST_COUNT,
+    batch_async_fresh_fraction,
+    batch_sync_time,
+    k_async_estimate,
+)
+from perfmodel.equations.staleness import (
+    k_async_fresh_fraction,
+    k_async_staleness,
+    k_batch_async_fresh_fraction,
+    k_batch_async_staleness,
+)
+from perfmodel.equations.update_times import k_batch_async_time, server_update_rate
+from perfmodel.errors import InputError, unknown_name
+
+Status = Literal["exact", "bound", "approximation"]
+
+
+Classes = Sequence[tuple[Distribution, int]]
+"""Workers of several kinds: law and number of each."""
+
+
+def sync_over_async(law: Distribution, workers: int) -> tuple[float, float]:
+    """How much longer a synchronous update takes than an asynchronous one, and a synchronous gradient.
+
+    Per update P E[X_(P:P)] / E[X]; per gradient, and so per epoch, 1/P of that.
+
+    Returns
+    -------
+    ratio per update, ratio per gradient
+
+    Examples
+    --------
+    Times between 0 and 1 s, three workers: 3 x 0.75 / 0.5.
+
+    >>> sync_over_async(Distribution("uniform", (0.0, 1.0)), 3)
+    (4.5, 1.5)
+    """
+    _mean(law)
+    per_gradient = float(order_statistic(law, workers, workers)[0]) / law.mean
+    return workers * per_gradient, per_gradient
+
+
+@dataclass(frozen=True)
+class StragglerPrediction:
+    """One variant of SGD under one law of times."""
+
+    variant: str
+    update_time: float
+    """Mean time between two updates of the shared parameters [s]; of local SGD, between two averages."""
+    time_per_gradient: float
+    """update_time / gradients_per_update [s]: what an epoch costs, by gradient."""
+    gradients_per_update: int
+    mean_staleness: float
+    """Updates between reading the parameters and applying the gradient."""
+    fresh_fraction: float | None
+    """Share of gradients without staleness; None where it is not computed."""
+    status: Status
+    """Of update_time.  exact: the law's true mean (to the accuracy of the arithmetic); bound: only
+    low <= mean <= high is proven and update_time is an estimate between them; approximation: a model
+    whose error is not bounded by more than low and high."""
+    low: float
+    high: float
+    """Proven bounds on the mean time per update [s]; both equal to it where it is exact."""
+    fresh_status: Status = "exact"
+    """Of fresh_fraction."""
+
+    def epoch_time(self, gradients: float) -> float:
+        """Time for an epoch of that many gradients (mini-batches over all workers) [s]."""
+        return gradients * self.time_per_gradient
+
+
+VARIANTS: tuple[str, ...] = (
+    "sync",
+    "k-sync",
+    "k-batch-sync",
+    "async",
+    "k-async",
+    "k-batch-async",
+    "backup",
+    "local-sgd",
+)
+
+
+def straggler_variant(
+    variant: str,
+    distribution: Distribution | Classes,
+    workers: int,
+    *,
+    k: int | None = None,
+    local_steps: int = 1,
+    communication_time: float = 0.0,
+    server_time: float = 0.0,
+) -> StragglerPrediction:
+    """Time per update, gradients per update and staleness of one variant of distributed SGD.
+
+    Parameters
+    ----------
+    variant : one of ``VARIANTS``
+    distribution : of one worker's time for one gradient, its push and pull included; or law and count of
+        several classes of workers (sync, k-sync, backup, async and k-batch-async)
+    workers : all that are started, the backup workers among them
+    k : gradients an update waits for.  sync and async fix it; K-sync, backup and K-async need 1..workers of
+        different workers; the batch variants at least 1.
+    local_steps : of local-sgd, steps between two averages
+    communication_time : after the barrier, common to all [s]; sync variants and local-sgd
+    server_time : a parameter server's time for one push and pull [s]; async and k-batch-async
+
+    Raises
+    ------
+    InputError : an unknown variant, k out of its range, an option the variant does not take, a law without
+        the means this needs
+
+    Examples
+    --------
+    Shifted exponential times, the first 6 of 8: 1 + (1/8 + ... + 1/3) / 2.
+
+    >>> law = Distribution("shifted-exponential", (1.0, 2.0))
+    >>> round(straggler_variant("k-sync", law, 8, k=6).update_time, 9)
+    1.608928571
+    """
+    if variant not in VARIANTS:
+        raise unknown_name("variant", variant, VARIANTS)
+    classes = [(distribution, workers)] if isinstance(distribution, Distribution) else list(distribution)
+    if workers != int(workers) or workers < 1 or sum(count for _, count in classes) != workers:
+        raise InputError(f"workers must be a whole number, the sum over their classes, not {workers}")
+    _check_extras(variant, classes, local_steps, communication_time, server_time)
+    gradients = _gradients(variant, int(workers), k)
+    return _VARIANT[variant](
+        variant, classes, gradients, _Extras(int(local_steps), communication_time, server_time)
+    )
+
+
+@dataclass(frozen=True)
+class _Extras:
+    local_steps: int
+    communication_time: float
+    server_time: float
+
+
+def _check_extras(
+    variant: str, classes: Classes, local_steps: float, communication_time: float, server_time: float
+) -> None:
+    if not (communication_time >= 0 and server_time >= 0):
+        raise InputError("communication_time and server_time must be at least 0 s")
+    if local_steps != int(local_steps) or local_steps < 1:
+        raise InputError(f"local_steps must be a whole number of at least 1, not {local_steps}")
+    if local_steps != 1 and variant != "local-sgd":
+        raise InputError(f"{variant} takes no local_steps; local-sgd does")
+    if communication_time and variant in ("async", "k-async", "k-batch-async"):
+        raise InputError(f"{variant} has no barrier: put its communication into the distribution")
+    if server_time and variant not in ("async", "k-batch-async"):
+        raise InputError(f"{variant} takes no server_time; async and k-batch-async do")
+    if len(classes) > 1 and (variant in ("k-async", "k-batch-sync", "local-sgd") or server_time):
+        raise InputError(f"{variant}: workers that differ are known for sync, k-sync, backup, async only")
+    for law, _ in classes:
+        if law.lower < 0 and float(law.cdf(0.0)) > 1e-3:
+            raise InputError(f"{law}: more than 1 in 1,000 times is negative; take lognormal or gamma")
+
+
+def _gradients(variant: str, workers: int, k: int | None) -> int:
+    fixed = {"sync": workers, "local-sgd": workers, "async": 1}.get(variant)
+    if fixed is not None:
+        if k not in (None, fixed):
+            raise InputError(f"{variant} with {workers} workers has k = {fixed}, not {k}")
+        return fixed
+    if k is None:
+        raise InputError(f"{variant} needs k, the gradients an update waits for")
+    if k != int(k) or k < 1:
+        raise InputError(f"k must be a whole number of at least 1, not {k}")
+    if "batch" not in variant and k > workers:
+        raise InputError(
+            f"{variant} waits for different workers: k = {k} of {workers} cannot be;"
+            f" k <= {workers}, or a batch variant, is right"
+        )
+    return int(k)
+
+
+def _mean(law: Distribution) -> float:
+    if not math.isfinite(law.mean):
+        raise InputError(f"{law} has no mean; a tail exponent above 1 has one")
+    return law.mean
+
+
+def _order_mean(classes: Classes, order: int) -> float:
+    if len(classes) == 1:
+        return float(order_statistic(classes[0][0], order, classes[0][1])[0])
+    return heterogeneous_order_statistic(classes, order)[0]
+
+
+def _exact(variant: str, time: float, gradients: int, staleness: float, fresh: float) -> StragglerPrediction:
+    return StragglerPrediction(
+        variant, time, time / gradients, gradients, staleness, fresh, "exact", time, time
+    )
+
+
+def _barrier(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
+    time = _order_mean(classes, k) + extras.communication_time
+    return _exact(variant, time, k, 0.0, 1.0)
+
+
+def _batch_sync(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
+    (law, workers) = classes[0]
+    common = extras.communication_time
+    if k <= workers and law.upper <= 2 * law.lower:
+        # nobody can be done twice before everybody is done once
+        return _barrier(variant, classes, k, extras)
+    low, high = (bound + common for bound in _batch_sync_bounds(law, workers, k))
+    if k <= LARGEST_COUNT or law.name == "exponential":
+        time = batch_sync_time(law, workers, k) + common
+        if not law.atoms:
+            return _exact(variant, time, k, 0.0, 1.0)
+        status: Status = "approximation"
+    else:
+        time, status = (k * _mean(law) / workers) + common, "bound"
+    time = min(max(time, low), high)
+    return StragglerPrediction(variant, time, time / k, k, 0.0, 1.0, status, low, high)
+
+
+def _batch_sync_bounds(law: Distribution, workers: int, k: int) -> tuple[float, float]:
+    """Bounds on the mean time in which fresh workers make k gradients, by how the law ages.
+
+    Between two gradients at least the fastest of all fresh workers' time passes where used workers are
+    worse, at most where they are better; Wald's identity bounds the whole by k E[X] / P the other way round.
+    """
+    first = float(order_statistic(law, 1, workers)[0])
+    rate_time = k * law.mean / workers
+    low, high = first, (k + workers) * law.mean / workers
+    if k <= workers:
+        try:
+            high = min(high, float(order_statistic(law, k, workers)[0]))
+        except InputError:  # this order statistic has no mean, so it bounds nothing
+            high = high if math.isfinite(high) else math.inf
+    if law.ageing in ("better", "memoryless"):
+        low, high = max(low, rate_time), min(high, k * first)
+    if law.ageing in ("worse", "memoryless"):
+        low, high = max(low, k * first), min(high, rate_time)
+    return low, high
+
+
+def _async(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
+    workers = sum(count for _, count in classes)
+    staleness = float(k_batch_async_staleness(workers, k))
+    fresh, fresh_status = _async_freshness(classes, k)
+    mean = workers / sum(count / _mean(law) for law, count in classes)
+    time = float(k_batch_async_time(workers, k, mean))
+    status: Status = "exact"
+    low = high = time
+    if extras.server_time:
+        law, service = classes[0][0], extras.server_time
+        time = k / float(server_update_rate(workers, law.mean, service))
+        low = k * max((law.mean + service) / workers, service)
+        high = k * (law.mean + workers * service) / workers
+        status, fresh, fresh_status = "approximation", None, "approximation"
+    return StragglerPrediction(variant, time, time / k, k, staleness, fresh, status, low, high, fresh_status)
+
+
+def _async_freshness(classes: Classes, k: int) -> tuple[float | None, Status]:
+    law, workers = classes[0]
+    if len(classes) > 1:
+        return None, "approximation"
+    if law.name == "exponential" or workers == 1:
+        return float(k_batch_async_fresh_fraction(workers, k)), "exact"
+    if k == 1:
+        return k_async_estimate(law, workers, 1)[1], "approximation" if law.atoms else "exact"
+    if k > LARGEST_COUNT:
+        return None, "approximation"
+    return batch_async_fresh_fraction(law, workers, k), "approximation"
+
+
+def _k_async(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
+    law, workers = classes[0]
+    staleness = float(k_async_staleness(workers, k))
+    if k == 1:
+        return _async(variant, classes, k, extras)
+    if k == workers:
+        return _barrier(variant, classes, k, extras)
+    if law.name == "exponential":
+        fresh = float(k_async_fresh_fraction(workers, k))
+        return _exact(variant, _order_mean(classes, k), k, staleness, fresh)
+    low, high = _k_async_bounds(law, workers, k)
+    time, fresh = k_async_estimate(law, workers, k)
+    time = min(max(time, low), high)
+    return StragglerPrediction(
+        variant, time, time / k, k, staleness, fresh, "bound", low, high, "approximation"
+    )
+
+
+def _k_async_bounds(law: Distribution, workers: int, k: int) -> tuple[float, float]:
+    """Bounds on the mean time per update of K-async SGD, by how the law ages.
+
+    No worker delivers faster than one gradient per E[X], and the K fresh workers alone end an update by
+    their own last.  Where used workers are better they help: E[X_(K:P)] bounds from above; where they are
+    worse (a decreasing failure rate) the same number bounds from below.
+    """
+    low = k * _mean(law) / workers
+    high = float(order_statistic(law, k, k)[0])
+    middle = float(order_statistic(law, k, workers)[0])
+    if law.ageing == "better":
+        high = min(high, middle)
+    if law.ageing == "worse":
+        low = max(low, middle)
+    return low, high
+
+
+def _local(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
+    from perfmodel.equations.local_sgd import slowest_mean
+
+    law, workers = classes[0]
+    steps = extras.local_steps
+    _mean(law)
+    step_time, status = slowest_mean(law, workers, steps)
+    low, high = (
+        (step_time, step_time)
+        if status == "exact"
+        else (law.mean, float(order_statistic(law, workers, workers)[0]))
+    )
+    common = extras.communication_time
+    time = steps * step_time + common
+    return StragglerPrediction(
+        variant,
+        time,
+        time / (workers * steps),
+        workers * steps,
+        0.0,
+        1.0,
+        status,
+        steps * low + common,
+        steps * high + common,
+    )
+
+
+_VARIANT: dict[str, Callable[[str, Classes, int, _Extras], StragglerPrediction]] = {
+    "sync": _barrier,
+    "k-sync": _barrier,
+    "backup": _barrier,
+    "k-batch-sync": _batch_sync,
+    "async": _async,
+    "k-async": _k_async,
+    "k-batch-async": _async,
+    "local-sgd": _local,
+}
