@@ -271,6 +271,8 @@ class Choice(NamedTuple):
     """Algorithm and protocol."""
     runner_up: NDArray[np.float64]
     """Time of the second best."""
+    second: NDArray[np.intp]
+    """The second best, into ``names``; the best again where there is no other."""
 
 
 def nccl_choice(
@@ -308,5 +310,7 @@ def nccl_choice(
             )
         )
     )
-    ordered = np.sort(times, axis=0)
-    return Choice(ordered[0], np.argmin(times, axis=0), names, ordered[min(1, len(names) - 1)])
+    order = np.argsort(times, axis=0, kind="stable")
+    ordered = np.take_along_axis(times, order, axis=0)
+    last = min(1, len(names) - 1)
+    return Choice(ordered[0], order[0], names, ordered[last], order[last])

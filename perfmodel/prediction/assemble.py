@@ -16,8 +16,9 @@ from perfmodel.equations.scaling import (
     weak_speedup,
 )
 from perfmodel.errors import InputError
-from perfmodel.prediction.communication import Fabric, communication, fabric
+from perfmodel.prediction.communication import communication
 from perfmodel.prediction.computation import Computation, computation
+from perfmodel.prediction.fabric import Fabric, fabric
 from perfmodel.prediction.feeding import input_time
 from perfmodel.prediction.result import Memory, Prediction
 from perfmodel.prediction.verdict import Network, placement, verdict

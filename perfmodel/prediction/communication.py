@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.calibration import Calibration
-from perfmodel.equations.collectives import hierarchical_all_reduce_time, ring_all_reduce_time
+from perfmodel.equations.collectives import ring_all_reduce_time
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.parameter_server import parameter_server_time
-from perfmodel.equations.priority import priority_iteration_time
 from perfmodel.equations.single_process import replicate_and_reduce_time
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.prediction.computation import Computation
+from perfmodel.prediction.fabric import Fabric
 from perfmodel.prediction.messages import layer_bytes, messages
 from perfmodel.resolve import Setting
-from perfmodel.specs.link import Link
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,54 +26,6 @@ PARTITION_BYTES = 4e6
 """ByteScheduler's usual partition."""
 HOST_UPLINKS = 2
 """Ways from a node's accelerators to host memory, one a processor socket (assumed)."""
-
-
-class Fabric(NamedTuple):
-    """What gradients travel on: bandwidths [B/s] and latencies [s]."""
-
-    intra_hop_latency: Any
-    intra_link_bandwidth: Any
-    """Of one rank inside its node."""
-    inter_hop_latency: Any
-    inter_link_bandwidth: Any
-    """Of all adapters of one node together."""
-
-
-def fabric(setting: Setting, calibration: Calibration) -> Fabric:
-    """Return the bandwidths and latencies of a setting, as bulk transfers see them."""
-    adapters = setting.nics * setting.inter_link.bandwidth.value
-    cap = setting.node.network_bandwidth
-    if cap is not None and setting.scenario.inter_link is None and setting.scenario.nics is None:
-        adapters = min(adapters, cap.value)
-    # variables in host memory are reached over the host's link, whatever joins the accelerators
-    inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
-    return Fabric(
-        _latency(inside),
-        ring_bandwidth(inside, setting.accelerators_per_node, calibration),
-        _latency(setting.inter_link),
-        adapters * fraction(setting.inter_link, calibration),
-    )
-
-
-def _latency(link: Link) -> float:
-    return (link.bulk_hop_latency or link.hop_latency).value
-
-
-def fraction(link: Link, calibration: Calibration) -> float:
-    """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's."""
-    if link.achieved_fraction is not None:
-        return link.achieved_fraction.value
-    known = calibration.link_fraction
-    return known.get(link.kind, known["other"])
-
-
-def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> float:
-    """Bandwidth of all rings together over one link type [B/s], measured by rank count where it was."""
-    if link.ring_bandwidth is not None:
-        by_size = link.ring_bandwidth.by_group_size
-        nearest = min(by_size, key=lambda size: (abs(size - group_size), size))
-        return by_size[nearest]
-    return link.bandwidth.value * fraction(link, calibration)
 
 
 def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
@@ -94,17 +44,11 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
         )
     if setting.strategy == "data-parallel-single-process":
         return replicate_and_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
-    if setting.scenario.algorithm == "hierarchical":
-        return hierarchical_all_reduce_time(
-            g,
-            nodes,
-            message_bytes,
-            on.intra_hop_latency,
-            on.intra_link_bandwidth,
-            on.inter_hop_latency,
-            on.inter_link_bandwidth / g,
-        )
-    return two_level_ring_all_reduce_time(g, nodes, message_bytes, *on)
+    if setting.scenario.algorithm == "ring":
+        return two_level_ring_all_reduce_time(g, nodes, message_bytes, *on)
+    from perfmodel.prediction.all_reduce import chosen_times
+
+    return chosen_times(setting.scenario.algorithm, g, nodes, message_bytes, setting.intra_link, on)
 
 
 def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
@@ -155,6 +99,8 @@ def communication(setting: Setting, work: Computation, on: Fabric, variants: Fab
 
 def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[Any, Any]:
     """Gradients cut into partitions; those the next forward pass needs first overtake the others."""
+    from perfmodel.equations.priority import priority_iteration_time
+
     sizes = layer_bytes(setting)
     startup = message_times(setting, np.zeros(1), variants)
     pieces = np.ceil(sizes / PARTITION_BYTES)

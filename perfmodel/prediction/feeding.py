@@ -6,7 +6,7 @@ import math
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.input_pipeline import exposed_input_time, input_rate
-from perfmodel.prediction.communication import fraction
+from perfmodel.prediction.fabric import fraction
 from perfmodel.resolve import Setting
 
 SAMPLE_ELEMENT_BYTES = 4

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perfmodel.equations.fusion import fused_messages
-from perfmodel.equations.merging import optimal_buckets
 from perfmodel.equations.overlap import ddp_buckets
 from perfmodel.prediction.computation import Computation
 from perfmodel.resolve import Setting
@@ -80,9 +78,13 @@ def messages(setting: Setting, work: Computation, time: Callable[[Array], Array]
         return Messages(buckets.tensor_bytes, ready[buckets.layer])
     tensor_ready = ready[tensors.layer]
     if overlap == "fused":
+        from perfmodel.equations.fusion import fused_messages
+
         released, sizes = fused_messages(tensor_ready.tolist(), tensors.tensor_bytes.tolist())
         return Messages(sizes, released)
     if overlap == "optimal":
+        from perfmodel.equations.merging import optimal_buckets
+
         fixed, whole = (float(t) for t in time(np.array([0.0, 1e9])))
         groups, _ = optimal_buckets(
             tensor_ready.tolist(), tensors.tensor_bytes.tolist(), fixed, (whole - fixed) / 1e9

@@ -9,7 +9,21 @@ from pydantic import BaseModel, Field
 Strategy = Literal["all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"]
 Precision = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
 Overlap = Literal["none", "wfbp", "bucketed", "fused", "priority", "optimal"]
-Algorithm = Literal["ring", "hierarchical"]
+Algorithm = Literal[
+    "auto",
+    "best",
+    "ring",
+    "hierarchical",
+    "tree",
+    "leader",
+    "recursive-doubling",
+    "halving-doubling",
+    "reduce-broadcast",
+    "exchange",
+    "hub",
+    "nvls",
+    "switch-tree",
+]
 Optimizer = Literal["sgd", "adam", "lamb"]
 Input = Literal["synthetic", "real"]
 

@@ -1,0 +1,108 @@
+"""Every all-reduce that ranks on one or several nodes can use, and the choice among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
+from perfmodel.equations.nccl import Choice, Graph, nccl_choice
+from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
+from perfmodel.errors import unknown_name
+from perfmodel.prediction.fabric import Fabric
+from perfmodel.specs.link import Link
+
+ONLY_WHEN_ASKED = ("switch-tree",)
+"""Algorithms that need a network which adds, which no link spec promises."""
+CHANNEL_BANDWIDTH = 20e9
+"""What NCCL's search gives one channel of an NVLink ring [B/s]."""
+_NVLINK_GENERATIONS = {"1": "volta", "2": "volta", "3": "ampere", "4": "hopper", "5": "blackwell"}
+_PCIE_GENERATIONS = {"2": "volta", "3": "volta", "4": "ampere", "5": "hopper", "6": "blackwell"}
+
+
+def generation(link: Link) -> str:
+    """The GPU generation that NCCL's tables are indexed by, told by the link inside the node."""
+    digits = "".join(c for c in link.id if c.isdigit())[:1]
+    if link.kind == "nvlink":
+        return "blackwell" if link.id == "nvl72" else _NVLINK_GENERATIONS.get(digits, "volta")
+    return _PCIE_GENERATIONS.get(digits, "volta")
+
+
+def adds(link: Link) -> bool:
+    """Whether a switch in the node adds what passes it (NVLink SHARP)."""
+    return ("nvswitch" in link.id or link.id == "nvl72") and generation(link) in ("hopper", "blackwell")
+
+
+def all_reduce_times(per_node: int, nodes: int, link: Link, on: Fabric) -> dict[str, Callable[[Any], Any]]:
+    """Return every all-reduce these ranks can use, each as a function of message bytes that gives seconds."""
+    group_size = per_node * nodes
+    hop, bandwidth = on.intra_hop_latency, on.intra_link_bandwidth
+    if nodes > 1:
+        # a flat algorithm's ranks share their node's adapters, and the slowest hop sets the pace
+        hop = np.maximum(hop, on.inter_hop_latency)
+        bandwidth = np.minimum(bandwidth, on.inter_link_bandwidth / per_node)
+
+    def flat(time: Callable[..., Any]) -> Callable[[Any], Any]:
+        return lambda message_bytes: time(group_size, message_bytes, hop, bandwidth)
+
+    found = {
+        name: flat(algorithm.time)
+        for name, algorithm in ALGORITHMS["all-reduce"].items()
+        if name != "nvls" or (adds(link) and nodes == 1)
+    }
+    if nodes > 1:
+        rail = on._replace(inter_link_bandwidth=on.inter_link_bandwidth / per_node)
+        found["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *on)
+        found["hierarchical"] = lambda sizes: GRID_ALGORITHMS["hierarchical"].time(
+            per_node, nodes, sizes, *rail
+        )
+        found["leader"] = lambda sizes: GRID_ALGORITHMS["leader"].time(per_node, nodes, sizes, *on)
+    else:
+        found["hierarchical"] = found["ring"]
+    return found
+
+
+def _on_grid(time: Callable[..., Any], per_node: int, nodes: int, on: Fabric, message_bytes: Any) -> Any:
+    return time(per_node, nodes, message_bytes, *on)
+
+
+def cheapest(times: dict[str, Callable[[Any], Any]], message_bytes: Any) -> Any:
+    """Time of each message by whichever algorithm is fastest for it."""
+    able = [time(message_bytes) for name, time in times.items() if name not in ONLY_WHEN_ASKED]
+    return np.min(np.stack(np.broadcast_arrays(*able)), axis=0)
+
+
+def by_nccl(collective: str, per_node: int, nodes: int, message_bytes: Any, link: Link, on: Fabric) -> Choice:
+    """What NCCL's own model would choose on this fabric, for each message."""
+    inside = on.intra_link_bandwidth
+    slower = np.minimum(inside, on.inter_link_bandwidth) if nodes > 1 else inside
+    channels = np.maximum(1, np.round(np.asarray(slower) / CHANNEL_BANDWIDTH))
+    graph = Graph(
+        channels,
+        slower / channels,
+        slower / channels,
+        generation(link),
+        "nvlink" if link.kind == "nvlink" else "pci",
+    )
+    return nccl_choice(collective, per_node * nodes, nodes, message_bytes, graph)
+
+
+def chosen_times(
+    algorithm: str, per_node: int, nodes: int, message_bytes: Any, link: Link, on: Fabric
+) -> Any:
+    """Time of each message by ``auto``, ``best`` or a named algorithm [s], shape (..., messages).
+
+    Raises
+    ------
+    InputError : these ranks and links have no such algorithm
+    """
+    if algorithm == "auto":
+        return by_nccl("all-reduce", per_node, nodes, message_bytes, link, on).time
+    times = all_reduce_times(per_node, nodes, link, on)
+    if algorithm == "best":
+        return cheapest(times, message_bytes)
+    if algorithm not in times:
+        raise unknown_name("algorithm on these links", algorithm, ["auto", "best", *times])
+    return times[algorithm](message_bytes)

@@ -1,0 +1,176 @@
+"""One collective on its own: its time by a named algorithm, by NCCL's choice, or by the cheapest."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from perfmodel.calibration import calibration
+from perfmodel.equations.algorithms import ALGORITHMS
+from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
+from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.prediction.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, by_nccl
+from perfmodel.prediction.fabric import Fabric as Links
+from perfmodel.prediction.fabric import fraction, ring_bandwidth
+from perfmodel.specs.link import Link
+
+NEEDS_SWITCH = {"nvls": "a link through a switch that adds (nvlink4-nvswitch and later)"}
+"""Algorithms only some links can do; what they need."""
+
+
+class RunnerUp(BaseModel):
+    """What would have been chosen otherwise."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    algorithm: str
+    protocol: str | None
+    time: float
+
+
+class Collective(BaseModel):
+    """One collective; times in seconds, bandwidths in B/s."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    collective: str
+    group_size: int
+    nodes: int
+    message_bytes: float
+    time: float
+    algorithm: str
+    protocol: Literal["LL", "LL128", "Simple"] | None
+    """NCCL's protocol, where its model chose."""
+    algorithm_bandwidth: float
+    bus_bandwidth: float
+    """As nccl-tests define both."""
+    bytes_per_rank: float
+    """Sent by the busiest rank."""
+    lower_bound: float
+    """No algorithm of its kind is faster on these links [s]."""
+    runner_up: RunnerUp | None
+
+
+class Fabric(NamedTuple):
+    """Where the ranks lie and what joins them."""
+
+    group_size: int
+    nodes: int
+    link: Link
+    inter_link: Link | None
+    nics: int
+
+    @property
+    def per_node(self) -> int:
+        """Ranks in each node."""
+        return self.group_size // self.nodes
+
+
+def collective(name: str, algorithm: str, fabric: Fabric, message_bytes: float) -> Collective:
+    """Return the time of one collective and what goes with it.
+
+    Parameters
+    ----------
+    name : all-reduce, reduce-scatter, all-gather, broadcast, all-to-all
+    algorithm : ``auto`` (NCCL's choice), ``best`` (the cheapest of ours), or a name
+    fabric : ranks and links
+    message_bytes : S [B]; of all ranks together for all-gather and reduce-scatter
+
+    Raises
+    ------
+    InputError : an unknown name, or an algorithm these links cannot do
+    """
+    if name not in ALGORITHMS:
+        raise unknown_name("collective", name, ALGORITHMS)
+    if fabric.group_size == 1:
+        return _result(name, fabric, message_bytes, [(0.0, "none", None)])
+    if algorithm == "auto":
+        if name in NCCL_ALGORITHMS:
+            return _result(name, fabric, message_bytes, _by_nccl(name, fabric, message_bytes))
+        algorithm = "best"
+    times = {known: float(time(message_bytes)) for known, time in algorithms(name, fabric).items()}
+    if algorithm == "best":
+        able = [known for known in times if known not in ONLY_WHEN_ASKED]
+        ranked = sorted((times[known], known, None) for known in able)
+        return _result(name, fabric, message_bytes, ranked)
+    if algorithm not in times:
+        if algorithm in NEEDS_SWITCH:
+            raise InputError(f"{algorithm} needs {NEEDS_SWITCH[algorithm]}; {fabric.link.id} is none")
+        raise unknown_name(f"algorithm for {name}", algorithm, ["auto", "best", *times])
+    return _result(name, fabric, message_bytes, [(times[algorithm], algorithm, None)])
+
+
+def algorithms(name: str, fabric: Fabric) -> dict[str, Any]:
+    """Every algorithm these ranks can use, as a function of the message's bytes that returns seconds."""
+    on = _numbers(fabric)
+    if name == "all-reduce":
+        return dict(all_reduce_times(fabric.per_node, fabric.nodes, fabric.link, on))
+    hop, bandwidth = on.intra_hop_latency, on.intra_link_bandwidth
+    if fabric.nodes > 1:
+        hop = max(hop, on.inter_hop_latency)
+        bandwidth = min(bandwidth, on.inter_link_bandwidth / fabric.per_node)
+
+    def flat(time: Any) -> Any:
+        return lambda message_bytes: time(fabric.group_size, message_bytes, hop, bandwidth)
+
+    return {known: flat(algorithm.time) for known, algorithm in ALGORITHMS[name].items()}
+
+
+def _numbers(fabric: Fabric) -> Links:
+    """Latencies and bandwidths of a fabric, as small messages and large ones see them."""
+    constants = calibration()
+    inside = ring_bandwidth(fabric.link, fabric.per_node, constants)
+    link = fabric.inter_link
+    if fabric.nodes == 1:
+        return Links(fabric.link.hop_latency.value, inside, 0.0, inside)
+    if link is None:
+        raise InputError(f"{fabric.nodes} nodes need --inter-link")
+    outer = fabric.nics * link.bandwidth.value * fraction(link, constants)
+    return Links(fabric.link.hop_latency.value, inside, link.hop_latency.value, outer)
+
+
+def _by_nccl(name: str, fabric: Fabric, message_bytes: float) -> list[tuple[float, str, Any]]:
+    """NCCL's choice, then its second."""
+    choice = by_nccl(name, fabric.per_node, fabric.nodes, message_bytes, fabric.link, _numbers(fabric))
+    ranked = [(float(choice.time), *choice.names[int(choice.best)])]
+    if float(choice.runner_up) < float("inf"):
+        ranked.append((float(choice.runner_up), *choice.names[int(choice.second)]))
+    return ranked
+
+
+def _result(
+    name: str, fabric: Fabric, message_bytes: float, ranked: list[tuple[float, str, Any]]
+) -> Collective:
+    (time, algorithm, protocol), *others = ranked
+    n = fabric.group_size
+    reached = float(algorithm_bandwidth(message_bytes, time)) if time else 0.0
+    known = ALGORITHMS[name].get(algorithm) or next(iter(ALGORITHMS[name].values()))
+    hop, bandwidth = _fastest(fabric)
+    return Collective.model_construct(
+        collective=name,
+        group_size=n,
+        nodes=fabric.nodes,
+        message_bytes=message_bytes,
+        time=time,
+        algorithm=algorithm,
+        protocol=protocol,
+        algorithm_bandwidth=reached,
+        bus_bandwidth=float(bus_bandwidth(name, reached, n)),
+        bytes_per_rank=float(known.bytes_per_rank(n, message_bytes)) if n > 1 else 0.0,
+        lower_bound=float(known.lower_bound(n, message_bytes, hop, bandwidth)) if n > 1 else 0.0,
+        runner_up=RunnerUp.model_construct(algorithm=others[0][1], protocol=others[0][2], time=others[0][0])
+        if others
+        else None,
+    )
+
+
+def _fastest(fabric: Fabric) -> tuple[float, float]:
+    """Latency and bandwidth no rank can beat: nominal, of the better link where several are in use."""
+    hop, bandwidth = fabric.link.hop_latency.value, fabric.link.bandwidth.value
+    if fabric.nodes > 1 and fabric.inter_link is not None:
+        if fabric.per_node == 1:
+            return fabric.inter_link.hop_latency.value, fabric.nics * fabric.inter_link.bandwidth.value
+        bandwidth = min(bandwidth, fabric.nics * fabric.inter_link.bandwidth.value)
+    return hop, bandwidth

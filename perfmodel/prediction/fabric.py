@@ -1,0 +1,57 @@
+"""What gradients travel on: the bandwidths and latencies that the links of a setting come to."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from perfmodel.calibration import Calibration
+from perfmodel.resolve import Setting
+from perfmodel.specs.link import Link
+
+
+class Fabric(NamedTuple):
+    """Bandwidths [B/s] and latencies [s]: numbers, or arrays of shape (variants, 1)."""
+
+    intra_hop_latency: Any
+    intra_link_bandwidth: Any
+    """Of one rank inside its node."""
+    inter_hop_latency: Any
+    inter_link_bandwidth: Any
+    """Of all adapters of one node together."""
+
+
+def fabric(setting: Setting, calibration: Calibration) -> Fabric:
+    """Return the bandwidths and latencies of a setting, as bulk transfers see them."""
+    adapters = setting.nics * setting.inter_link.bandwidth.value
+    cap = setting.node.network_bandwidth
+    if cap is not None and setting.scenario.inter_link is None and setting.scenario.nics is None:
+        adapters = min(adapters, cap.value)
+    # variables in host memory are reached over the host's link, whatever joins the accelerators
+    inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
+    return Fabric(
+        _latency(inside),
+        ring_bandwidth(inside, setting.accelerators_per_node, calibration),
+        _latency(setting.inter_link),
+        adapters * fraction(setting.inter_link, calibration),
+    )
+
+
+def _latency(link: Link) -> float:
+    return (link.bulk_hop_latency or link.hop_latency).value
+
+
+def fraction(link: Link, calibration: Calibration) -> float:
+    """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's."""
+    if link.achieved_fraction is not None:
+        return link.achieved_fraction.value
+    known = calibration.link_fraction
+    return known.get(link.kind, known["other"])
+
+
+def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> float:
+    """Bandwidth of all rings together over one link type [B/s], measured by rank count where it was."""
+    if link.ring_bandwidth is not None:
+        by_size = link.ring_bandwidth.by_group_size
+        nearest = min(by_size, key=lambda size: (abs(size - group_size), size))
+        return by_size[nearest]
+    return link.bandwidth.value * fraction(link, calibration)
