@@ -53,7 +53,7 @@ def switch_tree_all_reduce_time(
 ) -> Real:
     r"""Time of an all-reduce up and down a tree of switches that add (SHARP).
 
-    .. math:: T = 2 d \alpha + \frac{S}{B}
+    .. math:: T = 2 d \alpha + \frac{S}{B}, \quad n \ge 2
 
     Packets stream: while one goes down the next comes up.  Cut into k blocks
     that every switch takes in whole, the wire time grows by (1 + (2d-1)/k).
