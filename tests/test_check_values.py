@@ -23,6 +23,7 @@ from perfmodel.equations import (
     merging,
     overlap,
     priority,
+    quantization,
     scaling,
     server_load,
     topology,
@@ -82,8 +83,8 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     ),
     "ps_bytes_at_server": lambda x: server_load.server_port_bytes(x["P"] - 1, 1, x["N"]),
     "powersgd_ratio": lambda x: compression.powersgd_ratio(x["n"], x["m"], x["r"]),
-    "qsgd_bits_dense": lambda x: compression.qsgd_dense_bits(x["n"]),
-    "qsgd_variance_bound": lambda x: compression.qsgd_variance_bound(x["n"], x["s"]),
+    "qsgd_bits_dense": lambda x: quantization.qsgd_dense_bits(x["n"]),
+    "qsgd_variance_bound": lambda x: quantization.qsgd_variance_bound(x["n"], x["s"]),
     "ring_volume_total": lambda x: volumes.all_reduce_total_bytes(x["P"], x["n"]),
     "ring_volume_per_rank": lambda x: volumes.all_reduce_bytes_per_rank(x["P"], x["n"]),
     "ring_allreduce": _all_reduce(collectives.ring_all_reduce_time),
@@ -171,9 +172,9 @@ def test_qsgd_variance_is_that_of_random_rounding() -> None:
     scaled = levels * np.abs(vector) / norm
     rounded = np.floor(scaled) + (rng.random((4000, 400)) < scaled - np.floor(scaled))
     errors = ((rounded - scaled) * norm / levels) ** 2
-    closed = compression.qsgd_variance(vector.tolist(), levels)
+    closed = quantization.qsgd_variance(vector.tolist(), levels)
     assert errors.sum(axis=1).mean() == pytest.approx(closed, rel=0.02)
-    assert closed <= compression.qsgd_variance_bound(400, levels) * norm**2
+    assert closed <= quantization.qsgd_variance_bound(400, levels) * norm**2
 
 
 def test_every_check_is_used() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -209,3 +210,35 @@ GRID_ALGORITHMS = {
     )
 }
 """Every all-reduce over two kinds of link, by name."""
+
+
+def all_times(
+    collective: str,
+    group_size: Real,
+    message_bytes: Real,
+    hop_latency: Real,
+    link_bandwidth: Real,
+    reduction_bandwidth: Real = math.inf,
+) -> dict[str, Real]:
+    """Return the time [s] of every algorithm of a collective, by name; numbers or arrays that broadcast.
+
+    In-network algorithms are among them; whether the switches can add is for the caller to know.
+
+    Examples
+    --------
+    Four ranks, no latency: a ring is among the best.
+
+    >>> times = all_times("all-reduce", 4, 1e9, 0, 1e9)
+    >>> times["ring"], times["exchange"]
+    (1.5, 3.0)
+    """
+    return {
+        name: algorithm.time(
+            group_size,
+            message_bytes,
+            hop_latency,
+            link_bandwidth,
+            *((reduction_bandwidth,) if algorithm.adds else ()),
+        )
+        for name, algorithm in ALGORITHMS[collective].items()
+    }

@@ -2,37 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
-from perfmodel import ops
+from perfmodel.equations.quantization import half_precision_bytes, one_bit_bytes, qsgd_dense_bits
 from perfmodel.formula import formula
 from perfmodel.ops import Real
-
-
-@formula(cites="micikevicius2018")
-def half_precision_bytes(elements: Real) -> Real:
-    r"""Bytes of a gradient in fp16 or bf16.
-
-    .. math:: S = 2 d
-
-    Parameters
-    ----------
-    elements : d [1]
-
-    Returns
-    -------
-    message_bytes [B]
-
-    Examples
-    --------
-    Three numbers of two bytes.
-
-    >>> half_precision_bytes(3)
-    6
-    """
-    return 2 * elements
 
 
 @formula(cites="lin2018")
@@ -126,109 +101,6 @@ def break_even_density(
     return 2 * dense_value_bytes / (group_size * (value_bytes + index_bytes))
 
 
-@formula(cites="seide2014")
-def one_bit_bytes(elements: Real, columns: Real) -> Real:
-    r"""Bytes of a gradient matrix by sign, with two scales for each column; it needs error feedback.
-
-    .. math:: S = \frac{d}{8} + 8 X
-
-    Parameters
-    ----------
-    elements : d [1]
-    columns : X [1], of the matrix; each has two fp32 reconstruction values
-
-    Returns
-    -------
-    message_bytes [B]
-
-    Examples
-    --------
-    800 elements in ten columns: 100 bytes of signs, 80 of scales.
-
-    >>> one_bit_bytes(800, 10)
-    180.0
-    """
-    return elements / 8 + 8 * columns
-
-
-@formula(cites="alistarh2017")
-def qsgd_dense_bits(elements: Real) -> Real:
-    r"""Expected bits of QSGD with sqrt(d) levels and Elias codes: about this.
-
-    .. math:: b = 2.8 d + 32
-
-    Parameters
-    ----------
-    elements : d [1]
-
-    Returns
-    -------
-    size [bit]
-
-    Examples
-    --------
-    A thousand elements: 2.8 bits each and one fp32 norm.
-
-    >>> qsgd_dense_bits(1000)
-    2832.0
-    """
-    return 14 * elements / 5 + 32
-
-
-@formula(cites="alistarh2017")
-def qsgd_variance_bound(elements: Real, levels: Real) -> Real:
-    r"""Bound on the variance QSGD adds, over the squared norm of the gradient.
-
-    .. math:: v = \min\left(\frac{d}{s^2}, \frac{\sqrt{d}}{s}\right)
-
-    Parameters
-    ----------
-    elements : d [1]
-    levels : s [1], of quantisation
-
-    Returns
-    -------
-    variance over squared norm [1]
-
-    Examples
-    --------
-    100 elements, 20 levels: min(100/400, 10/20).
-
-    >>> qsgd_variance_bound(100, 20)
-    0.25
-    """
-    return ops.minimum(elements / levels**2, ops.sqrt(elements) / levels)
-
-
-@formula(cites="alistarh2017", symbolic=False)
-def qsgd_variance(gradient: Sequence[float], levels: int) -> float:
-    r"""Variance that rounding at random to one of the levels adds to a gradient.
-
-    .. math:: v = \frac{\lVert g\rVert^2}{s^2}\sum_i p_i (1 - p_i),
-              \quad p_i = x_i - \lfloor x_i\rfloor,\ x_i = s\frac{|g_i|}{\lVert g\rVert}
-
-    Parameters
-    ----------
-    gradient : g, shape (d,)
-    levels : s [1], of quantisation
-
-    Returns
-    -------
-    expected squared error, in the gradient's unit squared
-
-    Examples
-    --------
-    (3, 4) has norm 5; with one level they round up with probability 0.6 and
-    0.8: 25 * (0.24 + 0.16).
-
-    >>> round(qsgd_variance([3, 4], 1), 9)
-    10.0
-    """
-    norm = math.sqrt(math.fsum(x * x for x in gradient))
-    parts = [levels * abs(x) / norm for x in gradient]
-    return norm**2 / levels**2 * math.fsum((p - math.floor(p)) * (1 - p + math.floor(p)) for p in parts)
-
-
 @formula(cites="vogels2019")
 def powersgd_elements(rows: Real, columns: Real, rank: Real) -> Real:
     r"""Elements of a gradient matrix as a product of rank r: two all-reduces, of r Y and r X.
@@ -310,8 +182,8 @@ def compressed_communication_time(encode_time: Real, communication_time: Real, d
 class Compression(NamedTuple):
     """One way to compress a gradient."""
 
-    bytes: Callable[..., Real]
-    """What one rank sends, or what it is computed from."""
+    size: Callable[..., Real]
+    """What one rank sends: bytes, bits or elements, as the name of the function says."""
     collective: str
     """What it still allows: an all-reduce where compressed values can be added, else an all-gather."""
     error_feedback: bool
