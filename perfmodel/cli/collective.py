@@ -37,7 +37,14 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 @click.command("collective")
-@click.option("--collective", "name", type=click.Choice(COLLECTIVES), default="all-reduce", show_default=True)
+@click.option(
+    "--collective",
+    "name",
+    type=click.Choice(COLLECTIVES),
+    default="all-reduce",
+    show_default=True,
+    help="What ranks do.",
+)
 @click.option(
     "--algorithm",
     default="auto",

@@ -1,0 +1,137 @@
+"""What a user can get wrong ends in one or two lines on stderr and exit code 2, never in a traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perfmodel.cli import main
+from perfmodel.resources import folder
+
+WRONG = {
+    "predict --workload resnt50": "nearest: resnet50",
+    "predict --accelerator v100": "nearest: v100-",
+    "predict --accelerator ''": "unknown accelerator",
+    "predict --gpus 16 --inter-link ib-edr": "nearest: ib-edr-100g",
+    "predict --node dgx-9": "unknown node",
+    "predict --gpus 0": "whole number from 1",
+    "predict --gpus -3": "whole number from 1",
+    "predict --gpus 2.5": "whole number from 1",
+    "predict --gpus 1e3": "whole number from 1",
+    "predict --gpus 99999999999": "whole number from 1",
+    "predict --gpus 32 --global-batch-size 100": "96 or 128 would",
+    "predict --local-batch-size 8 --global-batch-size 8": "give one",
+    "predict --accelerator v100-sxm2-16gb --precision bf16": "it has",
+    "predict --precision fp12": "fp16",
+    "predict --anchor iteration_time=5kg@1": "145ms",
+    "predict --anchor iteration_time=nan@1": "145ms",
+    "predict --anchor iteration_time=-1s@1": "",
+    "predict --anchor fast": "iteration_time=0.145s@1",
+    "predict --anchor iteration_time=1s@8": "@1",
+    "predict --servers 2": "parameter-server",
+    "predict --gpus 16 --strategy data-parallel-single-process": "one machine",
+    "predict --gpus 8 --strategy data-parallel-single-process --overlap wfbp": "single process",
+    "predict --gpus 8 --accelerators-per-node 9 --node dgx-1v": "dgx-1v has 8",
+    "predict --workload resnet50 --sequence-length 5": "takes no sequences",
+    "predict --input real --storage floppy": "local-ssd",
+    "predict --scenario /nowhere.toml": "cannot be read",
+    "predict --specs /nowhere": "no such file or folder",
+    "predict --algorithm nvls --gpus 8 --accelerator k80": "unknown algorithm",
+    "predict --gpsu 3": "--gpus",
+    "predic": "nearest: predict",
+    "scale --gpus 1,x": "1,2,4,8 or 1-8",
+    "scale --gpus 8-1": "rising",
+    "scale --json --csv": "one of them",
+    "specs show v101": "unknown spec",
+    "specs list cpus": "accelerators",
+    "workloads show resnt50": "nearest: resnet50",
+    "collective --ranks 8 --size 10kg --link pcie3-x16": "100MB",
+    "collective --ranks 8 --size 1GB..1MB --link pcie3-x16": "smaller first",
+    "collective --ranks 9 --nodes 2 --size 1MB --link pcie3-x16 --inter-link ib-edr-100g": "evenly",
+    "collective --ranks 8 --nodes 2 --size 1MB --link pcie3-x16": "--inter-link",
+    "collective --ranks 8 --size 1MB --link pcie3-x16 --algorithm nvls": "switch that adds",
+    "collective --ranks 8 --size 1MB --link pcie3-x16 --algorithm rng": "ring",
+    "collective --size 1MB --link pcie3-x16": "--ranks",
+}
+
+
+def refused(words: list[str]) -> str:
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 2, (result.exit_code, result.output, result.exception)
+    assert not result.stdout
+    lines = result.stderr.splitlines()
+    assert 1 <= len(lines) <= 2, result.stderr
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+@pytest.mark.parametrize(("line", "told"), WRONG.items())
+def test_a_mistake_is_named_with_what_would_be_right(line, told):
+    assert told in refused([word.strip("'") for word in line.split()])
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("x = = 1", "not TOML"),
+        ('wrkload = "alexnet"', "nearest: workload"),
+        ("world_size = 2.5", "world_size = 2.5"),
+        ("world_size = -1", "greater than or equal to 1"),
+        ('strategy = "gossip"', "all-reduce"),
+        ("workload = 7", "string"),
+    ],
+)
+def test_a_scenario_file_is_checked(tmp_path, content, told):
+    file = tmp_path / "job.toml"
+    file.write_text(content)
+    assert told in refused(["predict", "--scenario", str(file)])
+
+
+def test_files_that_are_something_else(tmp_path):
+    (tmp_path / "model.onnx").write_bytes(b"\x00\xff not a model")
+    (tmp_path / "config.json").write_text("{")
+    (tmp_path / "layers.csv").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "job.toml").write_bytes(b"\xff\xfe\x00")
+    for name in ("model.onnx", "config.json", "layers.csv"):
+        assert name in refused(["predict", "--workload", str(tmp_path / name)])
+    assert "job.toml" in refused(["predict", "--scenario", str(tmp_path / "job.toml")])
+    assert "cannot be read" in refused(["predict", "--scenario", str(tmp_path)])
+    assert refused(["predict", "--workload", str(tmp_path)])
+    assert refused(["predict", "--workload", str(tmp_path / "missing.onnx")])
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-1.0", "0.0", '"900 GB/s"', "true"])
+def test_a_spec_with_an_absurd_number_is_refused(tmp_path, value):
+    text = (folder("hardware_specs") / "accelerators" / "k80.toml").read_text()
+    head, _, tail = text.partition("[memory_bandwidth]\nvalue = ")
+    (tmp_path / "k80.toml").write_text(
+        f"{head}[memory_bandwidth]\nvalue = {value}\n{tail.partition(chr(10))[2]}"
+    )
+    told = refused(["predict", "--accelerator", "k80", "--specs", str(tmp_path)])
+    assert "k80.toml" in told
+    assert "memory_bandwidth" in told
+
+
+@given(st.lists(st.text(max_size=12), max_size=4))
+def test_any_words_end_in_an_answer_or_a_refusal(words):
+    result = CliRunner().invoke(main, ["predict", *words])
+    assert result.exit_code in (0, 2), result.exception
+    assert "Traceback" not in result.stderr
+
+
+def test_a_real_process_exits_with_2_and_prints_no_traceback():
+    done = subprocess.run(
+        [Path(sys.executable).with_name("perfmodel"), "predict", "--workload", "resnt50"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("perfmodel: unknown workload 'resnt50'")

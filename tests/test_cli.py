@@ -1,0 +1,132 @@
+"""The command line: help with examples that run, JSON that validates, text that fits."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shlex
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from perfmodel.cli import COMMANDS, main
+from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.collective import Collective
+from perfmodel.specs.scenario import Scenario
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+def leaves(command: click.Command, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
+    """Every command that does something, with its path."""
+    if not isinstance(command, click.Group):
+        return [(path, command)]
+    with click.Context(command) as ctx:
+        children = [(name, command.get_command(ctx, name)) for name in command.list_commands(ctx)]
+    return [leaf for name, child in children if child for leaf in leaves(child, (*path, name))]
+
+
+LEAVES = leaves(main)
+
+
+def examples() -> list[str]:
+    found = []
+    for _, command in LEAVES:
+        found += re.findall(r"(?:Example: |^  +)(perfmodel .*)$", command.help or "", re.MULTILINE)
+    return found
+
+
+@pytest.mark.parametrize(("path", "command"), LEAVES, ids=[" ".join(path) for path, _ in LEAVES])
+def test_every_command_has_help_with_an_example(path, command):
+    assert command.help
+    assert f"perfmodel {path[0]}" in command.help
+    result = run(*path, "--help")
+    assert result.exit_code == 0
+    assert all(option.help for option in command.params if isinstance(option, click.Option))
+
+
+@pytest.mark.parametrize("example", examples())
+def test_every_example_in_the_help_runs(example):
+    result = run(*shlex.split(example)[1:])
+    assert result.exit_code in (0, 1), result.stderr
+    assert result.stdout
+    widest = max(len(line) for line in result.stdout.splitlines())
+    assert widest <= 80 or "--csv" in example, f"{widest} columns"
+
+
+@pytest.mark.parametrize("path", [path for path, _ in LEAVES if path != ("validate",)], ids=" ".join)
+def test_json_parses(path):
+    needed = {
+        "collective": ["--ranks", "8", "--size", "1MB", "--link", "pcie3-x16"],
+        "specs show": ["k80"],
+        "workloads show": ["alexnet"],
+    }.get(" ".join(path), [])
+    result = run(*path, *needed, "--json")
+    assert result.exit_code in (0, 1), result.stderr
+    assert json.loads(result.stdout) is not None
+
+
+def test_no_command_shows_what_there_is():
+    result = run()
+    assert result.exit_code == 0
+    assert all(name in result.stdout for name in COMMANDS)
+
+
+def test_predict_prints_what_python_returns():
+    result = run("predict", "--gpus", "32", "--workload", "vgg16", "--json")
+    told = Prediction.model_validate_json(result.stdout)
+    assert told == Prediction.model_validate(predict(Scenario(workload="vgg16", world_size=32)).model_dump())
+
+
+def test_the_example_in_the_first_sentence_of_the_manual_works_alone():
+    result = run("predict", "--gpus", "32")
+    assert result.exit_code == 0
+    for word in ("iteration time", "scaling efficiency", "throughput", "defaults taken", "memory"):
+        assert word in result.stdout
+
+
+def test_a_scenario_file_and_options_laid_over_it(tmp_path):
+    file = tmp_path / "job.toml"
+    file.write_text('workload = "vgg16"\ngpus = 8\nprecision = "fp32"\nlocal-batch-size = 32\n')
+    plain = json.loads(run("predict", "--scenario", str(file), "--json").stdout)
+    assert (plain["scenario"]["workload"], plain["scenario"]["world_size"]) == ("vgg16", 8)
+    over = json.loads(
+        run("predict", "--scenario", str(file), "--gpus", "4", "--global-batch-size", "64", "--json").stdout
+    )
+    assert over["scenario"]["world_size"] == 4
+    assert over["scaling"] == "strong"
+
+
+def test_specs_of_ones_own_override_the_built_in(tmp_path):
+    from perfmodel.resources import folder
+
+    text = (folder("hardware_specs") / "accelerators" / "v100-sxm2-16gb.toml").read_text()
+    (tmp_path / "v100-sxm2-16gb.toml").write_text(
+        re.sub(r"value = 900e9|value = 9e11|value = 900000000000", "value = 1800e9", text)
+    )
+    usual = json.loads(run("predict", "--json").stdout)["iteration_time"]
+    own = json.loads(run("predict", "--specs", str(tmp_path), "--json").stdout)["iteration_time"]
+    assert own < usual
+
+
+def test_scale_tables_agree():
+    words = ("scale", "--gpus", "1,2,4-5", "--workload", "alexnet")
+    rows = json.loads(run(*words, "--json").stdout)["rows"]
+    table = list(csv.DictReader(io.StringIO(run(*words, "--csv").stdout)))
+    assert [row["world_size"] for row in rows] == [1, 2, 4, 5]
+    assert [float(row["iteration_time"]) for row in table] == [row["iteration_time"] for row in rows]
+
+
+def test_collective_json_validates():
+    words = ("collective", "--ranks", "16", "--nodes", "2", "--size", "1MB", "--link", "nvlink2-cube-mesh")
+    told = Collective.model_validate_json(run(*words, "--inter-link", "ib-edr-100g", "--json").stdout)
+    assert told.time >= told.lower_bound > 0
+    assert told.runner_up is not None
+    assert told.runner_up.time >= told.time
+    assert told.algorithm_bandwidth == pytest.approx(1e6 / told.time)
+    assert told.bus_bandwidth == pytest.approx(told.algorithm_bandwidth * 2 * 15 / 16)

@@ -1,0 +1,35 @@
+"""The walls of the house stand: imports run one way, files have one reason to exist."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "perfmodel"
+
+
+def test_imports_run_one_way():
+    linter = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([linter], cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_module_is_a_drawer_for_odds_and_ends():
+    modules = list(PACKAGE.rglob("*.py"))
+    assert len(modules) > 50
+    assert not {path.stem for path in modules} & {"utils", "util", "common", "base", "helpers", "misc"}
+
+
+def test_modules_stay_readable():
+    long = {
+        path.name: count
+        for path in PACKAGE.rglob("*.py")
+        if (count := len(path.read_text().splitlines())) > 650
+    }
+    assert not long
+
+
+def test_every_module_says_what_it_is_for():
+    silent = [path for path in PACKAGE.rglob("*.py") if not path.read_text().startswith(('"""', 'r"""'))]
+    assert not silent
