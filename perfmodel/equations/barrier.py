@@ -17,14 +17,14 @@ from perfmodel.ops import Real
 def ring_finish_time(slowest_time: Real, communication_time: Real) -> Real:
     r"""End of a ring all-reduce whose ranks arrive at different times.
 
-    .. math:: T = \max_i t_i + t_c
+    .. math:: T = X_{(W:W)} + t_c
 
     Every block passes every rank, so the ring cannot end before the last rank has gone all the way round:
     it hides no straggling, whatever the order of arrival.
 
     Parameters
     ----------
-    slowest_time : max_i t_i [s], when the last rank is ready
+    slowest_time : X_(W:W) [s], when the last rank is ready
     communication_time : t_c [s], of the all-reduce among ranks that start together
 
     Returns

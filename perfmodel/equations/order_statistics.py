@@ -12,6 +12,7 @@ from perfmodel.equations.order_formulas import (
     exponential_order_mean,
     exponential_order_variance,
     pareto_order_mean,
+    pareto_order_variance,
     uniform_order_mean,
     uniform_order_variance,
 )
@@ -107,8 +108,7 @@ def _with_law(law: Distribution, k: float, n: float) -> tuple[float, float]:
     if law.atoms:
         return _discrete(law, k, n)
     if law.name == "pareto":
-        scale, shape = law.values
-        return float(pareto_order_mean(k, n, scale, shape)), _by_quadrature(law, k, n)[1]
+        return _pareto(law, k, n)
     if isinstance(law, Mixture):
         return heterogeneous_order_statistic([(law, int(n))], int(k))
     return _by_quadrature(law, k, n)
@@ -128,6 +128,15 @@ _CLOSED: dict[str, Callable[..., tuple[Any, Any]]] = {
         uniform_order_variance(k, n, low, high),
     ),
 }
+
+
+def _pareto(law: Distribution, k: float, n: float) -> tuple[float, float]:
+    """Closed forms; a variance small against the squared mean has lost its digits and is integrated."""
+    mean = float(pareto_order_mean(k, n, *law.values))
+    if (n - k + 1) * law.tail_exponent <= 2:
+        return mean, math.inf
+    variance = float(pareto_order_variance(k, n, *law.values))
+    return mean, variance if variance > 1e-3 * mean**2 else _by_quadrature(law, k, n)[1]
 
 
 def _by_quadrature(law: Distribution, k: float, n: float) -> tuple[float, float]:

@@ -89,6 +89,35 @@ def k_async_fresh_fraction(workers: Real, gradients_per_update: Real) -> Real:
 
 
 @formula(cites="dutta2018")
+def k_async_staleness_probability(workers: Real, gradients_per_update: Real, staleness: Real) -> Real:
+    r"""Share of gradients with a given staleness in K-async SGD with exponential times.
+
+    .. math:: P(\tau_i) = \frac{K}{W} \left(1 - \frac{K}{W}\right)^{\tau_i}
+
+    Geometric: at every update a late worker has the same chance to be in it.
+
+    Parameters
+    ----------
+    workers : W [1]
+    gradients_per_update : K [1], in 1..W
+    staleness : tau_i [1], 0, 1, 2, ...
+
+    Returns
+    -------
+    share [1]
+
+    Examples
+    --------
+    Half of eight workers, two updates late: 1/2 x 1/4.
+
+    >>> k_async_staleness_probability(8, 4, 2)
+    0.125
+    """
+    share = gradients_per_update / workers
+    return share * (1 - share) ** staleness
+
+
+@formula(cites="dutta2018")
 def k_batch_async_fresh_fraction(workers: Real, gradients_per_update: Real) -> Real:
     r"""Share of fresh gradients of K-batch-async SGD with exponential times.
 
