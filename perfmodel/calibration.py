@@ -25,6 +25,8 @@ class Calibration(NamedTuple):
     """Share of a link's rate that bulk transfers reach, by kind of link."""
     decode_rate: float
     """Samples per second of one loader worker."""
+    jitter: float
+    """Coefficient of variation of one worker's iteration, independent of the others'."""
     reserved_bytes: float
     """Memory taken before the network's own [B]."""
     assumed: tuple[str, ...]
@@ -56,6 +58,7 @@ def calibration() -> Calibration:
         dispatch_time=table["dispatch_time"]["value"],
         link_fraction=values("link_fraction"),
         decode_rate=table["decode_rate"]["value"],
+        jitter=table["jitter"]["value"],
         reserved_bytes=table["reserved_bytes"]["value"],
         assumed=tuple(_assumed(table)),
     )

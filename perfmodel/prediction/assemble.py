@@ -21,6 +21,7 @@ from perfmodel.prediction.computation import Computation, computation
 from perfmodel.prediction.fabric import Fabric, fabric
 from perfmodel.prediction.feeding import input_time
 from perfmodel.prediction.result import Memory, Prediction
+from perfmodel.prediction.straggling import straggler_time
 from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
@@ -72,6 +73,8 @@ def _terms(setting: Setting, work: Computation, constants: Calibration) -> tuple
         "input_time": 0.0,
         "straggler_time": 0.0,
     }
+    busy_time = steps * work.pass_time
+    terms["straggler_time"] = straggler_time(setting, busy_time, network.communication_time, constants)
     busy = sum(terms.values())
     terms["input_time"] = input_time(setting, setting.accelerators_per_node, busy, constants)
     return terms, network

@@ -71,5 +71,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """Decoding workers per node."""
     storage: str | None = None
     """Where the samples lie: local-ssd, ebs-gp2, s3, ..."""
+    jitter: str | None = None
+    """How one worker's time spreads around its mean: ``lognormal:cv=0.05``, ``empirical:FILE``, ``none``."""
     anchor: str | None = None
     """A measurement to start from, e.g. ``iteration_time=0.145s@1``."""

@@ -1,0 +1,210 @@
+"""``perfmodel stragglers``: what waiting for the slowest worker costs, and what each SGD variant makes of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfmodel.cli.options import COUNT
+from perfmodel.errors import InputError
+from perfmodel.units import parse, show
+
+if TYPE_CHECKING:
+    from perfmodel.equations.distribution import Distribution
+    from perfmodel.equations.stragglers import StragglerPrediction
+
+VARIANTS = ("sync", "k-sync", "k-batch-sync", "async", "k-async", "k-batch-async", "backup", "local-sgd")
+
+
+class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """``K:N``, the K-th fastest of N."""
+
+    name = "k:n"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        k, colon, n = str(value).partition(":")
+        if not (colon and k.isdecimal() and n.isdecimal()):
+            self.fail(f"{value!r}: expected K:N, e.g. 16:16 for the slowest of 16", param, ctx)
+        return int(k), int(n)
+
+
+@click.command("stragglers")
+@click.option(
+    "--variant", type=click.Choice((*VARIANTS, "all")), default="all", show_default=True, help="Of SGD."
+)
+@click.option("--workers", type=COUNT, default=16, show_default=True, help="Workers, backup ones included.")
+@click.option("--k", type=COUNT, help="Gradients an update waits for.  [default: half the workers]")
+@click.option(
+    "--distribution",
+    "law",
+    default="shifted-exponential",
+    show_default=True,
+    help="Of one worker's time per gradient; or as name:key=value,...",
+)
+@click.option(
+    "--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the distribution."
+)
+@click.option(
+    "--local-steps", type=COUNT, default=10, show_default=True, help="Steps between averages: local-sgd."
+)
+@click.option(
+    "--communication-time", default="0s", show_default=True, help="After the barrier, common to all."
+)
+@click.option(
+    "--server-time", default="0s", show_default=True, help="A server's time for one push and pull: async."
+)
+@click.option("--order-statistic", "order", type=_Order(), help="Mean and variance of the K-th of N instead.")
+@click.option("--curve", is_flag=True, help="Error bound against wall clock instead.")
+@click.option("--learning-rate", type=float, default=0.05, show_default=True, help="For --curve.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    variant: str,
+    workers: int,
+    k: int | None,
+    law: str,
+    params: tuple[str, ...],
+    local_steps: int,
+    communication_time: str,
+    server_time: str,
+    order: tuple[int, int] | None,
+    curve: bool,
+    learning_rate: float,
+    as_json: bool,
+) -> None:
+    """What stragglers cost: time per update and per gradient, staleness, error against time.
+
+    \b
+    Examples:
+      perfmodel stragglers --workers 16 --k 8
+      perfmodel stragglers --variant k-sync --workers 16 --k 8 --param shift=1 --param rate=1
+      perfmodel stragglers --order-statistic 16:16 --distribution lognormal:cv=0.1
+      perfmodel stragglers --curve --workers 8 --k 4
+    """
+    distribution = _distribution(law, params)
+    if order is not None:
+        _print_order(distribution, order, as_json)
+        return
+    common = parse(communication_time, "s")
+    service = parse(server_time, "s")
+    wanted = VARIANTS if variant == "all" else (variant,)
+    found = [
+        _predict(name, distribution, workers, k, local_steps, common, service, len(wanted) == 1)
+        for name in wanted
+    ]
+    if curve:
+        _print_curve(found, workers, learning_rate, as_json)
+    elif as_json:
+        rows = [asdict(row) for row in found]
+        click.echo(json.dumps(rows if variant == "all" else rows[0]))
+    else:
+        _print_variants(found, distribution, workers)
+
+
+def _distribution(law: str, params: tuple[str, ...]) -> Distribution:
+    from perfmodel.equations.distributions import parse_distribution
+
+    if not params and ":" not in law:
+        law += {"shifted-exponential": ":shift=1,rate=1", "exponential": ":rate=1"}.get(law, "")
+    elif params:
+        for text in params:
+            if "=" not in text:
+                raise InputError(f"--param {text!r}: expected NAME=VALUE, e.g. rate=1")
+        joined = ",".join(params)
+        law = f"{law},{joined}" if ":" in law else f"{law}:{joined}"
+    return parse_distribution(law)
+
+
+def _predict(
+    name: str,
+    distribution: Distribution,
+    workers: int,
+    k: int | None,
+    local_steps: int,
+    common: float,
+    service: float,
+    alone: bool,
+) -> StragglerPrediction:
+    """One variant; where all are asked for, each takes the options it can."""
+    from perfmodel.equations.stragglers import straggler_variant
+
+    takes_k = name not in ("sync", "async", "local-sgd")
+    takes_common = "async" not in name
+    takes_service = name in ("async", "k-batch-async")
+    if alone and service and not takes_service:
+        raise InputError(f"--server-time goes with async and k-batch-async, not {name}")
+    return straggler_variant(
+        name,
+        distribution,
+        workers,
+        k=(k or max(1, workers // 2)) if takes_k else (k if alone else None),
+        local_steps=local_steps if name == "local-sgd" else 1,
+        communication_time=common if takes_common or alone else 0.0,
+        server_time=service if takes_service else 0.0,
+    )
+
+
+def _print_order(distribution: Distribution, order: tuple[int, int], as_json: bool) -> None:
+    from perfmodel.equations.order_statistics import order_statistic
+
+    mean, variance = (float(moment) for moment in order_statistic(distribution, *order))
+    finite = variance if variance < float("inf") else None
+    if as_json:
+        click.echo(json.dumps({"mean": mean, "variance": finite}))
+        return
+    click.echo(f"number {order[0]} of {order[1]}, {distribution}")
+    click.echo(f"  mean       {mean:.6g}")
+    click.echo(f"  variance   {f'{finite:.6g}' if finite is not None else 'does not exist'}")
+    click.echo(f"  over the mean of one  {mean / distribution.mean:.4f}")
+
+
+def _print_variants(found: list[StragglerPrediction], distribution: Distribution, workers: int) -> None:
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+
+    out = console()
+    out.print(Text(f"{workers} workers, {distribution}"), style="bold")
+    shown = table("variant", "per update", "grads", "per gradient", "stale", "fresh", "status", left=1)
+    for row in found:
+        shown.add_row(
+            row.variant,
+            show(row.update_time, "s"),
+            str(row.gradients_per_update),
+            show(row.time_per_gradient, "s"),
+            f"{row.mean_staleness:.2f}",
+            "" if row.fresh_fraction is None else f"{row.fresh_fraction:.1%}",
+            row.status if row.status == "exact" else f"{row.status} {row.low:.3g}..{row.high:.3g}",
+        )
+    out.print(shown)
+    out.print(Text("stale: mean updates between reading and applying; fresh: share of gradients without any"))
+
+
+def _print_curve(found: list[StragglerPrediction], workers: int, learning_rate: float, as_json: bool) -> None:
+    """Bounds on the error against wall clock, for the objective of the published examples."""
+    from perfmodel.prediction.error_curve import error_curves
+
+    if not 0 < learning_rate <= 1:
+        raise InputError(f"--learning-rate {learning_rate:g}: expected a number above 0, at most 1")
+    curves = error_curves([row for row in found if row.variant != "local-sgd"], learning_rate)
+    if as_json:
+        click.echo(json.dumps(curves))
+        return
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+
+    out = console()
+    out.print(
+        Text(f"error bound against time, {workers} workers, learning rate {learning_rate:g}"), style="bold"
+    )
+    names = [curve["variant"].replace("batch-", "b-") for curve in curves["variants"]]
+    shown = table("time", *names, left=0)
+    for index, time in enumerate(curves["times"]):
+        shown.add_row(show(time, "s"), *(f"{curve['error'][index]:.3g}" for curve in curves["variants"]))
+    out.print(shown)
+    out.print(Text(curves["note"]))

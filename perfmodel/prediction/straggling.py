@@ -1,0 +1,53 @@
+"""The straggler term: how long the iteration waits for its slowest worker."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from perfmodel.calibration import Calibration
+from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.jitter import straggler_factor
+from perfmodel.resolve import Setting
+
+STRATEGIES_OF_ONE_PROCESS = ("data-parallel-single-process",)
+"""One host drives all accelerators and waits for each launch; its jitter is theirs."""
+
+
+@lru_cache(maxsize=256)
+def _law(spec: str) -> Distribution | None:
+    from perfmodel.equations.distributions import parse_distribution
+
+    return None if spec == "none" else parse_distribution(spec)
+
+
+def straggler_time(
+    setting: Setting, busy_time: float, communication_time: float, calibration: Calibration
+) -> float:
+    """Return the mean wait [s] for the slowest of all workers.
+
+    A ring starts when the last worker is there, so it hides nothing.  A parameter server takes pushes one
+    after another, and those of the fast hide behind the wait for the slow: the wait is what the queue of
+    the others does not cover.
+
+    Parameters
+    ----------
+    setting : whose workers wait for each other
+    busy_time : computation of one worker [s]; jitter spreads around it
+    communication_time : push and pull on their own [s]
+    calibration : holds the default spread
+    """
+    n = setting.world_size
+    if n == 1:
+        return 0.0
+    given = setting.scenario.jitter
+    if given is None:
+        law = Distribution("lognormal", (1.0, calibration.jitter)) if calibration.jitter else None
+    else:
+        law = _law(given)
+    if law is None:
+        return 0.0
+    wait = busy_time * (straggler_factor(law, float(n)) - 1)
+    if setting.strategy == "parameter-server":
+        workers = setting.nodes if setting.scenario.local_aggregation else n
+        return max(0.0, wait - communication_time / 2 * (workers - 1) / workers)
+    return wait
