@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeVar
 
+from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
@@ -111,6 +112,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         servers = taken.take("servers", scenario.servers, 1)
     elif scenario.servers is not None:
         raise InputError(f"--servers goes with --strategy parameter-server, not {scenario.strategy}")
+    if scenario.world_size > 1 and scenario.jitter is None:
+        taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
     optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
     if accelerator.board_devices > 1:
         warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")

@@ -1,4 +1,4 @@
-"""``perfmodel stragglers``: what waiting for the slowest worker costs, and what each SGD variant makes of it."""
+"""``perfmodel stragglers``: what the slowest worker costs, and what each variant of SGD makes of it."""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ def error_curves(found: Sequence[StragglerPrediction], learning_rate: float) -> 
         )
     note = (
         f"bound for an example objective: L = {SMOOTHNESS:g}, c = {STRONG_CONVEXITY:g}, "
-        f"variance {GRADIENT_VARIANCE:g} a sample, {LOCAL_BATCH_SIZE} samples a gradient, error {INITIAL_ERROR:g} at 0; "
+        f"variance {GRADIENT_VARIANCE:g} a sample, {LOCAL_BATCH_SIZE} samples a gradient, "
+        f"error {INITIAL_ERROR:g} at 0; "
         f"stale gradients within {STALENESS_BOUND:g} of the fresh ones"
     )
     return {"times": times.tolist(), "variants": curves, "note": note}
