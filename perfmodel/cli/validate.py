@@ -1,0 +1,119 @@
+"""``perfmodel validate``: the model against measured runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from perfmodel.cli.options import catalogue_from
+
+GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
+
+
+@click.command("validate")
+@click.option("--data", metavar="FILE", help="CSV of measured runs.  [default: those that come along]")
+@click.option("--kind", type=click.Choice(["training"]), default="training", help="What was measured.")
+@click.option(
+    "--mode",
+    type=click.Choice(["specs", "anchored"]),
+    default="specs",
+    help="Predict from specs alone, or from the measured iteration of one accelerator.",
+    show_default=True,
+)
+@click.option("--by", multiple=True, type=click.Choice(GROUPS), help="Group the errors.  [default: source]")
+@click.option(
+    "--specs", "specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in."
+)
+@click.option("--report", metavar="FILE", help="Write the whole report, both modes, as Markdown.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: every row, and the summary.")
+def command(
+    data: str | None,
+    kind: str,
+    mode: Any,
+    by: tuple[str, ...],
+    specs: tuple[str, ...],
+    report: str | None,
+    as_json: bool,
+) -> None:
+    """Hold the model against measured training runs: signed errors, next to a naive answer's.
+
+    \b
+    Examples:
+      perfmodel validate --mode anchored --by strategy
+      perfmodel validate --data my_runs.csv --json
+      perfmodel validate --report validation/report.md
+    """
+    from perfmodel.validate import compare, read_runs, shipped_runs
+
+    catalogue = catalogue_from(specs)
+    runs = shipped_runs() if data is None else read_runs(data)
+    if report is not None:
+        from perfmodel.validate.report import write_report
+
+        write_report(Path(report), runs, catalogue)
+        click.echo(f"wrote {report}", err=True)
+        if not as_json:
+            return
+    from perfmodel.validate.summary import summary
+
+    rows = compare(runs, mode, catalogue)
+    found = summary(rows)
+    if as_json:
+        click.echo(json.dumps({"rows": [row.to_dict() for row in rows], "summary": found}, allow_nan=False))
+        return
+    _show(found, by or ("source",))
+
+
+def _show(found: dict[str, Any], by: tuple[str, ...]) -> None:
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+
+    out = console()
+    out.print(
+        Text(
+            f"{found['rows']} measured runs, {found['rows'] - found['refused']} predicted, "
+            + ("from specs alone" if found["mode"] == "specs" else "each from the time of one accelerator")
+        ),
+        style="bold",
+    )
+    out.print(Text(f"error = predicted / measured - 1 of iteration time; naive: {found['baseline_name']}"))
+    columns = ("n", "mean", "median", "bias", "in 10 %", "in 20 %", "naive mean", "median")
+    overall = {
+        "trust A and B": found,
+        "ambiguous anchor": found["ambiguous"],
+        "trust C": found["trust_c"],
+    }
+    groups = [("all", {name: group for name, group in overall.items() if group["n"]})]
+    for name, shown in [*groups, *((name, found["by"][name]) for name in by)]:
+        rows = table(name, *columns)
+        for key, group in shown.items():
+            rows.add_row(key, *_cells(group))
+        out.print(rows)
+    if found["refused"]:
+        out.print(Text("not predicted:"))
+        for reason, count in found["refused_by_reason"].items():
+            out.print(Text(f"{count:>6}  {reason}"))
+    if found["trust_d"]:
+        out.print(Text(f"{found['trust_d']} runs of trust D are left out of every statistic"))
+
+
+def _cells(group: dict[str, Any]) -> list[str]:
+    naive = group["baseline"]
+    shares = (
+        group["mean_absolute_error"],
+        group["median_absolute_error"],
+        group["bias"],
+        group["within_10"],
+        group["within_20"],
+        naive["mean_absolute_error"],
+        naive["median_absolute_error"],
+    )
+    signs = ("", "", "+", "", "", "", "")
+    cells = [
+        "-" if share is None else f"{share:{sign}.1%}" for share, sign in zip(shares, signs, strict=True)
+    ]
+    return [str(group["n"]), *cells]

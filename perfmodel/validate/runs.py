@@ -1,0 +1,204 @@
+"""Read measured training runs from a CSV file, and check every cell that is used."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, get_args
+
+from perfmodel.errors import InputError
+from perfmodel.resources import folder
+from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Input, Overlap, Precision, Strategy
+
+LARGEST_BATCH = 1_000_000_000
+"""Samples; recommenders take millions at a time."""
+TRUSTS = ("A", "B", "C", "D")
+
+_T = TypeVar("_T")
+
+
+class Run(NamedTuple):
+    """One measured configuration; text that was not stated is empty, a number None."""
+
+    run_id: str
+    source: str
+    locator: str
+    framework: str
+    workload: str
+    sequence_length: int | None
+    accelerator: str
+    node: str
+    intra_link: str
+    inter_link: str
+    nics: int | None
+    nodes: int
+    accelerators_per_node: int
+    world_size: int
+    precision: str
+    local_batch_size: int | None
+    accumulation_steps: int
+    strategy: str
+    servers: int | None
+    overlap: str
+    input: str
+    samples_per_second: float | None
+    """Of all accelerators together."""
+    iteration_time: float | None
+    """One optimizer step [s]."""
+    trust: str
+    """A best to D worst."""
+
+
+def _text(cell: str) -> str:
+    if not cell:
+        raise ValueError("a name")
+    return cell
+
+
+def _whole(largest: int) -> Callable[[str], int]:
+    def check(cell: str) -> int:
+        if not (cell.isascii() and cell.isdigit() and 1 <= int(cell[:12]) <= largest):
+            raise ValueError(f"a whole number from 1 to {largest}")
+        return int(cell)
+
+    return check
+
+
+_count = _whole(LARGEST_WORLD_SIZE)
+
+
+def _positive(cell: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError("a positive number")
+    return value
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[str], str]:
+    def check(cell: str) -> str:
+        if cell not in words:
+            raise ValueError(f"one of {', '.join(words)}")
+        return cell
+
+    return check
+
+
+def _or(blank: Any, check: Callable[[str], _T]) -> Callable[[str], Any]:
+    """What a cell holds, or ``blank`` where nothing was stated."""
+    return lambda cell: check(cell) if cell else blank
+
+
+_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "run_id": ("run_id", _text),
+    "source": ("source", _text),
+    "locator": ("locator", str),
+    "framework": ("framework", str),
+    "workload": ("workload", _text),
+    "seq_len": ("sequence_length", _or(None, _count)),
+    "accelerator": ("accelerator", _text),
+    "node": ("node", str),
+    "intra_link": ("intra_link", str),
+    "inter_link": ("inter_link", str),
+    "nics_per_node": ("nics", _or(None, _count)),
+    "nodes": ("nodes", _count),
+    "accelerators_per_node": ("accelerators_per_node", _count),
+    "world_size": ("world_size", _count),
+    "precision": ("precision", _or("", _one_of(get_args(Precision)))),
+    "local_batch_size": ("local_batch_size", _or(None, _whole(LARGEST_BATCH))),
+    "accumulation_steps": ("accumulation_steps", _or(1, _count)),
+    "strategy": ("strategy", _one_of(("single", *get_args(Strategy)))),
+    "servers": ("servers", _or(None, _count)),
+    "overlap": ("overlap", _or("unknown", _one_of((*get_args(Overlap), "unknown")))),
+    "input": ("input", _one_of(get_args(Input))),
+    "samples_per_second": ("samples_per_second", _or(None, _positive)),
+    "iteration_time": ("iteration_time", _or(None, _positive)),
+    "trust": ("trust", _one_of(TRUSTS)),
+}
+"""Column of the file -> field of a ``Run``, and what its cells may hold."""
+
+
+def read_runs(path: Path | str) -> list[Run]:
+    """Return the runs of a CSV file in the schema of ``validation/README.md``.
+
+    Raises
+    ------
+    InputError : a file that cannot be read, a missing column, a cell that does not fit (line and column
+        are named), counts that contradict each other, one ``run_id`` twice
+    """
+    runs: list[Run] = []
+    lines: dict[str, int] = {}
+    for line, cells in _cells(Path(path)):
+        run = _run(cells, f"{path}: line {line}")
+        if run.run_id in lines:
+            raise InputError(
+                f"{path}: line {line}: run_id {run.run_id!r} is also on line {lines[run.run_id]}"
+            )
+        lines[run.run_id] = line
+        runs.append(run)
+    if not runs:
+        raise InputError(f"{path}: no runs below the header line")
+    return runs
+
+
+@cache
+def shipped_runs() -> tuple[Run, ...]:
+    """The published training runs that come with the package, read once."""
+    return tuple(read_runs(folder("validation") / "measured" / "training_runs.csv"))
+
+
+def _cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file, strict=True)
+            header = [name.strip() for name in next(reader, [])]
+            _check_header(header, path)
+            for cells in reader:
+                if not cells:
+                    continue
+                if len(cells) != len(header):
+                    raise InputError(
+                        f"{path}: line {reader.line_num}: {len(cells)} cells; the header has {len(header)}"
+                    )
+                yield reader.line_num, dict(zip(header, map(str.strip, cells), strict=True))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8 text; expected a CSV file of training runs") from None
+    except csv.Error as error:
+        raise InputError(f"{path}: line {reader.line_num}: not CSV: {error}") from None
+
+
+def _check_header(header: list[str], path: Path) -> None:
+    missing = [name for name in _COLUMNS if name not in header]
+    if missing:
+        raise InputError(
+            f"{path}: line 1: no column {', '.join(missing[:4])}{', ...' if missing[4:] else ''}; "
+            f"the columns are those of validation/README.md"
+        )
+    twice = [name for name in _COLUMNS if header.count(name) > 1]
+    if twice:
+        raise InputError(f"{path}: line 1: column {twice[0]} is there twice")
+
+
+def _run(cells: dict[str, str], where: str) -> Run:
+    fields: dict[str, Any] = {}
+    for column, (field, check) in _COLUMNS.items():
+        try:
+            fields[field] = check(cells[column])
+        except ValueError as error:
+            raise InputError(f"{where}, column {column}: {cells[column][:60]!r}; expected {error}") from None
+    run = Run(**fields)
+    if run.world_size != run.nodes * run.accelerators_per_node:
+        raise InputError(
+            f"{where}, column world_size: {run.world_size}; expected {run.nodes} nodes x "
+            f"{run.accelerators_per_node} accelerators = {run.nodes * run.accelerators_per_node}"
+        )
+    if run.strategy == "single" and run.world_size > 1:
+        raise InputError(f"{where}, column strategy: 'single' on {run.world_size} accelerators")
+    return run

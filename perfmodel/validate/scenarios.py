@@ -1,0 +1,116 @@
+"""From a measured run to the scenario that asks for it, or the reason it cannot be asked."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from perfmodel.errors import InputError
+from perfmodel.resolve import GENERIC_NODE
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.specs.workload import Workload
+from perfmodel.validate.runs import Run
+from perfmodel.workloads import workload as workload_named
+
+
+class Refused(Exception):
+    """A run the model cannot be asked for."""
+
+    def __init__(self, kind: str, detail: str = "") -> None:
+        """Take a kind that many runs share, and what is special to this one."""
+        super().__init__(f"{kind}: {detail}" if detail else kind)
+
+
+def measured_time(run: Run) -> float | None:
+    """Return the measured iteration time [s], from the rate where only that was stated."""
+    if run.iteration_time is not None:
+        return run.iteration_time
+    if run.samples_per_second is None or run.local_batch_size is None:
+        return None
+    return run.local_batch_size * run.world_size * run.accumulation_steps / run.samples_per_second
+
+
+def scenario_of(run: Run, catalogue: Catalogue, anchor_time: float | None = None) -> Scenario:
+    """Return the scenario of a run.
+
+    Parameters
+    ----------
+    run : the measured configuration; its outcome is not looked at
+    catalogue : hardware the names are looked up in
+    anchor_time : measured iteration time of one accelerator [s], to start from
+
+    Raises
+    ------
+    Refused : an unknown name, or something left open that decides the time
+    """
+    _check(run, catalogue)
+    chosen: dict[str, Any] = {
+        "workload": run.workload,
+        "accelerator": run.accelerator,
+        "node": _node(run, catalogue),
+        "accelerators_per_node": run.accelerators_per_node,
+        "world_size": run.world_size,
+        "intra_link": run.intra_link or None,
+        "inter_link": run.inter_link or None,
+        "nics": run.nics,
+        "strategy": "all-reduce" if run.strategy == "single" else run.strategy,
+        "servers": _servers(run),
+        "overlap": _overlap(run),
+        "precision": run.precision,
+        "local_batch_size": run.local_batch_size,
+        "accumulation_steps": run.accumulation_steps,
+        "sequence_length": run.sequence_length,
+        "input": run.input,
+        "anchor": None if anchor_time is None else f"iteration_time={anchor_time!r}s@1",
+    }
+    return Scenario.model_construct(**{key: value for key, value in chosen.items() if value is not None})
+
+
+def _check(run: Run, catalogue: Catalogue) -> None:
+    if run.accelerator not in _ids(catalogue, "accelerators"):
+        raise Refused("unknown accelerator", run.accelerator)
+    network = _workload(run.workload, run.sequence_length)
+    if network is None:
+        raise Refused("unknown workload", run.workload)
+    if network.sequence_length is not None and run.sequence_length is None:
+        raise Refused("no sequence length", run.workload)
+    if run.local_batch_size is None:
+        raise Refused("no batch size")
+    if not run.precision:
+        raise Refused("no precision")
+
+
+@lru_cache(maxsize=8)
+def _ids(catalogue: Catalogue, kind: Any) -> frozenset[str]:
+    return frozenset(catalogue.ids(kind))
+
+
+@lru_cache(maxsize=1024)
+def _workload(name: str, sequence_length: int | None) -> Workload | None:
+    try:
+        return workload_named(name, sequence_length)
+    except InputError:
+        return None
+
+
+def _node(run: Run, catalogue: Catalogue) -> str | None:
+    """The machine, where it is known; a workstation where the usual one is too small for the run."""
+    if run.node in _ids(catalogue, "nodes"):
+        return run.node
+    usual = catalogue.accelerator(run.accelerator).usual_node
+    if usual is not None and catalogue.node(usual).accelerators < run.accelerators_per_node:
+        return GENERIC_NODE
+    return None
+
+
+def _servers(run: Run) -> int | None:
+    """Parameter servers; where their number was not stated, as many machines as train."""
+    return (run.servers or run.nodes) if run.strategy == "parameter-server" else None
+
+
+def _overlap(run: Run) -> str | None:
+    """How gradients travelled; None leaves it to the strategy's usual."""
+    if run.overlap == "unknown" or run.strategy in ("single", "data-parallel-single-process"):
+        return None
+    return run.overlap

@@ -1,0 +1,127 @@
+"""Error statistics: over everything, by group, and next to the naive baseline."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean, median
+from typing import Any, NamedTuple
+
+from perfmodel.validate.compare import Row
+
+GROUPS: dict[str, Callable[[Row], Any]] = {
+    "source": lambda row: row.run.source,
+    "accelerator": lambda row: row.run.accelerator,
+    "workload": lambda row: row.run.workload,
+    "strategy": lambda row: row.run.strategy,
+    "world-size": lambda row: row.run.world_size,
+}
+"""What rows are grouped by -> the group of a row."""
+
+BASELINES = {"specs": "constant utilisation", "anchored": "linear scaling"}
+
+
+class Errors(NamedTuple):
+    """Statistics of signed errors, predicted over measured less 1; None where there is nothing."""
+
+    n: int
+    mean_absolute_error: float | None
+    median_absolute_error: float | None
+    bias: float | None
+    """Mean of the signed errors; positive: we say too slow."""
+    within_10: float | None
+    """Share of rows off by at most 10 %."""
+    within_20: float | None
+
+
+def errors(signed: Sequence[float]) -> Errors:
+    """Return the statistics of signed errors.
+
+    Of 5, 15, 30 and 10 % two are within 10 % and three within 20 %; the middle is between 10 and 15 %.
+
+    >>> found = errors([0.05, -0.15, 0.30, -0.10])
+    >>> found.n, found.mean_absolute_error, found.median_absolute_error, found.bias
+    (4, 0.15, 0.125, 0.025)
+    >>> found.within_10, found.within_20
+    (0.5, 0.75)
+    """
+    if not signed:
+        return Errors(0, None, None, None, None, None)
+    absolute = [abs(error) for error in signed]
+    return Errors(
+        len(signed),
+        fmean(absolute),
+        median(absolute),
+        fmean(signed),
+        fmean(error <= 0.10 for error in absolute),
+        fmean(error <= 0.20 for error in absolute),
+    )
+
+
+def statistics(rows: Iterable[Row]) -> dict[str, Any]:
+    """Return the statistics of the rows that were predicted, with interval coverage and the baseline's."""
+    predicted = [row for row in rows if row.error is not None]
+    answer: dict[str, Any] = errors([row.error for row in predicted if row.error is not None])._asdict()
+    answer["coverage_80"] = _coverage(
+        [(row.low_80, row.measured_iteration_time, row.high_80) for row in predicted]
+    )
+    answer["coverage_95"] = _coverage(
+        [(row.low_95, row.measured_iteration_time, row.high_95) for row in predicted]
+    )
+    answer["baseline"] = errors(
+        [row.naive_error for row in predicted if row.naive_error is not None]
+    )._asdict()
+    return answer
+
+
+def _coverage(spans: list[tuple[float | None, float | None, float | None]]) -> float | None:
+    """Share of the measured values inside their intervals; None where no row has one."""
+    known = [
+        low <= measured <= high
+        for low, measured, high in spans
+        if low is not None and measured is not None and high is not None
+    ]
+    return fmean(known) if known else None
+
+
+def counted(row: Row) -> bool:
+    """Whether a row enters the error table: trust A or B, and an anchor, if any, that is not in doubt."""
+    return row.run.trust in ("A", "B") and row.anchor != "ambiguous"
+
+
+def grouped(rows: Iterable[Row], by: str) -> dict[str, dict[str, Any]]:
+    """Return the statistics of each group with a predicted row; ``by`` is a key of ``GROUPS``."""
+    groups: defaultdict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.error is not None:
+            groups[GROUPS[by](row)].append(row)
+    return {str(name): statistics(groups[name]) for name in sorted(groups)}
+
+
+def refused_by_reason(rows: Iterable[Row]) -> dict[str, int]:
+    """Return how many rows were refused for each kind of reason, the most frequent first."""
+    return dict(Counter(row.reason.split(": ")[0] for row in rows if row.reason).most_common())
+
+
+def summary(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the summary of ``perfmodel validate``: counts, statistics, and statistics by group.
+
+    Rows of trust C and rows whose anchor is ambiguous have their own entries; trust D is only counted.
+    """
+    table = [row for row in rows if counted(row)]
+    doubtful = [row for row in rows if row.run.trust in ("A", "B") and row.anchor == "ambiguous"]
+    refused = [row for row in rows if row.reason]
+    mode = rows[0].mode
+    return {
+        "mode": mode,
+        "rows": len(rows),
+        "refused": len(refused),
+        "refused_trust_a_b": sum(row.run.trust in ("A", "B") for row in refused),
+        "refused_by_reason": refused_by_reason(rows),
+        "baseline_name": BASELINES[mode],
+        **statistics(table),
+        "by": {name: grouped(table, name) for name in GROUPS},
+        "ambiguous": {**statistics(doubtful), "by": {name: grouped(doubtful, name) for name in GROUPS}},
+        "trust_c": statistics(row for row in rows if row.run.trust == "C"),
+        "trust_d": sum(row.run.trust == "D" for row in rows),
+    }
