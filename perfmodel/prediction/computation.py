@@ -94,7 +94,8 @@ def _array(values: object) -> Array:
 
 def _achieved_flops(setting: Setting, calibration: Calibration) -> Array:
     """Rate each layer's arithmetic runs at [FLOP/s], shape (layers,)."""
-    vector_peak = setting.accelerator.peak_flops["fp32"].value
+    peaks = setting.accelerator.peak_flops
+    vector_peak = peaks["fp32"].value if "fp32" in peaks else setting.peak_flops
     on_matrix_units = setting.peak_format != "fp32"
     peak = setting.peak_flops if on_matrix_units else vector_peak
     product = calibration.matrix_fraction["matrix" if on_matrix_units else "vector"] * peak
