@@ -59,8 +59,8 @@ def test_every_example_in_the_help_runs(example, tmp_path, monkeypatch):
     (tmp_path / "my_runs.csv").write_text("".join(runs.open().readlines()[:40]))
     result = run(*shlex.split(example)[1:])
     assert result.exit_code in (0, 1), result.stderr
-    assert result.stdout
-    widest = max(len(line) for line in result.stdout.splitlines())
+    assert result.output
+    widest = max(len(line) for line in result.output.splitlines())
     assert widest <= 80 or {"--csv", "--json", "--all"} & set(example.split()), f"{widest} columns"
 
 

@@ -17,7 +17,7 @@ from perfmodel.equations.scaling import (
 )
 from perfmodel.errors import InputError
 from perfmodel.prediction.communication import communication
-from perfmodel.prediction.computation import Computation, computation
+from perfmodel.prediction.computation import Computation, computation, one_host_time
 from perfmodel.prediction.fabric import Fabric, fabric
 from perfmodel.prediction.feeding import input_time
 from perfmodel.prediction.result import Memory, Prediction
@@ -73,6 +73,7 @@ def _terms(setting: Setting, work: Computation, constants: Calibration) -> tuple
         "input_time": 0.0,
         "straggler_time": 0.0,
     }
+    terms["launch_overhead_time"] += steps * one_host_time(setting, work, constants)
     busy_time = steps * work.pass_time
     terms["straggler_time"] = straggler_time(setting, busy_time, network.communication_time, constants)
     busy = sum(terms.values())

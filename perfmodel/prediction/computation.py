@@ -88,6 +88,17 @@ def computation(setting: Setting, local_batch_size: int, calibration: Calibratio
     )
 
 
+def one_host_time(setting: Setting, work: Computation, calibration: Calibration) -> float:
+    """Return what one process loses by launching the kernels of all its accelerators, one after another [s].
+
+    Threads do not help: they share one interpreter lock.
+    """
+    if setting.strategy != "data-parallel-single-process" or setting.world_size == 1:
+        return 0.0
+    launches = setting.world_size * work.kernels
+    return float(launch_overhead(work.pass_time, launches, calibration.dispatch_time))
+
+
 def _array(values: object) -> Array:
     return np.asarray(values, dtype=np.float64)
 
