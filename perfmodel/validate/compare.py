@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
+from perfmodel.prediction.result import Interval
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate.anchors import Anchors, Measured
 from perfmodel.validate.baselines import ConstantUtilisation
@@ -102,7 +103,8 @@ def _anchored(run: Run, anchors: Anchors, catalogue: Catalogue) -> Row:
 
 def _row(run: Run, mode: Mode, catalogue: Catalogue, naive: float | None, anchor: Measured | None) -> Row:
     measured = measured_time(run)
-    predicted, interval, reason = None, NO_INTERVAL, None
+    predicted, reason = None, None
+    interval: Interval | _NoInterval = NO_INTERVAL
     try:
         scenario = scenario_of(run, catalogue, anchor and anchor.iteration_time)
         if measured is None:

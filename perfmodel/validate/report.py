@@ -68,14 +68,13 @@ def _opening(rows: Sequence[Row]) -> list[str]:
         "else; `README.md` says how each became a question to the model.",
         "",
         "An error is predicted / measured - 1 of the iteration time: positive where the model is too slow.",
-        "Statistics take runs of trust A and B; C stands apart, D is left out.  The bias is the mean signed",
-        "error.  Next to each mean and median stands that of a naive answer on the same rows: from specs, the",
-        "median utilisation which the other sources reach on that accelerator in that precision, with free",
+        "Statistics take runs of trust A and B; C stands apart, D is left out.  The bias is the mean error.",
+        "Next to each mean and median stands that of a naive answer on the same rows: from specs, the median",
+        "utilisation which the other sources reach on that accelerator in that precision, with free",
         "communication; anchored, the iteration of one accelerator, unchanged (linear scaling).",
         "",
-        f"{len(rows)} runs.  No constant is fitted to them.  Constants nobody measured: "
-        + ", ".join(f"`{name}`" for name in calibration().assumed)
-        + ".",
+        f"{len(rows)} runs.  No efficiency is fitted to them; the rate of decoding comes from `dlperf`.",
+        "Constants nobody measured: " + ", ".join(f"`{name}`" for name in calibration().assumed) + ".",
         "Intervals are not given yet, so no coverage is.",
         "",
     ]

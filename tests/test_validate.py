@@ -1,0 +1,583 @@
+"""``perfmodel validate``: what it reads, what it anchors on, what it reports, and that nothing is dropped."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from perfmodel.cli import main
+from perfmodel.cli import validate as validate_cli
+from perfmodel.errors import InputError
+from perfmodel.prediction import predict
+from perfmodel.resources import folder
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.validate import Row, Run, compare, read_runs, shipped_runs
+from perfmodel.validate.anchors import Anchors
+from perfmodel.validate.baselines import ConstantUtilisation
+from perfmodel.validate.misses import LIMIT, beyond_limit, explained
+from perfmodel.validate.report import report, write_report
+from perfmodel.validate.scenarios import Refused, scenario_of
+from perfmodel.validate.summary import GROUPS, errors, summary
+
+MEASURED = folder("validation") / "measured"
+SHARED = Path(__file__).parents[1].parent / "shared" / "measured"
+ROW_KEYS = [
+    "run_id",
+    "source",
+    "measured_iteration_time",
+    "predicted_iteration_time",
+    "low_80",
+    "high_80",
+    "low_95",
+    "high_95",
+    "mode",
+    "anchor",
+    "reason",
+]
+ONE = {
+    "run_id": "one",
+    "source": "us",
+    "locator": "table 1",
+    "framework": "PyTorch",
+    "workload": "resnet50",
+    "seq_len": "",
+    "accelerator": "v100-sxm2-16gb",
+    "node": "dgx-1v",
+    "intra_link": "",
+    "inter_link": "",
+    "nics_per_node": "",
+    "nodes": "1",
+    "accelerators_per_node": "1",
+    "world_size": "1",
+    "precision": "fp32",
+    "local_batch_size": "64",
+    "accumulation_steps": "1",
+    "strategy": "single",
+    "servers": "",
+    "overlap": "none",
+    "input": "synthetic",
+    "samples_per_second": "",
+    "iteration_time": "0.2",
+    "trust": "A",
+}
+EIGHT = ONE | {
+    "run_id": "eight",
+    "accelerators_per_node": "8",
+    "world_size": "8",
+    "strategy": "all-reduce",
+    "overlap": "bucketed",
+    "iteration_time": "0.21",
+}
+
+
+@pytest.fixture(scope="module")
+def specs_rows() -> list[Row]:
+    return compare(shipped_runs(), "specs")
+
+
+@pytest.fixture(scope="module")
+def anchored_rows() -> list[Row]:
+    return compare(shipped_runs(), "anchored")
+
+
+def write(path: Path, *rows: dict[str, str]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def runs(tmp_path: Path, *rows: dict[str, str]) -> list[Run]:
+    return read_runs(write(tmp_path / "runs.csv", *rows))
+
+
+def cli(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["validate", *map(str, arguments)])
+
+
+# --- reading
+
+
+def test_every_shipped_run_is_read() -> None:
+    assert len(shipped_runs()) == 2586
+    assert len({run.run_id for run in shipped_runs()}) == 2586
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the published files are not beside the checkout")
+@pytest.mark.parametrize("file", sorted(path.name for path in MEASURED.glob("*.csv")))
+def test_measurements_are_as_published(file: str) -> None:
+    assert (MEASURED / file).read_bytes() == (SHARED / file).read_bytes()
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in MEASURED.glob("*.csv")))
+def test_every_source_is_named(file: str) -> None:
+    with (folder("validation") / "sources.csv").open(newline="", encoding="utf-8") as text:
+        known = {row["key"]: row for row in csv.DictReader(text)}
+    with (MEASURED / file).open(newline="", encoding="utf-8") as text:
+        used = {row["source"] for row in csv.DictReader(text)}
+    assert used <= set(known)
+    assert all(known[key]["title"] and known[key]["conditions"] and known[key]["trust"] for key in used)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "wanted"),
+    [
+        ("world_size", "2", "1 nodes x 1 accelerators"),
+        ("world_size", "0", "whole number"),
+        ("world_size", "two", "whole number"),
+        ("world_size", "1.0", "whole number"),
+        ("nodes", "", "whole number"),
+        ("iteration_time", "-0.2", "a positive number"),
+        ("iteration_time", "nan", "a positive number"),
+        ("iteration_time", "inf", "a positive number"),
+        ("iteration_time", "0.2s", "a positive number"),
+        ("local_batch_size", "99999999999999999999", "whole number"),
+        ("precision", "fp8", "fp32, tf32"),
+        ("strategy", "ring", "single, all-reduce"),
+        ("overlap", "some", "none, wfbp"),
+        ("input", "", "synthetic"),
+        ("trust", "A+", "A, B, C, D"),
+        ("run_id", "", "a name"),
+        ("workload", "", "a name"),
+    ],
+)
+def test_bad_cell_is_named(tmp_path: Path, column: str, cell: str, wanted: str) -> None:
+    path = write(tmp_path / "runs.csv", ONE, ONE | {"run_id": "two", column: cell})
+    with pytest.raises(InputError) as error:
+        read_runs(path)
+    assert f"line 3, column {column}" in str(error.value)
+    assert wanted in str(error.value)
+
+
+def test_single_on_two_accelerators_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 2, column strategy"):
+        runs(tmp_path, ONE | {"nodes": "2", "world_size": "2"})
+
+
+def test_run_id_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"line 3: run_id 'one' is also on line 2"):
+        runs(tmp_path, ONE, ONE)
+
+
+@pytest.mark.parametrize("column", ["run_id", "seq_len", "iteration_time", "trust"])
+def test_missing_column_is_named(tmp_path: Path, column: str) -> None:
+    with pytest.raises(InputError, match=f"line 1: no column {column}"):
+        runs(tmp_path, {key: cell for key, cell in ONE.items() if key != column})
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        (b"", "no column run_id"),
+        (b"\xff\xfe\x00", "not UTF-8"),
+        ((",".join(ONE) + "\n").encode(), "no runs"),
+        ((",".join(ONE) + "\na,b\n").encode(), "2 cells"),
+        ((",".join(ONE) + '\n"a\n').encode(), "not CSV"),
+    ],
+)
+def test_file_that_is_no_table(tmp_path: Path, content: bytes, wanted: str) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=wanted):
+        read_runs(path)
+
+
+def test_columns_in_any_order_and_others_passed_over(tmp_path: Path) -> None:
+    turned = dict(reversed([*ONE.items(), ("remark", "x")]))
+    assert runs(tmp_path, turned) == runs(tmp_path, ONE)
+
+
+# --- from a run to a scenario
+
+
+def test_row_becomes_the_scenario_it_describes(tmp_path: Path) -> None:
+    cells = EIGHT | {
+        "nodes": "4",
+        "accelerators_per_node": "2",
+        "node": "hkbu-4x2080ti",
+        "accelerator": "rtx-2080-ti",
+        "intra_link": "pcie3-x16",
+        "inter_link": "ethernet-10g-tcp",
+        "nics_per_node": "1",
+        "strategy": "parameter-server",
+        "servers": "3",
+        "overlap": "wfbp",
+        "accumulation_steps": "2",
+        "input": "real",
+    }
+    assert scenario_of(runs(tmp_path, cells)[0], Catalogue.built_in()) == Scenario(
+        workload="resnet50",
+        accelerator="rtx-2080-ti",
+        node="hkbu-4x2080ti",
+        accelerators_per_node=2,
+        world_size=8,
+        intra_link="pcie3-x16",
+        inter_link="ethernet-10g-tcp",
+        nics=1,
+        strategy="parameter-server",
+        servers=3,
+        overlap="wfbp",
+        precision="fp32",
+        local_batch_size=64,
+        accumulation_steps=2,
+        input="real",
+    )
+
+
+def test_part_of_each_node_takes_part() -> None:
+    """Four nodes with one accelerator each talk over the network; one node with four does not."""
+    job = {"workload": "vgg16", "accelerator": "t4", "node": "aws-g4dn.12xlarge", "world_size": 4}
+    spread = predict(Scenario(**job, accelerators_per_node=1))
+    packed = predict(Scenario(**job))
+    assert (spread.scenario["nodes"], spread.scenario["accelerators_per_node"]) == (4, 1)
+    assert (packed.scenario["nodes"], packed.scenario["accelerators_per_node"]) == (1, 4)
+    assert spread.communication_time != packed.communication_time
+
+
+def test_no_more_accelerators_than_a_node_has() -> None:
+    with pytest.raises(InputError, match=r"--accelerators-per-node 9: dgx-1v has 8"):
+        predict(Scenario(node="dgx-1v", accelerators_per_node=9, world_size=9))
+
+
+def test_unknown_machine_falls_back_to_one_that_holds_the_run(tmp_path: Path) -> None:
+    unknown = runs(tmp_path, EIGHT | {"node": "somebody's"})[0]
+    crowded = runs(tmp_path, EIGHT | {"node": "", "accelerator": "t4"})[0]
+    assert scenario_of(unknown, Catalogue.built_in()).node is None
+    assert scenario_of(crowded, Catalogue.built_in()).node == "pcie-workstation-8gpu"
+
+
+def test_servers_not_stated_are_as_many_as_worker_machines(tmp_path: Path) -> None:
+    cells = EIGHT | {"strategy": "parameter-server", "nodes": "2", "accelerators_per_node": "4"}
+    assert scenario_of(runs(tmp_path, cells)[0], Catalogue.built_in()).servers == 2
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ({"accelerator": "v1000"}, "unknown accelerator: v1000"),
+        ({"workload": "resnet51"}, "unknown workload: resnet51"),
+        ({"workload": "bert-base"}, "no sequence length: bert-base"),
+        ({"local_batch_size": ""}, "no batch size"),
+        ({"precision": ""}, "no precision"),
+        ({"iteration_time": ""}, "no measured time"),
+        ({"accelerator": "k80", "precision": "bf16"}, "refused by the model: "),
+    ],
+)
+def test_what_cannot_be_predicted_stays_in_with_a_reason(
+    tmp_path: Path, cells: dict[str, str], reason: str
+) -> None:
+    rows = compare(runs(tmp_path, ONE | {"node": ""} | cells, EIGHT))
+    assert rows[0].predicted_iteration_time is None
+    assert rows[0].reason is not None
+    assert rows[0].reason.startswith(reason)
+    assert rows[1].predicted_iteration_time is not None
+    found = summary(rows)
+    assert (found["rows"], found["refused"], found["n"]) == (2, 1, 1)
+    assert found["refused_by_reason"] == {reason.split(": ")[0]: 1}
+
+
+def test_time_follows_from_the_rate(tmp_path: Path) -> None:
+    """Eight accelerators with 64 images each at 2560 images/s take 0.2 s."""
+    row = compare(runs(tmp_path, EIGHT | {"iteration_time": "", "samples_per_second": "2560"}))[0]
+    assert row.measured_iteration_time == pytest.approx(0.2)
+
+
+# --- anchors
+
+
+def test_prediction_of_the_anchor_itself_would_be_a_circle(tmp_path: Path) -> None:
+    one, eight = compare(runs(tmp_path, ONE, EIGHT), "anchored")
+    assert (one.predicted_iteration_time, one.anchor) == (None, None)
+    assert one.reason is not None
+    assert one.reason.startswith("one accelerator")
+    assert (eight.anchor, eight.reason, eight.naive_iteration_time) == ("unique", None, 0.2)
+
+
+def test_anchored_prediction_starts_from_the_measured_time(tmp_path: Path) -> None:
+    """Eight accelerators take at least what one was measured to take: no communication beats none."""
+    eight = compare(runs(tmp_path, ONE, EIGHT), "anchored")[1]
+    double = compare(runs(tmp_path, ONE | {"iteration_time": "0.4"}, EIGHT), "anchored")[1]
+    assert eight.predicted_iteration_time is not None
+    assert double.predicted_iteration_time is not None
+    assert eight.predicted_iteration_time >= 0.2
+    assert double.predicted_iteration_time >= 0.4
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("source", "them"),
+        ("framework", "MXNet"),
+        ("workload", "resnet101"),
+        ("seq_len", "128"),
+        ("accelerator", "p100-sxm2-16gb"),
+        ("precision", "amp"),
+        ("local_batch_size", "32"),
+        ("accumulation_steps", "2"),
+        ("input", "real"),
+    ],
+)
+def test_anchor_must_be_of_the_same_plan(tmp_path: Path, column: str, cell: str) -> None:
+    read = runs(tmp_path, ONE | {column: cell}, EIGHT)
+    assert Anchors(read).of(read[1]) is None
+    row = compare(read, "anchored")[1]
+    assert (row.predicted_iteration_time, row.anchor) == (None, None)
+    assert row.reason is not None
+    assert row.reason.startswith("unanchored")
+
+
+@pytest.mark.parametrize(("column", "cell"), [("node", ""), ("locator", "table 2"), ("overlap", "unknown")])
+def test_anchor_may_differ_in_the_rest(tmp_path: Path, column: str, cell: str) -> None:
+    read = runs(tmp_path, ONE | {column: cell}, EIGHT)
+    assert Anchors(read).of(read[1]) == (0.2, True)
+
+
+def test_of_several_anchors_those_at_the_same_place_count(tmp_path: Path) -> None:
+    elsewhere = ONE | {"run_id": "two", "locator": "table 9", "iteration_time": "0.9"}
+    read = runs(tmp_path, elsewhere, ONE, EIGHT)
+    assert Anchors(read).of(read[2]) == (0.2, True)
+
+
+@pytest.mark.parametrize(
+    ("other", "unique"), [("0.2", True), ("0.219", True), ("0.22", True), ("0.221", False), ("0.45", False)]
+)
+def test_anchors_are_averaged_geometrically_and_may_differ_by_a_tenth(
+    tmp_path: Path, other: str, unique: bool
+) -> None:
+    read = runs(tmp_path, ONE, ONE | {"run_id": "two", "iteration_time": other}, EIGHT)
+    anchor = Anchors(read).of(read[2])
+    assert anchor is not None
+    assert anchor.iteration_time == pytest.approx(math.sqrt(0.2 * float(other)))
+    assert anchor.unique is unique
+    row = compare(read, "anchored")[2]
+    assert row.anchor == ("unique" if unique else "ambiguous")
+    found = summary([row])
+    assert (found["n"], found["ambiguous"]["n"]) == ((1, 0) if unique else (0, 1))
+
+
+def test_anchors_of_the_shipped_runs(anchored_rows: list[Row]) -> None:
+    """Counted in the published file by the rule in words, with another tool: a group-by on nine columns."""
+    singles: dict[tuple[str, ...], list[tuple[str, float]]] = {}
+    keys = "source framework workload seq_len accelerator precision local_batch_size accumulation_steps input"
+    expected = {}
+    with (MEASURED / "training_runs.csv").open(newline="", encoding="utf-8") as file:
+        cells = [row for row in csv.DictReader(file) if row["iteration_time"]]
+    for row in cells:
+        if row["world_size"] == "1":
+            key = tuple(row[name] for name in keys.split())
+            singles.setdefault(key, []).append((row["locator"], float(row["iteration_time"])))
+    for row in cells:
+        near = singles.get(tuple(row[name] for name in keys.split()))
+        if row["world_size"] != "1" and near:
+            times = [time for place, time in near if place == row["locator"]] or [time for _, time in near]
+            expected[row["run_id"]] = "unique" if max(times) / min(times) <= 1.1 else "ambiguous"
+    got = {row.run.run_id: row.anchor for row in anchored_rows if row.anchor}
+    assert got == expected
+    assert Counter(expected.values())["unique"] > 1000
+
+
+# --- baselines and statistics
+
+
+def test_naive_utilisation_comes_from_other_sources(tmp_path: Path) -> None:
+    """Others reach 40 % of the peak where we reach 80 %: the naive answer is twice our time."""
+    ours, theirs, third = runs(
+        tmp_path,
+        ONE,
+        ONE | {"run_id": "two", "source": "them", "iteration_time": "0.4"},
+        ONE | {"run_id": "three", "source": "third", "trust": "C", "iteration_time": "9"},
+    )
+    naive = ConstantUtilisation([ours, theirs, third], Catalogue.built_in())
+    assert naive.iteration_time(ours) == pytest.approx(0.4)
+    assert naive.iteration_time(theirs) == pytest.approx(0.2)
+    assert ConstantUtilisation([ours], Catalogue.built_in()).iteration_time(ours) is None
+
+
+def test_naive_answer_does_not_know_communication(tmp_path: Path) -> None:
+    ours, eight = runs(tmp_path, ONE, EIGHT | {"source": "them"})
+    assert ConstantUtilisation([ours], Catalogue.built_in()).iteration_time(eight) == pytest.approx(0.2)
+
+
+def test_statistics_by_hand() -> None:
+    """-50, -10, 0, +20 %: 20 on average, 15 in the middle, 10 too fast; two within 10, three within 20."""
+    assert errors([-0.5, -0.1, 0.0, 0.2]) == pytest.approx((4, 0.2, 0.15, -0.1, 0.5, 0.75))
+    assert errors([]) == (0, None, None, None, None, None)
+
+
+def test_trust_c_stands_apart_and_d_is_left_out(tmp_path: Path) -> None:
+    rows = compare(
+        runs(tmp_path, *(ONE | {"run_id": letter, "trust": letter} for letter in ("A", "B", "C", "D")))
+    )
+    found = summary(rows)
+    assert (found["n"], found["trust_c"]["n"], found["trust_d"]) == (2, 1, 1)
+    assert found["by"]["source"]["us"]["n"] == 2
+
+
+@pytest.mark.parametrize("mode", ["specs", "anchored"])
+def test_nothing_is_dropped(mode: str, specs_rows: list[Row], anchored_rows: list[Row]) -> None:
+    rows = specs_rows if mode == "specs" else anchored_rows
+    found = summary(rows)
+    assert [row.run for row in rows] == list(shipped_runs())
+    assert all((row.predicted_iteration_time is None) == (row.reason is not None) for row in rows)
+    assert sum(found["refused_by_reason"].values()) == found["refused"]
+    predicted_d = sum(row.run.trust == "D" and row.error is not None for row in rows)
+    counted = found["n"] + found["ambiguous"]["n"] + found["trust_c"]["n"] + predicted_d
+    assert counted + found["refused"] == found["rows"] == 2586
+    for groups in found["by"].values():
+        assert sum(group["n"] for group in groups.values()) == found["n"]
+
+
+def test_only_what_cannot_be_asked_is_refused(specs_rows: list[Row]) -> None:
+    """306 rows state no batch, 7 more no sequence length; 13 of the former no accelerator either."""
+    assert summary(specs_rows)["refused_by_reason"] == {
+        "no batch size": 293,
+        "unknown accelerator": 13,
+        "no sequence length": 7,
+    }
+
+
+def test_anchored_beats_naive_scaling(anchored_rows: list[Row]) -> None:
+    found = summary(anchored_rows)
+    assert found["mean_absolute_error"] < found["baseline"]["mean_absolute_error"]
+    assert found["median_absolute_error"] < found["baseline"]["median_absolute_error"]
+
+
+@pytest.mark.published(
+    "the rows themselves: linear scaling off by 25 % mean and 18 % median, parameter servers"
+)
+def test_linear_scaling_on_parameter_servers(anchored_rows: list[Row]) -> None:
+    group = summary(anchored_rows)["by"]["strategy"]["parameter-server"]
+    assert group["n"] == 74
+    assert group["baseline"]["mean_absolute_error"] == pytest.approx(0.25, abs=0.005)
+    assert group["baseline"]["median_absolute_error"] == pytest.approx(0.18, abs=0.005)
+
+
+# --- misses and report
+
+
+def test_every_source_beyond_the_limit_has_an_entry(specs_rows: list[Row], anchored_rows: list[Row]) -> None:
+    beyond = beyond_limit([summary(specs_rows), summary(anchored_rows)])
+    sources = {family for family in beyond if family[0] == "source"}
+    assert sources <= explained(), f"say why in validation/misses.md: {sorted(sources - explained())}"
+
+
+def test_misses_speak_of_things_that_were_measured() -> None:
+    known = {
+        "source": {run.source for run in shipped_runs()},
+        "accelerator": {run.accelerator for run in shipped_runs()},
+        "workload": {run.workload for run in shipped_runs()},
+        "strategy": {run.strategy for run in shipped_runs()},
+    }
+    assert explained()
+    assert all(name in known[kind] for kind, name in explained())
+
+
+def test_a_source_off_by_more_than_the_limit_is_found(tmp_path: Path) -> None:
+    row = compare(runs(tmp_path, ONE | {"iteration_time": "9"}))[0]
+    assert row.error is not None
+    assert abs(row.error) > LIMIT
+    assert ("source", "us") in beyond_limit([summary([row])])
+    assert ("source", "us") not in explained()
+
+
+def test_report_names_every_source_and_refusal(specs_rows: list[Row], anchored_rows: list[Row]) -> None:
+    text = report(specs_rows, anchored_rows)
+    for run in shipped_runs():
+        assert f"| {run.source} |" in text
+    for heading in ("From specs alone", "Anchored on one accelerator", "The worst", "Ambiguous anchors"):
+        assert heading in text
+    assert "* no batch size: 293" in text
+    assert report(specs_rows, anchored_rows) == text
+
+
+def test_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    write_report(path, runs(tmp_path, ONE, EIGHT))
+    assert path.read_text("utf-8").startswith("# The model against")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["report.md", "runs.csv"]
+    with pytest.raises(InputError, match="cannot be written"):
+        write_report(tmp_path / "nowhere" / "report.md", runs(tmp_path, ONE))
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        write_report(tmp_path / "folder", runs(tmp_path, ONE))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["folder", "report.md", "runs.csv"]
+
+
+# --- command line
+
+
+def test_json_rows_have_exactly_these_keys(tmp_path: Path) -> None:
+    result = cli("--data", write(tmp_path / "runs.csv", ONE, EIGHT), "--mode", "anchored", "--json")
+    assert result.exit_code == 0
+    answer = json.loads(result.stdout)
+    assert list(answer) == ["rows", "summary"]
+    assert [list(row) for row in answer["rows"]] == [ROW_KEYS, ROW_KEYS]
+    assert [row["anchor"] for row in answer["rows"]] == [None, "unique"]
+    assert answer["rows"][1]["low_80"] is None
+    assert answer["summary"]["coverage_80"] is None
+    assert set(answer["summary"]["by"]) == set(GROUPS)
+
+
+@pytest.mark.parametrize("by", GROUPS)
+def test_tables_fit_a_terminal(by: str) -> None:
+    result = cli("--by", by)
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert all(str(GROUPS[by](row)) in result.stdout for row in compare(shipped_runs()[100:101]))
+    assert "no batch size" in result.stdout
+
+
+def test_choices_are_the_groups_there_are() -> None:
+    assert tuple(GROUPS) == validate_cli.GROUPS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["--data", "nowhere.csv"], "nowhere.csv: cannot be read"),
+        (["--data", "."], "cannot be read"),
+        (["--kind", "weather"], "'weather'"),
+        (["--mode", "traced"], "'traced'"),
+        (["--by", "colour"], "'colour'"),
+        (["--specs", "nowhere"], "nowhere"),
+        (["--report", "nowhere/report.md"], "cannot be written"),
+    ],
+)
+def test_bad_options_end_in_one_line(arguments: list[str], wanted: str) -> None:
+    result = cli(*arguments)
+    assert result.exit_code == 2
+    assert wanted in result.stderr
+    assert "Traceback" not in result.output
+    assert len(result.stderr.strip().splitlines()) <= 2
+
+
+def test_own_specs_are_used(tmp_path: Path) -> None:
+    """A run on hardware only the user knows is refused without the file, predicted with it."""
+    built_in = folder("hardware_specs") / "accelerators" / "v100-sxm2-16gb.toml"
+    own = tmp_path / "own"
+    own.mkdir()
+    text = built_in.read_text("utf-8").replace('id = "v100-sxm2-16gb"', 'id = "mine"')
+    (own / "mine.toml").write_text(text, "utf-8")
+    data = write(tmp_path / "runs.csv", ONE | {"accelerator": "mine", "node": ""})
+    without = json.loads(cli("--data", data, "--json").stdout)["rows"][0]
+    within = json.loads(cli("--data", data, "--specs", own, "--json").stdout)["rows"][0]
+    assert without["reason"] == "unknown accelerator: mine"
+    assert within["predicted_iteration_time"] > 0
+
+
+def test_help_has_examples_that_run() -> None:
+    assert "perfmodel validate --mode anchored --by strategy" in cli("--help").stdout
+    assert cli("--mode", "anchored", "--by", "strategy").exit_code == 0
+
+
+def test_refusal_words() -> None:
+    assert str(Refused("no batch size")) == "no batch size"
+    assert str(Refused("unknown accelerator", "x")) == "unknown accelerator: x"
