@@ -195,7 +195,7 @@ EXACT = {
 
 
 @pytest.mark.parametrize("spec", EXACT)
-@pytest.mark.parametrize(("k", "n"), [(1, 1), (10, 10), (1000, 1000), (100_000, 100_000)])
+@pytest.mark.parametrize(("k", "n"), [(1, 1), (100, 100), (100_000, 100_000)])
 def test_maximum_in_thirty_digits(spec, k, n):
     mean, variance = _exact(*EXACT[spec], k, n)
     found = order_statistic(parse_distribution(spec), k, n)

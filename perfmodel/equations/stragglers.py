@@ -214,18 +214,20 @@ def _barrier(variant: str, classes: Classes, k: int, extras: _Extras) -> Straggl
 def _batch_sync(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
     (law, workers) = classes[0]
     common = extras.communication_time
-    if k <= workers and law.upper <= 2 * law.lower:
-        # nobody can be done twice before everybody is done once
+    if k == 1 or (k <= workers and law.upper <= 2 * law.lower):
+        # the first gradient ends it, or nobody can be done twice before everybody is done once
         return _barrier(variant, classes, k, extras)
+    if workers == 1:
+        return _exact(variant, k * _mean(law) + common, k, 0.0, 1.0)
     low, high = (bound + common for bound in _batch_sync_bounds(law, workers, k))
     if k <= LARGEST_COUNT or law.name == "exponential":
-        time = batch_sync_time(law, workers, k) + common
-        if not law.atoms:
-            return _exact(variant, time, k, 0.0, 1.0)
+        time, change = batch_sync_time(law, workers, k)
+        if change < 1e-4 and not law.atoms:
+            return _exact(variant, time + common, k, 0.0, 1.0)
         status: Status = "approximation"
     else:
-        time, status = (k * _mean(law) / workers) + common, "bound"
-    time = min(max(time, low), high)
+        time, status = k * _mean(law) / workers, "bound"
+    time = min(max(time + common, low), high)
     return StragglerPrediction(variant, time, time / k, k, 0.0, 1.0, status, low, high)
 
 
@@ -253,9 +255,9 @@ def _batch_sync_bounds(law: Distribution, workers: int, k: int) -> tuple[float, 
 def _async(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
     workers = sum(count for _, count in classes)
     staleness = float(k_batch_async_staleness(workers, k))
-    fresh, fresh_status = _async_freshness(classes, k)
     mean = workers / sum(count / _mean(law) for law, count in classes)
     time = float(k_batch_async_time(workers, k, mean))
+    fresh, fresh_status = _async_freshness(classes, k)
     status: Status = "exact"
     low = high = time
     if extras.server_time:
