@@ -1,4 +1,4 @@
-"""Data parallelism driven by one process: the model is copied out and the gradients are gathered each step."""
+"""Data parallelism driven by one process: the model is copied out and gradients are gathered each step."""
 
 from perfmodel.formula import formula
 from perfmodel.ops import Real
