@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.scenario import (
+    LARGEST_BATCH_SIZE,
     LARGEST_WORLD_SIZE,
     Algorithm,
     Input,
@@ -31,14 +32,18 @@ class _Count(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     name = "integer"
 
+    def __init__(self, largest: int = LARGEST_WORLD_SIZE) -> None:
+        self.largest = largest
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         text = str(value)
-        if not text.isdecimal() or not 1 <= int(text) <= LARGEST_WORLD_SIZE:
-            self.fail(f"{text!r} is not a whole number from 1 to {LARGEST_WORLD_SIZE:,}", param, ctx)
+        if not text.isdecimal() or not 1 <= int(text) <= self.largest:
+            self.fail(f"{text!r} is not a whole number from 1 to {self.largest:,}", param, ctx)
         return int(text)
 
 
 COUNT = _Count()
+SAMPLES = _Count(LARGEST_BATCH_SIZE)
 
 
 def _choice(literal: Any) -> click.Choice[str]:
@@ -67,8 +72,8 @@ _SCENARIO_OPTIONS = (
     click.option("--algorithm", type=_choice(Algorithm), help="All-reduce algorithm.  [default: ring]"),
     click.option("--overlap", type=_choice(Overlap), help="How gradients travel during the backward pass."),
     click.option("--precision", type=_choice(Precision), help="Arithmetic of training."),
-    click.option("--local-batch-size", type=COUNT, help="Samples per accelerator: weak scaling."),
-    click.option("--global-batch-size", type=COUNT, help="Samples per iteration: strong scaling."),
+    click.option("--local-batch-size", type=SAMPLES, help="Samples per accelerator: weak scaling."),
+    click.option("--global-batch-size", type=SAMPLES, help="Samples per iteration: strong scaling."),
     click.option("--accumulation-steps", type=COUNT, help="Micro-batches per iteration.  [default: 1]"),
     click.option("--sequence-length", type=COUNT, help="Tokens of one sample."),
     click.option("--optimizer", type=_choice(Optimizer), help="Optimizer."),

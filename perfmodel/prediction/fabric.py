@@ -24,7 +24,7 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
     """Return the bandwidths and latencies of a setting, as bulk transfers see them."""
     adapters = setting.nics * setting.inter_link.bandwidth.value
     cap = setting.node.network_bandwidth
-    if cap is not None and setting.scenario.inter_link is None and setting.scenario.nics is None:
+    if cap is not None and setting.scenario.nics is None and setting.inter_link.id == setting.node.inter_link:
         adapters = min(adapters, cap.value)
     # variables in host memory are reached over the host's link, whatever joins the accelerators
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link

@@ -29,7 +29,10 @@ Input = Literal["synthetic", "real"]
 
 LARGEST_WORLD_SIZE = 1_000_000
 
+LARGEST_BATCH_SIZE = 1_000_000_000
+
 _Count = Annotated[int, Field(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+_Samples = Annotated[int, Field(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
 
 
 class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
@@ -59,9 +62,9 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     overlap: Overlap | None = None
     """How gradients travel during the backward pass."""
     precision: Precision | None = None
-    local_batch_size: _Count | None = None
+    local_batch_size: _Samples | None = None
     """Samples per accelerator and micro-batch; says weak scaling."""
-    global_batch_size: _Count | None = None
+    global_batch_size: _Samples | None = None
     """Samples per iteration over all accelerators; says strong scaling."""
     accumulation_steps: _Count = 1
     sequence_length: _Count | None = None
