@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from perfmodel.errors import InputError
+from perfmodel.resources import folder
 from perfmodel.spec_quality import report
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.provenance import Spec
 from perfmodel.specs.store import Catalogue, _checked
 
 BUILT_IN = Path(__file__).parents[1] / "hardware_specs"
@@ -486,3 +488,13 @@ def test_report_of_links_nodes_and_prices(tmp_path):
     assert ("nodes/dgx-1v", "peer_graph") in codes
     later = report(CATALOGUE, TODAY + timedelta(days=400))
     assert ("instances", "stale", "AWS p3.16xlarge") in {finding[:3] for finding in later}
+
+
+@pytest.mark.parametrize("kind", ["accelerators", "nodes", "links"])
+def test_what_is_trusted_unchecked_equals_what_is_checked(kind):
+    catalogue = Catalogue.built_in()
+    assert len(catalogue.ids(kind)) > 50
+    for name in catalogue.ids(kind):
+        trusted = catalogue._get(kind, name, Spec)
+        text = (folder("hardware_specs") / kind / f"{name}.toml").read_text("utf-8")
+        assert type(trusted).model_validate(tomllib.loads(text)) == trusted
