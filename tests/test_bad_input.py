@@ -58,6 +58,21 @@ WRONG = {
     "collective --ranks 8 --size 1MB --link pcie3-x16 --algorithm nvls": "switch that adds",
     "collective --ranks 8 --size 1MB --link pcie3-x16 --algorithm rng": "ring",
     "collective --size 1MB --link pcie3-x16": "--ranks",
+    "predict --gpus 8 --jitter lognormal:cv=-1": "cv",
+    "predict --gpus 8 --jitter pareto:scale=1,shape=0.5": "does not exist",
+    "predict --gpus 8 --jitter empirical:/nowhere": "/nowhere",
+    "stragglers --variant k-sync --workers 16 --k 20": "k <= 16",
+    "stragglers --variant sync --workers 4 --k 2": "has k = 4",
+    "stragglers --variant k-batch-sync --k 0": "whole number",
+    "stragglers --distribution exponential --param rate=-1": "positive",
+    "stragglers --distribution exponential --param rate": "NAME=VALUE",
+    "stragglers --distribution expontial --param rate=1": "nearest: exponential",
+    "stragglers --variant sync --distribution pareto:scale=1,shape=0.9": "does not exist",
+    "stragglers --order-statistic 5:4": "1 <= k <= n",
+    "stragglers --order-statistic five": "K:N",
+    "stragglers --variant gossip": "k-sync",
+    "stragglers --variant sync --server-time 1s": "async",
+    "stragglers --curve --learning-rate 0": "above 0",
 }
 
 
@@ -116,6 +131,16 @@ def test_a_spec_with_an_absurd_number_is_refused(tmp_path, value):
     told = refused(["predict", "--accelerator", "k80", "--specs", str(tmp_path)])
     assert "k80.toml" in told
     assert "memory_bandwidth" in told
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [("", "empty"), ("0.1\n-0.2\n", "-0.2"), ("0.1\nfast\n", "fast"), ("nan\n", "nan")]
+)
+def test_a_sample_file_is_checked(tmp_path, content, told):
+    (tmp_path / "times.txt").write_text(content)
+    refusal = refused(["stragglers", "--distribution", f"empirical:{tmp_path / 'times.txt'}"])
+    assert "times.txt" in refusal
+    assert told in refusal or told == "empty"
 
 
 @given(st.lists(st.text(max_size=12), max_size=4))

@@ -135,3 +135,44 @@ def test_collective_json_validates():
     assert told.runner_up.time >= told.time
     assert told.algorithm_bandwidth == pytest.approx(1e6 / told.time)
     assert told.bus_bandwidth == pytest.approx(told.algorithm_bandwidth * 2 * 15 / 16)
+
+
+@pytest.mark.published("Dutta et al. 2018: exponential times, K of P, (H_P - H_{P-K}) / mu")
+def test_stragglers_json_holds_the_promised_keys():
+    words = ("stragglers", "--variant", "k-sync", "--workers", "4", "--k", "2")
+    told = json.loads(run(*words, "--distribution", "exponential", "--param", "rate=2", "--json").stdout)
+    assert told["update_time"] == pytest.approx((1 / 4 + 1 / 3) / 2)
+    assert told["time_per_gradient"] == pytest.approx(told["update_time"] / 2)
+    assert told["status"] == "exact"
+    promised = {"variant", "gradients_per_update", "mean_staleness", "fresh_fraction", "low", "high"}
+    assert promised <= told.keys()
+    order = json.loads(
+        run("stragglers", "--order-statistic", "4:4", "--distribution", "exponential:rate=1", "--json").stdout
+    )
+    assert order["mean"] == pytest.approx(25 / 12)
+    assert order["variance"] == pytest.approx(1 + 1 / 4 + 1 / 9 + 1 / 16)
+
+
+def test_all_variants_agree_where_they_must():
+    rows = {
+        row["variant"]: row
+        for row in json.loads(run("stragglers", "--workers", "8", "--k", "8", "--json").stdout)
+    }
+    assert rows["k-sync"]["update_time"] == pytest.approx(rows["sync"]["update_time"])
+    assert rows["k-async"]["update_time"] == pytest.approx(rows["sync"]["update_time"])
+    assert rows["async"]["update_time"] < rows["sync"]["update_time"]
+    assert rows["async"]["mean_staleness"] == 7
+
+
+def test_the_straggler_term_follows_the_law():
+    def waited(*words):
+        answer = json.loads(run("predict", "--gpus", "64", "--json", *words).stdout)
+        return answer["terms"]["straggler_time"] / (
+            answer["terms"]["forward_time"] + answer["terms"]["backward_time"]
+        )
+
+    assert waited("--jitter", "none") == 0
+    assert waited("--jitter", "exponential:rate=1") == pytest.approx(
+        sum(1 / i for i in range(1, 65)) - 1, rel=1e-3
+    )
+    assert waited("--jitter", "lognormal:cv=0.01") < waited() < waited("--jitter", "lognormal:cv=0.1")

@@ -136,7 +136,8 @@ def _trusted(model: type[_Spec], table: dict[str, Any]) -> _Spec:
 
     Checking it again would build pydantic's validators, a twentieth of the start of ``perfmodel predict``.
     """
-    return model.model_construct(**{key: _value(key, item) for key, item in table.items()})
+    trusted: Any = model.model_construct(**{key: _value(key, item) for key, item in table.items()})
+    return trusted  # type: ignore[no-any-return]
 
 
 def _value(key: str, item: Any) -> Any:
