@@ -176,3 +176,14 @@ def test_the_straggler_term_follows_the_law():
         sum(1 / i for i in range(1, 65)) - 1, rel=1e-3
     )
     assert waited("--jitter", "lognormal:cv=0.01") < waited() < waited("--jitter", "lognormal:cv=0.1")
+
+
+def test_a_larger_batch_needs_more_epochs_to_the_target():
+    def reached(batch):
+        words = ("predict", "--gpus", "64", "--global-batch-size", str(batch), "--time-to-target", "--json")
+        return json.loads(run(*words).stdout)["time_to_target"]
+
+    small, large = reached(2048), reached(16384)
+    assert large["amount"] > small["amount"] > 0
+    assert small["within_range"]
+    assert small["time"] > large["time"]

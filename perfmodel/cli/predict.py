@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
@@ -12,8 +13,9 @@ from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario
 @click.command("predict")
 @click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
 @scenario_options
+@click.option("--time-to-target", "target", is_flag=True, help="Also the time to a published accuracy.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(as_json: bool, specs: tuple[str, ...], **options: Any) -> None:
+def command(as_json: bool, target: bool, specs: tuple[str, ...], **options: Any) -> None:
     """How long one training iteration takes, where the time goes, and how well it scales.
 
     \b
@@ -21,13 +23,20 @@ def command(as_json: bool, specs: tuple[str, ...], **options: Any) -> None:
       perfmodel predict --gpus 32
       perfmodel predict --workload vgg16 --accelerator p100-sxm2-16gb --gpus 8
       perfmodel predict --gpus 16 --strategy parameter-server --servers 2
+      perfmodel predict --gpus 64 --global-batch-size 4096 --time-to-target
     """
     from perfmodel.prediction import predict
 
     prediction = predict(scenario_from(options), catalogue_from(specs))
+    reached = None
+    if target:
+        from perfmodel.prediction.target import time_to_target
+
+        reached = time_to_target(prediction)
     if as_json:
-        click.echo(prediction.to_json())
+        text = prediction.to_json()
+        click.echo(json.dumps(json.loads(text) | {"time_to_target": reached}) if reached else text)
     else:
         from perfmodel.cli.render import show_prediction
 
-        show_prediction(prediction)
+        show_prediction(prediction, reached)

@@ -42,8 +42,8 @@ def rate(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-def show_prediction(prediction: Prediction) -> None:
-    """Print one prediction."""
+def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = None) -> None:
+    """Print one prediction, with the time to a target where it was asked for."""
     out = console()
     asked = prediction.scenario
     out.print(
@@ -64,6 +64,12 @@ def show_prediction(prediction: Prediction) -> None:
     out.print(rows)
     for label, value in _figures(prediction):
         out.print(Text(f"{label:<22}{value}"))
+    if reached:
+        amount = f"{reached['amount']:,.0f} {reached['unit']}"
+        where = "" if reached["within_range"] else ", a batch outside what was published"
+        out.print(
+            Text(f"{'time to target':<22}{show(reached['time'], 's')}: {reached['target']}, {amount}{where}")
+        )
     out.print()
     out.print(Text(prediction.verdict))
     if prediction.defaults:

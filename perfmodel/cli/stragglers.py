@@ -181,6 +181,15 @@ def _print_variants(found: list[StragglerPrediction], distribution: Distribution
             row.status if row.status == "exact" else f"{row.status} {row.low:.3g}..{row.high:.3g}",
         )
     out.print(shown)
+    from perfmodel.equations.stragglers import sync_over_async
+
+    per_update, per_gradient = sync_over_async(distribution, workers)
+    out.print(
+        Text(
+            f"fully synchronous over asynchronous: {per_update:.2f} times as long per update, "
+            f"{per_gradient:.2f} per gradient"
+        )
+    )
     out.print(Text("stale: mean updates between reading and applying; fresh: share of gradients without any"))
 
 
