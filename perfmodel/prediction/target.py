@@ -1,4 +1,4 @@
-"""How long training takes to a published quality target: epochs grow with the batch, so machines are not free."""
+"""How long training takes to a published quality: epochs grow with the batch, so machines are not free."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
 from perfmodel.workloads import workload
 
-BENCHMARKS = {"resnet50": "resnet", "resnet50-v1.5": "resnet", "bert-large": "bert"}
+BENCHMARKS = {"resnet50": "resnet50", "resnet50-v1.5": "resnet50", "bert-large": "bert"}
 """Workloads whose epochs to a target have been published at several batch sizes."""
 
 
