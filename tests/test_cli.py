@@ -181,9 +181,13 @@ def test_the_straggler_term_follows_the_law():
 def test_a_larger_batch_needs_more_epochs_to_the_target():
     def reached(batch):
         words = ("predict", "--gpus", "64", "--global-batch-size", str(batch), "--time-to-target", "--json")
-        return json.loads(run(*words).stdout)["time_to_target"]
+        answer = json.loads(run(*words).stdout)
+        assert answer["time_to_target"]["time"] == pytest.approx(
+            answer["time_to_target"]["amount"] * 1281167 / answer["samples_per_second"]
+        )
+        return answer["time_to_target"]
 
     small, large = reached(2048), reached(16384)
-    assert large["amount"] > small["amount"] > 0
+    assert 30 < small["amount"] < large["amount"]
     assert small["within_range"]
-    assert small["time"] > large["time"]
+    assert not reached(256)["within_range"]
