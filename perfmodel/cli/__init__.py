@@ -45,7 +45,7 @@ class _Commands(click.Group):
             hint = f"\ntry: {error.ctx.command_path} --help" if error.ctx else ""
             _fail(error.format_message().replace("\n", " ") + hint)
         except (InputError, click.ClickException) as error:
-            _fail(str(error))
+            _fail(str(error).replace("\n", " "))
         except BrokenPipeError:
             sys.stderr.close()
             sys.exit(0)

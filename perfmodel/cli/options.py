@@ -27,6 +27,10 @@ from perfmodel.specs.store import Catalogue
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+MOST_DIGITS = 12
+"""Of a whole number; Python itself refuses to read some thousands."""
+
+
 class _Count(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A whole number of things."""
 
@@ -37,7 +41,7 @@ class _Count(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         text = str(value)
-        if not text.isdecimal() or not 1 <= int(text) <= self.largest:
+        if len(text) > MOST_DIGITS or not text.isdecimal() or not 1 <= int(text) <= self.largest:
             self.fail(f"{text!r} is not a whole number from 1 to {self.largest:,}", param, ctx)
         return int(text)
 
@@ -106,8 +110,8 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
     options = {key: value for key, value in options.items() if value is not None}
     file = options.pop("scenario_file", None)
     options.pop("specs", None)
-    table = _read_scenario(Path(file)) if file else {}
-    where = f"{file}: " if file else ""
+    table = _read_scenario(Path(file)) if file is not None else {}
+    where = f"{file}: " if file is not None else ""
     if "global_batch_size" in options:
         table.pop("local_batch_size", None)
     if "local_batch_size" in options:
@@ -121,20 +125,23 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             raise InputError(f"{where}{unknown_name('key', key, Scenario.model_fields)}") from None
-        wanted = first["msg"].replace("Input should be", "expected").replace("valid ", "")
+        wanted = first["msg"].replace("Input should be", "expected").replace("a valid", "a")
+        wanted = wanted.replace("a integer", "a whole number").replace("a boolean", "true or false")
         raise InputError(f"{where}{key} = {first['input']!r}: {wanted}") from None
 
 
 def _read_scenario(path: Path) -> dict[str, Any]:
     try:
         table = tomllib.loads(path.read_text("utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not TOML: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not text'}"
         ) from None
+    except (ValueError, RecursionError) as error:  # bad TOML, a number of too many digits, too deep a nest
+        raise InputError(f"{path}: not TOML: {error}") from None
     if "gpus" in table:
+        if "world_size" in table or "world-size" in table:
+            raise InputError(f"{path}: gpus and world_size: give one, they are the same")
         table["world_size"] = table.pop("gpus")
     return {key.replace("-", "_"): value for key, value in table.items()}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import MOST_DIGITS, catalogue_from, scenario_from, scenario_options
 from perfmodel.errors import InputError
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE
 
@@ -34,7 +34,7 @@ class _Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         counts: list[int] = []
         for part in str(value).split(","):
             first, dash, last = part.strip().partition("-")
-            if not first.isdecimal() or (dash and not last.isdecimal()):
+            if not _is_whole(first) or (dash and not _is_whole(last)):
                 self.fail(f"{value!r}: expected whole numbers such as 1,2,4,8 or 1-8", param, ctx)
             low, high = int(first), int(last) if dash else int(first)
             if not 1 <= low <= high <= LARGEST_WORLD_SIZE or high - low > 10_000:
@@ -43,6 +43,10 @@ class _Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
                 )
             counts += range(low, high + 1)
         return tuple(counts)
+
+
+def _is_whole(text: str) -> bool:
+    return text.isdecimal() and len(text) <= MOST_DIGITS
 
 
 @click.command("scale")

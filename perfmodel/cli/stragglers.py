@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfmodel.cli.options import COUNT
+from perfmodel.cli.options import COUNT, MOST_DIGITS
 from perfmodel.errors import InputError
 from perfmodel.units import parse, show
 
@@ -28,7 +28,7 @@ class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, int]:
         k, colon, n = str(value).partition(":")
-        if not (colon and k.isdecimal() and n.isdecimal()):
+        if not (colon and k.isdecimal() and n.isdecimal() and max(len(k), len(n)) <= MOST_DIGITS):
             self.fail(f"{value!r}: expected K:N, e.g. 16:16 for the slowest of 16", param, ctx)
         return int(k), int(n)
 

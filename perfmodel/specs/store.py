@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -64,7 +65,7 @@ class Catalogue:
         self._folders = [folder("hardware_specs"), *(Path(path) for path in folders)]
         self._cache: dict[tuple[Kind, str], Any] = {}
         for path in self._folders[1:]:
-            if not path.exists():
+            if not os.path.exists(path):  # unlike Path's own, also for a name too long to be one
                 raise InputError(f"{path}: no such file or folder of hardware specs")
             if not (_is_sorted(path) or path.suffix == ".toml" or any(path.glob("*.toml"))):
                 raise InputError(
@@ -189,10 +190,10 @@ def _files_of_kind(path: Path, kind: Kind) -> Iterator[Path]:
 def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(_one_line(f"{file}: not TOML: {error}")) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(_one_line(f"{file}: cannot be read: {error}")) from None
+    except (ValueError, RecursionError) as error:  # bad TOML, a number of too many digits, too deep a nest
+        raise InputError(_one_line(f"{file}: not TOML: {error}")) from None
 
 
 def _checked(model: type[_Spec], file: Path, table: dict[str, Any]) -> _Spec:

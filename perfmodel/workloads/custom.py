@@ -25,8 +25,8 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the name
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
 def identifier(path: str | Path) -> str:
