@@ -62,6 +62,8 @@ def _number(law: str, key: str, value: object) -> float:
         number = math.nan
     if isinstance(value, bool) or not math.isfinite(number):
         raise InputError(f"{law}: {key} must be a finite number, not {value!r}")
+    if number and not 1e-30 <= abs(number) <= 1e30:
+        raise InputError(f"{law}: {key} must be a number between 1e-30 and 1e30 (or 0), not {value!r}")
     return number
 
 
@@ -84,7 +86,7 @@ def _empirical(parameters: dict[str, Any]) -> Empirical:
 def _read_sample(path: Path) -> list[str]:
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: bytes that are no text, a null in the name
         reason = getattr(error, "strerror", None) or "not a text file"
         raise InputError(f"empirical: cannot read {path}: {reason}") from error
     lines = (line.split("#", 1)[0] for line in text.splitlines())

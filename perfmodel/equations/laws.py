@@ -147,6 +147,10 @@ def _by_shape(shape: float) -> Ageing:
     return "memoryless" if shape == 1 else "better" if shape > 1 else "worse"
 
 
+def _shaped(shape: float) -> str | None:
+    return None if 0.02 <= shape <= 1e12 else f"shape must be at least 0.02 and at most 1e12, not {shape:g}"
+
+
 def _ordered(low: float, high: float) -> str | None:
     return None if 0 <= low < high else f"low must be at least 0 and below high, not {low:g} and {high:g}"
 
@@ -220,6 +224,7 @@ LAWS: dict[str, Law] = {
         ("mean", "cv"),
         positive=("mean", "cv"),
         defaults=(("mean", 1.0),),
+        check=lambda mean, cv: None if cv <= 1e6 else f"cv must be at most 1e6, not {cv:g}",
         mean=lambda mean, cv: mean,
         variance=lambda mean, cv: (mean * cv) ** 2,
         at_logit=_lognormal_at_logit,
@@ -243,7 +248,7 @@ LAWS: dict[str, Law] = {
         ("scale", "shape"),
         positive=("scale", "shape"),
         defaults=(("scale", 1.0),),
-        check=lambda scale, shape: None if shape >= 0.02 else f"shape must be at least 0.02, not {shape:g}",
+        check=lambda scale, shape: _shaped(shape),
         mean=lambda scale, shape: scale * math.gamma(1 + 1 / shape),
         variance=lambda scale, shape: scale**2 * (math.gamma(1 + 2 / shape) - math.gamma(1 + 1 / shape) ** 2),
         ageing=lambda scale, shape: _by_shape(shape),
@@ -256,6 +261,7 @@ LAWS: dict[str, Law] = {
         ("shape", "scale"),
         positive=("shape", "scale"),
         defaults=(("scale", 1.0),),
+        check=lambda shape, scale: _shaped(shape),
         mean=lambda shape, scale: shape * scale,
         variance=lambda shape, scale: shape * scale**2,
         ageing=lambda shape, scale: _by_shape(shape),
