@@ -49,8 +49,15 @@ def predict(scenario: Scenario, catalogue: Catalogue | None = None) -> Predictio
     >>> 0.5 < answer.scaling_efficiency < 1
     True
     """
-    constants = calibration()
     setting = resolve(scenario, catalogue or Catalogue.built_in())
+    try:
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            return _predicted(setting, calibration())
+    except (FloatingPointError, OverflowError) as error:
+        raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
+
+
+def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     work = computation(setting, setting.local_batch_size, constants)
     factor = _anchor_factor(setting, work, constants)
     work = _scaled(work, factor)
