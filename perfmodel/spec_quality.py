@@ -100,6 +100,11 @@ def _examined(name: str, examine: Callable[[], Examined]) -> list[Finding]:
 
 def _accelerator(id: str, catalogue: Catalogue, today: date) -> Examined:
     spec = catalogue.accelerator(id)
+    for link in (spec.host_link, spec.peer_link, spec.bridge_link):
+        if link is not None:
+            catalogue.link(link)
+    if spec.usual_node is not None:
+        catalogue.node(spec.usual_node)
     doubts = _provenance(spec, today)
     for field in ("compute_units", "boost_clock", "l2_cache_bytes", "tdp"):
         if getattr(spec, field) is None:
