@@ -30,7 +30,7 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
     return Fabric(
         _latency(inside),
-        ring_bandwidth(inside, setting.accelerators_per_node, calibration),
+        _inside_bandwidth(setting, inside, calibration),
         _latency(setting.inter_link),
         adapters * fraction(setting.inter_link, calibration),
     )
@@ -55,3 +55,17 @@ def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> flo
         nearest = min(by_size, key=lambda size: (abs(size - group_size), size))
         return by_size[nearest]
     return link.bandwidth.value * fraction(link, calibration)
+
+
+def _inside_bandwidth(setting: Setting, link: Link, calibration: Calibration) -> float:
+    """Bandwidth of all rings inside a node: measured, found in the graph of a mesh, or the link's."""
+    graph, n = setting.node.peer_graph, setting.accelerators_per_node
+    if not graph or n == 1 or link.ring_bandwidth is not None or link.id != setting.node.intra_link:
+        return ring_bandwidth(link, n, calibration)
+    from perfmodel.equations.ring_search import ring_bandwidth as of_rings
+
+    links_of_first = sum(count for a, b, count in graph if 0 in (a, b))
+    found = of_rings(graph, n, link.bandwidth.value / links_of_first)
+    # where the mesh closes no ring, traffic goes over the host's link
+    host = setting.host_link
+    return found or host.bandwidth.value * fraction(host, calibration)
