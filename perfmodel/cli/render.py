@@ -117,7 +117,7 @@ def _figures(prediction: Prediction) -> list[tuple[str, str]]:
     figures.append(
         ("utilisation (MFU)", f"{prediction.mfu:.1%} of the {prediction.scenario['precision']} peak")
     )
-    fits = f"fits, up to a batch of {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
+    fits = f"fits up to batch {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
     figures.append(
         ("memory", f"{memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB per accelerator; {fits}")
     )

@@ -190,6 +190,13 @@ def _prediction(
     warnings = list(setting.warnings)
     if not memory.fits:
         warnings.append(_does_not_fit(setting, memory))
+    mfu = float(
+        flops_utilization(
+            workload.training_flops * setting.global_batch_size, iteration_time, n, setting.peak_flops
+        )
+    )
+    if mfu > 1:
+        warnings.append(f"{mfu:.3g} times the {setting.precision} peak: check the anchor's unit and batch")
     return Prediction.model_construct(
         iteration_time=iteration_time,
         terms=terms,
@@ -205,11 +212,7 @@ def _prediction(
         communication_time=network.communication_time,
         communication_overhead=exposed / (iteration_time - exposed),
         epoch_time=workload.dataset_samples / rate if workload.dataset_samples else None,
-        mfu=float(
-            flops_utilization(
-                workload.training_flops * setting.global_batch_size, iteration_time, n, setting.peak_flops
-            )
-        ),
+        mfu=mfu,
         memory=memory,
         verdict=verdict(setting, terms, iteration_time, network),
         placement=placement(setting),
