@@ -1,11 +1,13 @@
-"""What every test shares: how hypothesis runs, and where measured data lies."""
+"""What every test shares: how hypothesis runs, the command line in process, where measured data lies."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -14,6 +16,14 @@ settings.register_profile(
 settings.load_profile("default")
 
 SHARED = Path(__file__).parents[2] / "shared"
+
+
+@pytest.fixture
+def invoke() -> Callable[..., Result]:
+    """Run ``perfmodel`` in this process: ``invoke("predict", "--gpus", "32").stdout``."""
+    from perfmodel.cli import main
+
+    return lambda *words: CliRunner().invoke(main, [str(word) for word in words])
 
 
 @pytest.fixture
