@@ -16,7 +16,12 @@ from perfmodel.cli import COMMANDS, main
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.collective import Collective
 from perfmodel.resources import folder
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.link import Link
+from perfmodel.specs.node import Node
 from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.workloads import names
 
 
 def run(*words: str) -> Result:
@@ -62,6 +67,58 @@ def test_every_example_in_the_help_runs(example, tmp_path, monkeypatch):
     assert result.output
     widest = max(len(line) for line in result.output.splitlines())
     assert widest <= 80 or {"--csv", "--json", "--all"} & set(example.split()), f"{widest} columns"
+
+
+@pytest.mark.parametrize(
+    "example", [line for line in examples() if not {"--csv", "--json", "--report"} & set(line.split())]
+)
+def test_every_example_answers_in_json_too(example, tmp_path, monkeypatch, invoke):
+    monkeypatch.chdir(tmp_path)
+    runs = folder("validation") / "measured" / "training_runs.csv"
+    (tmp_path / "my_runs.csv").write_text("".join(runs.open().readlines()[:40]))
+    result = invoke(*shlex.split(example)[1:], "--json")
+    assert result.exit_code in (0, 1), result.stderr
+    assert json.loads(result.stdout, parse_constant=pytest.fail)  # neither NaN nor Infinity
+
+
+@pytest.mark.parametrize(("kind", "model"), [("accelerators", Accelerator), ("nodes", Node), ("links", Link)])
+def test_specs_json_is_what_a_spec_file_may_say(kind, model, invoke):
+    listed = json.loads(invoke("specs", "list", kind, "--json").stdout)
+    assert [spec["id"] for spec in listed] == Catalogue.built_in().ids(kind)
+    for spec in listed:
+        model.model_validate_json(json.dumps(spec))
+    shown = json.loads(invoke("specs", "show", listed[0]["id"], "--json").stdout)
+    assert shown == listed[0]
+
+
+def test_specs_check_exits_with_1_where_it_finds_something_suspicious(tmp_path, invoke):
+    assert invoke("specs", "check").exit_code == 0
+    text = (folder("hardware_specs") / "accelerators" / "k80.toml").read_text()
+    (tmp_path / "k80.toml").write_text(text.replace('host_link = "', 'host_link = "no-'))
+    found = invoke("specs", "check", "--specs", tmp_path)
+    assert found.exit_code == 1
+    assert "accelerators/k80: suspicious: unknown link" in found.stdout
+
+
+LONGEST = {
+    "--workload": max(names(), key=len),
+    "--accelerator": max(Catalogue.built_in().ids("accelerators"), key=len),
+    "--node": max(Catalogue.built_in().ids("nodes"), key=len),
+    "--intra-link": max(Catalogue.built_in().ids("links"), key=len),
+    "--inter-link": max(Catalogue.built_in().ids("links"), key=len),
+    "--strategy": "parameter-server",
+    "--local-batch-size": "1000000000",
+    "--input": "real",
+}
+
+
+@pytest.mark.parametrize("command", ["predict", "scale"])
+@pytest.mark.parametrize("count", range(len(LONGEST) + 1))
+def test_text_fits_80_columns(command, count, invoke):
+    words = [word for pair in list(LONGEST.items())[:count] for word in pair]
+    result = invoke(command, "--gpus", "1000000", "--precision", "bf16" if count > 1 else "amp", *words)
+    assert result.exit_code == 0, result.stderr
+    assert max(map(len, result.stdout.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("path", [path for path, _ in LEAVES if path != ("validate",)], ids=" ".join)
