@@ -23,6 +23,8 @@ def read_bytes(path: str | Path, limit: int) -> bytes:
         if size > limit:
             raise InputError(f"{path}: {size} bytes; at most {limit} are read")
         return path.read_bytes()
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name

@@ -76,8 +76,9 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
     InputError : not JSON, no known ``model_type``, a number missing or wrong, a sequence too long
     """
     path = Path(path)
+    content = read_bytes(path, LIMIT)
     try:
-        values = json.loads(read_bytes(path, LIMIT))
+        values = json.loads(content)
     except (ValueError, RecursionError):
         raise InputError(f"{path}: not JSON; expected a Hugging Face config.json") from None
     if not isinstance(values, dict) or not isinstance(values.get("model_type"), str):
