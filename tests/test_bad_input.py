@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,11 @@ WRONG = {
     "predict --anchor iteration_time=-1s@1": "",
     "predict --anchor fast": "iteration_time=0.145s@1",
     "predict --anchor iteration_time=1s@8": "@1",
+    "predict --anchor iteration_time=0s@1": "between",
+    "predict --anchor samples_per_second=0@1": "between",
+    "predict --anchor iteration_time=145GB@1": "not a time",
+    "predict --anchor iteration_time=1e300@1": "between",
+    "predict --anchor samples_per_second=220ms@1": "not a rate",
     "predict --servers 2": "parameter-server",
     "predict --gpus 16 --strategy data-parallel-single-process": "one machine",
     "predict --gpus 8 --strategy data-parallel-single-process --overlap wfbp": "single process",
@@ -44,6 +50,23 @@ WRONG = {
     "predict --specs /nowhere": "no such file or folder",
     "predict --algorithm nvls --gpus 8 --accelerator k80": "unknown algorithm",
     "predict --gpsu 3": "--gpus",
+    "predict --gpus 16 --intra-link pcie3": "nearest: pcie3-",
+    "predict --node dgx-1": "nearest: dgx-1",
+    "predict --local-batch-size 0": "whole number from 1",
+    "predict --local-batch-size 1.5": "whole number from 1",
+    "predict --global-batch-size -8": "whole number from 1",
+    "predict --accumulation-steps 0": "whole number from 1",
+    "predict --gpus ٣٫٥": "whole number from 1",
+    "predict --gpus 4 --global-batch-size 3": "4 would",
+    "predict --scenario ''": "cannot be read",
+    "predict --workload missing.onnx": "no such file",
+    "predict --workload missing/config.json": "no such file",
+    "predict --gpus 8 --jitter lognormal:cv=1e300": "between 1e-30 and 1e30",
+    "predict --gpus 8 --jitter lognormal:cv=1e9": "at most 1e6",
+    "predict --gpus 8 --jitter gamma:shape=1e-5": "at least 0.02",
+    "predict --gpus 8 --jitter exponential:rate=1e-300": "between 1e-30 and 1e30",
+    "validate --data /nowhere.csv": "/nowhere.csv",
+    "validate --report /nowhere/report.md": "cannot be written",
     "predic": "nearest: predict",
     "scale --gpus 1,x": "1,2,4,8 or 1-8",
     "scale --gpus 8-1": "rising",
@@ -100,6 +123,18 @@ def test_a_mistake_is_named_with_what_would_be_right(line, told):
         ("world_size = -1", "greater than or equal to 1"),
         ('strategy = "gossip"', "all-reduce"),
         ("workload = 7", "string"),
+        ("gpus = nan", "expected a whole number"),
+        ("gpus = true", "expected a whole number"),
+        ("gpus = 0", "greater than or equal to 1"),
+        ("gpus = 4\nworld-size = 8", "give one"),
+        ("gpus = 4\nglobal-batch-size = 6", "4 or 8 would"),
+        ("local-aggregation = 'maybe'", "expected true or false"),
+        ("local-batch-size = 8\nglobal-batch-size = 8", "give one"),
+        ('[plan]\nstrategy = "all-reduce"', "unknown key 'plan'"),
+        (f"gpus = {'9' * 5000}", "not TOML"),
+        (f"gpus = {'[' * 100_000}", "not TOML"),
+        ('workload = "a\\u0000.csv"', "cannot be read"),
+        ('gpus = 2\njitter = "empirical:a\\u0000"', "cannot read"),
     ],
 )
 def test_a_scenario_file_is_checked(tmp_path, content, told):
@@ -118,7 +153,60 @@ def test_files_that_are_something_else(tmp_path):
     assert "job.toml" in refused(["predict", "--scenario", str(tmp_path / "job.toml")])
     assert "cannot be read" in refused(["predict", "--scenario", str(tmp_path)])
     assert refused(["predict", "--workload", str(tmp_path)])
+    (tmp_path / "folder.csv").mkdir()
+    assert "folder.csv: is a folder" in refused(["predict", "--workload", str(tmp_path / "folder.csv")])
     assert refused(["predict", "--workload", str(tmp_path / "missing.onnx")])
+
+
+DIGITS, LONG = "9" * 5000, "a" * 5000
+"""More digits than Python reads, and a name too long for any file."""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["predict", "--gpus", DIGITS],
+        ["predict", "--local-batch-size", DIGITS],
+        ["predict", "--anchor", f"iteration_time=1s@{DIGITS}"],
+        ["predict", "--anchor", f"iteration_time={DIGITS}s@1"],
+        ["scale", "--gpus", DIGITS],
+        ["scale", "--gpus", f"1-{DIGITS}"],
+        ["collective", "--size", "1MB", "--link", "pcie3-x16", "--ranks", DIGITS],
+        ["collective", "--ranks", "8", "--link", "pcie3-x16", "--size", DIGITS],
+        ["stragglers", "--order-statistic", f"1:{DIGITS}"],
+        ["predict", "--scenario", LONG],
+        ["predict", "--specs", LONG],
+        ["predict", "--workload", LONG],
+        ["predict", "--workload", f"{LONG}.csv"],
+        ["predict", "--workload", f"{LONG}/x.onnx"],
+        ["predict", "--gpus", "2", "--jitter", f"empirical:{LONG}"],
+        ["validate", "--data", LONG],
+        ["predict", "--scenario", "a\nb\nc"],
+        ["predict", "--workload", "a\nb\nc"],
+    ],
+    ids=lambda words: " ".join(words)[:40],
+)
+def test_what_no_one_types_is_refused_as_well(words):
+    assert refused(words)
+
+
+@pytest.mark.parametrize("content", [f"x = {'[' * 100_000}", f"x = {DIGITS}", "x = = 1", 'id = "k81"', ""])
+def test_a_spec_file_that_is_none_is_refused(tmp_path, content):
+    (tmp_path / "k80.toml").write_text(content)
+    assert "k80.toml" in refused(["predict", "--accelerator", "k80", "--specs", str(tmp_path)])
+
+
+def test_numbers_that_overflow_on_the_way_are_refused_and_not_warned_of(tmp_path):
+    text = (folder("hardware_specs") / "accelerators" / "k80.toml").read_text()
+    (tmp_path / "k80.toml").write_text(re.sub(r"value = \S+", "value = 1e-300", text))
+    assert "absurd" in refused(["predict", "--accelerator", "k80", "--specs", str(tmp_path)])
+
+
+def test_a_spec_that_names_nothing_known_is_refused(tmp_path):
+    text = (folder("hardware_specs") / "accelerators" / "k80.toml").read_text()
+    (tmp_path / "k80.toml").write_text(text.replace('usual_node = "aws-p2', 'usual_node = "aws-q2'))
+    told = refused(["predict", "--accelerator", "k80", "--specs", str(tmp_path)])
+    assert "nearest: aws-p2.8xlarge" in told
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1.0", "0.0", '"900 GB/s"', "true"])
@@ -150,13 +238,25 @@ def test_any_words_end_in_an_answer_or_a_refusal(words):
     assert "Traceback" not in result.stderr
 
 
-def test_a_real_process_exits_with_2_and_prints_no_traceback():
-    done = subprocess.run(
-        [Path(sys.executable).with_name("perfmodel"), "predict", "--workload", "resnt50"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("predict --workload resnt50", "perfmodel: unknown workload 'resnt50'; nearest: resnet50"),
+        ("predict --gpus 0", "try: perfmodel predict --help"),
+        ("predict --gpus 4 --global-batch-size 10", "perfmodel: a global batch of 10 does not divide"),
+        ("predict --accelerator k80 --specs {overflow}", "absurd number"),
+        ("predict --workload {junk}", "junk.onnx"),
+    ],
+)
+def test_a_real_process_exits_with_2_and_prints_no_traceback(line, told, tmp_path):
+    text = (folder("hardware_specs") / "accelerators" / "k80.toml").read_text()
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "k80.toml").write_text(re.sub(r"value = \S+", "value = 1e-300", text))
+    (tmp_path / "junk.onnx").write_bytes(b"\x00\xff not a model")
+    words = line.format(overflow=tmp_path / "specs", junk=tmp_path / "junk.onnx").split()
+    program = Path(sys.executable).with_name("perfmodel")
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith("perfmodel: unknown workload 'resnt50'")
+    assert told in done.stderr
+    assert 1 <= len(done.stderr.splitlines()) <= 2
