@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import perfmodel.equations
 
 HEAVY = {"sympy", "scipy", "pandas", "streamlit", "plotly", "matplotlib", "onnx", "importlib.metadata"}
 PRINT_MODULES = "import sys; print(' '.join(sys.modules), file=sys.stderr)"
@@ -27,12 +30,23 @@ def test_json_imports_nothing_heavy():
 
 
 def test_text_adds_rich_alone():
-    assert not modules_after(predicting("predict", "--gpus", "32")) & HEAVY
+    loaded = modules_after(predicting("predict", "--gpus", "32"))
+    assert not loaded & HEAVY
+    assert "rich" in loaded  # the names looked for are those of modules
+
+
+def test_only_the_network_asked_for_is_built():
+    loaded = modules_after(predicting("predict", "--workload", "vgg16", "--gpus", "8", "--json"))
+    assert "perfmodel.workloads.vgg" in loaded
+    assert not {f"perfmodel.workloads.{name}" for name in ("resnet", "transformer", "from_onnx")} & loaded
 
 
 def test_equations_import_neither_numpy_nor_sympy():
-    code = "import perfmodel.equations.collectives, perfmodel.equations.compute, perfmodel.equations.overlap"
-    assert not modules_after(code) & {"numpy", "sympy", "scipy"}
+    names = sorted(path.stem for path in Path(perfmodel.equations.__path__[0]).glob("[a-z]*.py"))
+    assert len(names) > 30
+    loaded = modules_after("\n".join(f"import perfmodel.equations.{name}" for name in names))
+    assert {f"perfmodel.equations.{name}" for name in names} <= loaded
+    assert not loaded & {"numpy", "sympy", "scipy"}
 
 
 def test_the_package_itself_imports_nothing():

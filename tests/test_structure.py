@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "perfmodel"
+LONGEST = {"builder.py": 620, "from_onnx.py": 485}
+"""Lines of modules that are one long row of layers or operators, each a few lines of its own."""
 
 
 def test_imports_run_one_way():
@@ -25,7 +27,7 @@ def test_modules_stay_readable():
     long = {
         path.name: count
         for path in PACKAGE.rglob("*.py")
-        if (count := len(path.read_text().splitlines())) > 650
+        if (count := len(path.read_text().splitlines())) > LONGEST.get(path.name, 400)
     }
     assert not long
 
