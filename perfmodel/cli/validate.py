@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from perfmodel.cli.options import catalogue_from
+
+if TYPE_CHECKING:
+    from perfmodel.specs.store import Catalogue
 
 GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
 
 
 @click.command("validate")
 @click.option("--data", metavar="FILE", help="CSV of measured runs.  [default: those that come along]")
-@click.option("--kind", type=click.Choice(["training"]), default="training", help="What was measured.")
+@click.option(
+    "--kind", type=click.Choice(["training", "collectives"]), default="training", help="What was measured."
+)
 @click.option(
     "--mode",
     type=click.Choice(["specs", "anchored"]),
@@ -27,6 +32,7 @@ GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
 @click.option(
     "--specs", "specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in."
 )
+@click.option("--out-of-sample", is_flag=True, help="Predict each source by a fit to all the others.")
 @click.option("--report", metavar="FILE", help="Write the whole report, both modes, as Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: every row, and the summary.")
 def command(
@@ -35,6 +41,7 @@ def command(
     mode: Any,
     by: tuple[str, ...],
     specs: tuple[str, ...],
+    out_of_sample: bool,
     report: str | None,
     as_json: bool,
 ) -> None:
@@ -44,11 +51,15 @@ def command(
     Examples:
       perfmodel validate --mode anchored --by strategy
       perfmodel validate --data my_runs.csv --json
+      perfmodel validate --kind collectives --out-of-sample
       perfmodel validate --report validation/report.md
     """
     from perfmodel.validate import compare, read_runs, shipped_runs
 
     catalogue = catalogue_from(specs)
+    if kind == "collectives":
+        _collectives(data, catalogue, out_of_sample, as_json)
+        return
     runs = shipped_runs() if data is None else read_runs(data)
     if report is not None:
         from perfmodel.validate.report import write_report
@@ -124,3 +135,38 @@ def _percent(share: float | None, sign: str = "") -> str:
     if share is None:
         return "-"
     return f"{share:{sign}.{1 if abs(share) < 0.9995 else 0}%}"
+
+
+def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, as_json: bool) -> None:
+    from perfmodel.validate.collective_fit import (
+        compare_collectives,
+        read_measurements,
+        shipped_measurements,
+        summarise,
+    )
+
+    measured = shipped_measurements() if data is None else read_measurements(Path(data), catalogue)
+    rows = compare_collectives(measured, out_of_sample)
+    found = summarise(rows)
+    if as_json:
+        click.echo(json.dumps({"rows": [row.to_dict() for row in rows], "summary": found}, allow_nan=False))
+        return
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+
+    out = console()
+    how = "each source by a fit to all the others" if out_of_sample else "by the shipped fit to all of them"
+    out.print(
+        Text(f"{found['rows']} measured collectives, {found['refused']} not predicted, {how}"), style="bold"
+    )
+    out.print(Text("error = predicted / measured - 1 of the time; naive: median error of a nominal ring"))
+    for size, groups in found["sizes"].items():
+        shown = table(size, "n", "mean", "median", "bias", "<10%", "<20%", "naive")
+        shown.padding = (0, 1, 0, 0)
+        shown.add_row("all", *_cells(groups["all"]))
+        for name in ("source", "accelerator", "link"):
+            shown.add_section()
+            for key, group in groups[name].items():
+                shown.add_row(key, *_cells(group))
+        out.print(shown)

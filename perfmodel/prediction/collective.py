@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.calibration import calibration
-from perfmodel.equations.algorithms import ALGORITHMS
+from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, by_nccl
+from perfmodel.prediction.collective_model import Point, features, fitted, log_time
 from perfmodel.prediction.fabric import Fabric as Links
 from perfmodel.prediction.fabric import fraction, ring_bandwidth
 from perfmodel.specs.link import Link
@@ -132,11 +134,16 @@ def _numbers(fabric: Fabric) -> Links:
 
 
 def _by_nccl(name: str, fabric: Fabric, message_bytes: float) -> list[tuple[float, str, Any]]:
-    """NCCL's choice, then its second."""
+    """NCCL's choice, timed by the model fitted to measured collectives; then its second, as much slower."""
     choice = by_nccl(name, fabric.per_node, fabric.nodes, message_bytes, fabric.link, _numbers(fabric))
-    ranked = [(float(choice.time), *choice.names[int(choice.best)])]
+    point = Point(
+        name, fabric.group_size, fabric.nodes, message_bytes, fabric.link, fabric.inter_link, fabric.nics
+    )
+    time = float(np.exp(log_time(fitted().parameters, features([point]))[0]))
+    ranked = [(time, *choice.names[int(choice.best)])]
     if float(choice.runner_up) < float("inf"):
-        ranked.append((float(choice.runner_up), *choice.names[int(choice.second)]))
+        slower = float(choice.runner_up) / float(choice.time)
+        ranked.append((time * slower, *choice.names[int(choice.second)]))
     return ranked
 
 
@@ -147,7 +154,6 @@ def _result(
     n = fabric.group_size
     reached = float(algorithm_bandwidth(message_bytes, time)) if time else 0.0
     known = ALGORITHMS[name].get(algorithm) or next(iter(ALGORITHMS[name].values()))
-    hop, bandwidth = _fastest(fabric)
     return Collective.model_construct(
         collective=name,
         group_size=n,
@@ -159,18 +165,22 @@ def _result(
         algorithm_bandwidth=reached,
         bus_bandwidth=float(bus_bandwidth(name, reached, n)),
         bytes_per_rank=float(known.bytes_per_rank(n, message_bytes)) if n > 1 else 0.0,
-        lower_bound=float(known.lower_bound(n, message_bytes, hop, bandwidth)) if n > 1 else 0.0,
+        lower_bound=_lower_bound(known, fabric, message_bytes) if n > 1 else 0.0,
         runner_up=RunnerUp.model_construct(algorithm=others[0][1], protocol=others[0][2], time=others[0][0])
         if others
         else None,
     )
 
 
-def _fastest(fabric: Fabric) -> tuple[float, float]:
-    """Latency and bandwidth no rank can beat: nominal, of the better link where several are in use."""
-    hop, bandwidth = fabric.link.hop_latency.value, fabric.link.bandwidth.value
-    if fabric.nodes > 1 and fabric.inter_link is not None:
-        if fabric.per_node == 1:
-            return fabric.inter_link.hop_latency.value, fabric.nics * fabric.inter_link.bandwidth.value
-        bandwidth = min(bandwidth, fabric.nics * fabric.inter_link.bandwidth.value)
-    return hop, bandwidth
+def _lower_bound(algorithm: Algorithm, fabric: Fabric, message_bytes: float) -> float:
+    """No schedule beats its ranks' own links, nor what must cross the border of a node [s]."""
+    link, outer = fabric.link, fabric.inter_link
+    inside = float(
+        algorithm.lower_bound(fabric.per_node, message_bytes, link.hop_latency.value, link.bandwidth.value)
+    )
+    if fabric.nodes == 1 or outer is None:
+        return inside
+    adapters = fabric.nics * outer.bandwidth.value
+    return max(
+        inside, float(algorithm.lower_bound(fabric.nodes, message_bytes, outer.hop_latency.value, adapters))
+    )

@@ -1,0 +1,305 @@
+"""Fit the model of collectives to measured ones, and predict each source from all the others."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.errors import InputError
+from perfmodel.prediction.collective_model import (
+    RESULT,
+    Features,
+    Point,
+    features,
+    fitted,
+    log_time,
+    names,
+    start,
+)
+from perfmodel.resources import folder
+from perfmodel.specs.store import Catalogue
+from perfmodel.validate.summary import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+NOISE = 0.12
+"""Standard deviation of ln(measured / model) that a good point is given; larger misses count less."""
+LARGEST_SOURCE = 60
+"""A source with more points than this counts as if it had so many."""
+SHORT_BYTES = 2**20
+COLLECTIVES = {
+    "all_reduce": "all-reduce",
+    "all_gather": "all-gather",
+    "reduce_scatter": "reduce-scatter",
+    "alltoall": "all-to-all",
+}
+COLUMNS = (
+    "measurement_id",
+    "source",
+    "collective",
+    "intra_link",
+    "size_bytes",
+    "time",
+    "world_size",
+    "nodes",
+)
+
+
+class Measurement(NamedTuple):
+    """One measured collective."""
+
+    measurement_id: str
+    source: str
+    accelerator: str
+    time: float
+    point: Point | None
+    reason: str | None
+    """Why it cannot be predicted."""
+
+
+def read_measurements(path: Path, catalogue: Catalogue) -> list[Measurement]:
+    """Return the measured collectives of a CSV file.
+
+    Raises
+    ------
+    InputError : a file that cannot be read, a missing column, a cell that is not a positive number
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+            if missing:
+                raise InputError(f"{path}: line 1: no column {', '.join(missing)}")
+            return [_measurement(row, f"{path}: line {reader.line_num}", catalogue) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _number(row: dict[str, str], column: str, where: str) -> float:
+    try:
+        value = float(row[column])
+    except (TypeError, ValueError):
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise InputError(f"{where}, column {column}: {row[column]!r}; expected a positive number")
+    return value
+
+
+def _measurement(row: dict[str, str], where: str, catalogue: Catalogue) -> Measurement:
+    time = _number(row, "time", where)
+    point, reason = None, None
+    if row["collective"] not in COLLECTIVES:
+        reason = f"unknown collective: {row['collective']}"
+    else:
+        try:
+            point = Point(
+                COLLECTIVES[row["collective"]],
+                int(_number(row, "world_size", where)),
+                int(_number(row, "nodes", where)),
+                _number(row, "size_bytes", where),
+                catalogue.link(row["intra_link"]),
+                catalogue.link(row["inter_link"]) if row.get("inter_link") else None,
+                int(row.get("nics_per_node") or 1),
+            )
+        except InputError as error:
+            if str(error).startswith(where):
+                raise
+            reason = str(error)
+    return Measurement(row["measurement_id"], row["source"], row.get("accelerator", ""), time, point, reason)
+
+
+def shipped_measurements() -> list[Measurement]:
+    """The published collectives that come with the package."""
+    return read_measurements(folder("validation") / "measured" / "collectives.csv", Catalogue.built_in())
+
+
+def fit(of: Features, times: Array, sources: list[str], rounds: int = 12) -> Array:
+    """Return the parameters nearest to the measured times, drawn towards their prior (Gauss-Newton).
+
+    Parameters
+    ----------
+    of : the points' physics
+    times : measured [s], shape (points,)
+    sources : of each point; a large source does not own the fit
+    """
+    parameters, spread = start()
+    first, target = parameters.copy(), np.log(times)
+    counts = Counter(sources)
+    weight = np.array([min(1.0, LARGEST_SOURCE / counts[source]) for source in sources])
+    for _ in range(rounds):
+        now = log_time(parameters, of)
+        steps = np.eye(len(parameters)) * 1e-4
+        jacobian = np.stack([(log_time(parameters + step, of) - now) / 1e-4 for step in steps], axis=1)
+        miss = target - now
+        robust = np.minimum(1.0, 1.5 * NOISE / np.maximum(np.abs(miss), 1e-12))
+        scaled = jacobian * (weight * robust)[:, None] / NOISE**2
+        matrix = scaled.T @ jacobian + np.diag(1 / spread**2)
+        move = np.linalg.solve(matrix, scaled.T @ miss + (first - parameters) / spread**2)
+        parameters = parameters + np.clip(move, -0.5, 0.5)
+        if np.abs(move).max() < 1e-7:
+            break
+    return parameters
+
+
+class Row(NamedTuple):
+    """A measured collective and what the model says of it; times in seconds, None where it must refuse."""
+
+    measurement: Measurement
+    predicted_time: float | None
+    naive_time: float | None
+    """A ring at the link's nominal bandwidth."""
+    low_80: float | None
+    high_80: float | None
+    low_95: float | None
+    high_95: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as people script against it."""
+        told = self._asdict()
+        m = told.pop("measurement")
+        told.pop("naive_time")
+        return {
+            "measurement_id": m.measurement_id,
+            "source": m.source,
+            "measured_time": m.time,
+            **told,
+            "reason": m.reason,
+        }
+
+
+def summarise(rows: list[Row]) -> dict[str, Any]:
+    """Return errors by size, and for each size by source, accelerator, link and collective."""
+    able = [row for row in rows if row.predicted_time is not None and row.measurement.point is not None]
+    found: dict[str, Any] = {"rows": len(rows), "refused": len(rows) - len(able), "sizes": {}}
+    for label, is_short in (("at least 1 MiB", False), ("below 1 MiB", True)):
+        part = [row for row in able if _is_short(row.measurement.point) == is_short]
+        grouped = {name: _by(part, key) for name, key in _KEYS.items()}
+        found["sizes"][label] = {"all": _errors(part), **grouped}
+    return found
+
+
+_KEYS: dict[str, Callable[[Row], str]] = {
+    "source": lambda row: row.measurement.source,
+    "accelerator": lambda row: row.measurement.accelerator,
+    "link": lambda row: _link(row.measurement.point),
+    "collective": lambda row: row.measurement.point.collective if row.measurement.point else "",
+}
+
+
+def _is_short(point: Point | None) -> bool:
+    return point is not None and point.message_bytes < SHORT_BYTES
+
+
+def _link(point: Point | None) -> str:
+    if point is None:
+        return ""
+    return point.link.id if point.inter_link is None else f"{point.link.id} + {point.inter_link.id}"
+
+
+def _by(rows: list[Row], key: Callable[[Row], str]) -> dict[str, Any]:
+    return {name: _errors([row for row in rows if key(row) == name]) for name in sorted(set(map(key, rows)))}
+
+
+def _errors(rows: list[Row]) -> dict[str, Any]:
+    told = errors([row.predicted_time / row.measurement.time - 1 for row in rows if row.predicted_time])
+    naive = errors([row.naive_time / row.measurement.time - 1 for row in rows if row.naive_time])
+    covered = [
+        row.low_80 <= row.measurement.time <= row.high_80 for row in rows if row.low_80 and row.high_80
+    ]
+    return {
+        **told._asdict(),
+        "baseline": naive._asdict(),
+        "coverage_80": sum(covered) / len(covered) if covered else None,
+    }
+
+
+def compare_collectives(measured: list[Measurement], out_of_sample: bool = False) -> list[Row]:
+    """Predict each collective: by the shipped fit, or by one to all other sources."""
+    able = [m for m in measured if m.point is not None]
+    logs = _logs(able, out_of_sample)
+    spread = (fitted().spread_short, fitted().spread_long)
+    told = {m.measurement_id: log for m, log in zip(able, logs.tolist(), strict=True)}
+    return [_row(m, told.get(m.measurement_id), spread) for m in measured]
+
+
+def _logs(measured: list[Measurement], out_of_sample: bool) -> Array:
+    """Logarithm of the predicted time of each measurement, all of which have a point."""
+    of = features([m.point for m in measured if m.point is not None])
+    if not out_of_sample:
+        return log_time(fitted().parameters, of)
+    times, sources = np.array([m.time for m in measured]), np.array([m.source for m in measured])
+    logs = np.empty(len(measured))
+    for source in np.unique(sources):
+        inside = sources == source
+        parameters = fit(_part(of, ~inside), times[~inside], sources[~inside].tolist())
+        logs[inside] = log_time(parameters, _part(of, inside))
+    return logs
+
+
+def _part(of: Features, rows: NDArray[np.bool_]) -> Features:
+    return Features(*(column[rows] for column in of))
+
+
+def _row(m: Measurement, log: float | None, spread: tuple[float, float]) -> Row:
+    if log is None or m.point is None:
+        return Row(m, None, None, None, None, None, None)
+    width = spread[0] if m.point.message_bytes < SHORT_BYTES else spread[1]
+    bounds = [math.exp(log + z * width) for z in (-1.2816, 1.2816, -1.96, 1.96)]
+    return Row(m, math.exp(log), naive_time(m.point), *bounds)
+
+
+def naive_time(point: Point) -> float:
+    """Time of a ring at nominal bandwidth and latency [s]."""
+    n = point.group_size
+    steps = (2 if point.collective == "all-reduce" else 1) * (n - 1)
+    hop, bandwidth = point.link.hop_latency.value, point.link.bandwidth.value
+    if point.nodes > 1 and point.inter_link is not None:
+        hop = max(hop, point.inter_link.hop_latency.value)
+        bandwidth = min(bandwidth, point.nics * point.inter_link.bandwidth.value)
+    return steps * (hop + point.message_bytes / (n * bandwidth))
+
+
+def refit() -> None:
+    """Fit to every shipped measurement and write the result, whole or not at all."""
+    measured = [m for m in shipped_measurements() if m.point is not None]
+    points = [m.point for m in measured if m.point is not None]
+    times = np.array([m.time for m in measured])
+    parameters = fit(features(points), times, [m.source for m in measured])
+    misses = _logs(measured, out_of_sample=True) - np.log(times)
+    short = np.array([point.message_bytes < SHORT_BYTES for point in points])
+    data = (folder("validation") / "measured" / "collectives.csv").read_bytes()
+    table = {
+        "made_by": "python -m perfmodel.validate.collective_fit",
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "points": len(points),
+        "spread_short": float(f"{_spread(misses[short]):.4g}"),
+        "spread_long": float(f"{_spread(misses[~short]):.4g}"),
+        "parameters": {
+            name: float(f"{math.exp(value):.6g}") for name, value in zip(names(), parameters, strict=True)
+        },
+    }
+    temporary = RESULT.with_suffix(".tmp")
+    temporary.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
+    os.replace(temporary, RESULT)
+
+
+def _spread(misses: Array) -> float:
+    """Standard deviation of a normal law that covers as much as these at 80 %; biases count as misses."""
+    return float(np.quantile(np.abs(misses), 0.80) / 1.2816)
+
+
+if __name__ == "__main__":
+    refit()

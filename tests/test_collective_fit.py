@@ -1,0 +1,101 @@
+"""Measured collectives: what is read, what is fitted, how far off it is on a source it has not seen."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from perfmodel.cli import main
+from perfmodel.prediction.collective import Fabric, collective
+from perfmodel.prediction.collective_model import RESULT, Point, features, fitted, log_time, names
+from perfmodel.specs.store import Catalogue
+from perfmodel.validate import collective_fit
+from perfmodel.validate.collective_fit import compare_collectives, shipped_measurements, summarise
+
+CATALOGUE = Catalogue.built_in()
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return shipped_measurements()
+
+
+@pytest.fixture(scope="module")
+def unseen(measured):
+    return compare_collectives(measured, out_of_sample=True)
+
+
+def test_nothing_is_dropped(measured, unseen):
+    assert len(unseen) == len(measured) > 1200
+    refused = [row for row in unseen if row.predicted_time is None]
+    assert {row.measurement.reason for row in refused} == {"unknown collective: sendrecv"}
+
+
+def test_an_unseen_source_is_predicted_better_than_a_nominal_ring_predicts_it(unseen):
+    sizes = summarise(unseen)["sizes"]
+    for size in sizes.values():
+        assert size["all"]["median_absolute_error"] < size["all"]["baseline"]["median_absolute_error"] / 2
+    assert sizes["at least 1 MiB"]["all"]["median_absolute_error"] <= 0.12
+    assert sizes["below 1 MiB"]["all"]["median_absolute_error"] <= 0.30
+
+
+def test_intervals_cover_what_they_say(unseen):
+    for size in summarise(unseen)["sizes"].values():
+        assert 0.75 <= size["all"]["coverage_80"] <= 0.85
+
+
+def test_the_shipped_fit_is_what_the_data_give(tmp_path, monkeypatch):
+    monkeypatch.setattr(collective_fit, "RESULT", tmp_path / "fit.json")
+    collective_fit.refit()
+    made, shipped = (json.loads(path.read_text()) for path in (tmp_path / "fit.json", RESULT))
+    assert made["sha256"] == shipped["sha256"]
+    for name, value in shipped["parameters"].items():
+        assert made["parameters"][name] == pytest.approx(value, rel=1e-5)
+    assert [file.name for file in tmp_path.iterdir()] == ["fit.json"]
+
+
+def test_the_fit_finds_what_it_was_told():
+    """Times made by known parameters give those parameters' times back."""
+    links = ("nvlink3-nvswitch", "nvlink4-nvswitch", "nvlink2-cube-mesh")
+    points = [
+        Point("all-reduce", ranks, 1, size, CATALOGUE.link(link), None, 1)
+        for link in links
+        for ranks in (2, 4, 8)
+        for size in np.geomspace(1e3, 1e10, 15)
+    ]
+    known = fitted().parameters + 0.1
+    times = np.exp(log_time(known, features(points)))
+    found = collective_fit.fit(features(points), times, [p.link.id for p in points])
+    assert np.exp(log_time(found, features(points))) == pytest.approx(times, rel=0.03)
+    assert len(found) == len(names())
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5, 8, 16])
+@pytest.mark.parametrize("name", ["all-reduce", "all-gather", "all-to-all", "reduce-scatter"])
+def test_time_grows_with_bytes_and_beats_no_bound(name, ranks):
+    fabric = Fabric(ranks, 1, CATALOGUE.link("nvlink3-nvswitch"), None, 1)
+    found = [collective(name, "auto", fabric, size) for size in np.geomspace(1e3, 1e10, 12)]
+    times = [one.time for one in found]
+    assert times == sorted(times)
+    assert all(one.time >= one.lower_bound for one in found)
+
+
+def test_rows_and_bad_files(tmp_path):
+    told = json.loads(CliRunner().invoke(main, ["validate", "--kind", "collectives", "--json"]).stdout)
+    keys = {"measurement_id", "source", "measured_time", "predicted_time", "reason"}
+    assert keys | {"low_80", "high_80", "low_95", "high_95"} == set(told["rows"][0])
+    (tmp_path / "a.csv").write_text("source,time\nx,1\n")
+    head = ",".join(collective_fit.COLUMNS)
+    (tmp_path / "b.csv").write_text(f"{head}\n1,s,all_reduce,pcie3-x16,1000,nan,4,1\n")
+    (tmp_path / "c.csv").write_text(f"{head}\n1,s,all_reduce,pcie9,1000,1e-3,4,1\n")
+    for name, message in (("a.csv", "no column"), ("b.csv", "line 2, column time")):
+        bad = CliRunner().invoke(main, ["validate", "--kind", "collectives", "--data", str(tmp_path / name)])
+        assert bad.exit_code == 2
+        assert message in bad.stderr
+    odd = CliRunner().invoke(
+        main, ["validate", "--kind", "collectives", "--data", str(tmp_path / "c.csv"), "--json"]
+    )
+    assert json.loads(odd.stdout)["rows"][0]["reason"].startswith("unknown link 'pcie9'")
