@@ -18,7 +18,7 @@ from perfmodel.prediction import predict
 from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.validate import Row, Run, compare, read_runs, shipped_runs
+from perfmodel.validate import Row, Run, compare, overlap_order, published_cases, read_runs, shipped_runs
 from perfmodel.validate.anchors import Anchors
 from perfmodel.validate.baselines import ConstantUtilisation
 from perfmodel.validate.misses import LIMIT, beyond_limit, explained
@@ -581,3 +581,21 @@ def test_help_has_examples_that_run() -> None:
 def test_refusal_words() -> None:
     assert str(Refused("no batch size")) == "no batch size"
     assert str(Refused("unknown accelerator", "x")) == "unknown accelerator: x"
+
+
+# --- ways of sending gradients, published cases
+
+
+def test_most_ways_of_sending_gradients_come_out_in_the_measured_order(anchored_rows: list[Row]) -> None:
+    found = overlap_order.pairs(anchored_rows)
+    assert len(found) > 250
+    assert sum(pair.in_order for pair in found) / len(found) >= 0.75
+    assert all(pair.measured[1] > 1.05 * pair.measured[0] for pair in found)
+    text = overlap_order.section(anchored_rows)
+    assert text.count("\n| ") > sum(not pair.in_order for pair in found)  # every inversion has its line
+
+
+def test_published_cases_are_told_with_what_the_model_says() -> None:
+    text = published_cases.section()
+    assert "95 %" in text
+    assert "90 epochs" in text

@@ -229,7 +229,7 @@ def _errors(rows: list[Row]) -> dict[str, Any]:
 def compare_collectives(measured: list[Measurement], out_of_sample: bool = False) -> list[Row]:
     """Predict each collective: by the shipped fit, or by one to all other sources."""
     able = [m for m in measured if m.point is not None]
-    logs = _logs(able, out_of_sample)
+    logs = _logs(able, out_of_sample) if able else np.empty(0)
     spread = (fitted().spread_short, fitted().spread_long)
     told = {m.measurement_id: log for m, log in zip(able, logs.tolist(), strict=True)}
     return [_row(m, told.get(m.measurement_id), spread) for m in measured]

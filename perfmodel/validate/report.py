@@ -15,6 +15,8 @@ from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
+from perfmodel.validate import overlap_order, published_cases
+from perfmodel.validate.collective_fit import compare_collectives, shipped_measurements, summarise
 from perfmodel.validate.compare import Row, compare
 from perfmodel.validate.misses import LIMIT, beyond_limit, explained
 from perfmodel.validate.runs import Run
@@ -56,8 +58,46 @@ def report(specs: Sequence[Row], anchored: Sequence[Row]) -> str:
         *_mode("Anchored on one accelerator", anchored, summaries[1]),
         *_ambiguous(summaries[1]),
         *_beyond(summaries),
+        overlap_order.section(anchored),
+        *(
+            [published_cases.section()]
+            if any(row.run.source == overlap_order.SOURCE for row in anchored)
+            else []
+        ),
+        *_collectives(),
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _collectives() -> list[str]:
+    """Errors of collectives, each source predicted by a fit to all the others."""
+    found = summarise(compare_collectives(shipped_measurements(), out_of_sample=True))
+    lines = [
+        "## Collectives",
+        "",
+        f"{found['rows']} measured collectives, {found['refused']} refused (send and receive).  Each source is",
+        "predicted by a fit to all the others.  Naive: a ring at the links' nominal bandwidth and latency.  The",
+        "interval is the 80 % one.",
+        "",
+    ]
+    header = ["size", "group", "n", "median", "naive", "bias", "within 20 %", "interval covers"]
+    rows = []
+    for size, groups in found["sizes"].items():
+        shown = {"all": groups["all"], **groups["source"], **groups["accelerator"], **groups["link"]}
+        for name, group in shown.items():
+            rows.append(
+                [
+                    size,
+                    name,
+                    str(group["n"]),
+                    f"{group['median_absolute_error']:.1%}",
+                    f"{group['baseline']['median_absolute_error']:.1%}",
+                    f"{group['bias']:+.1%}",
+                    f"{group['within_20']:.0%}",
+                    f"{group['coverage_80']:.0%}",
+                ]
+            )
+    return [*lines, *_table(header, rows, left=2)]
 
 
 def _opening(rows: Sequence[Row]) -> list[str]:
