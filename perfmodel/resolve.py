@@ -26,6 +26,7 @@ DEFAULT_LOADER_WORKERS = 4
 OVERLAPS = {"all-reduce": "bucketed", "parameter-server": "wfbp", "parameter-server-local": "wfbp"}
 """What the usual framework of each strategy does; a single process exchanges after the backward pass."""
 
+LARGEST_OVERSUBSCRIPTION = 1000
 WITHIN_A_NODE = ("parameter-server-local", "data-parallel-single-process")
 """Strategies whose accelerators share one host."""
 
@@ -103,6 +104,10 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         warnings.append(f"{accelerator.id} computes {precision} at its fp32 rate; only memory is saved")
     local_batch, global_batch, scaling = _batch(scenario, workload, taken)
     servers = 0
+    if not 1 <= scenario.oversubscription <= LARGEST_OVERSUBSCRIPTION:
+        raise InputError(f"--oversubscription {scenario.oversubscription:g}: expected 1 to 1,000, e.g. 4")
+    if scenario.oversubscription > 1 and scenario.rack_nodes is None:
+        raise InputError("--oversubscription needs --rack-nodes, the nodes under one switch")
     if nodes > 1 and scenario.strategy in WITHIN_A_NODE:
         raise InputError(
             f"--strategy {scenario.strategy} stays within one machine; {node.id} holds {node.accelerators}, "

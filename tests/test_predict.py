@@ -197,6 +197,36 @@ def test_a_job_that_does_not_fill_its_nodes_says_how_it_lies():
     assert any("12 GPUs fill 1 node of 8" in warning for warning in answer.warnings)
 
 
+def test_an_oversubscribed_network_slows_a_job_that_leaves_its_rack():
+    def alone(**racks: object) -> float:
+        return ask(world_size=32, overlap="none", **racks, **ONE_GPU_NODES).communication_time
+
+    plain = alone()
+    assert alone(oversubscription=4.0, rack_nodes=32) == plain  # the whole job in one rack
+    assert (
+        alone(oversubscription=4.0, rack_nodes=8) == plain
+    )  # one of eight sends out, and there are two uplinks
+    assert alone(oversubscription=16.0, rack_nodes=8) == pytest.approx(2 * plain, rel=0.05)
+    assert alone(oversubscription=4.0, rack_nodes=8, placement="random") > 2 * plain
+    with pytest.raises(InputError, match="--rack-nodes"):
+        alone(oversubscription=4.0)
+
+
+def test_cards_on_two_processors_share_the_way_between_them():
+    near, far = (
+        ask(accelerator="rtx-3090", node="pcie-workstation-8gpu", world_size=n, overlap="none")
+        for n in (4, 8)
+    )
+    assert far.communication_time > 2 * near.communication_time
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "best"])
+def test_a_choice_of_algorithm_says_what_was_chosen_and_what_the_next_would_cost(algorithm):
+    answer = ask(world_size=32, algorithm=algorithm)
+    assert any(f"--algorithm {algorithm} chose" in note and "longer" in note for note in answer.warnings)
+    assert not any("chose" in note for note in ask(world_size=32).warnings)
+
+
 @pytest.mark.parametrize("card", ["k80", "m60"])
 def test_half_a_board_is_said(card):
     assert any("one of two dies" in warning for warning in ask(accelerator=card).warnings)

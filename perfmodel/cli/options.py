@@ -18,6 +18,7 @@ from perfmodel.specs.scenario import (
     Input,
     Optimizer,
     Overlap,
+    Placement,
     Precision,
     Scenario,
     Strategy,
@@ -67,6 +68,9 @@ _SCENARIO_OPTIONS = (
     click.option(
         "--strategy", type=_choice(Strategy), help="How gradients are combined.  [default: all-reduce]"
     ),
+    click.option("--oversubscription", type=float, help="Of the racks' uplinks, e.g. 4.  [default: 1]"),
+    click.option("--rack-nodes", type=COUNT, help="Nodes under one switch, with --oversubscription."),
+    click.option("--placement", type=_choice(Placement), help="On the racks.  [default: contiguous]"),
     click.option("--servers", type=COUNT, help="Parameter servers, on machines of their own."),
     click.option(
         "--local-aggregation/--no-local-aggregation",

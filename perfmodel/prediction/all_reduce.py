@@ -106,3 +106,23 @@ def chosen_times(
     if algorithm not in times:
         raise unknown_name("algorithm on these links", algorithm, ["auto", "best", *times])
     return times[algorithm](message_bytes)
+
+
+def told(algorithm: str, per_node: int, nodes: int, message_bytes: Any, link: Link, on: Fabric) -> str:
+    """Say what ``auto`` or ``best`` chose for these messages, and what the runner-up would cost."""
+    sizes = np.atleast_1d(message_bytes)
+    if algorithm == "auto":
+        choice = by_nccl("all-reduce", per_node, nodes, sizes, link, on)
+        chosen = ["/".join(choice.names[i]) for i in choice.best.tolist()]
+        first, second = float(choice.time.sum()), float(choice.runner_up.sum())
+    else:
+        able = {
+            n: t for n, t in all_reduce_times(per_node, nodes, link, on).items() if n not in ONLY_WHEN_ASKED
+        }
+        times = np.stack([np.broadcast_to(time(sizes), sizes.shape) for time in able.values()])
+        chosen = [list(able)[i] for i in times.argmin(axis=0).tolist()]
+        ordered = np.sort(times, axis=0)
+        first, second = float(ordered[0].sum()), float(ordered[1].sum())
+    counts = {name: chosen.count(name) for name in dict.fromkeys(chosen)}
+    shown = ", ".join(f"{name} for {count} of {len(chosen)} messages" for name, count in counts.items())
+    return f"--algorithm {algorithm} chose {shown}; the runner-up would take {second / first - 1:.0%} longer"

@@ -16,7 +16,7 @@ from perfmodel.equations.scaling import (
     weak_speedup,
 )
 from perfmodel.errors import InputError
-from perfmodel.prediction.communication import communication
+from perfmodel.prediction.communication import choice_told, communication
 from perfmodel.prediction.computation import Computation, computation, one_host_time
 from perfmodel.prediction.fabric import Fabric, fabric
 from perfmodel.prediction.feeding import input_time
@@ -62,6 +62,9 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     factor = _anchor_factor(setting, work, constants)
     work = _scaled(work, factor)
     terms, network = _terms(setting, work, constants)
+    chosen = choice_told(setting, work, fabric(setting, constants))
+    if chosen:
+        setting = setting._replace(warnings=(*setting.warnings, chosen))
     iteration_time = sum(terms.values())
     baseline_time = _baseline_time(setting, work, factor, constants)
     return _prediction(setting, terms, network, iteration_time, baseline_time, constants)

@@ -109,3 +109,15 @@ def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[An
     forward, backward = work.forward_by_layer, work.backward_by_layer
     period = priority_iteration_time(forward, backward, times)
     return times.sum(axis=-1), period - (forward.sum() + backward.sum())
+
+
+def choice_told(setting: Setting, work: Computation, on: Fabric) -> str | None:
+    """Say which algorithms ``--algorithm auto`` or ``best`` chose; None where one was named."""
+    algorithm = setting.scenario.algorithm
+    if setting.strategy != "all-reduce" or setting.world_size == 1 or algorithm not in ("auto", "best"):
+        return None
+    from perfmodel.prediction.all_reduce import told
+
+    sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on))
+    g, nodes = setting.accelerators_per_node, setting.nodes
+    return told(algorithm, g, nodes, sent.message_bytes, setting.intra_link, on)

@@ -32,7 +32,7 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         _latency(inside),
         _inside_bandwidth(setting, inside, calibration),
         _latency(setting.inter_link),
-        adapters * fraction(setting.inter_link, calibration),
+        adapters * fraction(setting.inter_link, calibration) / _rack_factor(setting),
     )
 
 
@@ -57,9 +57,25 @@ def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> flo
     return link.bandwidth.value * fraction(link, calibration)
 
 
+def _rack_factor(setting: Setting) -> float:
+    """How much slower the network between nodes is for its oversubscribed racks; 1 within one rack."""
+    asked = setting.scenario
+    rack = asked.rack_nodes
+    if asked.oversubscription == 1 or rack is None or setting.nodes <= rack:
+        return 1.0
+    from perfmodel.equations.topology import contiguous_ring_factor, random_ring_factor
+
+    if asked.placement == "random":
+        return float(random_ring_factor(setting.nodes, asked.oversubscription, rack))
+    return float(contiguous_ring_factor(asked.oversubscription, rack))
+
+
 def _inside_bandwidth(setting: Setting, link: Link, calibration: Calibration) -> float:
     """Bandwidth of all rings inside a node: measured, found in the graph of a mesh, or the link's."""
     graph, n = setting.node.peer_graph, setting.accelerators_per_node
+    crossing = setting.node.cross_socket_bandwidth
+    if crossing is not None and 2 * n > setting.node.accelerators and link.kind == "pcie":
+        return min(ring_bandwidth(link, n, calibration), crossing.value)
     if not graph or n == 1 or link.ring_bandwidth is not None or link.id != setting.node.intra_link:
         return ring_bandwidth(link, n, calibration)
     from perfmodel.equations.ring_search import ring_bandwidth as of_rings

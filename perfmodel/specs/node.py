@@ -27,6 +27,8 @@ class Node(SourcedSpec):
     """Network adapters that carry gradients."""
     network_bandwidth: Quantity | None = None
     """What the whole machine sends, one direction [B/s]; it caps ``nics`` times the link."""
+    cross_socket_bandwidth: Quantity | None = None
+    """Between the processors that hold the two halves of the accelerators, one direction [B/s]."""
     host_link: Id | None = None
     """Between host memory and one accelerator; None: the accelerator's own."""
     vcpus: PositiveInt | None = None

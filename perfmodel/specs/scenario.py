@@ -24,6 +24,7 @@ Algorithm = Literal[
     "nvls",
     "switch-tree",
 ]
+Placement = Literal["contiguous", "random"]
 Optimizer = Literal["sgd", "adam", "lamb"]
 Input = Literal["synthetic", "real"]
 
@@ -53,6 +54,12 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """Link between nodes, one adapter."""
     nics: _Count | None = None
     """Adapters per node that carry gradients."""
+    oversubscription: float = 1.0
+    """Bandwidth into a rack over bandwidth out of it; 1 is a full fat tree."""
+    rack_nodes: _Count | None = None
+    """Nodes under one switch; needed where the network is oversubscribed."""
+    placement: Placement = "contiguous"
+    """How the job's ring lies on the racks."""
     strategy: Strategy = "all-reduce"
     servers: _Count | None = None
     """Parameter servers, on machines of their own."""
