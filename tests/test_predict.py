@@ -169,6 +169,15 @@ def test_an_anchor_is_met_at_one_accelerator_and_moves_the_rest():
     assert not many.warnings
 
 
+def test_one_accelerator_loads_the_whole_batch_that_strong_scaling_splits():
+    """Eight that share a host wait for the same samples as one: input-bound, nothing is gained."""
+    bound = {"accelerator": "v100-sxm2-16gb", "input": "real", "loader_workers": 1}
+    eight = ask(world_size=8, global_batch_size=512, **bound)
+    alone = ask(world_size=1, local_batch_size=512, **bound)
+    assert eight.baseline_time == pytest.approx(alone.iteration_time, rel=0.01)
+    assert eight.speedup == pytest.approx(1, rel=0.01)
+
+
 def test_an_anchor_above_the_peak_is_doubted():
     assert any("check the anchor" in warning for warning in ask(anchor="iteration_time=1ms@1").warnings)
 

@@ -87,7 +87,8 @@ def _terms(setting: Setting, work: Computation, constants: Calibration) -> tuple
     busy_time = steps * work.pass_time
     terms["straggler_time"] = straggler_time(setting, busy_time, network.communication_time, constants)
     busy = sum(terms.values())
-    terms["input_time"] = input_time(setting, setting.accelerators_per_node, busy, constants)
+    samples = setting.local_batch_size * steps
+    terms["input_time"] = input_time(setting, setting.accelerators_per_node, samples, busy, constants)
     return terms, network
 
 
@@ -118,7 +119,7 @@ def _anchor_factor(setting: Setting, work: Computation, constants: Calibration) 
 
     anchor = parse_anchor(setting.scenario.anchor)
     measured = anchor.iteration_time(setting.local_batch_size * setting.accumulation_steps)
-    return measured / _alone(setting, work, setting.accumulation_steps, constants)
+    return measured / _alone(setting, work, setting.local_batch_size, setting.accumulation_steps, constants)
 
 
 def _scaled(work: Computation, factor: float) -> Computation:
@@ -134,10 +135,10 @@ def _scaled(work: Computation, factor: float) -> Computation:
     )
 
 
-def _alone(setting: Setting, work: Computation, steps: float, constants: Calibration) -> float:
-    """Iteration time [s] of one accelerator that does ``steps`` micro-batches."""
+def _alone(setting: Setting, work: Computation, micro: int, steps: float, constants: Calibration) -> float:
+    """Iteration time [s] of one accelerator that does ``steps`` batches of ``micro`` samples."""
     busy = steps * work.pass_time + work.update_time
-    return busy + input_time(setting, 1, busy, constants) * steps / setting.accumulation_steps
+    return busy + input_time(setting, 1, micro * steps, busy, constants)
 
 
 def _baseline_time(setting: Setting, work: Computation, factor: float, constants: Calibration) -> float:
@@ -147,11 +148,11 @@ def _baseline_time(setting: Setting, work: Computation, factor: float, constants
     fit, since one accelerator alone would use them.
     """
     if setting.scaling == "weak":
-        return _alone(setting, work, setting.accumulation_steps, constants)
+        return _alone(setting, work, setting.local_batch_size, setting.accumulation_steps, constants)
     largest = min(setting.global_batch_size, max(_memory(setting, constants).largest_local_batch_size, 1))
     micro = max(largest, setting.local_batch_size)
     whole = _scaled(computation(setting, micro, constants), factor)
-    return _alone(setting, whole, setting.global_batch_size / micro, constants)
+    return _alone(setting, whole, micro, setting.global_batch_size / micro, constants)
 
 
 def _memory(setting: Setting, constants: Calibration) -> Memory:

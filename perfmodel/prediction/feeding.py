@@ -13,8 +13,19 @@ SAMPLE_ELEMENT_BYTES = 4
 """Samples are copied to the accelerator as fp32, or as 32-bit token numbers."""
 
 
-def input_time(setting: Setting, accelerators: int, busy_time: float, calibration: Calibration) -> float:
-    """Return the time [s] an accelerator waits for its samples, ``accelerators`` of them sharing the host."""
+def input_time(
+    setting: Setting, accelerators: int, samples: float, busy_time: float, calibration: Calibration
+) -> float:
+    """Return the time [s] an accelerator waits for the samples of one iteration.
+
+    Parameters
+    ----------
+    setting : says where samples come from
+    accelerators : which share the host
+    samples : of one accelerator, all micro-batches together
+    busy_time : the rest of the iteration [s]
+    calibration : rates of decoding and copying
+    """
     if setting.scenario.input == "synthetic":
         return 0.0
     workload = setting.workload
@@ -29,7 +40,7 @@ def input_time(setting: Setting, accelerators: int, busy_time: float, calibratio
     return float(
         exposed_input_time(
             accelerators,
-            setting.local_batch_size * setting.accumulation_steps,
+            samples,
             rate,
             workload.input_elements * SAMPLE_ELEMENT_BYTES,
             setting.host_link.bandwidth.value * fraction(setting.host_link, calibration),
