@@ -169,6 +169,17 @@ def test_an_anchor_is_met_at_one_accelerator_and_moves_the_rest():
     assert not many.warnings
 
 
+@pytest.mark.parametrize("loader_workers", [1, 4, 400])
+def test_an_anchor_is_met_where_input_is_waited_for(loader_workers):
+    real = {"input": "real", "loader_workers": loader_workers, "local_batch_size": 64}
+    for time in (0.03, 0.3, 3.0):
+        anchored = ask(world_size=1, anchor=f"iteration_time={time}s@1", **real)
+        assert anchored.iteration_time == pytest.approx(time, rel=1e-9)
+        assert ask(world_size=8, anchor=f"iteration_time={time}s@1", **real).baseline_time == pytest.approx(
+            time
+        )
+
+
 def test_one_accelerator_loads_the_whole_batch_that_strong_scaling_splits():
     """Eight that share a host wait for the same samples as one: input-bound, nothing is gained."""
     bound = {"accelerator": "v100-sxm2-16gb", "input": "real", "loader_workers": 1}

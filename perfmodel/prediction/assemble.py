@@ -61,7 +61,7 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     work = computation(setting, setting.local_batch_size, constants)
     factor = _anchor_factor(setting, work, constants)
     work = _scaled(work, factor)
-    terms, network = _terms(setting, work, constants)
+    terms, network = _terms(setting, work, factor, constants)
     chosen = choice_told(setting, work, fabric(setting, constants))
     if chosen:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
@@ -70,7 +70,9 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     return _prediction(setting, terms, network, iteration_time, baseline_time, constants)
 
 
-def _terms(setting: Setting, work: Computation, constants: Calibration) -> tuple[dict[str, float], Network]:
+def _terms(
+    setting: Setting, work: Computation, factor: float, constants: Calibration
+) -> tuple[dict[str, float], Network]:
     """The exposed terms [s], and what the network does on its own and could do."""
     steps = setting.accumulation_steps
     network = _network(setting, work, fabric(setting, constants))
@@ -88,7 +90,9 @@ def _terms(setting: Setting, work: Computation, constants: Calibration) -> tuple
     terms["straggler_time"] = straggler_time(setting, busy_time, network.communication_time, constants)
     busy = sum(terms.values())
     samples = setting.local_batch_size * steps
-    terms["input_time"] = input_time(setting, setting.accelerators_per_node, samples, busy, constants)
+    terms["input_time"] = factor * input_time(
+        setting, setting.accelerators_per_node, samples, busy / factor, constants
+    )
     return terms, network
 
 
@@ -119,7 +123,9 @@ def _anchor_factor(setting: Setting, work: Computation, constants: Calibration) 
 
     anchor = parse_anchor(setting.scenario.anchor)
     measured = anchor.iteration_time(setting.local_batch_size * setting.accumulation_steps)
-    return measured / _alone(setting, work, setting.local_batch_size, setting.accumulation_steps, constants)
+    return measured / _alone(
+        setting, work, setting.local_batch_size, setting.accumulation_steps, 1.0, constants
+    )
 
 
 def _scaled(work: Computation, factor: float) -> Computation:
@@ -135,10 +141,15 @@ def _scaled(work: Computation, factor: float) -> Computation:
     )
 
 
-def _alone(setting: Setting, work: Computation, micro: int, steps: float, constants: Calibration) -> float:
-    """Iteration time [s] of one accelerator that does ``steps`` batches of ``micro`` samples."""
+def _alone(
+    setting: Setting, work: Computation, micro: int, steps: float, factor: float, constants: Calibration
+) -> float:
+    """Iteration time [s] of one accelerator that does ``steps`` batches of ``micro`` samples.
+
+    An anchor's ``factor`` is in ``work`` already; the samples' way to the accelerator takes it as well.
+    """
     busy = steps * work.pass_time + work.update_time
-    return busy + input_time(setting, 1, micro * steps, busy, constants)
+    return busy + factor * input_time(setting, 1, micro * steps, busy / factor, constants)
 
 
 def _baseline_time(setting: Setting, work: Computation, factor: float, constants: Calibration) -> float:
@@ -148,11 +159,11 @@ def _baseline_time(setting: Setting, work: Computation, factor: float, constants
     fit, since one accelerator alone would use them.
     """
     if setting.scaling == "weak":
-        return _alone(setting, work, setting.local_batch_size, setting.accumulation_steps, constants)
+        return _alone(setting, work, setting.local_batch_size, setting.accumulation_steps, factor, constants)
     largest = min(setting.global_batch_size, max(_memory(setting, constants).largest_local_batch_size, 1))
     micro = max(largest, setting.local_batch_size)
     whole = _scaled(computation(setting, micro, constants), factor)
-    return _alone(setting, whole, micro, setting.global_batch_size / micro, constants)
+    return _alone(setting, whole, micro, setting.global_batch_size / micro, factor, constants)
 
 
 def _memory(setting: Setting, constants: Calibration) -> Memory:
