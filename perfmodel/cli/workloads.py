@@ -13,7 +13,7 @@ import click
 from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
-    from perfmodel.specs.workload import Workload
+    from perfmodel.specs.workload import Layer, Workload
 
 LAYER_FIELDS = (
     "name",
@@ -80,9 +80,11 @@ def list_(as_json: bool) -> None:
 @click.argument("name")
 @click.option("--sequence-length", type=click.IntRange(min=1, max=1_000_000), help="Tokens of one sample.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print the layers as CSV.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the layers as the CSV that --workload reads.")
 def show(name: str, sequence_length: int | None, as_json: bool, as_csv: bool) -> None:
     """Show one network, built in or from a file, layer by layer; counts are per sample.
+
+    To describe a network of your own, start from the --csv of one that is like it.
 
     Example: perfmodel workloads show bert-base --sequence-length 384
     """
@@ -91,19 +93,24 @@ def show(name: str, sequence_length: int | None, as_json: bool, as_csv: bool) ->
     if as_json and as_csv:
         raise InputError("--json and --csv: give one of them")
     network = workload(name, sequence_length)
-    rows = [{field: getattr(layer, field) for field in LAYER_FIELDS} for layer in network.layers]
     if as_json:
+        rows = [{field: getattr(layer, field) for field in LAYER_FIELDS} for layer in network.layers]
         click.echo(json.dumps({**_summary(network), "layers": rows}))
     elif as_csv:
-        writer = csv.DictWriter(sys.stdout, LAYER_FIELDS, lineterminator="\n")
+        writer = csv.DictWriter(sys.stdout, network.layers[0]._fields, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(_cells(layer) for layer in network.layers)
     else:
         _print(network)
 
 
 def _summary(network: Workload) -> dict[str, object]:
     return {field: getattr(network, field) for field in SUMMARY_FIELDS}
+
+
+def _cells(layer: Layer) -> dict[str, object]:
+    tensors, kernel_size = " ".join(map(str, layer.tensors)), "x".join(map(str, layer.kernel_size))
+    return {**layer._asdict(), "tensors": tensors, "kernel_size": kernel_size}
 
 
 def _short(count: float) -> str:

@@ -227,12 +227,16 @@ def _errors(rows: list[Row]) -> dict[str, Any]:
 
 
 def compare_collectives(measured: list[Measurement], out_of_sample: bool = False) -> list[Row]:
-    """Predict each collective: by the shipped fit, or by one to all other sources."""
+    """Predict each collective: by the shipped fit, or by one to all other sources.
+
+    Out of sample the width of a source's intervals, too, comes from how far off the other sources were.
+    """
     able = [m for m in measured if m.point is not None]
     logs = _logs(able, out_of_sample) if able else np.empty(0)
-    spread = (fitted().spread_short, fitted().spread_long)
+    shipped = (fitted().spread_short, fitted().spread_long)
+    spreads = _spreads_of_others(able, logs) if out_of_sample and able else {}
     told = {m.measurement_id: log for m, log in zip(able, logs.tolist(), strict=True)}
-    return [_row(m, told.get(m.measurement_id), spread) for m in measured]
+    return [_row(m, told.get(m.measurement_id), spreads.get(m.source, shipped)) for m in measured]
 
 
 def _logs(measured: list[Measurement], out_of_sample: bool) -> Array:
@@ -247,6 +251,19 @@ def _logs(measured: list[Measurement], out_of_sample: bool) -> Array:
         parameters = fit(_part(of, ~inside), times[~inside], sources[~inside].tolist())
         logs[inside] = log_time(parameters, _part(of, inside))
     return logs
+
+
+def _spreads_of_others(measured: list[Measurement], logs: Array) -> dict[str, tuple[float, float]]:
+    """For each source the spread of the misses of all others, below 1 MiB and from there on."""
+    misses = logs - np.log([m.time for m in measured])
+    short = np.array([_is_short(m.point) for m in measured])
+    sources = np.array([m.source for m in measured])
+    found = {}
+    for source in sources.tolist():
+        if source not in found:
+            others = sources != source
+            found[source] = (_spread(misses[others & short]), _spread(misses[others & ~short]))
+    return found
 
 
 def _part(of: Features, rows: NDArray[np.bool_]) -> Features:
@@ -298,7 +315,7 @@ def refit() -> None:
 
 def _spread(misses: Array) -> float:
     """Standard deviation of a normal law that covers as much as these at 80 %; biases count as misses."""
-    return float(np.quantile(np.abs(misses), 0.80) / 1.2816)
+    return float(np.quantile(np.abs(misses), 0.80) / 1.2816) if len(misses) else 0.0
 
 
 if __name__ == "__main__":
