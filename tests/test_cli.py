@@ -21,7 +21,7 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.workloads import names
+from perfmodel.workloads import names, workload
 
 
 def run(*words: str) -> Result:
@@ -182,6 +182,13 @@ def test_scale_tables_agree():
     table = list(csv.DictReader(io.StringIO(run(*words, "--csv").stdout)))
     assert [row["world_size"] for row in rows] == [1, 2, 4, 5]
     assert [float(row["iteration_time"]) for row in table] == [row["iteration_time"] for row in rows]
+
+
+@pytest.mark.parametrize("name", ["resnet50", "bert-base", "mobilenet-v2", "dlrm"])
+def test_a_layer_table_that_is_printed_can_be_read(name, tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text(run("workloads", "show", name, "--csv").stdout)
+    assert workload(str(path)).layers == workload(name).layers
 
 
 def test_collective_json_validates():
