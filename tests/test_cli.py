@@ -184,6 +184,26 @@ def test_scale_tables_agree():
     assert [float(row["iteration_time"]) for row in table] == [row["iteration_time"] for row in rows]
 
 
+def test_a_link_shows_its_rings_by_rank_count():
+    shown = run("specs", "show", "nvlink2-cube-mesh").stdout
+    rows = [line.split() for line in shown.splitlines() if "ranks" in line]
+    assert [row[1:4] for row in rows[:2]] == [["2", "ranks", "22.6"], ["3", "ranks", "45.2"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "known"),
+    [
+        (("workloads", "list"), names()),
+        (("specs", "list", "nodes"), Catalogue.built_in().ids("nodes")),
+        (("specs", "list", "links"), Catalogue.built_in().ids("links")),
+    ],
+)
+def test_what_is_listed_can_be_copied_by_its_name(words, known):
+    lines = run(*words).stdout.splitlines()
+    assert set(known) <= {line.split()[0] for line in lines if line.strip()}
+    assert max(map(len, lines)) <= 80
+
+
 @pytest.mark.parametrize("name", ["resnet50", "bert-base", "mobilenet-v2", "dlrm"])
 def test_a_layer_table_that_is_printed_can_be_read(name, tmp_path):
     path = tmp_path / "mine.csv"

@@ -14,7 +14,7 @@ from perfmodel.units import show
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from perfmodel.specs.provenance import SourcedSpec
+    from perfmodel.specs.provenance import Provenance, SourcedSpec
     from perfmodel.specs.store import Catalogue, Kind
 
 KINDS: tuple[Kind, ...] = ("accelerators", "nodes", "links")
@@ -66,6 +66,7 @@ def list_(kind: Kind, specs: tuple[str, ...], as_json: bool) -> None:
 
     columns, row = _ROWS[kind]
     shown = table(*columns, left=4 if kind == "nodes" else 1)
+    shown.columns[0].no_wrap = True  # a name in two halves cannot be copied
     for spec in found:
         shown.add_row(*row(spec))
     console().print(shown)
@@ -99,8 +100,8 @@ def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
             out.print(Text(f"{name.replace('_', ' ')}: {value}"))
     shown = table("number", "value", "basis", "source", left=4)
     for name, stated in spec.statements():
-        value = getattr(stated, "value", None)
-        shown.add_row(name, _with_unit(name, value) if value else "", stated.basis, stated.source or "")
+        for label, value in _values(name, stated):
+            shown.add_row(label, value, stated.basis, stated.source or "")
     out.print(shown)
     for key, source in spec.sources.items():
         out.print(Text(f"[{key}] {source.title} {source.url or ''} (read {source.read_on})"))
@@ -141,6 +142,14 @@ def _get(catalogue: Catalogue, kind: Kind, id: str) -> SourcedSpec:
         "links": catalogue.link,
     }
     return getters[kind](id)
+
+
+def _values(name: str, stated: Provenance) -> list[tuple[str, str]]:
+    """One row of a number, several of what depends on the number of ranks."""
+    found = dict(stated)
+    if "value" in found:
+        return [(name, _with_unit(name, found["value"]))]
+    return [(f"{name}, {size} ranks", show(value, "B/s")) for size, value in found["by_group_size"].items()]
 
 
 def _with_unit(name: str, value: float) -> str:

@@ -64,6 +64,7 @@ def list_(as_json: bool) -> None:
     from perfmodel.cli.render import console, table
 
     shown = table("workload", "parameters", "MACs/sample", "training FLOPs", "variant")
+    shown.columns[0].no_wrap = True  # a name in two halves cannot be copied
     shown.columns[-1].justify = "left"
     for network in found:
         shown.add_row(
