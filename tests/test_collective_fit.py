@@ -47,6 +47,18 @@ def test_intervals_cover_what_they_say(unseen):
         assert 0.75 <= size["all"]["coverage_80"] <= 0.85
 
 
+def test_what_is_said_of_an_unseen_source_does_not_depend_on_its_own_times(measured, unseen):
+    other = "ml-engineering-a100"
+    slower = [m._replace(time=3 * m.time) if m.source == other else m for m in measured]
+    again = compare_collectives(slower, out_of_sample=True)
+    before, after = ([row for row in rows if row.measurement.source == other] for rows in (unseen, again))
+    assert len(before) == 20
+    assert [row.predicted_time for row in before] == [row.predicted_time for row in after]
+    # widths come from the misses of the others, whose fits did see this source: a little remains
+    assert [row.high_80 for row in before] == pytest.approx([row.high_80 for row in after], rel=0.03)
+    assert [row.high_80 for row in again] != [row.high_80 for row in unseen]  # but it widens the others'
+
+
 def test_the_shipped_fit_is_what_the_data_give(tmp_path, monkeypatch):
     monkeypatch.setattr(collective_fit, "RESULT", tmp_path / "fit.json")
     collective_fit.refit()

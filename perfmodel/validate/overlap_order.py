@@ -181,6 +181,7 @@ def section(rows: Sequence[Row]) -> str:
         fill(
             _bytescheduler(rows, found),
             WIDTH,
+            break_on_hyphens=False,
         ),
         "",
         "Inversions (times in ms, measured and predicted):",

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.calibration import calibration
+from perfmodel.equations.ring_search import ring_bandwidth, rings
 from perfmodel.errors import InputError
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
-from perfmodel.equations.ring_search import ring_bandwidth, rings
 from perfmodel.validate import overlap_order, published_cases
 from perfmodel.validate.collective_fit import compare_collectives, shipped_measurements, summarise
 from perfmodel.validate.compare import Row, compare
@@ -115,7 +115,6 @@ def _mesh() -> list[str]:
         shown = [f"{derived / 1e9:.1f}", f"{seen / 1e9:.1f}", f"{derived / seen - 1:+.1%}"]
         rows.append([str(ranks), told, *shown])
     return [
-        "",
         "### Rings of a cube mesh",
         "",
         "Bus bandwidth of a DGX-1V, from the rings that its graph of links holds (one link of 25 GB/s, 94 % of",
