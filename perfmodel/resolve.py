@@ -87,8 +87,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     """
     taken = _Defaults()
     warnings: list[str] = []
-    if "workload" not in scenario.model_fields_set:
-        taken.append(f"--workload {scenario.workload}")
+    _take_what_was_not_said(scenario, taken)
     workload = workload_named(scenario.workload, scenario.sequence_length)
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = _placement(scenario, node, warnings)
@@ -152,6 +151,18 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         defaults=tuple(taken),
         warnings=tuple(warnings),
     )
+
+
+def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:
+    """Name the options whose default the scenario itself holds, where they matter."""
+    matter = {"workload": "workload", "world_size": "gpus"}
+    if scenario.world_size > 1:
+        matter["strategy"] = "strategy"
+        if scenario.strategy == "all-reduce":
+            matter["algorithm"] = "algorithm"
+    for field, option in matter.items():
+        if field not in scenario.model_fields_set:
+            taken.append(f"--{option} {getattr(scenario, field)}")
 
 
 def _hardware(

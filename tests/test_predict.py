@@ -209,6 +209,11 @@ def test_defaults_are_named_and_choices_are_not():
     assert "--accelerator v100-sxm2-16gb" in answer.defaults
     assert not any(default.startswith("--workload") for default in answer.defaults)
     assert any(default.startswith("--local-batch-size") for default in answer.defaults)
+    assert "--gpus 1" in ask().defaults
+    assert not any(default.startswith(("--gpus", "--algorithm")) for default in ask(world_size=1).defaults)
+    assert {"--strategy all-reduce", "--algorithm ring"} <= set(ask(world_size=2).defaults)
+    served = ask(world_size=2, strategy="parameter-server").defaults
+    assert not any(default.startswith(("--strategy", "--algorithm")) for default in served)
 
 
 def test_a_job_that_does_not_fill_its_nodes_says_how_it_lies():
