@@ -93,7 +93,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     nodes, per_node = _placement(scenario, node, warnings)
 
     intra = scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
-    if scenario.inter_link is None and nodes > 1:
+    if scenario.inter_link is None and (nodes > 1 or scenario.strategy == "parameter-server"):
         taken.append(f"--inter-link {node.inter_link or DEFAULT_INTER_LINK}")
     precision = taken.take(
         "precision", scenario.precision, "amp" if "fp16" in accelerator.peak_flops else "fp32"
@@ -217,7 +217,7 @@ def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[in
 
 
 def _overlap(scenario: Scenario, taken: _Defaults) -> str:
-    if scenario.world_size == 1:
+    if scenario.world_size == 1 and scenario.strategy != "parameter-server":
         return scenario.overlap or "none"
     usual = OVERLAPS.get(scenario.strategy, "none")
     if scenario.strategy == "data-parallel-single-process" and scenario.overlap not in (None, "none"):

@@ -204,6 +204,13 @@ def test_resnet50_gradients_travel_in_five_buckets():
     assert sent.ready_times.tolist() == sorted(sent.ready_times.tolist())
 
 
+def test_one_worker_talks_to_its_server_as_several_do():
+    answer = ask(world_size=1, strategy="parameter-server", **ONE_GPU_NODES)
+    assert {"--servers 1", "--overlap wfbp"} <= set(answer.defaults)
+    assert 0 < answer.terms["exposed_communication_time"] < answer.communication_time
+    assert "twice the bandwidth of ethernet-25g-tcp" in answer.verdict
+
+
 def test_defaults_are_named_and_choices_are_not():
     answer = ask(workload="resnet50", world_size=32)
     assert "--accelerator v100-sxm2-16gb" in answer.defaults

@@ -80,12 +80,13 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
 
 def _network(prediction: Prediction) -> str:
     asked = prediction.scenario
+    between = f"{asked['nics']} x {asked['inter_link']}"
     if asked["world_size"] == 1:
-        return "no communication"
+        return f"{between} to the servers" if asked["servers"] else "no communication"
     inside = f"{asked['intra_link']} inside"
-    if asked["nodes"] == 1 and asked["strategy"] != "parameter-server":
+    if asked["nodes"] == 1 and not asked["servers"]:
         return inside
-    return f"{inside}, {asked['nics']} x {asked['inter_link']} between"
+    return f"{inside}, {between} between"
 
 
 def _mode(prediction: Prediction) -> str:

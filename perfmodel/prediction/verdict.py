@@ -33,7 +33,7 @@ def verdict(setting: Setting, terms: dict[str, float], iteration_time: float, ne
     shares |= {name: time for name, time in terms.items() if name in _BOUND}
     most = max(shares, key=shares.__getitem__)
     told = f"{_BOUND[most]}: {shares[most] / iteration_time:.0%} of the iteration"
-    if setting.world_size == 1:
+    if setting.world_size == 1 and not setting.servers:
         return told
     # below zero where messages wait for a fusion cycle that outlasts the backward pass
     hidden = max(0.0, network.communication_time - network.exposed_communication_time)
