@@ -118,6 +118,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         raise InputError(f"--servers goes with --strategy parameter-server, not {scenario.strategy}")
     if scenario.world_size > 1 and scenario.jitter is None:
         taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
+    _doubt_links(scenario, catalogue, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
     if accelerator.board_devices > 1:
         warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")
@@ -163,6 +164,14 @@ def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:
     for field, option in matter.items():
         if field not in scenario.model_fields_set:
             taken.append(f"--{option} {getattr(scenario, field)}")
+
+
+def _doubt_links(scenario: Scenario, catalogue: Catalogue, warnings: list[str]) -> None:
+    """Say it where a link was asked for in a place it is not made for."""
+    if scenario.intra_link and catalogue.link(scenario.intra_link).scope == "inter":
+        warnings.append(f"{scenario.intra_link} is a link between nodes; taken inside one as it is")
+    if scenario.inter_link and catalogue.link(scenario.inter_link).scope == "intra":
+        warnings.append(f"{scenario.inter_link} is a link inside a node; taken between nodes as it is")
 
 
 def _hardware(

@@ -204,6 +204,18 @@ def test_resnet50_gradients_travel_in_five_buckets():
     assert sent.ready_times.tolist() == sorted(sent.ready_times.tolist())
 
 
+@pytest.mark.parametrize(
+    ("links", "doubts"),
+    [
+        ({"intra_link": "pcie3-x16", "inter_link": "ib-edr-100g"}, 0),
+        ({"intra_link": "ib-edr-100g"}, 1),
+        ({"inter_link": "nvlink2-cube-mesh"}, 1),
+    ],
+)
+def test_a_link_in_the_wrong_place_is_doubted(links, doubts):
+    assert sum("is a link" in warning for warning in ask(world_size=16, **links).warnings) == doubts
+
+
 def test_one_worker_talks_to_its_server_as_several_do():
     answer = ask(world_size=1, strategy="parameter-server", **ONE_GPU_NODES)
     assert {"--servers 1", "--overlap wfbp"} <= set(answer.defaults)
