@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from perfmodel.cli import main
+from perfmodel.errors import InputError
 from perfmodel.prediction.collective import Fabric, collective
 from perfmodel.prediction.collective_model import RESULT, Point, features, fitted, log_time, names
 from perfmodel.specs.store import Catalogue
@@ -83,6 +84,31 @@ def test_the_fit_finds_what_it_was_told():
     found = collective_fit.fit(features(points), times, [p.link.id for p in points])
     assert np.exp(log_time(found, features(points))) == pytest.approx(times, rel=0.03)
     assert len(found) == len(names())
+
+
+def test_a_mesh_without_a_ring_falls_back_to_the_host_and_takes_no_more_ranks_than_it_has():
+    mesh, host = CATALOGUE.link("nvlink1-cube-mesh"), CATALOGUE.link("pcie3-x16")
+    on = [collective("all-reduce", "auto", Fabric(5, 1, link, None, 1), 1e9).time for link in (mesh, host)]
+    assert on[0] == pytest.approx(on[1], rel=0.01)
+    for algorithm in ("auto", "ring"):
+        with pytest.raises(InputError, match="joins 8 ranks"):
+            collective("all-reduce", algorithm, Fabric(12, 1, mesh, None, 1), 1e9)
+
+
+def test_an_unseen_link_reaches_what_its_kind_does():
+    told = {
+        link: collective("all-reduce", "auto", Fabric(4, 1, CATALOGUE.link(link), None, 1), 1e10)
+        for link in ("pcie3-x16", "pcie4-x16", "nvlink3-quad-mesh")
+    }
+    assert told["pcie3-x16"].bus_bandwidth == pytest.approx(12e9, rel=0.05)  # what NCCL plans with
+    assert told["pcie4-x16"].bus_bandwidth == pytest.approx(24e9, rel=0.05)
+    assert told["nvlink3-quad-mesh"].bus_bandwidth < 0.94 * 300e9
+    switch, two = CATALOGUE.link("nvlink3-nvswitch"), ("ib-edr-100g", "ethernet-100g-tcp")
+    fast, slow = (
+        collective("all-reduce", "auto", Fabric(16, 2, switch, CATALOGUE.link(inter), 1), 1e10).time
+        for inter in two
+    )
+    assert slow / fast == pytest.approx(0.96 / 0.80, rel=0.02)
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8, 16])

@@ -32,6 +32,14 @@ def test_every_pair_joined_twice_holds_all_its_links_in_rings():
     assert rings(quad, 4).rings == 6  # three different rings, both ways round, use each link of each pair
 
 
+def test_more_ranks_than_a_graph_joins_are_no_ring_and_many_are_bounded_at_once(mesh):
+    assert rings(mesh, 9).rings == rings(mesh, 40).rings == 0
+    crowd = tuple((a, b, 1) for a in range(16) for b in range(a))
+    assert rings(crowd, 16).rings == 14  # 15 links a rank, two for each ring, both ways round
+    small = tuple((a, b, 1) for a in range(8) for b in range(a))
+    assert rings(small, 8).rings == 6  # searched, and equal to its bound
+
+
 def test_no_way_round_is_no_ring():
     assert rings(((0, 1, 1), (1, 2, 1)), 4).rings == 0
     assert ring_bandwidth(((0, 1, 1),), 2, 10e9) == pytest.approx(9.4e9)

@@ -23,6 +23,9 @@ READ_PAYLOAD = 0.80
 Told after the measurement on five ranks had been seen, see the top of this module.
 """
 
+LARGEST_SEARCHED = 8
+"""Ranks whose rings are searched for one by one; beyond it the bound by the least joined rank is taken."""
+
 Edge = tuple[int, int]
 Ring = tuple[int, ...]
 
@@ -42,7 +45,8 @@ def rings(peer_graph: tuple[tuple[int, int, int], ...], group_size: int) -> Ring
 
     A ring visits every rank once; one that runs the other way round uses the links' other direction, so
     undirected rings count twice.  Where the links among the ranks close no ring, a hop may pass through the
-    memory of a rank in between, over both its links.
+    memory of a rank in between, over both its links.  Of more than 8 ranks the count is a bound: each ring
+    takes two links of every rank.
 
     Parameters
     ----------
@@ -58,8 +62,12 @@ def rings(peer_graph: tuple[tuple[int, int, int], ...], group_size: int) -> Ring
     """
     links = {_edge(a, b): count for a, b, count in peer_graph}
     ranks = range(group_size)
-    if group_size == 2:
-        return Rings(links.get((0, 1), 0), False)
+    among = {edge: count for edge, count in links.items() if max(edge) < group_size}
+    joined = [sum(count for edge, count in among.items() if rank in edge) for rank in ranks]
+    if group_size == 2 or min(joined) == 0:
+        return Rings(min(joined), False)
+    if group_size > LARGEST_SEARCHED:
+        return Rings(2 * (min(joined) // 2), False)
     direct = [_edges(ring) for ring in _cycles(ranks) if all(e in links for e in _edges(ring))]
     if direct:
         return Rings(2 * _packing(direct, links), False)

@@ -13,7 +13,7 @@ from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, by_nccl
-from perfmodel.prediction.collective_model import Point, features, fitted, log_time
+from perfmodel.prediction.collective_model import Point, check_mesh, features, fitted, log_time
 from perfmodel.prediction.fabric import Fabric as Links
 from perfmodel.prediction.fabric import fraction, ring_bandwidth
 from perfmodel.specs.link import Link
@@ -86,6 +86,7 @@ def collective(name: str, algorithm: str, fabric: Fabric, message_bytes: float) 
     """
     if name not in ALGORITHMS:
         raise unknown_name("collective", name, ALGORITHMS)
+    check_mesh(fabric.link, fabric.per_node)
     if fabric.group_size == 1:
         return _result(name, fabric, message_bytes, [(0.0, "none", None)])
     if algorithm == "auto":

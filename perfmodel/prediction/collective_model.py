@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.calibration import calibration
 from perfmodel.equations.nccl import ALGORITHMS, Graph, nccl_choice
 from perfmodel.equations.nccl_constants import NCCL_2_12
-from perfmodel.equations.ring_search import ring_bandwidth
+from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
+from perfmodel.errors import InputError
 from perfmodel.prediction.all_reduce import adds, generation
+from perfmodel.prediction.fabric import fraction
 from perfmodel.specs.link import Link
 from perfmodel.specs.store import Catalogue
 
@@ -44,7 +47,7 @@ SHARED: dict[str, tuple[float, float]] = {
     "pair": (0.3, 0.5),
     "direct": (1.0, 0.1),
     "nvls": (0.65, 0.15),
-    "between": (0.80, 0.2),
+    "between": (0.95, 0.2),
     "between_latency": (2.0, 0.7),
     "ramp": (40e-6, 0.5),
     "ramp_time": (100e-6, 0.5),
@@ -56,6 +59,7 @@ SHARED: dict[str, tuple[float, float]] = {
 
 ring: of the nominal rate through a switch, among many ranks; pair: what fewer ranks lose, over n;
 direct: of the rings' rate over links without a switch, where nothing is lost but the packets' headers;
+between: of what adapters of their kind are known to carry;
 share: reduce-scatter and all-gather over all-reduce; exchange: all-to-all over all-reduce; pairs: seconds of
 an all-to-all for each peer; ramp: seconds until all channels run full, reached over ramp_time.
 """
@@ -84,9 +88,9 @@ class Features(NamedTuple):
     between_latency: Array
     """Of the hops between nodes [s]."""
     transfer: Array
-    """Time of the bytes inside a node at the links' rate [s]."""
+    """Time of the bytes inside a node at the rate of its rings [s]."""
     between: Array
-    """Time of the bytes between nodes at the adapters' rate [s]."""
+    """Time of the bytes between nodes at the rate that adapters of their kind reach [s]."""
     peers: Array
     """For an all-to-all, else 0."""
     ranks: Array
@@ -128,7 +132,8 @@ def _features_of(point: Point) -> tuple[Any, ...]:
         inside, traffic = point.link.bandwidth.value, (per_node + 1) / per_node
     between = across = 0.0
     if nodes > 1 and point.inter_link is not None:
-        adapters = point.nics * point.inter_link.bandwidth.value
+        reached = fraction(point.inter_link, calibration())
+        adapters = point.nics * point.inter_link.bandwidth.value * reached
         # a tree, or rails, pass each node's boundary with fewer bytes than one ring through all ranks
         crossing = min(traffic, 2 * (nodes - 1) / nodes) if point.collective == "all-reduce" else traffic
         between = size * crossing / adapters
@@ -140,7 +145,7 @@ def _features_of(point: Point) -> tuple[Any, ...]:
         between,
         n - 1 if point.collective == "all-to-all" else 0,
         per_node,
-        "nvswitch" in point.link.id or point.link.id == "nvl72",
+        _is_switched(point.link),
         nvls,
         point.collective in ("reduce-scatter", "all-gather"),
         point.collective == "all-to-all",
@@ -148,13 +153,36 @@ def _features_of(point: Point) -> tuple[Any, ...]:
     )
 
 
+def _is_switched(link: Link) -> bool:
+    return "nvswitch" in link.id or link.id == "nvl72"
+
+
+def check_mesh(link: Link, ranks: int) -> None:
+    """Refuse more ranks in a node than a mesh joins.
+
+    Raises
+    ------
+    InputError : they are more
+    """
+    if link.id in MESHES:
+        most = Catalogue.built_in().node(MESHES[link.id]).accelerators
+        if ranks > most:
+            raise InputError(f"{link.id} joins {most} ranks in a node, not {ranks}; spread them over nodes")
+
+
 def _nominal_rate(link: Link, ranks: int) -> float:
-    """Rate of the rings over a link by the data sheet; nothing measured on it is used."""
-    if link.id not in MESHES or ranks == 1:
+    """Rate of the rings over a link, by the data sheet and, off NVLink, what its kind is known to reach."""
+    if link.kind != "nvlink":
+        return link.bandwidth.value * fraction(link, calibration())
+    if ranks == 1 or _is_switched(link):
         return link.bandwidth.value
-    graph = Catalogue.built_in().node(MESHES[link.id]).peer_graph
-    links = sum(count for a, b, count in graph if 0 in (a, b))
-    return ring_bandwidth(graph, ranks, link.bandwidth.value / links)
+    if link.id not in MESHES:
+        return link.bandwidth.value * WRITE_PAYLOAD
+    node = Catalogue.built_in().node(MESHES[link.id])
+    links = sum(count for a, b, count in node.peer_graph if 0 in (a, b))
+    found = ring_bandwidth(node.peer_graph, ranks, link.bandwidth.value / links)
+    # where the mesh closes no ring, traffic goes over the host's link
+    return found or _nominal_rate(Catalogue.built_in().link(node.host_link or "pcie3-x16"), ranks)
 
 
 @cache

@@ -18,6 +18,7 @@ from perfmodel.prediction.collective_model import (
     RESULT,
     Features,
     Point,
+    check_mesh,
     features,
     fitted,
     log_time,
@@ -114,10 +115,11 @@ def _measurement(row: dict[str, str], where: str, catalogue: Catalogue) -> Measu
                 catalogue.link(row["inter_link"]) if row.get("inter_link") else None,
                 int(row.get("nics_per_node") or 1),
             )
+            check_mesh(point.link, point.group_size // point.nodes)
         except InputError as error:
             if str(error).startswith(where):
                 raise
-            reason = str(error)
+            point, reason = None, str(error)
     return Measurement(row["measurement_id"], row["source"], row.get("accelerator", ""), time, point, reason)
 
 
