@@ -89,7 +89,9 @@ _SCENARIO_OPTIONS = (
     click.option("--loader-workers", type=COUNT, help="Decoding workers per node."),
     click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram."),
     click.option("--jitter", help="Spread of a worker's time: lognormal:cv=0.05, empirical:FILE, none."),
-    click.option("--anchor", help="Measured on one GPU with its share of the batch: iteration_time=0.145s@1."),
+    click.option(
+        "--anchor", help="Measured on one GPU with its share of the batch: iteration_time=0.145s@1."
+    ),
     click.option("--scenario", "scenario_file", metavar="FILE", help="TOML file with any of these options."),
     click.option(
         "--specs", "specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in."
