@@ -1,26 +1,28 @@
-"""The shares of each peak that real software reaches, read from ``calibration.toml``."""
+"""What the equations leave out: constants read off measurements, and efficiencies fitted to training runs.
+
+The first are in ``calibration.toml``, by hand and each with its source; the second in ``calibration.json``,
+which ``perfmodel calibrate`` writes.
+"""
 
 from __future__ import annotations
 
+import json
 import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-MATRIX_KINDS = frozenset({"conv", "linear", "matmul"})
-"""Kinds of layer whose products run on matrix units; a depthwise convolution does not."""
+from perfmodel.efficiency import Efficiency
+
+FITTED = Path(__file__).parent / "calibration.json"
+"""What ``perfmodel calibrate`` writes."""
 
 
 class Calibration(NamedTuple):
     """The fitted or assumed constants, in SI units."""
 
-    matrix_fraction: dict[str, float]
-    """Share of the peak that products reach, for ``vector`` and ``matrix`` units."""
-    memory_fraction: float
-    kernel_floor: float
-    """Least time of one kernel on the accelerator [s]."""
-    dispatch_time: float
-    """Host time to launch one kernel [s]."""
+    efficiency: Efficiency
+    """Of one accelerator, learned from measured runs."""
     link_fraction: dict[str, float]
     """Share of a link's rate that bulk transfers reach, by kind of link."""
     decode_rate: float
@@ -52,10 +54,7 @@ def calibration() -> Calibration:
         return {key: float(entry["value"]) for key, entry in table[group].items()}
 
     return Calibration(
-        matrix_fraction=values("matrix_fraction"),
-        memory_fraction=table["memory_fraction"]["value"],
-        kernel_floor=table["kernel_floor"]["value"],
-        dispatch_time=table["dispatch_time"]["value"],
+        efficiency=Efficiency(json.loads(FITTED.read_text("utf-8"))["efficiency"]),
         link_fraction=values("link_fraction"),
         decode_rate=table["decode_rate"]["value"],
         jitter=table["jitter"]["value"],

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framework
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.plan import FORMATS, OPTIMIZERS, Format, OptimizerStates
@@ -53,6 +54,8 @@ class Setting(NamedTuple):
     """The number format whose peak serves the precision."""
     optimizer: str
     states: OptimizerStates
+    framework: Framework
+    software_year: int
     strategy: str
     overlap: str
     servers: int
@@ -120,6 +123,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
     _doubt_links(scenario, catalogue, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
+    framework, year = parse_framework(taken.take("framework", scenario.framework, DEFAULT_FRAMEWORK))
     if accelerator.board_devices > 1:
         warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")
     return Setting(
@@ -140,6 +144,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         peak_format=peak_format,
         optimizer=optimizer,
         states=OPTIMIZERS[optimizer],
+        framework=framework,
+        software_year=year,
         strategy=scenario.strategy,
         overlap=_overlap(scenario, taken),
         servers=servers,

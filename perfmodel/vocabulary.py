@@ -53,6 +53,18 @@ QUANTITIES: dict[str, Quantity] = {
     "operation_flops": Quantity("F", "FLOP", "of one operation"),
     "operation_bytes": Quantity("D", "B", "read and written by one operation"),
     "kernels": Quantity("k", "1", "kernels launched"),
+    "inefficiency": Quantity("s", "1", "time over what the peak or the nominal bandwidth would take"),
+    "saturation": Quantity(
+        "q", "1", "what a product too small to fill the accelerator takes over its rate at any size"
+    ),
+    "work": Quantity("w", "FLOP", "of one product over the compute units, in units of 500 FLOP"),
+    "product_depth": Quantity("d", "1", "length of a dot product"),
+    "product_columns": Quantity("c", "1", "output channels or features of a product"),
+    "half_work": Quantity("w_0", "FLOP", "work at which half the rate is reached"),
+    "half_depth": Quantity("d_0", "1", "depth at which half the rate is reached"),
+    "half_columns": Quantity("c_0", "1", "columns at which half the rate is reached"),
+    "first_time": Quantity("a", "s", "of one of two activities at once"),
+    "second_time": Quantity("b", "s", "of the other"),
     "kernel_floor": Quantity("\\theta", "s", "from launching one kernel to the next, however little it does"),
     "achieved_flops": Quantity("\\eta_c F_p", "FLOP/s", "peak times the fraction of it that is achieved"),
     "achieved_memory_bandwidth": Quantity(

@@ -250,14 +250,15 @@ def test_all_variants_agree_where_they_must():
 
 def test_the_straggler_term_follows_the_law():
     def waited(*words):
-        answer = json.loads(run("predict", "--gpus", "64", "--json", *words).stdout)
-        return answer["terms"]["straggler_time"] / (
-            answer["terms"]["forward_time"] + answer["terms"]["backward_time"]
+        answer = json.loads(
+            run("predict", "--gpus", "64", "--local-batch-size", "16384", "--json", *words).stdout
         )
+        spread = ("forward_time", "backward_time", "launch_overhead_time")
+        return answer["terms"]["straggler_time"] / sum(answer["terms"][name] for name in spread)
 
     assert waited("--jitter", "none") == 0
     assert waited("--jitter", "exponential:rate=1") == pytest.approx(
-        sum(1 / i for i in range(1, 65)) - 1, rel=1e-3
+        sum(1 / i for i in range(1, 65)) - 1, rel=2e-3
     )
     assert waited("--jitter", "lognormal:cv=0.01") < waited() < waited("--jitter", "lognormal:cv=0.1")
 

@@ -55,7 +55,7 @@ def test_one_accelerator_has_nothing_to_send():
 def test_weak_scaling_is_measured_against_the_same_batch():
     alone, many = ask(world_size=1), ask(world_size=16)
     assert many.scaling == "weak"
-    assert many.baseline_time == alone.iteration_time
+    assert many.baseline_time == pytest.approx(alone.iteration_time, rel=1e-12)
     assert many.scaling_efficiency == pytest.approx(alone.iteration_time / many.iteration_time)
     assert many.speedup == pytest.approx(16 * alone.iteration_time / many.iteration_time)
 
@@ -198,7 +198,7 @@ def test_resnet50_gradients_travel_in_five_buckets():
     setting = resolve(Scenario(workload="resnet50-v1.5", world_size=8, precision="fp32"), CATALOGUE)
     layers = setting.workload.column("parameters")
     ones = layers * 0 + 1.0
-    work = Computation(0.0, 0.0, 0.0, 0.0, 0.0, ones, ones)
+    work = Computation(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, ones, ones, 0.0)
     sent = messages(setting, work, lambda sizes: sizes)
     assert sent.message_bytes.tolist() == [8196000, 31502336, 26255360, 26550272, 9724160]
     assert sent.ready_times.tolist() == sorted(sent.ready_times.tolist())
@@ -279,7 +279,8 @@ def test_half_a_board_is_said(card):
 @pytest.mark.parametrize("card", ["k80", "gtx-1080", "titan-xp", "p100-sxm2-16gb"])
 def test_slow_fp16_is_predicted_not_refused(card):
     half, full = (ask(accelerator=card, precision=p) for p in ("fp16", "fp32"))
-    assert 0 < half.iteration_time <= full.iteration_time
+    # as libraries do not use Winograd's algorithm there, fp16 can even cost a little
+    assert 0 < half.iteration_time <= 1.1 * full.iteration_time
     assert half.memory.bytes < full.memory.bytes
 
 

@@ -226,6 +226,7 @@ def test_row_becomes_the_scenario_it_describes(tmp_path: Path) -> None:
         servers=3,
         overlap="wfbp",
         precision="fp32",
+        framework="pytorch",
         local_batch_size=64,
         accumulation_steps=2,
         input="real",

@@ -85,6 +85,9 @@ _SCENARIO_OPTIONS = (
     click.option("--accumulation-steps", type=COUNT, help="Micro-batches per iteration.  [default: 1]"),
     click.option("--sequence-length", type=COUNT, help="Tokens of one sample."),
     click.option("--optimizer", type=_choice(Optimizer), help="Optimizer."),
+    click.option(
+        "--framework", help="Software, with its year: pytorch, tensorflow-xla@2020.  [default: pytorch]"
+    ),
     click.option("--input", type=_choice(Input), help="Where samples come from.  [default: synthetic]"),
     click.option("--loader-workers", type=COUNT, help="Decoding workers per node."),
     click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram."),

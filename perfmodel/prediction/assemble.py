@@ -24,17 +24,21 @@ from perfmodel.prediction.result import Memory, Prediction
 from perfmodel.prediction.straggling import straggler_time
 from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
+from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 
 
-def predict(scenario: Scenario, catalogue: Catalogue | None = None) -> Prediction:
+def predict(
+    scenario: Scenario, catalogue: Catalogue | None = None, constants: Calibration | None = None
+) -> Prediction:
     """Predict one training iteration.
 
     Parameters
     ----------
     scenario : what is asked; options left open take defaults, which the answer names
     catalogue : hardware to choose from; by default what comes with the package
+    constants : learned efficiencies; by default those that come with the package
 
     Raises
     ------
@@ -52,7 +56,7 @@ def predict(scenario: Scenario, catalogue: Catalogue | None = None) -> Predictio
     setting = resolve(scenario, catalogue or Catalogue.built_in())
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):
-            return _predicted(setting, calibration())
+            return _predicted(setting, constants or calibration())
     except (FloatingPointError, OverflowError) as error:
         raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
 
@@ -85,7 +89,9 @@ def _terms(
         "input_time": 0.0,
         "straggler_time": 0.0,
     }
-    terms["launch_overhead_time"] += steps * one_host_time(setting, work, constants)
+    terms["launch_overhead_time"] += work.iteration_overhead_time + steps * one_host_time(
+        setting, work, constants
+    )
     busy_time = steps * work.pass_time
     terms["straggler_time"] = straggler_time(setting, busy_time, network.communication_time, constants)
     busy = sum(terms.values())
@@ -136,6 +142,7 @@ def _scaled(work: Computation, factor: float) -> Computation:
         backward_time=work.backward_time * factor,
         launch_overhead_time=work.launch_overhead_time * factor,
         update_time=work.update_time * factor,
+        iteration_overhead_time=work.iteration_overhead_time * factor,
         forward_by_layer=work.forward_by_layer * factor,
         backward_by_layer=work.backward_by_layer * factor,
     )
@@ -148,7 +155,7 @@ def _alone(
 
     An anchor's ``factor`` is in ``work`` already; the samples' way to the accelerator takes it as well.
     """
-    busy = steps * work.pass_time + work.update_time
+    busy = work.alone(steps)
     return busy + factor * input_time(setting, 1, micro * steps, busy / factor, constants)
 
 
@@ -162,8 +169,9 @@ def _baseline_time(setting: Setting, work: Computation, factor: float, constants
         return _alone(setting, work, setting.local_batch_size, setting.accumulation_steps, factor, constants)
     largest = min(setting.global_batch_size, max(_memory(setting, constants).largest_local_batch_size, 1))
     micro = max(largest, setting.local_batch_size)
-    whole = _scaled(computation(setting, micro, constants), factor)
-    return _alone(setting, whole, micro, setting.global_batch_size / micro, factor, constants)
+    steps = setting.global_batch_size / micro
+    whole = _scaled(computation(setting, micro, constants, steps), factor)
+    return _alone(setting, whole, micro, steps, factor, constants)
 
 
 def _memory(setting: Setting, constants: Calibration) -> Memory:
@@ -262,6 +270,7 @@ def _understood(setting: Setting) -> dict[str, object]:
         "global_batch_size": setting.global_batch_size,
         "sequence_length": setting.workload.sequence_length,
         "optimizer": setting.optimizer,
+        "framework": setting.scenario.framework or DEFAULT_FRAMEWORK,
         "loader_workers": setting.loader_workers or None,
         "storage": setting.storage or None,
     }

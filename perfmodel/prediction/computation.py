@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perfmodel.calibration import MATRIX_KINDS, Calibration
-from perfmodel.equations.compute import launch_overhead, roofline_time, update_time
+from perfmodel.calibration import Calibration
+from perfmodel.efficiency import CLASSES, KINDS, UNITS, Conditions
+from perfmodel.equations.compute import launch_overhead, update_time
+from perfmodel.equations.layer_pass import paced_time, product_time, small_product_saturation, traffic_time
+from perfmodel.prediction.layers import LayerTable, layer_table
 from perfmodel.resolve import Setting
-from perfmodel.specs.workload import Workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+NO_WINOGRAD = 1.8
+"""What a 3x3 convolution with stride 1 takes without Winograd's algorithm over what it takes with it."""
+WORK_UNIT = 500.0
+"""[FLOP] a compute unit; ``half_work`` counts in it."""
+USUAL_COMPUTE_UNITS = 60
+"""Where a spec does not say."""
+REFERENCE_PER_WATT = 125e12 / 300
+"""Matrix FLOP/s a watt of the V100, which the effect of power is measured from."""
+REFERENCE_YEAR = 2020
+DETECTION = ("yolov3", "mask-rcnn-r50-fpn", "deeplab-v3-plus")
+"""Networks with work on boxes and regions that no layer table holds."""
+_MATRIX_16, _MATRIX_TF32 = UNITS.index("matrix-16"), UNITS.index("matrix-tf32")
+_DEPTHWISE = CLASSES.index("depthwise")
+_PRODUCT_TRAFFIC = KINDS.index("product")
 
 
 class Computation(NamedTuple):
@@ -23,68 +41,154 @@ class Computation(NamedTuple):
     forward_time: float
     backward_time: float
     launch_overhead_time: float
-    """What forward and backward lose because kernels have a least time."""
+    """What forward and backward lose between kernels and to a host that launches them too slowly."""
     update_time: float
+    iteration_overhead_time: float
+    """Of every iteration, whatever it does, and what the update loses to the host."""
     kernels: float
     """Launched in one forward and backward pass."""
     forward_by_layer: Array
     """Time of each layer's forward pass with its launches, shape (layers,)."""
     backward_by_layer: Array
     """Time of each layer's backward pass with its launches, in forward order, shape (layers,)."""
+    host_share: float
+    """Share of the iteration that the host paces: from 0, the accelerator alone, to 1, the host alone."""
 
     @property
     def pass_time(self) -> float:
         """Forward and backward of one micro-batch, launches included."""
         return self.forward_time + self.backward_time + self.launch_overhead_time
 
+    def alone(self, steps: float) -> float:
+        """Time of ``steps`` micro-batches and an update, with nothing to wait for [s]."""
+        return steps * self.pass_time + self.update_time + self.iteration_overhead_time
 
-def computation(setting: Setting, local_batch_size: int, calibration: Calibration) -> Computation:
-    """Return the terms of one accelerator for a micro-batch of ``local_batch_size``."""
-    workload = setting.workload
-    column = workload.column
-    batch = float(local_batch_size)
-    element = setting.format.activation_bytes
-    weight = setting.format.weight_copy_bytes or element
-    bandwidth = calibration.memory_fraction * setting.accelerator.memory_bandwidth.value
-    flops = _achieved_flops(setting, calibration)
 
-    weight_bytes = weight * column("parameters")
-    forward = _array(
-        roofline_time(
-            batch * column("forward_flops"),
-            batch * element * column("forward_elements") + weight_bytes,
-            flops,
-            bandwidth,
-        )
-    )
-    backward = _array(
-        roofline_time(
-            batch * column("backward_flops"),
-            batch * element * column("backward_elements") + 2 * weight_bytes,
-            flops,
-            bandwidth,
-        )
-    )
-    floor = calibration.kernel_floor
-    forward_floor = _array(launch_overhead(forward, column("forward_kernels"), floor))
-    backward_floor = _array(launch_overhead(backward, column("backward_kernels"), floor))
+def unit(setting: Setting) -> int:
+    """Index in ``UNITS`` of the arithmetic that serves the setting's products."""
+    if setting.peak_format in ("fp32", "fp16-vector"):
+        return 0 if setting.precision == "fp32" else 1
+    return _MATRIX_TF32 if setting.precision == "tf32" else _MATRIX_16
 
-    forward_time, backward_time = float(forward.sum()), float(backward.sum())
-    floors = float(forward_floor.sum() + backward_floor.sum())
-    kernels = float(column("forward_kernels").sum() + column("backward_kernels").sum())
-    # The host queues kernels ahead of the accelerator; where its queue runs dry, it sets the pace.
-    starved = float(
-        launch_overhead(forward_time + backward_time + floors, kernels, calibration.dispatch_time)
+
+def conditions(setting: Setting) -> Conditions:
+    """Return what the effects of a setting hang on."""
+    accelerator, framework = setting.accelerator, setting.framework
+    tdp = accelerator.tdp.value if accelerator.tdp else 250.0
+    power = math.log(setting.peak_flops / tdp / REFERENCE_PER_WATT) if unit(setting) >= _MATRIX_16 else 0.0
+    words = accelerator.architecture.split()
+    return Conditions(
+        architecture=" ".join(words[:2]) if words[0] == "Ampere" else words[0],
+        workload=setting.workload.id,
+        power=power,
+        year=float(setting.software_year - REFERENCE_YEAR),
+        fused=float(framework.fused),
+        unfused_transformer=float(framework.unfused_transformer and setting.workload.family == "transformer"),
+        detection=float(setting.workload.id in DETECTION),
     )
-    stretch = 1 + starved / (forward_time + backward_time + floors)
+
+
+class Demand(NamedTuple):
+    """What the layers of a setting ask of the accelerator, before any efficiency; shape (2 * layers,)."""
+
+    product_time: Array
+    """FLOP over the peak [s], with what the lack of Winograd's algorithm costs."""
+    traffic_time: Array
+    """Bytes over the nominal bandwidth [s]."""
+    work: Array
+    """FLOP of a compute unit, in ``WORK_UNIT``."""
+    units: NDArray[np.intp]
+    """Index in ``UNITS``."""
+    on_matrix_units: NDArray[np.bool_]
+    transposed: NDArray[np.bool_]
+    """Whose traffic pays for channels that come first."""
+    update_time: float
+    """Bytes of the optimizer over the nominal bandwidth [s]."""
+
+
+def demand(setting: Setting, table: LayerTable, local_batch_size: float) -> Demand:
+    """Return what one micro-batch of ``local_batch_size`` samples asks for."""
+    accelerator = setting.accelerator
+    peaks, bandwidth = accelerator.peak_flops, accelerator.memory_bandwidth.value
+    vector_peak = peaks["fp32"].value if "fp32" in peaks else setting.peak_flops
+    on = unit(setting)
+    units = np.where(table.product == _DEPTHWISE, min(on, 1), on)
+    on_matrix_units = units >= _MATRIX_16
+    flops = table.flops * local_batch_size
+    peak = np.where(on_matrix_units, setting.peak_flops, vector_peak)
+    product: Array = np.asarray(product_time(flops, peak, 1.0, 1.0)) * table.is_product
+    if setting.framework.winograd != "full":
+        slow = table.winograd & (units == 0)
+        if setting.framework.winograd == "forward":
+            # the gradient of the weights and that of the input are halves of the backward pass
+            product = np.where(slow & table.backward, product * (1 + NO_WINOGRAD) / 2, product)
+        else:
+            product = np.where(slow, product * NO_WINOGRAD, product)
+    form = setting.format
+    moved = table.elements * (local_batch_size * form.activation_bytes) + table.parameters * (
+        form.weight_copy_bytes or form.activation_bytes
+    )
+    return Demand(
+        product,
+        np.asarray(traffic_time(moved, bandwidth, 1.0)),
+        np.maximum(flops / (accelerator.compute_units or USUAL_COMPUTE_UNITS), 1.0) / WORK_UNIT,
+        units,
+        on_matrix_units,
+        on_matrix_units & table.image & setting.framework.channels_first,
+        float(update_time(setting.workload.parameters, setting.states.update_bytes, bandwidth)),
+    )
+
+
+def computation(
+    setting: Setting, local_batch_size: int, calibration: Calibration, steps: float | None = None
+) -> Computation:
+    """Return the terms of one accelerator for micro-batches of ``local_batch_size``.
+
+    Parameters
+    ----------
+    setting : the workload, the accelerator and the software
+    local_batch_size : samples of one micro-batch
+    calibration : the learned efficiencies
+    steps : micro-batches of one iteration; by default the setting's
+    """
+    steps = setting.accumulation_steps if steps is None else steps
+    table = layer_table(setting.workload)
+    asked = demand(setting, table, float(local_batch_size))
+    learned = calibration.efficiency
+    factor = learned.effects(conditions(setting))
+
+    group = asked.on_matrix_units.view(np.int8)
+    slowdown = learned.slowdown[asked.units, table.product] * np.array([factor.vector, factor.matrix])[group]
+    half = learned.half[:, group]
+    saturation = small_product_saturation(asked.work, table.depth, table.columns, *half)
+    products = asked.product_time * slowdown * np.where(table.light, factor.light, 1.0) * saturation
+    by_kind = learned.traffic * factor.traffic
+    by_kind[:_PRODUCT_TRAFFIC] *= factor.elementwise
+    traffic = asked.traffic_time * by_kind[table.traffic]
+    traffic = np.where(asked.transposed, traffic * (1 + learned.channels_first), traffic)
+    busy: Array = np.asarray(paced_time(products, traffic))
+
+    floor, dispatch = learned.kernel_floor, learned.dispatch_time
+    update_kernels = learned.optimizer_kernels * table.tensors if setting.states.update_bytes else 0.0
+    update = asked.update_time * float(by_kind[_PRODUCT_TRAFFIC]) + update_kernels * floor
+    on_accelerator = steps * (float(busy.sum()) + table.all_kernels * floor) + update
+    on_host = (steps * table.all_kernels + update_kernels) * dispatch
+    stretch = float(paced_time(on_accelerator, on_host)) / on_accelerator
+
+    layers = len(busy) // 2
+    busy *= factor.total
+    by_layer = (busy + (floor * factor.total) * table.kernels) * stretch
+    forward_time, backward_time = float(busy[:layers].sum()), float(busy[layers:].sum())
     return Computation(
         forward_time,
         backward_time,
-        floors + starved,
-        float(update_time(workload.parameters, setting.states.update_bytes, bandwidth)),
-        kernels,
-        (forward + forward_floor) * stretch,
-        (backward + backward_floor) * stretch,
+        float(by_layer.sum()) - forward_time - backward_time,
+        update * factor.total,
+        (learned.iteration_overhead + update * (stretch - 1)) * factor.total,
+        table.all_kernels,
+        by_layer[:layers],
+        by_layer[layers:],
+        1 - 1 / (stretch * stretch),
     )
 
 
@@ -96,24 +200,4 @@ def one_host_time(setting: Setting, work: Computation, calibration: Calibration)
     if setting.strategy != "data-parallel-single-process" or setting.world_size == 1:
         return 0.0
     launches = setting.world_size * work.kernels
-    return float(launch_overhead(work.pass_time, launches, calibration.dispatch_time))
-
-
-def _array(values: object) -> Array:
-    return np.asarray(values, dtype=np.float64)
-
-
-def _achieved_flops(setting: Setting, calibration: Calibration) -> Array:
-    """Rate each layer's arithmetic runs at [FLOP/s], shape (layers,)."""
-    peaks = setting.accelerator.peak_flops
-    vector_peak = peaks["fp32"].value if "fp32" in peaks else setting.peak_flops
-    on_matrix_units = setting.peak_format != "fp32"
-    peak = setting.peak_flops if on_matrix_units else vector_peak
-    product = calibration.matrix_fraction["matrix" if on_matrix_units else "vector"] * peak
-    other = calibration.matrix_fraction["vector"] * vector_peak
-    return np.where(_is_product(setting.workload), product, other)
-
-
-def _is_product(workload: Workload) -> NDArray[np.bool_]:
-    """Which layers are matrix products, shape (layers,)."""
-    return np.isin(workload.kinds, list(MATRIX_KINDS))
+    return float(launch_overhead(work.pass_time, launches, calibration.efficiency.dispatch_time))

@@ -34,6 +34,7 @@ class OptimizerStates(NamedTuple):
 
 
 OPTIMIZERS: dict[str, OptimizerStates] = {
+    "none": OptimizerStates(8, 0),  # forward and backward alone, as many benchmarks time them
     "sgd": OptimizerStates(12, 20),  # with momentum, as these networks are trained
     "adam": OptimizerStates(16, 28),
     "lamb": OptimizerStates(16, 40),  # Adam, then norms of weight and update, then the step

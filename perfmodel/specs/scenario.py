@@ -25,7 +25,7 @@ Algorithm = Literal[
     "switch-tree",
 ]
 Placement = Literal["contiguous", "random"]
-Optimizer = Literal["sgd", "adam", "lamb"]
+Optimizer = Literal["none", "sgd", "adam", "lamb"]
 Input = Literal["synthetic", "real"]
 
 LARGEST_WORLD_SIZE = 1_000_000
@@ -76,6 +76,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     accumulation_steps: _Count = 1
     sequence_length: _Count | None = None
     optimizer: Optimizer | None = None
+    framework: str | None = None
+    """The software, with its year where that matters: ``pytorch``, ``tensorflow-xla@2020``."""
     input: Input = "synthetic"
     loader_workers: _Count | None = None
     """Decoding workers per node."""

@@ -50,6 +50,9 @@ class Run(NamedTuple):
     """One optimizer step [s]."""
     trust: str
     """A best to D worst."""
+    year: int | None = None
+    """Of the measurement, and so of its software."""
+    note: str = ""
 
 
 def _text(cell: str) -> str:
@@ -123,6 +126,13 @@ _COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
 """Column of the file -> field of a ``Run``, and what its cells may hold."""
 
 
+OPTIONAL: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "year": ("year", _or(None, _count)),
+    "note": ("note", str),
+}
+"""Columns a file may leave out."""
+
+
 def read_runs(path: Path | str) -> list[Run]:
     """Return the runs of a CSV file in the schema of ``validation/README.md``.
 
@@ -181,14 +191,16 @@ def _check_header(header: list[str], path: Path) -> None:
             f"{path}: line 1: no column {', '.join(missing[:4])}{', ...' if missing[4:] else ''}; "
             f"the columns are those of validation/README.md"
         )
-    twice = [name for name in _COLUMNS if header.count(name) > 1]
+    twice = [name for name in (*_COLUMNS, *OPTIONAL) if header.count(name) > 1]
     if twice:
         raise InputError(f"{path}: line 1: column {twice[0]} is there twice")
 
 
 def _run(cells: dict[str, str], where: str) -> Run:
     fields: dict[str, Any] = {}
-    for column, (field, check) in _COLUMNS.items():
+    for column, (field, check) in (_COLUMNS | OPTIONAL).items():
+        if column not in cells:
+            continue
         try:
             fields[field] = check(cells[column])
         except ValueError as error:

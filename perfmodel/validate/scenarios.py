@@ -11,6 +11,7 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.validate.runs import Run
+from perfmodel.validate.software import VARIANTS, optimizer_of, software_of
 from perfmodel.workloads import workload as workload_named
 
 
@@ -44,9 +45,11 @@ def scenario_of(run: Run, catalogue: Catalogue, anchor_time: float | None = None
     ------
     Refused : an unknown name, or something left open that decides the time
     """
-    _check(run, catalogue)
+    network = _check(run, catalogue)
     chosen: dict[str, Any] = {
-        "workload": run.workload,
+        "workload": network_of(run),
+        "framework": software_of(run, network.family),
+        "optimizer": optimizer_of(run),
         "accelerator": run.accelerator,
         "node": _node(run, catalogue),
         "accelerators_per_node": run.accelerators_per_node,
@@ -67,10 +70,15 @@ def scenario_of(run: Run, catalogue: Catalogue, anchor_time: float | None = None
     return Scenario.model_construct(**{key: value for key, value in chosen.items() if value is not None})
 
 
-def _check(run: Run, catalogue: Catalogue) -> None:
+def network_of(run: Run) -> str:
+    """Name of the network a run really trained: a source's own variant, where it has one."""
+    return VARIANTS.get((run.source, run.workload), run.workload)
+
+
+def _check(run: Run, catalogue: Catalogue) -> Workload:
     if run.accelerator not in _ids(catalogue, "accelerators"):
         raise Refused("unknown accelerator", run.accelerator)
-    network = _workload(run.workload, run.sequence_length)
+    network = _workload(network_of(run), run.sequence_length)
     if network is None:
         raise Refused("unknown workload", run.workload)
     if network.sequence_length is not None and run.sequence_length is None:
@@ -79,6 +87,7 @@ def _check(run: Run, catalogue: Catalogue) -> None:
         raise Refused("no batch size")
     if not run.precision:
         raise Refused("no precision")
+    return network
 
 
 @lru_cache(maxsize=8)

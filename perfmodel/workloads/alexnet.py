@@ -6,7 +6,7 @@ from perfmodel.specs.workload import Workload
 from perfmodel.workloads import imagenet
 from perfmodel.workloads.builder import Network, Tensor, image
 
-NAMES = ("alexnet", "alexnet-grouped")
+NAMES = ("alexnet", "alexnet-grouped", "alexnet-normalised")
 
 
 def build(name: str) -> Workload:
@@ -16,8 +16,10 @@ def build(name: str) -> Workload:
         x = _one_tower(net, image())
         variant, source, size = "one tower, no response normalisation", "krizhevsky2014", 224
     else:
-        x = _two_towers(net, image(227))
-        variant, source, size = "two towers as groups, response normalisation", "krizhevsky2012", 227
+        groups = 2 if name == "alexnet-grouped" else 1
+        x = _towers(net, image(227), groups)
+        towers = "two towers as groups" if groups == 2 else "the two towers as one"
+        variant, source, size = f"{towers}, response normalisation", "krizhevsky2012", 227
     x = x.flat()
     for layer in ("fc6", "fc7"):
         x = net.dropout(x, f"{layer}.dropout")
@@ -38,11 +40,11 @@ def _one_tower(net: Network, x: Tensor) -> Tensor:
     return net.max_pool(x, "pool5", 3, stride=2)
 
 
-def _two_towers(net: Network, x: Tensor) -> Tensor:
+def _towers(net: Network, x: Tensor, towers: int) -> Tensor:
     x = net.relu(net.conv(x, "conv1", 96, 11, stride=4, padding=0, bias=True), "conv1.relu")
     x = net.max_pool(net.local_response_norm(x, "norm1"), "pool1", 3, stride=2)
-    x = net.relu(net.conv(x, "conv2", 256, 5, groups=2, bias=True), "conv2.relu")
+    x = net.relu(net.conv(x, "conv2", 256, 5, groups=towers, bias=True), "conv2.relu")
     x = net.max_pool(net.local_response_norm(x, "norm2"), "pool2", 3, stride=2)
-    for layer, channels, groups in (("conv3", 384, 1), ("conv4", 384, 2), ("conv5", 256, 2)):
+    for layer, channels, groups in (("conv3", 384, 1), ("conv4", 384, towers), ("conv5", 256, towers)):
         x = net.relu(net.conv(x, layer, channels, 3, groups=groups, bias=True), f"{layer}.relu")
     return net.max_pool(x, "pool5", 3, stride=2)

@@ -9,7 +9,7 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.workload import Workload
 
 _FIXED: dict[str, tuple[str, ...]] = {
-    "alexnet": ("alexnet", "alexnet-grouped"),
+    "alexnet": ("alexnet", "alexnet-grouped", "alexnet-normalised"),
     "densenet": ("densenet121", "densenet161", "densenet169", "densenet201"),
     "detection": ("yolov3", "mask-rcnn-r50-fpn", "deeplab-v3-plus"),
     "googlenet": ("googlenet", "googlenet-bn"),

@@ -1,0 +1,109 @@
+"""What measured runs say of one accelerator's speed: how far each kind of work falls short of the peaks.
+
+Every number is the natural logarithm of a factor or of a time in seconds, learned by ``perfmodel calibrate``
+and kept by name, so that an architecture or a network nobody measured has no entry and falls back to its
+family: a factor of 1 on what all of them share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+UNITS = ("vector", "vector-fp16", "matrix-16", "matrix-tf32")
+"""Arithmetic that serves a product: ordinary units in fp32 or fp16, matrix units in 16 bits or TF32."""
+CLASSES = (
+    "conv3x3-stride1",
+    "conv3x3",
+    "conv1x1",
+    "conv-other",
+    "conv-stem",
+    "linear",
+    "matmul",
+    "depthwise",
+    "grouped",
+)
+"""Kinds of product; a stem is a convolution of the image, grouped has under 32 columns a group."""
+KINDS = ("norm", "activation", "heavy", "embedding", "product")
+"""Kinds of memory traffic; heavy: dropout, softmax and concatenation."""
+SIZES = ("half_work", "half_depth", "half_columns")
+GROUPS = ("vector", "matrix")
+
+
+class Conditions(NamedTuple):
+    """What a configuration's effects hang on."""
+
+    architecture: str
+    workload: str
+    power: float
+    """log of matrix FLOP per watt over a V100's; 0 without matrix units."""
+    year: float
+    """Of the software, from 2020."""
+    fused: float
+    unfused_transformer: float
+    detection: float
+
+
+class Effects(NamedTuple):
+    """Factors on the times of a configuration's parts."""
+
+    vector: float
+    """On products of ordinary units."""
+    matrix: float
+    """On products of matrix units."""
+    traffic: float
+    elementwise: float
+    """On the traffic of all but products, besides ``traffic``."""
+    light: float
+    """On grouped and depthwise convolutions, besides their unit's."""
+    total: float
+
+
+class Efficiency:
+    """The learned numbers of one accelerator's iteration."""
+
+    def __init__(self, logarithms: Mapping[str, float]) -> None:
+        """Take every learned number by name."""
+        self._log = dict(logarithms)
+        get = self._get
+        self.slowdown = np.exp([[get(f"slowdown/{u}/{c}") for c in CLASSES] + [0.0] for u in UNITS])
+        """Of a very large product, shape (units, classes + 1); the last column is for layers without one."""
+        self.traffic = np.exp([get(f"traffic/{kind}") for kind in KINDS])
+        self.half = np.exp([[get(f"{size}/{group}") for group in GROUPS] for size in SIZES])
+        """Where a product reaches half its rate, shape (sizes, groups)."""
+        self.channels_first = float(np.exp(get("channels_first")))
+        """Traffic of transposing images for matrix units, over their own."""
+        self.kernel_floor = float(np.exp(get("kernel_floor")))
+        """Time of one kernel on the accelerator besides its work [s]."""
+        self.dispatch_time = float(np.exp(get("dispatch_time")))
+        """Host time to launch one kernel [s]."""
+        self.iteration_overhead = float(np.exp(get("iteration_overhead")))
+        """Time of every iteration, whatever it does [s]."""
+        self.optimizer_kernels = float(np.exp(get("optimizer_kernels")))
+        """Launched for each parameter tensor by one update."""
+
+    def _get(self, name: str) -> float:
+        return self._log.get(name, 0.0)
+
+    def knows(self, name: str) -> bool:
+        """Whether measured runs spoke of something, e.g. ``workload/resnet50``."""
+        return name in self._log
+
+    def effects(self, on: Conditions) -> Effects:
+        """Return the factors of a configuration."""
+        get, architecture = self._get, on.architecture
+        logarithms = (
+            get(f"architecture/vector/{architecture}"),
+            get(f"architecture/matrix/{architecture}")
+            + get("power") * on.power
+            + get("year/matrix") * on.year,
+            get(f"architecture/traffic/{architecture}"),
+            get("year/elementwise") * on.year
+            + get("fused") * on.fused
+            + get("unfused_transformer") * on.unfused_transformer,
+            get("year/light") * on.year,
+            get(f"workload/{on.workload}") + get("detection") * on.detection,
+        )
+        return Effects(*np.exp(logarithms).tolist())

@@ -1,0 +1,129 @@
+"""Time of one layer's forward or backward pass, and of an iteration that two processors pace."""
+
+from perfmodel import ops
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites="williams2009")
+def product_time(
+    operation_flops: Real,
+    peak_flops: Real,
+    inefficiency: Real,
+    saturation: Real,
+) -> Real:
+    r"""Time of a matrix product or convolution on its arithmetic units alone.
+
+    .. math:: t_c = \frac{F}{F_p}\, s\, q
+
+    Parameters
+    ----------
+    operation_flops : F [FLOP]
+    peak_flops : F_p [FLOP/s], of the units that serve it
+    inefficiency : s [1], what a very large one of its kind takes over the peak's time; below 1 where
+        Winograd's algorithm saves arithmetic
+    saturation : q [1], at least 1; what a product too small to fill the accelerator takes over that
+
+    Returns
+    -------
+    compute_time [s]
+
+    Examples
+    --------
+    1 GFLOP at 10 TFLOP/s take 100 us; 1.5 times that at this kind's efficiency, twice for its size.
+
+    >>> round(product_time(1e9, 10e12, 1.5, 2.0), 9)
+    0.0003
+    """
+    return operation_flops / peak_flops * inefficiency * saturation
+
+
+@formula(cites="hockney1994")
+def small_product_saturation(
+    work: Real,
+    product_depth: Real,
+    product_columns: Real,
+    half_work: Real,
+    half_depth: Real,
+    half_columns: Real,
+) -> Real:
+    r"""What a product loses by being small: few operations a unit, short dot products, few columns.
+
+    .. math:: q = \left(1 + \frac{w_0}{w}\right)\left(1 + \frac{d_0}{d}\right)\left(1 + \frac{c_0}{c}\right)
+
+    Each factor is the law of a pipeline that reaches half its rate at the constant with index 0 (Hockney's
+    n_1/2).
+
+    Parameters
+    ----------
+    work : w [FLOP], of the whole product over compute units, in units of 500 FLOP
+    product_depth : d [1], length of each dot product
+    product_columns : c [1], output channels or features
+    half_work, half_depth, half_columns : w_0, d_0, c_0, where half the rate is reached
+
+    Returns
+    -------
+    saturation [1], at least 1
+
+    Examples
+    --------
+    At the half point of one of them alone, a product takes twice its time.
+
+    >>> small_product_saturation(4000, 1e12, 1e12, 4000, 60, 30).__round__(6)
+    2.0
+    """
+    return (1 + half_work / work) * (1 + half_depth / product_depth) * (1 + half_columns / product_columns)
+
+
+@formula(cites="williams2009")
+def traffic_time(operation_bytes: Real, memory_bandwidth: Real, inefficiency: Real) -> Real:
+    r"""Time to move what a layer reads and writes.
+
+    .. math:: t_m = \frac{D}{B_m}\, s
+
+    Parameters
+    ----------
+    operation_bytes : D [B]
+    memory_bandwidth : B_m [B/s], nominal
+    inefficiency : s [1], of this kind of traffic; below 1 where caches or fusion spare some of it
+
+    Returns
+    -------
+    traffic_time [s]
+
+    Examples
+    --------
+    1 GB at 1000 GB/s takes 1 ms; at a slowdown of 1.3, 1.3 ms.
+
+    >>> round(traffic_time(1e9, 1e12, 1.3), 9)
+    0.0013
+    """
+    return operation_bytes / memory_bandwidth * inefficiency
+
+
+@formula(cites="williams2009")
+def paced_time(first_time: Real, second_time: Real) -> Real:
+    r"""Time of two activities that run at once and now and then wait for each other.
+
+    .. math:: t = \sqrt{a^2 + b^2}
+
+    Between the roofline's maximum (a perfect overlap) and the sum (none); where one is far longer, it is
+    that one.
+
+    Parameters
+    ----------
+    first_time : a [s], e.g. arithmetic, or all kernels on the accelerator
+    second_time : b [s], e.g. memory traffic, or the host that launches the kernels
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    3 ms of arithmetic beside 4 ms of traffic take 5 ms; the maximum would say 4, the sum 7.
+
+    >>> paced_time(3.0, 4.0)
+    5.0
+    """
+    return ops.sqrt(first_time * first_time + second_time * second_time)

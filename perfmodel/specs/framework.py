@@ -1,0 +1,69 @@
+"""Plain facts of the software that trains: what each framework does to a layer's arithmetic and traffic."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from perfmodel.errors import InputError, unknown_name
+
+EARLIEST_YEAR, LATEST_YEAR = 2017, 2023
+"""Years of software that measured runs know; a year outside is taken as the nearest."""
+
+
+class Framework(NamedTuple):
+    """How a framework executes a network."""
+
+    fused: bool = False
+    """A compiler or hand-written kernels join elementwise operations with their neighbours."""
+    unfused_transformer: bool = False
+    """A static graph that runs every small operation of a transformer as a kernel of its own."""
+    channels_first: bool = False
+    """Images lie as NCHW, which matrix units read only after a transpose."""
+    winograd: Literal["none", "forward", "full"] = "full"
+    """Passes of a 3x3 convolution with stride 1 that the library computes by Winograd's algorithm."""
+
+
+FRAMEWORKS: dict[str, Framework] = {
+    "pytorch": Framework(channels_first=True),
+    "pytorch-channels-last": Framework(),
+    "pytorch-apex": Framework(channels_first=True),
+    "pytorch-ngc": Framework(),
+    "tensorflow": Framework(unfused_transformer=True),
+    "tensorflow-xla": Framework(fused=True),
+    "mxnet": Framework(channels_first=True),
+    "mxnet-ngc": Framework(fused=True),
+    "paddle": Framework(unfused_transformer=True, channels_first=True),
+    "paddle-ngc": Framework(fused=True),
+    "oneflow": Framework(fused=True),
+    "mindspore": Framework(unfused_transformer=True),
+    "mindspore-fused": Framework(fused=True),
+    "torch7": Framework(),
+    "torch7-cudnn-5.0": Framework(winograd="forward"),
+    "torch7-cudnn-4": Framework(winograd="none"),
+}
+"""By name.  ``-ngc`` is NVIDIA's container, with layouts and fused kernels chosen for matrix units; cuDNN
+computes 3x3 convolutions by Winograd's algorithm forward since 5.0, and backward since 5.1."""
+
+DEFAULT_FRAMEWORK = "pytorch"
+
+
+def parse_framework(text: str) -> tuple[Framework, int]:
+    """Return the framework of ``NAME`` or ``NAME@YEAR``, and the year of the software.
+
+    Raises
+    ------
+    InputError : an unknown name, or a year that is not one
+
+    Examples
+    --------
+    >>> parse_framework("tensorflow-xla@2020")
+    (Framework(fused=True, unfused_transformer=False, channels_first=False, winograd='full'), 2020)
+    """
+    name, at, year = text.partition("@")
+    if name not in FRAMEWORKS:
+        raise unknown_name("framework", name, FRAMEWORKS)
+    if not at:
+        return FRAMEWORKS[name], LATEST_YEAR
+    if not (year.isdecimal() and len(year) == 4):
+        raise InputError(f"--framework {text}: expected a year after @, e.g. {name}@2020")
+    return FRAMEWORKS[name], min(max(int(year), EARLIEST_YEAR), LATEST_YEAR)
