@@ -18,11 +18,25 @@ FITTED = Path(__file__).parent / "calibration.json"
 """What ``perfmodel calibrate`` writes."""
 
 
+class Spread(NamedTuple):
+    """How far runs of unseen sources were missed, as a scale times two quantiles."""
+
+    weights: dict[str, float]
+    """Of each condition, in the logarithm of the scale."""
+    quantile_80: float
+    """Of the absolute logarithmic error, at a scale of 1."""
+    quantile_95: float
+
+
 class Calibration(NamedTuple):
     """The fitted or assumed constants, in SI units."""
 
     efficiency: Efficiency
     """Of one accelerator, learned from measured runs."""
+    seen: dict[str, frozenset[str]]
+    """Accelerators and links that the measured runs were made with."""
+    spread: dict[str, Spread]
+    """By the mode of a prediction."""
     link_fraction: dict[str, float]
     """Share of a link's rate that bulk transfers reach, by kind of link."""
     decode_rate: float
@@ -50,11 +64,15 @@ def calibration() -> Calibration:
     """The constants shipped with the package, read once."""
     table = tomllib.loads((Path(__file__).parent / "calibration.toml").read_text("utf-8"))
 
+    fitted = json.loads(FITTED.read_text("utf-8"))
+
     def values(group: str) -> dict[str, float]:
         return {key: float(entry["value"]) for key, entry in table[group].items()}
 
     return Calibration(
-        efficiency=Efficiency(json.loads(FITTED.read_text("utf-8"))["efficiency"]),
+        efficiency=Efficiency(fitted["efficiency"]),
+        seen={kind: frozenset(names) for kind, names in fitted["seen"].items()},
+        spread={mode: Spread(**numbers) for mode, numbers in fitted["spread"].items()},
         link_fraction=values("link_fraction"),
         decode_rate=table["decode_rate"]["value"],
         jitter=table["jitter"]["value"],

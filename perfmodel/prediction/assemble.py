@@ -20,7 +20,8 @@ from perfmodel.prediction.communication import choice_told, communication
 from perfmodel.prediction.computation import Computation, computation, one_host_time
 from perfmodel.prediction.fabric import Fabric, fabric
 from perfmodel.prediction.feeding import input_time
-from perfmodel.prediction.result import Memory, Prediction
+from perfmodel.prediction.interval import Doubt, doubts, interval
+from perfmodel.prediction.result import Interval, Memory, Prediction
 from perfmodel.prediction.straggling import straggler_time
 from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
@@ -61,6 +62,21 @@ def predict(
         raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
 
 
+def doubted(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> tuple[float, list[Doubt]]:
+    """Return the iteration time [s] and what may widen its interval: what a spread is learned from.
+
+    Raises
+    ------
+    InputError : as ``predict``
+    """
+    setting = resolve(scenario, catalogue)
+    work = computation(setting, setting.local_batch_size, constants)
+    factor = _anchor_factor(setting, work, constants)
+    work = _scaled(work, factor)
+    terms, _ = _terms(setting, work, factor, constants)
+    return sum(terms.values()), doubts(setting, work, terms, constants)
+
+
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     work = computation(setting, setting.local_batch_size, constants)
     factor = _anchor_factor(setting, work, constants)
@@ -71,7 +87,9 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
     iteration_time = sum(terms.values())
     baseline_time = _baseline_time(setting, work, factor, constants)
-    return _prediction(setting, terms, network, iteration_time, baseline_time, constants)
+    mode = "anchored" if setting.scenario.anchor else "specs"
+    uncertain = interval(iteration_time, mode, doubts(setting, work, terms, constants), constants.spread)
+    return _prediction(setting, terms, network, iteration_time, baseline_time, uncertain, constants)
 
 
 def _terms(
@@ -194,6 +212,7 @@ def _prediction(
     network: Network,
     iteration_time: float,
     baseline_time: float,
+    uncertain: Interval | None,
     constants: Calibration,
 ) -> Prediction:
     workload, n = setting.workload, setting.world_size
@@ -223,7 +242,7 @@ def _prediction(
     return Prediction.model_construct(
         iteration_time=iteration_time,
         terms=terms,
-        interval=None,
+        interval=uncertain,
         mode="anchored" if setting.scenario.anchor else "specs",
         samples_per_second=rate,
         sample=workload.sample,

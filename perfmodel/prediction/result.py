@@ -37,6 +37,8 @@ class Interval(_Result):
     high_80: float
     low_95: float
     high_95: float
+    wider_because: list[str]
+    """What about this scenario lies beyond the measured runs."""
 
 
 class Prediction(_Result):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
+from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.prediction.result import Interval
@@ -15,6 +16,7 @@ from perfmodel.validate.runs import Run, shipped_runs
 from perfmodel.validate.scenarios import Refused, measured_time, scenario_of
 
 Mode = Literal["specs", "anchored"]
+Constants = Callable[[Run], Calibration | None]
 
 
 class _NoInterval(NamedTuple):
@@ -78,7 +80,12 @@ def _error(said: float | None, measured: float | None) -> float | None:
     return None if said is None or measured is None else said / measured - 1
 
 
-def compare(runs: Sequence[Run], mode: Mode = "specs", catalogue: Catalogue | None = None) -> list[Row]:
+def compare(
+    runs: Sequence[Run],
+    mode: Mode = "specs",
+    catalogue: Catalogue | None = None,
+    constants: Constants = lambda run: None,
+) -> list[Row]:
     """Predict each run, in order; a run that must be refused stays in, with the reason.
 
     Parameters
@@ -87,21 +94,29 @@ def compare(runs: Sequence[Run], mode: Mode = "specs", catalogue: Catalogue | No
     mode : ``specs``: from specs alone; ``anchored``: runs on several accelerators from the measured
         iteration of one, which must be among ``runs``
     catalogue : hardware to look names up in; by default what comes with the package
+    constants : what was learned, for each run; None, the default, is what comes with the package
     """
     catalogue = catalogue or Catalogue.built_in()
     if mode == "anchored":
         anchors = Anchors(runs)
-        return [_anchored(run, anchors, catalogue) for run in runs]
+        return [_anchored(run, anchors, catalogue, constants(run)) for run in runs]
     naive = ConstantUtilisation({*shipped_runs(), *runs}, catalogue)
-    return [_row(run, mode, catalogue, naive.iteration_time(run), None) for run in runs]
+    return [_row(run, mode, catalogue, naive.iteration_time(run), None, constants(run)) for run in runs]
 
 
-def _anchored(run: Run, anchors: Anchors, catalogue: Catalogue) -> Row:
+def _anchored(run: Run, anchors: Anchors, catalogue: Catalogue, constants: Calibration | None) -> Row:
     anchor = None if run.world_size == 1 else anchors.of(run)
-    return _row(run, "anchored", catalogue, anchor and anchor.iteration_time, anchor)
+    return _row(run, "anchored", catalogue, anchor and anchor.iteration_time, anchor, constants)
 
 
-def _row(run: Run, mode: Mode, catalogue: Catalogue, naive: float | None, anchor: Measured | None) -> Row:
+def _row(
+    run: Run,
+    mode: Mode,
+    catalogue: Catalogue,
+    naive: float | None,
+    anchor: Measured | None,
+    constants: Calibration | None,
+) -> Row:
     measured = measured_time(run)
     predicted, reason = None, None
     interval: Interval | _NoInterval = NO_INTERVAL
@@ -113,7 +128,7 @@ def _row(run: Run, mode: Mode, catalogue: Catalogue, naive: float | None, anchor
             raise Refused("one accelerator", "it is what others are anchored on")
         if mode == "anchored" and anchor is None:
             raise Refused("unanchored", "no run of the same plan on one accelerator")
-        prediction = predict(scenario, catalogue)
+        prediction = predict(scenario, catalogue, constants)
         predicted, interval = prediction.iteration_time, prediction.interval or NO_INTERVAL
     except (Refused, InputError) as error:
         reason = str(error) if isinstance(error, Refused) else f"refused by the model: {error}"

@@ -1,0 +1,70 @@
+"""Learn the efficiencies of one accelerator from the runs that used one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from perfmodel.calibrate.design import Design
+from perfmodel.calibrate.fit import fit, source_weights
+from perfmodel.calibrate.runs import Measured
+from perfmodel.efficiency import Efficiency
+
+REFIT_ITERATIONS = 12
+"""A fit that leaves one source out starts from the fit to all."""
+
+
+class EfficiencyFit:
+    """The fit to every run on one accelerator, and those that leave one source out."""
+
+    def __init__(self, measured: Sequence[Measured]) -> None:
+        """Take the measured runs; those on several accelerators are passed over."""
+        rows = [row for row in measured if row.run.world_size == 1]
+        self._sources = np.array([row.run.source for row in rows])
+        design = Design([row.setting for row in rows])
+        self.parameters = design.parameters()
+        self._bound = design.bind(self.parameters)
+        self._times = np.log([row.time for row in rows])
+        self._weights = source_weights(self._sources.tolist())
+        self._all = self._fit(self._weights)
+
+    def _fit(self, weights: np.ndarray, **options: object) -> np.ndarray:
+        p = self.parameters
+        return fit(self._bound.evaluate, self._times, weights, p.mean, p.deviation, **options)  # type: ignore[arg-type]
+
+    def numbers(self, without: str | None = None) -> dict[str, float]:
+        """Return the learned numbers by name, to six digits.
+
+        Parameters
+        ----------
+        without : a source to leave out; what no other source speaks of is left out of the answer
+        """
+        if without is None or without not in self._sources:
+            return self._named(self._all, np.ones(len(self._sources), bool))
+        kept = self._sources != without
+        weights = np.where(kept, self._weights, 0.0)
+        return self._named(self._fit(weights, start=self._all, iterations=REFIT_ITERATIONS), kept)
+
+    def _named(self, numbers: np.ndarray, kept: np.ndarray) -> dict[str, float]:
+        silent = self._silent(kept)
+        return {
+            name: float(f"{value:.6g}")
+            for name, value in zip(self.parameters.names, numbers.tolist(), strict=True)
+            if name not in silent
+        }
+
+    def _silent(self, kept: np.ndarray) -> set[str]:
+        """Architectures and networks that no kept row speaks of."""
+        found = [on for on, keep in zip(self._bound.design.conditions, kept.tolist(), strict=True) if keep]
+        architectures, workloads = {on.architecture for on in found}, {on.workload for on in found}
+        return {
+            self.parameters.names[effect.number]
+            for effect in self.parameters.effects
+            if (effect.condition == "architecture" and effect.level not in architectures)
+            or (effect.condition == "workload" and effect.level not in workloads)
+        }
+
+    def efficiency(self, without: str | None = None) -> Efficiency:
+        """Return what was learned, ready for ``predict``."""
+        return Efficiency(self.numbers(without))
