@@ -31,7 +31,7 @@ class OutOfSample:
         self._known: dict[str | None, Calibration] = {}
 
     def calibration(self, without: str | None = None) -> Calibration:
-        """Return what is learned from all sources but one; the width of its intervals comes from them, too."""
+        """Return what is learned from all sources but one, the width of its intervals included."""
         if without not in self._known:
             mine = self._numbers(without)
             spread = {

@@ -37,8 +37,8 @@ class Miss(NamedTuple):
 def learn_spread(misses: Sequence[Miss]) -> Spread:
     """Return the conditions' weights and the quantiles of the misses.
 
-    The scale of the error is the exponential of a weighted sum of the conditions, fitted as that of a Laplace law;
-    no condition may narrow it.
+    The scale of the error is the exponential of a weighted sum of the conditions, fitted as that of a Laplace
+    law; no condition may narrow it.
     """
     names = list(misses[0].doubts)
     strength = np.array([[miss.doubts[name] for name in names] for miss in misses])
@@ -56,7 +56,7 @@ def learn_spread(misses: Sequence[Miss]) -> Spread:
 
 
 def _scale(strength: Array, error: Array, weights: Array, free: int) -> Array:
-    """Weights of the conditions in the logarithm of the scale; all but the one that always holds at least 0."""
+    """Weights of the conditions in the logarithm of the scale; only the one that always holds may be negative."""
     learned = np.zeros(strength.shape[1])
     learned[free] = np.log(error.mean())
     penalty = np.full(len(learned), PENALTY)

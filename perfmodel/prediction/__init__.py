@@ -3,4 +3,4 @@
 from perfmodel.prediction.assemble import doubted, predict
 from perfmodel.prediction.result import Memory, Prediction
 
-__all__ = ["Memory", "Prediction", "predict"]
+__all__ = ["Memory", "Prediction", "doubted", "predict"]

@@ -1,4 +1,4 @@
-"""How far a prediction may be off: as wide as measured runs of unseen sources were missed under its conditions."""
+"""How far a prediction may be off: as far as runs of unseen sources were missed under its conditions."""
 
 from __future__ import annotations
 
