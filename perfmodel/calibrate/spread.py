@@ -56,7 +56,7 @@ def learn_spread(misses: Sequence[Miss]) -> Spread:
 
 
 def _scale(strength: Array, error: Array, weights: Array, free: int) -> Array:
-    """Weights of the conditions in the logarithm of the scale; only the one that always holds may be negative."""
+    """Weights of the conditions in the logarithm of the scale; only that of ``always`` may be negative."""
     learned = np.zeros(strength.shape[1])
     learned[free] = np.log(error.mean())
     penalty = np.full(len(learned), PENALTY)
