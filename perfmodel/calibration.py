@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from perfmodel.efficiency import Efficiency
 
+SCALARS = ("jitter", "tcp_ceiling", "staged_fraction", "contention", "replica_dispatches")
+"""Numbers that stand alone."""
 FITTED = Path(__file__).parent / "calibration.json"
 """What ``perfmodel calibrate`` writes."""
 
@@ -43,6 +46,14 @@ class Calibration(NamedTuple):
     """Samples per second of one loader worker."""
     jitter: float
     """Coefficient of variation of one worker's iteration, independent of the others'."""
+    tcp_ceiling: float
+    """Of one adapter through the kernel's TCP [B/s]."""
+    staged_fraction: float
+    """Share of a PCIe link's rate that is left on the way through host memory."""
+    contention: float
+    """Computation lost for each second of communication hidden behind it."""
+    replica_dispatches: float
+    """Kernel dispatches of one process for each tensor, module and launch of a replica."""
     reserved_bytes: float
     """Memory taken before the network's own [B]."""
     assumed: tuple[str, ...]
@@ -59,23 +70,40 @@ def _assumed(table: dict[str, Any], prefix: str = "") -> list[str]:
     return names
 
 
+def with_scaling(constants: Calibration, numbers: Mapping[str, float]) -> Calibration:
+    """Return ``constants`` with what several accelerators taught; links are ``link/KIND``."""
+    links = {name.removeprefix("link/"): value for name, value in numbers.items() if "/" in name}
+    alone: dict[str, Any] = {name: value for name, value in numbers.items() if "/" not in name}
+    return constants._replace(link_fraction=constants.link_fraction | links, **alone)
+
+
 @cache
 def calibration() -> Calibration:
     """The constants shipped with the package, read once."""
-    table = tomllib.loads((Path(__file__).parent / "calibration.toml").read_text("utf-8"))
-
     fitted = json.loads(FITTED.read_text("utf-8"))
+    learned = before_fit()._replace(
+        efficiency=Efficiency(fitted["efficiency"]),
+        seen={kind: frozenset(names) for kind, names in fitted["seen"].items()},
+        spread={mode: Spread(**numbers) for mode, numbers in fitted["spread"].items()},
+    )
+    return with_scaling(learned, fitted["scaling"])
+
+
+@cache
+def before_fit() -> Calibration:
+    """The constants of ``calibration.toml`` alone: what was known or believed before any run was fitted."""
+    table = tomllib.loads((Path(__file__).parent / "calibration.toml").read_text("utf-8"))
 
     def values(group: str) -> dict[str, float]:
         return {key: float(entry["value"]) for key, entry in table[group].items()}
 
     return Calibration(
-        efficiency=Efficiency(fitted["efficiency"]),
-        seen={kind: frozenset(names) for kind, names in fitted["seen"].items()},
-        spread={mode: Spread(**numbers) for mode, numbers in fitted["spread"].items()},
+        efficiency=Efficiency({}),
+        seen={"accelerator": frozenset(), "link": frozenset()},
+        spread={},
         link_fraction=values("link_fraction"),
         decode_rate=table["decode_rate"]["value"],
-        jitter=table["jitter"]["value"],
+        **{name: table[name]["value"] for name in SCALARS},
         reserved_bytes=table["reserved_bytes"]["value"],
         assumed=tuple(_assumed(table)),
     )

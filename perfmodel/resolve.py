@@ -248,8 +248,13 @@ def _loader_workers(scenario: Scenario, node: Node, per_node: int, taken: _Defau
             taken.append("--input synthetic")
         return 0
     return taken.take(
-        "loader-workers", scenario.loader_workers, node.vcpus or DEFAULT_LOADER_WORKERS * per_node
+        "loader-workers", scenario.loader_workers, _cores(node) or DEFAULT_LOADER_WORKERS * per_node
     )
+
+
+def _cores(node: Node) -> int:
+    """Processor cores: two of the threads a node counts share one, and decode no faster than it."""
+    return (node.vcpus or 0) // 2
 
 
 def _storage(scenario: Scenario, taken: _Defaults) -> str:

@@ -53,6 +53,8 @@ QUANTITIES: dict[str, Quantity] = {
     "operation_flops": Quantity("F", "FLOP", "of one operation"),
     "operation_bytes": Quantity("D", "B", "read and written by one operation"),
     "kernels": Quantity("k", "1", "kernels launched"),
+    "hiding_cost": Quantity("c", "1", "computation lost for each second of communication hidden behind it"),
+    "replicated": Quantity("m", "1", "modules, tensors and launches of one replica"),
     "inefficiency": Quantity("s", "1", "time over what the peak or the nominal bandwidth would take"),
     "saturation": Quantity(
         "q", "1", "what a product too small to fill the accelerator takes over its rate at any size"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
 
 import numpy as np
 
 from perfmodel.calibrate.efficiency_fit import EfficiencyFit
 from perfmodel.calibrate.runs import TRUSTED, Measured, measured
+from perfmodel.calibrate.scaling_fit import Anchored, ScalingFit
 from perfmodel.calibrate.spread import Miss, learn_spread
-from perfmodel.calibration import Calibration, calibration
-from perfmodel.prediction import doubted
+from perfmodel.calibration import Calibration, before_fit, with_scaling
+from perfmodel.prediction import doubted, time_of
+from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate.anchors import Anchors
 from perfmodel.validate.runs import Run
@@ -27,6 +29,8 @@ class OutOfSample:
         self._runs = [run for run in runs if run.trust in TRUSTED]
         self._measured = measured(self._runs, self._catalogue)
         self.efficiency = EfficiencyFit(self._measured)
+        self._anchors = Anchors(self._runs)
+        self.scaling = ScalingFit([*self._anchored()], self._efficient(None))
         self.sources = sorted({row.run.source for row in self._measured})
         self._known: dict[str | None, Calibration] = {}
 
@@ -45,6 +49,11 @@ class OutOfSample:
         """The calibration that judges ``run``."""
         return self.calibration(run.source if run.source in self.sources else None)
 
+    def counts(self) -> dict[str, int]:
+        """How many runs each part was fitted to."""
+        alone = sum(row.run.world_size == 1 for row in self._measured)
+        return {"one accelerator": alone, "anchored": len(self._misses["anchored"]), "all": len(self._measured)}
+
     def seen(self, without: str | None = None) -> dict[str, frozenset[str]]:
         """What the remaining runs were made with."""
         rows = [row for row in self._measured if row.run.source != without]
@@ -53,22 +62,36 @@ class OutOfSample:
             "link": frozenset(_link(row) for row in rows if row.run.world_size > 1),
         }
 
+    def _efficient(self, without: str | None) -> Calibration:
+        efficiency = self.efficiency.efficiency(without)
+        return before_fit()._replace(efficiency=efficiency, seen=self.seen(without))
+
     def _numbers(self, without: str | None) -> Calibration:
-        return calibration()._replace(
-            efficiency=self.efficiency.efficiency(without), seen=self.seen(without), spread={}
-        )
+        constants = self._efficient(without)
+        return with_scaling(constants, self.scaling.numbers(without, constants))
+
+    def _anchored(self) -> Iterator[Anchored]:
+        for row in self._measured:
+            anchor = self._anchor_time(row)
+            if anchor is not None:
+                setting = resolve(scenario_of(row.run, self._catalogue, anchor), self._catalogue)
+                yield Anchored(row.run.source, partial(time_of, setting), row.time)
+
+    def _anchor_time(self, row: Measured) -> float | None:
+        """What one accelerator took in the same source, where its measurements agree [s]."""
+        anchor = self._anchors.of(row.run) if row.run.world_size > 1 else None
+        return anchor.iteration_time if anchor is not None and anchor.unique else None
 
     @cached_property
     def _misses(self) -> dict[str, list[Miss]]:
         """How far each source is missed, by mode, when it is left out."""
-        anchors = Anchors(self._runs)
         found: dict[str, list[Miss]] = {"specs": [], "anchored": []}
         folds = {source: self._numbers(source) for source in self.sources}
         for row in self._measured:
             found["specs"].append(self._miss(row, folds[row.run.source], None))
-            anchor = anchors.of(row.run) if row.run.world_size > 1 else None
-            if anchor is not None and anchor.unique:
-                found["anchored"].append(self._miss(row, folds[row.run.source], anchor.iteration_time))
+            anchor = self._anchor_time(row)
+            if anchor is not None:
+                found["anchored"].append(self._miss(row, folds[row.run.source], anchor))
         return {mode: misses for mode, misses in found.items() if misses}
 
     def _miss(self, row: Measured, constants: Calibration, anchor: float | None) -> Miss:

@@ -12,6 +12,7 @@ from perfmodel.cli.options import catalogue_from
 
 if TYPE_CHECKING:
     from perfmodel.specs.store import Catalogue
+    from perfmodel.validate.compare import Constants
 
 GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
 
@@ -61,24 +62,30 @@ def command(
         _collectives(data, catalogue, out_of_sample, as_json)
         return
     runs = shipped_runs() if data is None else read_runs(data)
+    constants: Constants = lambda run: None  # noqa: E731
+    if out_of_sample or report is not None:
+        from perfmodel.calibrate.out_of_sample import OutOfSample
+
+        constants = OutOfSample(runs, catalogue).of
     if report is not None:
         from perfmodel.validate.report import write_report
 
-        write_report(Path(report), runs, catalogue)
+        both = (compare(runs, each, catalogue, constants) for each in ("specs", "anchored"))
+        write_report(Path(report), *both)
         click.echo(f"wrote {report}", err=True)
         if not as_json:
             return
     from perfmodel.validate.summary import summary
 
-    rows = compare(runs, mode, catalogue)
+    rows = compare(runs, mode, catalogue, constants)
     found = summary(rows)
     if as_json:
         click.echo(json.dumps({"rows": [row.to_dict() for row in rows], "summary": found}, allow_nan=False))
         return
-    _show(found, by or ("source",))
+    _show(found, by or ("source",), out_of_sample)
 
 
-def _show(found: dict[str, Any], by: tuple[str, ...]) -> None:
+def _show(found: dict[str, Any], by: tuple[str, ...], out_of_sample: bool) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
@@ -88,16 +95,17 @@ def _show(found: dict[str, Any], by: tuple[str, ...]) -> None:
         Text(
             f"{found['rows']} measured runs, {found['rows'] - found['refused']} predicted, "
             + ("from specs alone" if found["mode"] == "specs" else "each from the time of one accelerator")
+            + (", by a fit to all other sources" if out_of_sample else ", by the shipped fit")
         ),
         style="bold",
     )
     out.print(
         Text(
             f"error = predicted / measured - 1 of iteration time; + is too slow\n"
-            f"naive: median error of {found['baseline_name']}"
+            f"naive: median error of {found['baseline_name']}; 80 %: share inside that interval"
         )
     )
-    columns = ("n", "mean", "median", "bias", "<10%", "<20%", "naive")
+    columns = ("n", "mean", "median", "bias", "<10%", "<20%", "naive", "80 %")
     overall = {
         "trust A and B": found,
         "ambiguous anchor": found["ambiguous"],
@@ -108,7 +116,7 @@ def _show(found: dict[str, Any], by: tuple[str, ...]) -> None:
         rows = table(name, *columns)
         rows.padding = (0, 1, 0, 0)  # the longest strategy's name fits
         for key, group in shown.items():
-            rows.add_row(key, *_cells(group))
+            rows.add_row(key, *_cells(group), _percent(group["coverage_80"]))
         out.print(rows)
     if found["refused"]:
         out.print(Text("not predicted:"))

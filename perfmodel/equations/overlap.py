@@ -238,3 +238,33 @@ def contended_overlap_time(
         compute_time + slowed_communication * (1 - 1 / compute_slowdown),
         communication_time + slowed_compute * (1 - 1 / communication_slowdown),
     )
+
+
+@formula(cites=())
+def contended_time(communication_time: Real, exposed_communication_time: Real, hiding_cost: Real) -> Real:
+    r"""Time that communication adds to an iteration, what it costs the computation that hides it included.
+
+    .. math:: t_e' = t_e + c\,(t_c - t_e)
+
+    Hidden messages are not free: their kernels take multiprocessors and memory bandwidth from the backward
+    pass.  To first order they slow it in proportion to the time they run beside it.
+
+    Parameters
+    ----------
+    communication_time : t_c [s], on its own
+    exposed_communication_time : t_e [s], left after overlap
+    hiding_cost : c [1], computation lost for each second hidden; 0 to 1
+
+    Returns
+    -------
+    exposed_communication_time [s]
+
+    Examples
+    --------
+    Of 100 ms, 20 are left over; the other 80 cost the backward pass a quarter of their time: 40 ms in all.
+
+    >>> round(contended_time(0.100, 0.020, 0.25), 9)
+    0.04
+    """
+    hidden = communication_time - exposed_communication_time
+    return exposed_communication_time + hiding_cost * hidden

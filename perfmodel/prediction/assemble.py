@@ -9,6 +9,7 @@ import numpy as np
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.equations.compute import flops_utilization
 from perfmodel.equations.memory import largest_local_batch_size, training_memory_bytes
+from perfmodel.equations.overlap import contended_time
 from perfmodel.equations.scaling import (
     strong_scaling_efficiency,
     strong_speedup,
@@ -70,18 +71,28 @@ def doubted(scenario: Scenario, catalogue: Catalogue, constants: Calibration) ->
     InputError : as ``predict``
     """
     setting = resolve(scenario, catalogue)
-    work = computation(setting, setting.local_batch_size, constants)
-    factor = _anchor_factor(setting, work, constants)
-    work = _scaled(work, factor)
-    terms, _ = _terms(setting, work, factor, constants)
+    work, terms, *_ = _assessed(setting, constants)
     return sum(terms.values()), doubts(setting, work, terms, constants)
 
 
-def _predicted(setting: Setting, constants: Calibration) -> Prediction:
+def time_of(setting: Setting, constants: Calibration) -> float:
+    """Return the iteration time of a setting [s]; what a fit to many runs asks for many times."""
+    return sum(_assessed(setting, constants)[1].values())
+
+
+def _assessed(
+    setting: Setting, constants: Calibration
+) -> tuple[Computation, dict[str, float], Network, float]:
+    """Computation with an anchor's factor in it, the terms, the network, and that factor."""
     work = computation(setting, setting.local_batch_size, constants)
     factor = _anchor_factor(setting, work, constants)
     work = _scaled(work, factor)
     terms, network = _terms(setting, work, factor, constants)
+    return work, terms, network, factor
+
+
+def _predicted(setting: Setting, constants: Calibration) -> Prediction:
+    work, terms, network, factor = _assessed(setting, constants)
     chosen = choice_told(setting, work, fabric(setting, constants))
     if chosen:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
@@ -97,7 +108,7 @@ def _terms(
 ) -> tuple[dict[str, float], Network]:
     """The exposed terms [s], and what the network does on its own and could do."""
     steps = setting.accumulation_steps
-    network = _network(setting, work, fabric(setting, constants))
+    network = _network(setting, work, fabric(setting, constants), constants)
     terms = {
         "forward_time": steps * work.forward_time,
         "backward_time": steps * work.backward_time,
@@ -120,7 +131,7 @@ def _terms(
     return terms, network
 
 
-def _network(setting: Setting, work: Computation, on: Fabric) -> Network:
+def _network(setting: Setting, work: Computation, on: Fabric, constants: Calibration) -> Network:
     """Communication as it is, and with twice the bandwidth or half the latency of the link that matters."""
     if setting.world_size == 1 and setting.strategy != "parameter-server":
         return Network(0.0, 0.0, 0.0, 0.0)
@@ -136,6 +147,9 @@ def _network(setting: Setting, work: Computation, on: Fabric) -> Network:
             intra_hop_latency=on.intra_hop_latency * better[1],
         )
     alone, exposed = communication(setting, work, on, varied)
+    if setting.strategy == "all-reduce":
+        # its kernels add up gradients on the accelerator; copies to a server need no multiprocessor
+        exposed = contended_time(alone, exposed, constants.contention)
     return Network(float(alone[0]), *(float(t) for t in exposed))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,8 +12,10 @@ from perfmodel.calibration import Calibration
 from perfmodel.efficiency import CLASSES, KINDS, UNITS, Conditions
 from perfmodel.equations.compute import launch_overhead, update_time
 from perfmodel.equations.layer_pass import paced_time, product_time, small_product_saturation, traffic_time
+from perfmodel.equations.single_process import replica_time
 from perfmodel.prediction.layers import LayerTable, layer_table
 from perfmodel.resolve import Setting
+from perfmodel.specs.workload import Workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +31,8 @@ USUAL_COMPUTE_UNITS = 60
 REFERENCE_PER_WATT = 125e12 / 300
 """Matrix FLOP/s a watt of the V100, which the effect of power is measured from."""
 REFERENCE_YEAR = 2020
+NORM_BUFFERS = 3
+"""Running mean, running variance and a counter."""
 DETECTION = ("yolov3", "mask-rcnn-r50-fpn", "deeplab-v3-plus")
 """Networks with work on boxes and regions that no layer table holds."""
 _MATRIX_16, _MATRIX_TF32 = UNITS.index("matrix-16"), UNITS.index("matrix-tf32")
@@ -192,12 +197,23 @@ def computation(
     )
 
 
-def one_host_time(setting: Setting, work: Computation, calibration: Calibration) -> float:
-    """Return what one process loses by launching the kernels of all its accelerators, one after another [s].
+@lru_cache(maxsize=256)
+def _replicated(workload: Workload) -> float:
+    """What Python touches to make one replica and run it: modules, their tensors and buffers, launches."""
+    norms = sum(layer.kind == "norm" for layer in workload.layers)
+    touched = len(workload.layers) + float(workload.column("forward_kernels").sum())
+    return touched + layer_table(workload).tensors + NORM_BUFFERS * norms
 
-    Threads do not help: they share one interpreter lock.
+
+def one_host_time(setting: Setting, work: Computation, calibration: Calibration) -> float:
+    """Return what one process loses by serving all its accelerators one after another [s].
+
+    Threads do not help where they share one interpreter lock.
     """
     if setting.strategy != "data-parallel-single-process" or setting.world_size == 1:
         return 0.0
+    if setting.framework.python_replicas:
+        each = calibration.replica_dispatches * calibration.efficiency.dispatch_time
+        return float(replica_time(setting.world_size, _replicated(setting.workload), each))
     launches = setting.world_size * work.kernels
     return float(launch_overhead(work.pass_time, launches, calibration.efficiency.dispatch_time))

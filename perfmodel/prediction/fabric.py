@@ -22,17 +22,17 @@ class Fabric(NamedTuple):
 
 def fabric(setting: Setting, calibration: Calibration) -> Fabric:
     """Return the bandwidths and latencies of a setting, as bulk transfers see them."""
-    adapters = setting.nics * setting.inter_link.bandwidth.value
+    adapters = setting.nics * bulk_bandwidth(setting.inter_link, calibration)
     cap = setting.node.network_bandwidth
     if cap is not None and setting.scenario.nics is None and setting.inter_link.id == setting.node.inter_link:
-        adapters = min(adapters, cap.value)
+        adapters = min(adapters, cap.value * fraction(setting.inter_link, calibration))
     # variables in host memory are reached over the host's link, whatever joins the accelerators
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
     return Fabric(
         _latency(inside),
         _inside_bandwidth(setting, inside, calibration),
         _latency(setting.inter_link),
-        adapters * fraction(setting.inter_link, calibration) / _rack_factor(setting),
+        adapters / _rack_factor(setting),
     )
 
 
@@ -48,13 +48,21 @@ def fraction(link: Link, calibration: Calibration) -> float:
     return known.get(link.kind, known["other"])
 
 
+def bulk_bandwidth(link: Link, calibration: Calibration) -> float:
+    """Rate of bulk transfers over one adapter or port [B/s]; the kernel's TCP has a ceiling of its own."""
+    bandwidth = link.bandwidth.value * fraction(link, calibration)
+    if link.kind == "ethernet-tcp":
+        bandwidth = min(bandwidth, calibration.tcp_ceiling)
+    return min(bandwidth, link.flow_bandwidth.value) if link.flow_bandwidth else bandwidth
+
+
 def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> float:
     """Bandwidth of all rings together over one link type [B/s], measured by rank count where it was."""
     if link.ring_bandwidth is not None:
         by_size = link.ring_bandwidth.by_group_size
         nearest = min(by_size, key=lambda size: (abs(size - group_size), size))
         return by_size[nearest]
-    return link.bandwidth.value * fraction(link, calibration)
+    return bulk_bandwidth(link, calibration)
 
 
 def _rack_factor(setting: Setting) -> float:
@@ -73,9 +81,10 @@ def _rack_factor(setting: Setting) -> float:
 def _inside_bandwidth(setting: Setting, link: Link, calibration: Calibration) -> float:
     """Bandwidth of all rings inside a node: measured, found in the graph of a mesh, or the link's."""
     graph, n = setting.node.peer_graph, setting.accelerators_per_node
-    crossing = setting.node.cross_socket_bandwidth
-    if crossing is not None and 2 * n > setting.node.accelerators and link.kind == "pcie":
-        return min(ring_bandwidth(link, n, calibration), crossing.value)
+    if "bridge" in link.id and n > 2:
+        link = setting.host_link  # a bridge joins two cards; a ring of more passes the host's link
+    if link.kind == "pcie":
+        return _through_host(setting, link, calibration)
     if not graph or n == 1 or link.ring_bandwidth is not None or link.id != setting.node.intra_link:
         return ring_bandwidth(link, n, calibration)
     from perfmodel.equations.ring_search import ring_bandwidth as of_rings
@@ -83,5 +92,16 @@ def _inside_bandwidth(setting: Setting, link: Link, calibration: Calibration) ->
     links_of_first = sum(count for a, b, count in graph if 0 in (a, b))
     found = of_rings(graph, n, link.bandwidth.value / links_of_first)
     # where the mesh closes no ring, traffic goes over the host's link
-    host = setting.host_link
-    return found or host.bandwidth.value * fraction(host, calibration)
+    return found or _through_host(setting, setting.host_link, calibration)
+
+
+def _through_host(setting: Setting, link: Link, calibration: Calibration) -> float:
+    """Bandwidth of a ring over PCIe: between sockets, and by way of host memory where peers are shut off."""
+    n = setting.accelerators_per_node
+    bandwidth = ring_bandwidth(link, n, calibration)
+    crossing = setting.node.cross_socket_bandwidth
+    if crossing is not None and 2 * n > setting.node.accelerators:
+        bandwidth = min(bandwidth, crossing.value)
+    if setting.accelerator.peer_access or setting.strategy != "all-reduce":
+        return bandwidth  # the others sum in host memory, or copy one way at a time
+    return bandwidth * calibration.staged_fraction

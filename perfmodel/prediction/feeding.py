@@ -6,9 +6,11 @@ import math
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.input_pipeline import exposed_input_time, input_rate
-from perfmodel.prediction.fabric import fraction
+from perfmodel.prediction.fabric import bulk_bandwidth
 from perfmodel.resolve import Setting
 
+NATIVE_SPEED = 3
+"""Of decoding by compiled code made for it, over a Python worker's (assumed)."""
 SAMPLE_ELEMENT_BYTES = 4
 """Samples are copied to the accelerator as fp32, or as 32-bit token numbers."""
 
@@ -34,6 +36,8 @@ def input_time(
         from perfmodel.specs.storage import storage
 
         decoding = calibration.decode_rate if workload.sample == "image" else math.inf
+        if setting.framework.native_decoding:
+            decoding *= NATIVE_SPEED
         rate = float(
             input_rate(setting.loader_workers, decoding, storage(setting.storage), workload.stored_bytes)
         )
@@ -43,7 +47,7 @@ def input_time(
             samples,
             rate,
             workload.input_elements * SAMPLE_ELEMENT_BYTES,
-            setting.host_link.bandwidth.value * fraction(setting.host_link, calibration),
+            bulk_bandwidth(setting.host_link, calibration),
             busy_time,
         )
     )

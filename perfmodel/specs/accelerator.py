@@ -51,6 +51,8 @@ class Accelerator(SourcedSpec):
     """The link built into it, in a machine made for it; None: peers meet over the host link."""
     bridge_link: Id | None = None
     """An optional bridge to one other card; a ring of more than two still passes the host link."""
+    peer_access: bool = True
+    """Whether it reads a peer's memory over PCIe; consumer cards since Turing go through host memory."""
     host_link: Id
     usual_node: Id | None = None
     """The machine it is usually met in; taken where a scenario names none."""

@@ -19,24 +19,28 @@ class Framework(NamedTuple):
     """A static graph that runs every small operation of a transformer as a kernel of its own."""
     channels_first: bool = False
     """Images lie as NCHW, which matrix units read only after a transpose."""
+    python_replicas: bool = False
+    """One process that drives several accelerators copies the network's modules out to each, in Python."""
+    native_decoding: bool = False
+    """Samples are decoded by compiled code made for it, or on the accelerator, not by Python workers."""
     winograd: Literal["none", "forward", "full"] = "full"
     """Passes of a 3x3 convolution with stride 1 that the library computes by Winograd's algorithm."""
 
 
 FRAMEWORKS: dict[str, Framework] = {
-    "pytorch": Framework(channels_first=True),
-    "pytorch-channels-last": Framework(),
-    "pytorch-apex": Framework(channels_first=True),
-    "pytorch-ngc": Framework(),
-    "tensorflow": Framework(unfused_transformer=True),
-    "tensorflow-xla": Framework(fused=True),
+    "pytorch": Framework(channels_first=True, python_replicas=True),
+    "pytorch-channels-last": Framework(python_replicas=True),
+    "pytorch-apex": Framework(channels_first=True, python_replicas=True, native_decoding=True),
+    "pytorch-ngc": Framework(python_replicas=True, native_decoding=True),
+    "tensorflow": Framework(unfused_transformer=True, native_decoding=True),
+    "tensorflow-xla": Framework(fused=True, native_decoding=True),
     "mxnet": Framework(channels_first=True),
-    "mxnet-ngc": Framework(fused=True),
+    "mxnet-ngc": Framework(fused=True, native_decoding=True),
     "paddle": Framework(unfused_transformer=True, channels_first=True),
-    "paddle-ngc": Framework(fused=True),
-    "oneflow": Framework(fused=True),
-    "mindspore": Framework(unfused_transformer=True),
-    "mindspore-fused": Framework(fused=True),
+    "paddle-ngc": Framework(fused=True, native_decoding=True),
+    "oneflow": Framework(fused=True, native_decoding=True),
+    "mindspore": Framework(unfused_transformer=True, native_decoding=True),
+    "mindspore-fused": Framework(fused=True, native_decoding=True),
     "torch7": Framework(),
     "torch7-cudnn-5.0": Framework(winograd="forward"),
     "torch7-cudnn-4": Framework(winograd="none"),
@@ -56,8 +60,9 @@ def parse_framework(text: str) -> tuple[Framework, int]:
 
     Examples
     --------
-    >>> parse_framework("tensorflow-xla@2020")
-    (Framework(fused=True, unfused_transformer=False, channels_first=False, winograd='full'), 2020)
+    >>> framework, year = parse_framework("tensorflow-xla@2020")
+    >>> framework.fused, year
+    (True, 2020)
     """
     name, at, year = text.partition("@")
     if name not in FRAMEWORKS:

@@ -36,6 +36,8 @@ class Link(SourcedSpec):
     """The same under the protocol NCCL uses for large messages (Simple) [s]."""
     achieved_fraction: Quantity | None = None
     """What large messages reach, as a part of the nominal bandwidth."""
+    flow_bandwidth: Quantity | None = None
+    """What the provider lets one connection carry [B/s]; a ring sends over one."""
     ring_bandwidth: RingBandwidth | None = None
     """What rings of 2, 3, ... ranks reach inside a node."""
     shared: bool = False

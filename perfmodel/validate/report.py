@@ -18,23 +18,22 @@ from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate import overlap_order, published_cases
 from perfmodel.validate.collective_fit import compare_collectives, shipped_measurements, summarise
-from perfmodel.validate.compare import Row, compare
+from perfmodel.validate.compare import Row
 from perfmodel.validate.misses import LIMIT, beyond_limit, explained
-from perfmodel.validate.runs import Run
 from perfmodel.validate.summary import counted, summary
 
 WORST = 20
 """Rows in the table of the worst misses."""
 
 
-def write_report(path: Path, runs: Sequence[Run], catalogue: Catalogue | None = None) -> None:
-    """Predict ``runs`` in both modes and write the report as Markdown, all or nothing.
+def write_report(path: Path, specs: Sequence[Row], anchored: Sequence[Row]) -> None:
+    """Write the report on the same runs predicted in both modes as Markdown, all or nothing.
 
     Raises
     ------
     InputError : the file cannot be written
     """
-    text = report(compare(runs, "specs", catalogue), compare(runs, "anchored", catalogue))
+    text = report(specs, anchored)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
