@@ -54,6 +54,9 @@ QUANTITIES: dict[str, Quantity] = {
     "operation_bytes": Quantity("D", "B", "read and written by one operation"),
     "kernels": Quantity("k", "1", "kernels launched"),
     "hiding_cost": Quantity("c", "1", "computation lost for each second of communication hidden behind it"),
+    "dispatch_time": Quantity("\\tau", "s", "host time to launch one kernel"),
+    "least_flops": Quantity("F", "FLOP", "what the best known algorithm needs"),
+    "compulsory_bytes": Quantity("D", "B", "what every program must read and write"),
     "replicated": Quantity("m", "1", "modules, tensors and launches of one replica"),
     "inefficiency": Quantity("s", "1", "time over what the peak or the nominal bandwidth would take"),
     "saturation": Quantity(

@@ -108,7 +108,7 @@ def test_an_unseen_link_reaches_what_its_kind_does():
         collective("all-reduce", "auto", Fabric(16, 2, switch, CATALOGUE.link(inter), 1), 1e10).time
         for inter in two
     )
-    assert slow / fast == pytest.approx(0.96 / 0.80, rel=0.02)
+    assert slow / fast == pytest.approx(0.96 * 12.5 / 3.125, rel=0.02)  # the ceiling of the kernel's TCP
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8, 16])

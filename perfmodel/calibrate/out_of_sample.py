@@ -27,11 +27,11 @@ class OutOfSample:
         """Take every measured run; each is judged by a calibration that has not seen its source."""
         self._catalogue = catalogue or Catalogue.built_in()
         self._runs = [run for run in runs if run.trust in TRUSTED]
-        self._measured = measured(self._runs, self._catalogue)
-        self.efficiency = EfficiencyFit(self._measured)
+        self.measured = measured(self._runs, self._catalogue)
+        self.efficiency = EfficiencyFit(self.measured)
         self._anchors = Anchors(self._runs)
         self.scaling = ScalingFit([*self._anchored()], self._efficient(None))
-        self.sources = sorted({row.run.source for row in self._measured})
+        self.sources = sorted({row.run.source for row in self.measured})
         self._known: dict[str | None, Calibration] = {}
 
     def calibration(self, without: str | None = None) -> Calibration:
@@ -51,12 +51,16 @@ class OutOfSample:
 
     def counts(self) -> dict[str, int]:
         """How many runs each part was fitted to."""
-        alone = sum(row.run.world_size == 1 for row in self._measured)
-        return {"one accelerator": alone, "anchored": len(self._misses["anchored"]), "all": len(self._measured)}
+        alone = sum(row.run.world_size == 1 for row in self.measured)
+        return {
+            "one accelerator": alone,
+            "anchored": len(self._misses["anchored"]),
+            "all": len(self.measured),
+        }
 
     def seen(self, without: str | None = None) -> dict[str, frozenset[str]]:
         """What the remaining runs were made with."""
-        rows = [row for row in self._measured if row.run.source != without]
+        rows = [row for row in self.measured if row.run.source != without]
         return {
             "accelerator": frozenset(row.setting.accelerator.id for row in rows),
             "link": frozenset(_link(row) for row in rows if row.run.world_size > 1),
@@ -71,7 +75,7 @@ class OutOfSample:
         return with_scaling(constants, self.scaling.numbers(without, constants))
 
     def _anchored(self) -> Iterator[Anchored]:
-        for row in self._measured:
+        for row in self.measured:
             anchor = self._anchor_time(row)
             if anchor is not None:
                 setting = resolve(scenario_of(row.run, self._catalogue, anchor), self._catalogue)
@@ -87,7 +91,7 @@ class OutOfSample:
         """How far each source is missed, by mode, when it is left out."""
         found: dict[str, list[Miss]] = {"specs": [], "anchored": []}
         folds = {source: self._numbers(source) for source in self.sources}
-        for row in self._measured:
+        for row in self.measured:
             found["specs"].append(self._miss(row, folds[row.run.source], None))
             anchor = self._anchor_time(row)
             if anchor is not None:

@@ -106,6 +106,12 @@ class Parameters:
     ) -> None:
         self.effects.append(Effect(self._add(name, mean, spread), component, condition, level))
 
+    def join_classes(self) -> None:
+        """Let every class of product share the efficiency of 1x1 convolutions on its unit; for ablations."""
+        shared = CLASSES.index("conv1x1")
+        for row in self.slowdown:
+            row[row >= 0] = row[shared]
+
     def fix(self, prefix: str, value: float | None = None) -> None:
         """Hold every number whose name begins so at ``value``, or at its prior mean; for ablations."""
         for index, name in enumerate(self.names):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STEP = 0.02
 """Of a logarithm, for differences."""
 LARGEST_MOVE = 0.5
-ITERATIONS, REFIT_ITERATIONS = 3, 4
+ITERATIONS, REFIT_ITERATIONS = 3, 6
 
 DEVIATIONS = {
     "link/ethernet-tcp": 0.05,
@@ -29,7 +29,6 @@ DEVIATIONS = {
     "tcp_ceiling": 0.70,
     "staged_fraction": 0.35,
     "contention": 0.70,
-    "jitter": 0.50,
     "replica_dispatches": 0.30,
 }
 """What is learned -> standard deviation of its logarithm, around the value of ``calibration.toml``."""

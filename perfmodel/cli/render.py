@@ -62,6 +62,8 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     rows.add_section()
     rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
     out.print(rows)
+    for line in _interval(prediction):
+        out.print(Text(line))
     for label, value in _figures(prediction):
         out.print(Text(f"{label:<22}{value}"))
     if reached:
@@ -76,6 +78,20 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
         out.print(Text("defaults taken: " + ", ".join(prediction.defaults)))
     for warning in prediction.warnings:
         out.print(Text(f"note: {warning}"))
+
+
+def _interval(prediction: Prediction) -> list[str]:
+    """Where the time lies, and what makes that wider than usual."""
+    found = prediction.interval
+    if found is None:
+        return []
+    lines = [
+        f"80 % interval         {show(found.low_80, 's')} to {show(found.high_80, 's')}",
+        f"95 % interval         {show(found.low_95, 's')} to {show(found.high_95, 's')}",
+    ]
+    return lines + [
+        f"{'wider because' if not i else '':<22}{why}" for i, why in enumerate(found.wider_because)
+    ]
 
 
 def _network(prediction: Prediction) -> str:
@@ -125,6 +141,15 @@ def _figures(prediction: Prediction) -> list[tuple[str, str]]:
     return figures
 
 
+def _span(interval: dict[str, Any] | None) -> str:
+    """``72-104 ms``; both units where they differ."""
+    if interval is None:
+        return "-"
+    low, high = (show(interval[key], "s") for key in ("low_80", "high_80"))
+    value, unit = low.split()
+    return f"{value}-{high}" if high.endswith(f" {unit}") else f"{low}-{high}"
+
+
 def show_scaling(rows: list[dict[str, Any]], last: Prediction) -> None:
     """Print a scaling table."""
     out = console()
@@ -136,11 +161,15 @@ def show_scaling(rows: list[dict[str, Any]], last: Prediction) -> None:
         ),
         style="bold",
     )
-    shown = table("GPUs", "iteration", "samples/s", "speed-up", "efficiency", "exposed comm.", "fits", left=0)
+    shown = table(
+        "GPUs", "iteration", "80 % interval", "samples/s", "speed-up", "efficiency", "exposed", "fits", left=0
+    )
+    shown.padding = (0, 1, 0, 0)
     for row in rows:
         shown.add_row(
             str(row["world_size"]),
             show(row["iteration_time"], "s"),
+            _span(row["interval"]),
             rate(row["samples_per_second"]),
             f"{row['speedup']:.2f}",
             f"{row['scaling_efficiency']:.1%}",

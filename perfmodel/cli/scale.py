@@ -20,6 +20,8 @@ COLUMNS = (
     "speedup",
     "scaling_efficiency",
     "exposed_communication_time",
+    "low_80",
+    "high_80",
 )
 
 
@@ -78,7 +80,9 @@ def command(
             **{name: getattr(p, name) for name in COLUMNS[1:5]},
             "exposed_communication_time": p.terms["exposed_communication_time"],
             "scaling": p.scaling,
-            "interval": p.interval.model_dump() if p.interval else None,
+            "interval": dict(vars(p.interval)) if p.interval else None,
+            "low_80": p.interval.low_80 if p.interval else None,
+            "high_80": p.interval.high_80 if p.interval else None,
             "fits": p.memory.fits,
         }
         for n, p in zip(counts, predictions, strict=True)

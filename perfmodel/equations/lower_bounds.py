@@ -140,3 +140,32 @@ def share_lower_bound(
     share = (group_size - 1) * message_bytes / group_size
     on_the_wire = ops.maximum(ops.ceil(ops.log2(group_size)) * hop_latency, share / link_bandwidth)
     return ops.maximum(on_the_wire, share / reduction_bandwidth)
+
+
+@formula(cites="williams2009")
+def physical_iteration_time(
+    least_flops: Real, compulsory_bytes: Real, peak_flops: Real, memory_bandwidth: Real
+) -> Real:
+    r"""Least time of an iteration: all arithmetic at the peak, or all compulsory traffic.
+
+    .. math:: t \ge \max\left(\frac{F}{F_p}, \frac{D}{B_m}\right)
+
+    Parameters
+    ----------
+    least_flops : F [FLOP], what the best known algorithm needs
+    compulsory_bytes : D [B], what every program must read and write
+    peak_flops : F_p [FLOP/s], nominal
+    memory_bandwidth : B_m [B/s], nominal
+
+    Returns
+    -------
+    iteration_time [s], a lower bound
+
+    Examples
+    --------
+    1 TFLOP at 10 TFLOP/s takes 0.1 s; 1 GB at 100 GB/s only 0.01 s.
+
+    >>> physical_iteration_time(1e12, 1e9, 10e12, 100e9)
+    0.1
+    """
+    return ops.maximum(least_flops / peak_flops, compulsory_bytes / memory_bandwidth)

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from perfmodel.calibration import calibration
+from perfmodel.calibration import before_fit
 from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
@@ -15,7 +15,7 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, by_nccl
 from perfmodel.prediction.collective_model import Point, check_mesh, features, fitted, log_time
 from perfmodel.prediction.fabric import Fabric as Links
-from perfmodel.prediction.fabric import fraction, ring_bandwidth
+from perfmodel.prediction.fabric import bulk_bandwidth, ring_bandwidth
 from perfmodel.specs.link import Link
 
 NEEDS_SWITCH = {"nvls": "a link through a switch that adds (nvlink4-nvswitch and later)"}
@@ -123,14 +123,14 @@ def algorithms(name: str, fabric: Fabric) -> dict[str, Any]:
 
 def _numbers(fabric: Fabric) -> Links:
     """Latencies and bandwidths of a fabric, as small messages and large ones see them."""
-    constants = calibration()
+    constants = before_fit()  # this model has a fit of its own
     inside = ring_bandwidth(fabric.link, fabric.per_node, constants)
     link = fabric.inter_link
     if fabric.nodes == 1:
         return Links(fabric.link.hop_latency.value, inside, 0.0, inside)
     if link is None:
         raise InputError(f"{fabric.nodes} nodes need --inter-link")
-    outer = fabric.nics * link.bandwidth.value * fraction(link, constants)
+    outer = fabric.nics * bulk_bandwidth(link, constants)
     return Links(fabric.link.hop_latency.value, inside, link.hop_latency.value, outer)
 
 

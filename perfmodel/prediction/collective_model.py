@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.calibration import calibration
+from perfmodel.calibration import before_fit
 from perfmodel.equations.nccl import ALGORITHMS, Graph, nccl_choice
 from perfmodel.equations.nccl_constants import NCCL_2_12
 from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.prediction.all_reduce import adds, generation
-from perfmodel.prediction.fabric import fraction
+from perfmodel.prediction.fabric import bulk_bandwidth
 from perfmodel.specs.link import Link
 from perfmodel.specs.store import Catalogue
 
@@ -132,8 +132,7 @@ def _features_of(point: Point) -> tuple[Any, ...]:
         inside, traffic = point.link.bandwidth.value, (per_node + 1) / per_node
     between = across = 0.0
     if nodes > 1 and point.inter_link is not None:
-        reached = fraction(point.inter_link, calibration())
-        adapters = point.nics * point.inter_link.bandwidth.value * reached
+        adapters = point.nics * bulk_bandwidth(point.inter_link, before_fit())
         # a tree, or rails, pass each node's boundary with fewer bytes than one ring through all ranks
         crossing = min(traffic, 2 * (nodes - 1) / nodes) if point.collective == "all-reduce" else traffic
         between = size * crossing / adapters
@@ -173,7 +172,7 @@ def check_mesh(link: Link, ranks: int) -> None:
 def _nominal_rate(link: Link, ranks: int) -> float:
     """Rate of the rings over a link, by the data sheet and, off NVLink, what its kind is known to reach."""
     if link.kind != "nvlink":
-        return link.bandwidth.value * fraction(link, calibration())
+        return bulk_bandwidth(link, before_fit())
     if ranks == 1 or _is_switched(link):
         return link.bandwidth.value
     if link.id not in MESHES:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.prediction.result import Interval
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate.anchors import Anchors, Measured
 from perfmodel.validate.baselines import ConstantUtilisation
@@ -85,6 +86,7 @@ def compare(
     mode: Mode = "specs",
     catalogue: Catalogue | None = None,
     constants: Constants = lambda run: None,
+    changed: Mapping[str, object] | None = None,
 ) -> list[Row]:
     """Predict each run, in order; a run that must be refused stays in, with the reason.
 
@@ -95,18 +97,28 @@ def compare(
         iteration of one, which must be among ``runs``
     catalogue : hardware to look names up in; by default what comes with the package
     constants : what was learned, for each run; None, the default, is what comes with the package
+    changed : options of a scenario that every run is given instead of its own, for ablations
     """
     catalogue = catalogue or Catalogue.built_in()
     if mode == "anchored":
         anchors = Anchors(runs)
-        return [_anchored(run, anchors, catalogue, constants(run)) for run in runs]
+        return [_anchored(run, anchors, catalogue, constants(run), changed or {}) for run in runs]
     naive = ConstantUtilisation({*shipped_runs(), *runs}, catalogue)
-    return [_row(run, mode, catalogue, naive.iteration_time(run), None, constants(run)) for run in runs]
+    return [
+        _row(run, mode, catalogue, naive.iteration_time(run), None, constants(run), changed or {})
+        for run in runs
+    ]
 
 
-def _anchored(run: Run, anchors: Anchors, catalogue: Catalogue, constants: Calibration | None) -> Row:
+def _anchored(
+    run: Run,
+    anchors: Anchors,
+    catalogue: Catalogue,
+    constants: Calibration | None,
+    changed: Mapping[str, object],
+) -> Row:
     anchor = None if run.world_size == 1 else anchors.of(run)
-    return _row(run, "anchored", catalogue, anchor and anchor.iteration_time, anchor, constants)
+    return _row(run, "anchored", catalogue, anchor and anchor.iteration_time, anchor, constants, changed)
 
 
 def _row(
@@ -116,12 +128,15 @@ def _row(
     naive: float | None,
     anchor: Measured | None,
     constants: Calibration | None,
+    changed: Mapping[str, object],
 ) -> Row:
     measured = measured_time(run)
     predicted, reason = None, None
     interval: Interval | _NoInterval = NO_INTERVAL
     try:
         scenario = scenario_of(run, catalogue, anchor and anchor.iteration_time)
+        if changed:
+            scenario = _with(scenario, changed)
         if measured is None:
             raise Refused("no measured time")
         if mode == "anchored" and run.world_size == 1:
@@ -145,3 +160,10 @@ def _row(
         None if anchor is None else "unique" if anchor.unique else "ambiguous",
         reason,
     )
+
+
+def _with(scenario: Scenario, changed: Mapping[str, object]) -> Scenario:
+    """The scenario with options replaced; a strategy that knows one kind of overlap keeps it."""
+    if scenario.strategy == "data-parallel-single-process":
+        changed = {key: value for key, value in changed.items() if key != "overlap"}
+    return Scenario.model_construct(**{**scenario.model_dump(exclude_unset=True), **changed})

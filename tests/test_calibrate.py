@@ -1,0 +1,277 @@
+"""What is learned from measured runs: the fitter, the folds, the file, the intervals, and the bound."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from perfmodel.calibrate.design import Design
+from perfmodel.calibrate.efficiency_fit import EfficiencyFit
+from perfmodel.calibrate.fit import fit, source_weights
+from perfmodel.calibrate.out_of_sample import OutOfSample
+from perfmodel.calibrate.runs import measured
+from perfmodel.calibrate.spread import Miss, learn_spread
+from perfmodel.calibrate.write import difference, inputs_hash
+from perfmodel.calibration import FITTED, calibration, with_scaling
+from perfmodel.efficiency import Efficiency
+from perfmodel.prediction import predict, time_of
+from perfmodel.prediction.bound import physical_bound, saving
+from perfmodel.resolve import resolve
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.specs.workload import Layer
+from perfmodel.validate import compare, shipped_runs
+from perfmodel.validate.summary import summary
+
+CATALOGUE = Catalogue.built_in()
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return measured(shipped_runs(), CATALOGUE)
+
+
+@pytest.fixture(scope="module")
+def alone(rows):
+    return [row for row in rows if row.run.world_size == 1]
+
+
+# --- the fitter
+
+
+def test_fit_finds_the_line_through_outliers():
+    rng = np.random.default_rng(1)
+    x = np.column_stack([np.ones(200), rng.normal(size=200)])
+    truth = np.array([0.5, -0.3])
+    y = x @ truth + rng.normal(scale=0.02, size=200)
+    y[:10] += 5
+    found = fit(lambda p: (x @ p, x), y, np.ones(200), np.zeros(2), np.full(2, 10.0))
+    assert found == pytest.approx(truth, abs=0.02)
+
+
+def test_fit_without_data_stays_at_the_prior():
+    x = np.zeros((3, 2))
+    found = fit(lambda p: (x @ p, x), np.ones(3), np.ones(3), np.array([1.0, 2.0]), np.ones(2))
+    assert found.tolist() == [1.0, 2.0]
+
+
+def test_a_large_source_does_not_own_the_fit():
+    weights = source_weights(["a"] * 400 + ["b"] * 40)
+    assert weights[:400].sum() == pytest.approx(weights[400:].sum())
+
+
+# --- one accelerator
+
+
+def test_the_fit_and_predict_compute_the_same_time(alone):
+    few = alone[::25]
+    design = Design([row.setting for row in few])
+    parameters = design.parameters()
+    numbers = parameters.mean + 0.3 * np.sin(np.arange(len(parameters.mean)))
+    learned = calibration()._replace(
+        efficiency=Efficiency(dict(zip(parameters.names, numbers.tolist(), strict=True)))
+    )
+    fitted = design.bind(parameters).log_time(numbers)
+    for row, log in zip(few, fitted, strict=True):
+        synthetic = resolve(row.setting.scenario.model_copy(update={"input": "synthetic"}), CATALOGUE)
+        assert math.log(time_of(synthetic, learned)) == pytest.approx(log, abs=1e-9)
+
+
+def test_derivatives_are_those_of_the_time(alone):
+    bound = Design([row.setting for row in alone[::40]])
+    parameters = bound.parameters()
+    rows, at = bound.bind(parameters), parameters.mean
+    _, slopes = rows.evaluate(at)
+    for number in range(len(at)):
+        step = np.zeros(len(at))
+        step[number] = 1e-5
+        slope = (rows.log_time(at + step) - rows.log_time(at - step)) / 2e-5
+        assert slopes[:, number] == pytest.approx(slope, abs=1e-7), parameters.names[number]
+
+
+def test_a_source_left_out_cannot_move_its_own_fold(alone):
+    """Its times may be anything: the fit that judges it is the same."""
+    slower = [row._replace(time=3 * row.time) if row.run.source == "timm" else row for row in alone]
+    ours, theirs = EfficiencyFit(alone), EfficiencyFit(slower)
+    fold = ours.numbers("timm"), theirs.numbers("timm")
+    assert fold[0].keys() == fold[1].keys()
+    # both start from their own fit to all rows, and end where the other sources put them
+    assert max(abs(fold[0][name] - fold[1][name]) for name in fold[0]) < 1e-3
+    whole = ours.numbers(), theirs.numbers()
+    assert max(abs(whole[0][name] - whole[1][name]) for name in whole[0]) > 0.01
+
+
+def test_what_only_one_source_tells_is_unknown_without_it(alone):
+    efficiency = EfficiencyFit(alone)
+    assert efficiency.efficiency().knows("workload/swin-tiny")
+    assert not efficiency.efficiency("timm").knows("workload/swin-tiny")
+
+
+# --- the file
+
+
+def test_shipped_file_names_the_data_it_was_fitted_to():
+    shipped = json.loads(FITTED.read_text("utf-8"))
+    assert shipped["sha256"] == inputs_hash(), "run `perfmodel calibrate`"
+    assert FITTED.stat().st_size < 10_000
+
+
+def test_every_fold_predicts_better_than_the_bars(rows):
+    """One refit of everything: the file is what it says, and unseen sources are predicted as reported."""
+    learned = OutOfSample(shipped_runs(), CATALOGUE)
+    assert difference(learned) <= 1e-5
+    found = {mode: compare(shipped_runs(), mode, CATALOGUE, learned.of) for mode in ("specs", "anchored")}
+    told = {mode: summary(rows) for mode, rows in found.items()}
+    single = told["specs"]["by"]["world-size"]["1"]
+    assert single["mean_absolute_error"] < 0.20
+    assert single["median_absolute_error"] < 0.13
+    assert told["specs"]["mean_absolute_error"] < 0.23
+    assert told["specs"]["median_absolute_error"] < 0.15
+    one_process = told["anchored"]["by"]["strategy"]["data-parallel-single-process"]
+    assert one_process["mean_absolute_error"] < 0.22
+    assert one_process["median_absolute_error"] < 0.16
+    others = [
+        abs(row.error)
+        for row in found["anchored"]
+        if row.error is not None
+        and row.run.trust in ("A", "B")
+        and row.anchor == "unique"
+        and row.run.strategy != "data-parallel-single-process"
+    ]
+    assert len(others) > 780
+    assert np.mean(others) < 0.09
+    assert np.median(others) < 0.055
+    for mode in told.values():
+        assert 0.75 <= mode["coverage_80"] <= 0.87
+        assert 0.91 <= mode["coverage_95"] <= 0.98
+
+
+# --- intervals
+
+
+def test_spread_grows_with_what_widens_it():
+    rng = np.random.default_rng(2)
+    wide = rng.integers(0, 2, 2000)
+    misses = [
+        Miss(
+            f"source {i % 7}", rng.laplace(scale=0.05 * math.exp(0.8 * w)), {"always": 1.0, "wide": float(w)}
+        )
+        for i, w in enumerate(wide)
+    ]
+    spread = learn_spread(misses)
+    assert spread.weights["wide"] == pytest.approx(0.8, abs=0.12)
+    scales = [math.exp(spread.weights["always"] + spread.weights["wide"] * w) for w in wide]
+    for share, quantile in ((0.80, spread.quantile_80), (0.95, spread.quantile_95)):
+        inside = [abs(m.error) <= quantile * s for m, s in zip(misses, scales, strict=True)]
+        assert np.mean(inside) == pytest.approx(share, abs=0.01)
+
+
+def test_nothing_narrows_an_interval():
+    misses = [Miss("s", 0.1 * (1 + i % 3), {"always": 1.0, "calm": float(i % 3 == 0)}) for i in range(300)]
+    assert learn_spread(misses).weights.get("calm", 0.0) == 0.0
+
+
+def test_an_unseen_accelerator_is_told_and_wider():
+    near = predict(Scenario(workload="resnet50", accelerator="v100-sxm2-16gb"))
+    far = predict(Scenario(workload="resnet50", accelerator="b200-sxm-180gb"))
+    assert near.interval is not None
+    assert far.interval is not None
+    assert not near.interval.wider_because
+    assert any("b200" in why for why in far.interval.wider_because)
+    assert far.interval.high_80 / far.interval.low_80 > near.interval.high_80 / near.interval.low_80
+
+
+def test_an_anchor_narrows_the_interval():
+    def ratio(**more):
+        found = predict(Scenario(workload="resnet50", world_size=8, **more)).interval
+        return found.high_80 / found.low_80
+
+    assert ratio(anchor="iteration_time=0.1s@1") < ratio()
+
+
+# --- what several accelerators add
+
+
+def test_scaling_numbers_reach_the_prediction():
+    scenario = Scenario(
+        workload="bert-base",
+        accelerator="rtx-2080-ti",
+        node="hkbu-4x2080ti",
+        world_size=8,
+        nics=1,
+        inter_link="ethernet-100g-tcp",
+        overlap="none",
+    )
+    known = calibration()
+    slow = predict(scenario, constants=with_scaling(known, {"tcp_ceiling": 1e9})).communication_time
+    fast = predict(scenario, constants=with_scaling(known, {"tcp_ceiling": 2e9})).communication_time
+    assert slow == pytest.approx(2 * fast, rel=0.05)
+
+
+def test_cards_without_peer_access_go_through_host_memory():
+    def time(card):
+        return predict(
+            Scenario(
+                workload="bert-base",
+                accelerator=card,
+                node="pcie-workstation-8gpu",
+                world_size=4,
+                intra_link="pcie3-x16",
+                overlap="none",
+                precision="fp32",
+            )
+        ).communication_time
+
+    assert time("rtx-2080-ti") == pytest.approx(time("titan-xp") / calibration().staged_fraction, rel=0.02)
+
+
+def test_a_flow_limit_is_kept():
+    def time(link):
+        return predict(
+            Scenario(
+                workload="bert-base",
+                accelerator="t4",
+                node="pcie-workstation-8gpu",
+                world_size=2,
+                accelerators_per_node=1,
+                inter_link=link,
+                nics=1,
+                overlap="none",
+            )
+        ).communication_time
+
+    assert time("aws-50g") == pytest.approx(time("aws-25g"), rel=1e-6)
+
+
+# --- the bound
+
+
+def test_no_measured_run_is_faster_than_the_bound():
+    """Over every row that has a time and a batch, of every trust, with no exemption."""
+    every = [run._replace(trust="A") for run in shipped_runs()]
+    rows = measured(every, CATALOGUE)
+    assert len(rows) > 2200
+    worst = max(rows, key=lambda row: physical_bound(row.setting) / row.time)
+    assert physical_bound(worst.setting) < worst.time, worst.run.run_id
+
+
+def test_the_bound_is_not_empty(alone):
+    """It must come near the best runs, or it would prove nothing."""
+    nearest = max(physical_bound(row.setting) / row.time for row in alone)
+    assert 0.5 < nearest < 1
+
+
+def test_no_prediction_beats_the_bound(alone):
+    for row in alone[::10]:
+        assert predict(row.setting.scenario, CATALOGUE).iteration_time > physical_bound(row.setting)
+
+
+def test_fast_algorithms_save_what_the_bound_says():
+    conv = Layer("c", "conv", kernel_size=(3, 3))
+    assert saving(conv) == 2.25
+    assert saving(conv._replace(stride=2)) == 1
+    assert saving(conv._replace(kernel_size=(11, 11))) == 121 / 4
+    assert saving(Layer("l", "linear")) == 1
