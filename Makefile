@@ -37,8 +37,8 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-report: $(VENV)/.run
-	$(BIN)/perfmodel validate --report validation/report.md
+report: $(VENV)/.dev
+	$(BIN)/perfmodel validate --report validation/report.md --ablation --plots
 
 readme: $(VENV)/.dev
 	$(BIN)/python -m tests.readme

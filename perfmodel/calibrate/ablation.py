@@ -99,3 +99,27 @@ def _anchored(
     rows = compare(runs, "anchored", constants=constants, changed=changed)
     errors = [abs(row.error) for row in rows if counted(row) and row.error is not None]
     return Without(ingredient, len(errors), fmean(errors), median(errors))
+
+
+def section(runs: Sequence[Run], learned: OutOfSample) -> list[str]:
+    """Return the section of the report: two tables in Markdown."""
+    lines = [
+        "## What each ingredient takes off the error",
+        "",
+        "Each row leaves one ingredient out.  On one accelerator everything else is fitted again, and each source",
+        "judged by the others; on several, anchored, the other numbers stay as learned out of sample.",
+        "",
+    ]
+    for title, found in (
+        ("from specs, one accelerator, without", on_one_accelerator(learned)),
+        ("anchored, several accelerators, without", on_several(runs, learned)),
+    ):
+        lines += [f"| {title} | n | mean | median | takes off (mean) |", "| --- | --: | --: | --: | --: |"]
+        first: Without | None = None
+        for row in found:
+            first = first or row
+            name = "nothing: the whole model" if row is first else row.ingredient
+            gain = "" if row is first else f"{100 * (row.mean - first.mean):+.1f} points"
+            lines.append(f"| {name} | {row.n} | {row.mean:.1%} | {row.median:.1%} | {gain} |")
+        lines.append("")
+    return lines

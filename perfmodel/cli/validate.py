@@ -35,6 +35,8 @@ GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
 )
 @click.option("--out-of-sample", is_flag=True, help="Predict each source by a fit to all the others.")
 @click.option("--report", metavar="FILE", help="Write the whole report, both modes, as Markdown.")
+@click.option("--ablation", is_flag=True, help="In the report: what each ingredient takes off; some minutes.")
+@click.option("--plots", is_flag=True, help="Beside the report: figures (needs matplotlib).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: every row, and the summary.")
 def command(
     data: str | None,
@@ -44,6 +46,8 @@ def command(
     specs: tuple[str, ...],
     out_of_sample: bool,
     report: str | None,
+    ablation: bool,
+    plots: bool,
     as_json: bool,
 ) -> None:
     """Hold the model against measured training runs: signed errors, next to a naive answer's.
@@ -66,12 +70,22 @@ def command(
     if out_of_sample or report is not None:
         from perfmodel.calibrate.out_of_sample import OutOfSample
 
-        constants = OutOfSample(runs, catalogue).of
+        learned = OutOfSample(runs, catalogue)
+        constants = learned.of
     if report is not None:
         from perfmodel.validate.report import write_report
 
-        both = (compare(runs, each, catalogue, constants) for each in ("specs", "anchored"))
-        write_report(Path(report), *both)
+        specs_rows, anchored = (compare(runs, each, catalogue, constants) for each in ("specs", "anchored"))
+        more: list[str] = []
+        if ablation:
+            from perfmodel.calibrate.ablation import section
+
+            more = section(runs, learned)
+        write_report(Path(report), specs_rows, anchored, more)
+        if plots:
+            from perfmodel.validate.plots import write_plots
+
+            write_plots(Path(report).parent / "plots", specs_rows, anchored)
         click.echo(f"wrote {report}", err=True)
         if not as_json:
             return

@@ -49,6 +49,8 @@ class Row(NamedTuple):
     """Whether the measurements on one accelerator agree; None without one, or where none was asked for."""
     reason: str | None
     """Why there is no prediction."""
+    input_share: float | None = None
+    """Share of the predicted iteration that waits for samples."""
 
     @property
     def error(self) -> float | None:
@@ -131,7 +133,7 @@ def _row(
     changed: Mapping[str, object],
 ) -> Row:
     measured = measured_time(run)
-    predicted, reason = None, None
+    predicted, reason, input_share = None, None, None
     interval: Interval | _NoInterval = NO_INTERVAL
     try:
         scenario = scenario_of(run, catalogue, anchor and anchor.iteration_time)
@@ -145,6 +147,7 @@ def _row(
             raise Refused("unanchored", "no run of the same plan on one accelerator")
         prediction = predict(scenario, catalogue, constants)
         predicted, interval = prediction.iteration_time, prediction.interval or NO_INTERVAL
+        input_share = prediction.terms["input_time"] / predicted
     except (Refused, InputError) as error:
         reason = str(error) if isinstance(error, Refused) else f"refused by the model: {error}"
     return Row(
@@ -159,6 +162,7 @@ def _row(
         interval.high_95,
         None if anchor is None else "unique" if anchor.unique else "ambiguous",
         reason,
+        input_share,
     )
 
 

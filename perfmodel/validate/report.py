@@ -7,7 +7,7 @@ import math
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +20,21 @@ from perfmodel.validate import overlap_order, published_cases
 from perfmodel.validate.collective_fit import compare_collectives, shipped_measurements, summarise
 from perfmodel.validate.compare import Row
 from perfmodel.validate.misses import LIMIT, beyond_limit, explained
-from perfmodel.validate.summary import counted, summary
+from perfmodel.validate.paragraphs import paragraphs
+from perfmodel.validate.summary import counted, errors, summary
 
 WORST = 20
 """Rows in the table of the worst misses."""
 
 
-def write_report(path: Path, specs: Sequence[Row], anchored: Sequence[Row]) -> None:
+def write_report(path: Path, specs: Sequence[Row], anchored: Sequence[Row], more: Sequence[str] = ()) -> None:
     """Write the report on the same runs predicted in both modes as Markdown, all or nothing.
 
     Raises
     ------
     InputError : the file cannot be written
     """
-    text = report(specs, anchored)
+    text = report(specs, anchored, more)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
@@ -48,11 +49,12 @@ def write_report(path: Path, specs: Sequence[Row], anchored: Sequence[Row]) -> N
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def report(specs: Sequence[Row], anchored: Sequence[Row]) -> str:
-    """Return the report on the same runs predicted in both modes."""
+def report(specs: Sequence[Row], anchored: Sequence[Row], more: Sequence[str] = ()) -> str:
+    """Return the report on the same runs predicted in both modes, with sections of ``more`` before the collectives."""
     summaries = summary(specs), summary(anchored)
     lines = [
         *_opening(specs),
+        *_headline(specs, anchored),
         *_measured(specs),
         *_mode("From specs alone", specs, summaries[0]),
         *_mode("Anchored on one accelerator", anchored, summaries[1]),
@@ -64,6 +66,9 @@ def report(specs: Sequence[Row], anchored: Sequence[Row]) -> str:
             if any(row.run.source == overlap_order.SOURCE for row in anchored)
             else []
         ),
+        paragraphs(specs, anchored),
+        "",
+        *more,
         *_collectives(),
     ]
     return "\n".join(lines).rstrip() + "\n"
@@ -137,10 +142,81 @@ def _opening(rows: Sequence[Row]) -> list[str]:
         "utilisation which the other sources reach on that accelerator in that precision, with free",
         "communication; anchored, the iteration of one accelerator, unchanged (linear scaling).",
         "",
-        f"{len(rows)} runs.  No efficiency is fitted to them; the rate of decoding comes from `dlperf`, and the spread of",
-        "one process's steps from `ryujaehun` and `jcjohnson`.",
-        "Constants nobody measured: " + ", ".join(f"`{name}`" for name in calibration().assumed) + ".",
-        "Training runs have no interval yet, so no coverage; collectives have.",
+        f"{len(rows)} runs.  Each source is predicted by a fit to all the others: its efficiencies, the numbers of scaling and the",
+        "width of its intervals have not seen it.  The form of the model was chosen with all sources in view, so an",
+        "error on a source nobody has seen will be somewhat larger.  The rate of decoding comes from `dlperf`, and the",
+        "spread of one process's steps from `ryujaehun` and `jcjohnson`.  Assumed and not measured: "
+        + ", ".join(f"`{name}`" for name in calibration().assumed)
+        + ".",
+        "",
+        "![Predicted against measured, from specs](plots/predicted-specs.svg)",
+        "![Predicted against measured, anchored](plots/predicted-anchored.svg)",
+        "![Residuals by accelerator and scale](plots/residuals.svg)",
+        "![Coverage of the intervals](plots/coverage.svg)",
+        "",
+    ]
+
+
+def _headline(specs: Sequence[Row], anchored: Sequence[Row]) -> list[str]:
+    """The figures people ask for first."""
+    one_process = "data-parallel-single-process"
+    groups: tuple[tuple[str, Sequence[Row], Callable[[Row], bool]], ...] = (
+        ("from specs, one accelerator", specs, lambda row: row.run.world_size == 1),
+        ("from specs, all world sizes", specs, lambda row: True),
+        ("anchored, all-reduce and parameter servers", anchored, lambda row: row.run.strategy != one_process),
+        ("anchored, parameter server alone", anchored, lambda row: row.run.strategy == "parameter-server"),
+        ("anchored, one process", anchored, lambda row: row.run.strategy == one_process),
+        (
+            "the same, fold of `ryujaehun`",
+            anchored,
+            lambda row: row.run.strategy == one_process and row.run.source == "ryujaehun",
+        ),
+    )
+    shown = []
+    for name, rows, keep in groups:
+        kept = [row for row in rows if counted(row) and row.error is not None and keep(row)]
+        if not kept:
+            continue
+        found, naive = (
+            errors([e for e in signed if e is not None])
+            for signed in ([row.error for row in kept], [row.naive_error for row in kept])
+        )
+        inside = [
+            sum(
+                getattr(r, f"low_{k}") <= r.measured_iteration_time <= getattr(r, f"high_{k}")
+                for r in kept
+                if r.low_80
+            )
+            / len(kept)
+            for k in (80, 95)
+        ]
+        shown.append(
+            [
+                name,
+                str(found.n),
+                percent(found.mean_absolute_error),
+                percent(found.median_absolute_error),
+                percent(naive.mean_absolute_error),
+                percent(naive.median_absolute_error),
+                *map(percent, inside),
+            ]
+        )
+    table = _table(
+        ["", "n", "mean", "median", "naive mean", "naive median", "80 % covers", "95 % covers"], shown
+    )
+    return ["## In short", "", *table, *_refusals(specs)]
+
+
+def _refusals(rows: Sequence[Row]) -> list[str]:
+    trusted = [row for row in rows if row.run.trust in ("A", "B")]
+    asked = [row for row in trusted if row.reason not in ("no batch size", "no measured time")]
+    refused = Counter(row.reason for row in asked if row.reason)
+    told = "; ".join(f"{reason} ({count})" for reason, count in refused.most_common()) or "none"
+    without = len(trusted) - len(asked)
+    return [
+        f"Of {len(trusted)} runs of trust A and B, {without} state no batch or no time, so there is nothing to predict or to",
+        f"compare with.  Of the other {len(asked)}, {sum(refused.values())} are refused "
+        f"({sum(refused.values()) / max(len(asked), 1):.1%}): {told}.",
         "",
     ]
 
@@ -187,7 +263,19 @@ def _mode(title: str, rows: Sequence[Row], found: dict[str, Any]) -> list[str]:
 
 def _statistics(kind: str, groups: dict[str, dict[str, Any]]) -> list[str]:
     return _table(
-        [kind, "n", "mean", "naive", "median", "naive", "bias", "within 10 %", "within 20 %"],
+        [
+            kind,
+            "n",
+            "mean",
+            "naive",
+            "median",
+            "naive",
+            "bias",
+            "within 10 %",
+            "within 20 %",
+            "80 % covers",
+            "95 %",
+        ],
         [
             [
                 name,
@@ -199,6 +287,8 @@ def _statistics(kind: str, groups: dict[str, dict[str, Any]]) -> list[str]:
                 percent(group["bias"], signed=True),
                 percent(group["within_10"]),
                 percent(group["within_20"]),
+                percent(group["coverage_80"]),
+                percent(group["coverage_95"]),
             ]
             for name, group in groups.items()
         ],
