@@ -17,6 +17,8 @@ from perfmodel.specs.scenario import Scenario
 
 README = Path(__file__).parents[1] / "README.md"
 _CONSOLE = re.compile(r"(```console\n)(.*?)(```\n)", re.DOTALL)
+REPORT = README.parent / "validation" / "report.md"
+_ACCURACY = re.compile(r"(<!-- accuracy -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 _TABLE = re.compile(r"(<!-- predictions -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 
 
@@ -58,7 +60,13 @@ def _predictions(match: re.Match[str]) -> str:
 
 def refreshed(text: str) -> str:
     """Return the README with every shown output made anew."""
-    return _TABLE.sub(_predictions, _CONSOLE.sub(_console, text))
+    return _ACCURACY.sub(_accuracy, _TABLE.sub(_predictions, _CONSOLE.sub(_console, text)))
+
+
+def _accuracy(match: re.Match[str]) -> str:
+    """The table of the report that people ask for first."""
+    short = REPORT.read_text("utf-8").split("## In short\n\n")[1].split("\n\n")[0]
+    return f"{match[1]}{short}\n{match[3]}"
 
 
 if __name__ == "__main__":

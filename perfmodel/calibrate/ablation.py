@@ -106,8 +106,8 @@ def section(runs: Sequence[Run], learned: OutOfSample) -> list[str]:
     lines = [
         "## What each ingredient takes off the error",
         "",
-        "Each row leaves one ingredient out.  On one accelerator everything else is fitted again, and each source",
-        "judged by the others; on several, anchored, the other numbers stay as learned out of sample.",
+        "Each row leaves one ingredient out.  On one accelerator everything else is fitted again, and each",
+        "source judged by the others; on several, anchored, the other numbers stay as learned out of sample.",
         "",
     ]
     for title, found in (
