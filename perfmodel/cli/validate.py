@@ -119,7 +119,7 @@ def _show(found: dict[str, Any], by: tuple[str, ...], out_of_sample: bool) -> No
             f"naive: median error of {found['baseline_name']}; 80 %: share inside that interval"
         )
     )
-    columns = ("n", "mean", "median", "bias", "<10%", "<20%", "naive", "80 %")
+    columns = ("n", "mean", "median", "bias", "<20%", "naive", "80 %")
     overall = {
         "trust A and B": found,
         "ambiguous anchor": found["ambiguous"],
@@ -130,7 +130,8 @@ def _show(found: dict[str, Any], by: tuple[str, ...], out_of_sample: bool) -> No
         rows = table(name, *columns)
         rows.padding = (0, 1, 0, 0)  # the longest strategy's name fits
         for key, group in shown.items():
-            rows.add_row(key, *_cells(group), _percent(group["coverage_80"]))
+            cells = _cells(group)
+            rows.add_row(key, *cells[:4], *cells[5:], _percent(group["coverage_80"]))
         out.print(rows)
     if found["refused"]:
         out.print(Text("not predicted:"))
