@@ -13,7 +13,17 @@ from perfmodel.errors import InputError, unknown_name
 
 startup.without_pydantic_plugins()
 
-COMMANDS = ("calibrate", "collective", "predict", "scale", "specs", "stragglers", "validate", "workloads")
+COMMANDS = (
+    "calibrate",
+    "collective",
+    "predict",
+    "scale",
+    "specs",
+    "stragglers",
+    "trace",
+    "validate",
+    "workloads",
+)
 
 
 class _Commands(click.Group):

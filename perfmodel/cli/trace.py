@@ -1,0 +1,91 @@
+"""``perfmodel trace``: what a profiler saw."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfmodel.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from perfmodel.traces.device_trace import DeviceTrace
+    from perfmodel.traces.nccl_tests import Timings
+
+LARGE = 20 << 20
+"""Bytes of a file from which a progress bar is shown."""
+
+
+@click.group("trace")
+def command() -> None:
+    """What happened in a step, from a profiler's file: PyTorch Profiler, Nsight Systems, nccl-tests."""
+
+
+@command.command("summary")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--accelerator", multiple=True, help="What the GPUs are, where the file does not say.")
+@click.option("--skip", type=click.IntRange(0, 1_000_000), default=0, help="Marked steps to leave out first.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: int, as_json: bool) -> None:
+    """Computation, exposed and hidden communication, input and idling of each device; a folder is all ranks.
+
+    \b
+    A Nsight Systems report is exported first:
+      nsys export --type sqlite --output report.sqlite report.nsys-rep
+    """
+    from perfmodel.traces.summary import summary
+
+    traces, timings = read_all(files)
+    told: dict[str, Any] = summary(traces, skip, accelerator)
+    if timings:
+        told["nccl_tests"] = [timing.rows and _timing(timing) for timing in timings]
+    if as_json:
+        click.echo(json.dumps(told, allow_nan=False))
+        return
+    from perfmodel.cli.trace_render import show_summary
+
+    show_summary(told)
+
+
+def _timing(timings: Timings) -> dict[str, Any]:
+    return {
+        "file": timings.file,
+        "group_size": timings.group_size,
+        "rows": [row._asdict() for row in timings.rows],
+    }
+
+
+def read_all(names: tuple[str, ...]) -> tuple[list[DeviceTrace], list[Timings]]:
+    """Read every file, with a progress bar on the terminal's error stream for large ones.
+
+    Raises
+    ------
+    InputError : a file that cannot be read or is none of the kinds
+    """
+    from perfmodel.traces.read import files_of, read_trace
+
+    traces: list[DeviceTrace] = []
+    timings: list[Timings] = []
+    for path in files_of(names):
+        found = _read(path, read_trace)
+        if isinstance(found, list):
+            traces += found
+        else:
+            timings.append(found)
+    if not traces and not timings:
+        raise InputError("no trace given")
+    return traces, timings
+
+
+def _read(path: Path, read: Any) -> Any:
+    if path.stat().st_size < LARGE:
+        return read(path)
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(path.name, total=path.stat().st_size)
+        return read(path, lambda position: bar.update(task, completed=position))

@@ -1,0 +1,112 @@
+"""Traces as text, at 80 columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.text import Text
+
+from perfmodel.cli.render import console, table
+from perfmodel.units import show
+
+MOST_ROWS = 8
+PARTS = {
+    "compute_time": "computation",
+    "exposed_communication_time": "exposed communication",
+    "hidden_communication_time": "hidden communication",
+    "input_time": "waiting for input",
+    "copy_time": "copies to the device",
+    "idle_time": "idle",
+}
+
+
+def show_summary(told: dict[str, Any]) -> None:
+    """Print what each device did, and each collective over all ranks."""
+    out = console()
+    for device in told["devices"]:
+        out.print(Text(_title(device)), style="bold")
+        rows = table("", "of the file", "a step", "share")
+        for name, total, each, share in _rows(device):
+            rows.add_row(name, total, each, share)
+        out.print(rows)
+        if device["iteration_time"] is not None:
+            spread = f", spread {device['iteration_time_cv']:.1%}" if device["iteration_time_cv"] else ""
+            steps = f"{device['steps']} steps" if device["steps"] > 1 else "1 step"
+            out.print(
+                Text(
+                    f"{'iteration time':<22}{show(device['iteration_time'], 's')}, median of {steps}{spread}"
+                )
+            )
+        out.print(Text(f"{'GPU utilisation':<22}{device['utilisation']:.1%}"))
+        if device["peak_memory"]:
+            out.print(Text(f"{'peak memory':<22}{device['peak_memory'] / 2**30:.2f} GiB allocated"))
+        out.print(Text(f"{'verdict':<22}{device['verdict']}"))
+        for note in device["notes"]:
+            out.print(Text(f"note: {note}"))
+        if device["collectives"]:
+            out.print(_collectives(device["collectives"]))
+    if told["collectives"]:
+        out.print(_ranks(told["collectives"]))
+    for timings in told.get("nccl_tests", []):
+        rows = table("message", "time", "bus bandwidth", left=0)
+        for row in timings["rows"]:
+            rows.add_row(
+                show(row["message_bytes"], "B"),
+                show(row["time"], "s"),
+                f"{row['bus_bandwidth'] / 1e9:.2f} GB/s",
+            )
+        out.print(Text(f"nccl-tests, {timings['group_size'] or '?'} ranks"), style="bold")
+        out.print(rows)
+
+
+def _title(device: dict[str, Any]) -> str:
+    rank = f", rank {device['rank']} of {device['world_size'] or '?'}" if device["rank"] is not None else ""
+    return f"{device['file']}: device {device['device']}, {device['accelerator'] or 'unnamed GPU'}{rank}"
+
+
+def _rows(device: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    totals, each = device["totals"], device["per_step"]
+    over = {
+        "compute_time": totals["compute_time"],
+        "exposed_communication_time": totals["communication_time"] - totals["overlap_time"],
+        "hidden_communication_time": totals["overlap_time"],
+    }
+    rows = []
+    for key, label in PARTS.items():
+        value = each[key] if each else None
+        total = show(over[key], "s") if key in over else ""
+        share = f"{value / device['iteration_time']:.1%}" if each and value is not None else ""
+        if each or key in over:
+            rows.append((label, total, show(value, "s") if value is not None else "", share))
+    rows.append(("first to last kernel", show(totals["span"], "s"), "", ""))
+    return rows
+
+
+def _collectives(found: list[dict[str, Any]]) -> Any:
+    rows = table("collective", "message", "count", "median", "least", "bus bandwidth")
+    for row in found[:MOST_ROWS]:
+        how = "/".join(part for part in (row["algorithm"], row["protocol"]) if part)
+        rows.add_row(
+            f"{row['collective']}{f' ({how})' if how else ''}",
+            show(row["message_bytes"], "B") if row["message_bytes"] else "-",
+            str(row["count"]),
+            show(row["time"], "s"),
+            show(row["least_time"], "s"),
+            f"{row['bus_bandwidth'] / 1e9:.2f} GB/s" if row["bus_bandwidth"] else "-",
+        )
+    return rows
+
+
+def _ranks(found: list[dict[str, Any]]) -> Any:
+    rows = table("over all ranks", "wire (least)", "waiting, mean", "longest", "by rank")
+    for row in found[: 4 * MOST_ROWS]:
+        waits = row["waiting_time"]
+        longest = max(waits, key=lambda rank: waits[rank])
+        rows.add_row(
+            f"{row['index']}: {row['collective']}",
+            show(row["wire_time"], "s"),
+            show(sum(waits.values()) / len(waits), "s"),
+            show(waits[longest], "s"),
+            longest,
+        )
+    return rows

@@ -1,0 +1,114 @@
+"""A measured profile: what a user's own trace says of the job, as a file that ``predict --profile`` reads."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+
+from pydantic import BaseModel, Field, ValidationError
+
+from perfmodel.errors import InputError
+
+
+class Measure(BaseModel, frozen=True, extra="forbid"):
+    """One number, how far it may be off, and what it rests on."""
+
+    value: float = Field(ge=0, allow_inf_nan=False)
+    deviation: float = Field(ge=0, allow_inf_nan=False)
+    """Standard deviation, in the unit of the value."""
+    basis: str
+
+
+class LinkMeasure(BaseModel, frozen=True, extra="forbid"):
+    """Start-up time and bandwidth of a ring, from messages of different sizes."""
+
+    latency: Measure
+    """Of one all-reduce of nothing [s]."""
+    bandwidth: Measure
+    """Of the bus [B/s]."""
+    group_size: int = Field(ge=2)
+
+
+class Profile(BaseModel, frozen=True, extra="forbid"):
+    """What is carried over; what was not measured is absent and stays the model's own."""
+
+    made_by: str
+    files: list[str]
+    workload: str
+    accelerator: str
+    precision: str
+    local_batch_size: int
+    computation: Measure | None = None
+    """Busy time of one step over the model's [1]."""
+    launch_overhead: Measure | None = None
+    """Gaps between the kernels of one step [s]."""
+    link: LinkMeasure | None = None
+    overlap: Measure | None = None
+    """Share of the communication that computation hid [1]."""
+    jitter: Measure | None = None
+    """Standard deviation over mean of the steps [1]."""
+    input_time: Measure | None = None
+    """Waiting for samples in each step [s]; told, not carried over."""
+
+
+@lru_cache(maxsize=64)
+def read_profile(path: str) -> Profile:
+    """Return the profile of a TOML file.
+
+    Raises
+    ------
+    InputError : the file cannot be read, a key is unknown or missing, a value does not fit
+    """
+    try:
+        table = tomllib.loads(Path(path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not text'}"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+    try:
+        return Profile.model_validate(table)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise InputError(
+            f"{path}: {key}: {first['msg']}; `perfmodel calibrate --trace` writes such a file"
+        ) from None
+
+
+def to_toml(profile: Profile) -> str:
+    """Return the text of a profile's file."""
+    lines = [
+        "# Measured: read by `perfmodel predict --profile`.  Times in seconds, rates in bytes a second.",
+        f'made_by = "{profile.made_by}"',
+        "files = [" + ", ".join(_quoted(name) for name in profile.files) + "]",
+        *(f"{key} = {_quoted(getattr(profile, key))}" for key in ("workload", "accelerator", "precision")),
+        f"local_batch_size = {profile.local_batch_size}",
+    ]
+    for key in ("computation", "launch_overhead", "overlap", "jitter", "input_time"):
+        lines += _measure(key, getattr(profile, key))
+    if profile.link is not None:
+        lines += ["", "[link]", f"group_size = {profile.link.group_size}"]
+        lines += _measure("link.latency", profile.link.latency) + _measure(
+            "link.bandwidth", profile.link.bandwidth
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _measure(name: str, measure: Measure | None) -> list[str]:
+    if measure is None:
+        return []
+    return [
+        "",
+        f"[{name}]",
+        f"value = {measure.value:.6g}",
+        f"deviation = {measure.deviation:.3g}",
+        f"basis = {_quoted(measure.basis)}",
+    ]
+
+
+def _quoted(text: str) -> str:
+    kept = "".join(c if c.isprintable() else " " for c in text)
+    return '"' + kept.replace("\\", "\\\\").replace('"', '\\"') + '"'

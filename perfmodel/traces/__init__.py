@@ -1,0 +1,1 @@
+"""Bring your own measurement: profiler files in, the step they show out."""

@@ -1,0 +1,190 @@
+"""From traces of a job to its profile: what is carried over to other numbers of accelerators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean, median, pstdev
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfmodel.calibration import calibration
+from perfmodel.equations.bandwidths import all_reduce_bus_factor
+from perfmodel.errors import InputError
+from perfmodel.prediction.computation import computation
+from perfmodel.profile import LinkMeasure, Measure, Profile
+from perfmodel.resolve import resolve
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
+from perfmodel.traces.nccl_tests import Timings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SHORT_GAP = 20e-6
+"""Between two kernels [s]: a longer one is the host's, the loader's or the profiler's and is not carried over."""
+FEWEST_STEPS = 5
+"""From which a spread of steps is worth keeping."""
+MADE_BY = "perfmodel calibrate"
+
+
+def profile_of_traces(
+    traces: Sequence[DeviceTrace],
+    timings: Sequence[Timings],
+    scenario: Scenario,
+    catalogue: Catalogue,
+    skip: int = 0,
+) -> Profile:
+    """Return the profile of the job that ``scenario`` describes, from traces of it.
+
+    Raises
+    ------
+    InputError : a trace without marked steps, where computation is to be learned
+    """
+    setting = resolve(scenario, catalogue)
+    found: dict[str, Measure | None] = {}
+    steps = [row for trace in traces for row in _steps(trace, skip)]
+    if traces and not steps:
+        raise InputError(
+            f"{traces[0].file}: no marked steps (ProfilerStep#) left; call profiler.step() once an iteration"
+        )
+    if steps:
+        busy = [row["compute"] for row in steps]
+        model = computation(setting, setting.local_batch_size, calibration())
+        expected = setting.accumulation_steps * (model.forward_time + model.backward_time) + model.update_time
+        basis = f"busy time of {len(steps)} steps: {1e3 * median(busy):.4g} ms; the model says {1e3 * expected:.4g} ms"
+        found["computation"] = Measure(
+            value=median(busy) / expected, deviation=_error(busy) / expected, basis=basis
+        )
+        gaps = [row["gaps"] for row in steps]
+        found["launch_overhead"] = Measure(
+            value=median(gaps),
+            deviation=_error(gaps),
+            basis=f"gaps under {1e6 * SHORT_GAP:.0f} us between kernels",
+        )
+        waits = [row["input"] for row in steps]
+        found["input_time"] = Measure(
+            value=median(waits),
+            deviation=_error(waits),
+            basis="waiting for the loader while nothing computed",
+        )
+        talk = [row["communication"] for row in steps if row["communication"]]
+        if talk:
+            hidden = [row["overlap"] / row["communication"] for row in steps if row["communication"]]
+            found["overlap"] = Measure(
+                value=fmean(hidden), deviation=_error(hidden), basis=f"{len(talk)} steps"
+            )
+        if len(busy) >= FEWEST_STEPS:
+            spread = pstdev(busy) / fmean(busy)
+            deviation = spread / (2 * len(busy)) ** 0.5
+            found["jitter"] = Measure(
+                value=spread, deviation=deviation, basis=f"busy time of {len(busy)} steps"
+            )
+    return Profile(
+        made_by=MADE_BY,
+        files=[trace.file.rsplit("/", 1)[-1] for trace in traces]
+        + [t.file.rsplit("/", 1)[-1] for t in timings],
+        workload=setting.workload.id,
+        accelerator=setting.accelerator.id,
+        precision=setting.precision,
+        local_batch_size=setting.local_batch_size,
+        link=_link(traces, timings),
+        **found,
+    )
+
+
+def profile_of_times(times: Sequence[float], scenario: Scenario, catalogue: Catalogue, file: str) -> Profile:
+    """Return what plain iteration times of one accelerator tell: the whole step as computation, and its spread."""
+    setting = resolve(scenario, catalogue)
+    model = computation(setting, setting.local_batch_size, calibration())
+    expected = model.alone(setting.accumulation_steps)
+    spread = pstdev(times) / fmean(times) if len(times) >= FEWEST_STEPS else None
+    return Profile(
+        made_by=MADE_BY,
+        files=[file.rsplit("/", 1)[-1]],
+        workload=setting.workload.id,
+        accelerator=setting.accelerator.id,
+        precision=setting.precision,
+        local_batch_size=setting.local_batch_size,
+        computation=Measure(
+            value=fmean(times) / expected,
+            deviation=_error(times) / expected,
+            basis=f"{len(times)} iteration times, mean {1e3 * fmean(times):.4g} ms, launches and waits included",
+        ),
+        jitter=None
+        if spread is None
+        else Measure(
+            value=spread, deviation=spread / (2 * len(times)) ** 0.5, basis=f"{len(times)} iteration times"
+        ),
+    )
+
+
+def _error(values: Sequence[float]) -> float:
+    """Standard error of a mean; the value itself where there is one only."""
+    return pstdev(values) / len(values) ** 0.5 if len(values) > 1 else abs(values[0]) * 0.1
+
+
+def _steps(trace: DeviceTrace, skip: int) -> list[dict[str, float]]:
+    """Kernels of each marked step, cut at the marks' beginnings."""
+    starts = trace.steps[skip:, 0].tolist()
+    if not starts:
+        return []
+    ends = [*starts[1:], max([trace.steps[-1, 1], *trace.compute[-1:, 1].tolist()])]
+    rows = []
+    for start, end in zip(starts, ends, strict=True):
+        compute, talk = within(trace.compute, start, end), within(trace.communication, start, end)
+        busy = union(intervals([*map(tuple, compute.tolist()), *map(tuple, talk.tolist())]))
+        if not len(busy):
+            continue
+        waits = within(trace.input_waits, start, end)
+        rows.append(
+            {
+                "compute": length(compute),
+                "communication": length(talk),
+                "overlap": overlap(compute, talk),
+                "gaps": _short_gaps(busy),
+                "input": length(waits) - overlap(waits, busy),
+            }
+        )
+    return rows
+
+
+def _short_gaps(busy: NDArray[np.float64]) -> float:
+    gaps = busy[1:, 0] - busy[:-1, 1]
+    return float(gaps[gaps < SHORT_GAP].sum())
+
+
+def _link(traces: Sequence[DeviceTrace], timings: Sequence[Timings]) -> LinkMeasure | None:
+    """Latency and bus bandwidth by least squares over the all-reduces' sizes, weighted for equal relative errors."""
+    points: dict[tuple[float, int], float] = {}
+    for trace in traces:
+        for one in trace.collectives:
+            if one.kind == "all-reduce" and one.message_bytes and (one.group_size or 0) > 1:
+                key = (one.message_bytes, int(one.group_size or 0))
+                points[key] = min(points.get(key, one.duration), one.duration)
+    for timing in timings:
+        if timing.group_size and timing.group_size > 1:
+            points |= {(row.message_bytes, timing.group_size): row.time for row in timing.rows}
+    groups = {group for _, group in points}
+    if not groups:
+        return None
+    group = max(groups, key=lambda g: sum(member == g for _, member in points))
+    sizes = np.array([size for size, member in points if member == group])
+    times = np.array([time for (_, member), time in points.items() if member == group])
+    if len(sizes) < 2:
+        return None
+    design = np.column_stack([np.ones(len(sizes)), sizes]) / times[:, None]
+    (latency, inverse), *_ = np.linalg.lstsq(design, np.ones(len(sizes)), rcond=None)
+    if inverse <= 0:
+        return None
+    latency = max(0.0, float(latency))
+    residual = np.abs(latency + inverse * sizes - times)
+    factor = float(all_reduce_bus_factor(group))
+    basis = f"{len(sizes)} sizes of all-reduce, the least time of each"
+    spread = float(np.mean(residual / times))
+    return LinkMeasure(
+        group_size=group,
+        latency=Measure(value=latency, deviation=float(np.median(residual)), basis=basis),
+        bandwidth=Measure(value=factor / inverse, deviation=spread * factor / inverse, basis=basis),
+    )

@@ -1,0 +1,63 @@
+"""What the name of a communication kernel tells: kind, algorithm, protocol, type of the elements."""
+
+from __future__ import annotations
+
+import re
+
+KINDS = {
+    "allreduce": "all-reduce",
+    "allgather": "all-gather",
+    "reducescatter": "reduce-scatter",
+    "alltoall": "all-to-all",
+    "broadcast": "broadcast",
+    "sendrecv": "send-receive",
+    "reduce": "reduce",
+}
+"""Library's word, in lower case and without separators -> ours; the first that is contained holds."""
+ELEMENT_BYTES = {
+    "float": 4, "double": 8, "half": 2, "bfloat16": 2, "bfloat": 2, "char": 1, "byte": 1, "int8": 1,
+    "uint8": 1, "int": 4, "long": 8, "int32": 4, "int64": 8, "bool": 1,
+}  # fmt: skip
+"""Bytes of an element, by the profiler's name of its type in lower case."""
+_ALGORITHM = re.compile(r"_(RING|TREE|NVLS|NVLS_TREE|COLLNET\w*|PAT)(?:_|$|\()")
+_PROTOCOL = re.compile(r"_(LL128|LL|SIMPLE)(?:_|$|\()")
+
+
+def is_collective(name: str) -> bool:
+    """Whether a kernel is NCCL's or RCCL's.
+
+    >>> is_collective("ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)"), is_collective("sgemm")
+    (True, False)
+    """
+    lower = name.lower()
+    return "nccl" in lower or "rccl" in lower
+
+
+def kind_of(name: str) -> str:
+    """Return our word for what a kernel or an annotation does.
+
+    >>> kind_of("ncclKernel_ReduceScatter_RING_LL"), kind_of("ncclDevKernel_SendRecv(x)")
+    ('reduce-scatter', 'send-receive')
+    """
+    plain = re.sub(r"[^a-z]", "", name.lower())
+    return next((ours for theirs, ours in KINDS.items() if theirs in plain), name.split("(")[0])
+
+
+def algorithm_of(name: str) -> str | None:
+    """Return the algorithm in a kernel's name.
+
+    >>> algorithm_of("ncclKernel_AllReduce_TREE_LL128_Sum_float(x)"), algorithm_of("ncclDevKernel_Generic(x)")
+    ('tree', None)
+    """
+    found = _ALGORITHM.search(name)
+    return found[1].lower() if found else None
+
+
+def protocol_of(name: str) -> str | None:
+    """Return the protocol in a kernel's name.
+
+    >>> protocol_of("ncclKernel_AllReduce_RING_SIMPLE_Sum_float(x)")
+    'simple'
+    """
+    found = _PROTOCOL.search(name)
+    return found[1].lower() if found else None

@@ -1,0 +1,165 @@
+"""Chrome traces of the PyTorch Profiler (Kineto), old and new, NVIDIA and AMD."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from perfmodel.errors import InputError
+from perfmodel.traces.collective_names import (
+    ELEMENT_BYTES,
+    algorithm_of,
+    is_collective,
+    kind_of,
+    protocol_of,
+)
+from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals
+from perfmodel.traces.json_stream import read_events
+
+MICROSECOND = 1e-6
+KERNELS = ("kernel",)
+COPIES = ("gpu_memcpy", "memcpy")
+STEP = "ProfilerStep#"
+LOADER = "DataLoader"
+MOST_DEVICES = 1024
+
+
+class _Device:
+    def __init__(self) -> None:
+        self.compute: list[tuple[float, float]] = []
+        self.copies: list[tuple[float, float]] = []
+        self.collectives: list[Collective] = []
+
+
+def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> list[DeviceTrace]:
+    """Return what each device of a trace did.
+
+    Raises
+    ------
+    InputError : not a trace, or one without a kernel
+    """
+    header: dict[str, Any] = {}
+    devices: defaultdict[int, _Device] = defaultdict(_Device)
+    steps: list[tuple[float, float]] = []
+    waits: list[tuple[float, float]] = []
+    peak, stacks = 0.0, False
+    for event in read_events(path, header, progress):
+        name, category = str(event.get("name", "")), str(event.get("cat") or "").lower()
+        if name == "[memory]":
+            peak = max(peak, _memory(event))
+            continue
+        stacks = stacks or category == "python_function"
+        span = _span(event)
+        if span is None:
+            continue
+        if category in KERNELS:
+            device = _device(event, devices, path)
+            if is_collective(name):
+                device.collectives.append(_collective(event, name, span))
+            else:
+                device.compute.append(span)
+        elif category in COPIES:
+            if "htod" in name.lower().replace(" ", "") or "hosttodevice" in name.lower().replace(" ", ""):
+                _device(event, devices, path).copies.append(span)
+        elif name.startswith(STEP) and category != "gpu_user_annotation":
+            steps.append(span)
+        elif LOADER in name and "__next__" in name:
+            waits.append(span)
+    if not devices:
+        raise InputError(
+            f"{path}: no kernel of a GPU in it; was the profiler started with the CUDA activity?"
+        )
+    info = header.get("distributedInfo")
+    info = info if isinstance(info, dict) else {}
+    names = _names(header)
+    with_stack = bool(header.get("with_stack")) or stacks
+    return [
+        DeviceTrace(
+            str(path),
+            number,
+            names.get(number),
+            _whole(info.get("rank")),
+            _whole(info.get("world_size")),
+            intervals(device.compute),
+            intervals((c.start, c.start + c.duration) for c in device.collectives),
+            intervals(device.copies),
+            tuple(sorted(device.collectives, key=lambda c: c.start)),
+            intervals(steps),
+            intervals(waits),
+            peak or None,
+            with_stack,
+        )
+        for number, device in sorted(devices.items())
+    ]
+
+
+def _span(event: dict[str, Any]) -> tuple[float, float] | None:
+    """Start and end [s]; None for an event without a duration."""
+    start, duration = event.get("ts"), event.get("dur")
+    try:
+        first, long = float(start), float(duration)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    if not (abs(first) < 1e18 and 0 <= long < 1e15):
+        return None
+    return first * MICROSECOND, (first + long) * MICROSECOND
+
+
+def _arguments(event: dict[str, Any]) -> dict[str, Any]:
+    found = event.get("args")
+    return found if isinstance(found, dict) else {}
+
+
+def _device(event: dict[str, Any], devices: dict[int, _Device], path: Path) -> _Device:
+    number = _whole(_arguments(event).get("device"))
+    if number is None:
+        number = _whole(event.get("pid"))
+    if number is None or len(devices) > MOST_DEVICES:
+        raise InputError(f"{path}: a kernel that names no device")
+    return devices[number]
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else None
+
+
+def _names(header: dict[str, Any]) -> dict[int, str]:
+    properties = header.get("deviceProperties")
+    found = {}
+    for entry in properties if isinstance(properties, list) else []:
+        if (
+            isinstance(entry, dict)
+            and _whole(entry.get("id")) is not None
+            and isinstance(entry.get("name"), str)
+        ):
+            found[entry["id"]] = entry["name"]
+    return found
+
+
+def _memory(event: dict[str, Any]) -> float:
+    """What the allocator of a device holds after an event [B]; 0 where it does not say."""
+    arguments = _arguments(event)
+    held = arguments.get("Total Allocated")
+    on_device = arguments.get("Device Type") == 1
+    return float(held) if on_device and isinstance(held, (int, float)) and 0 <= held < 1e15 else 0.0
+
+
+def _collective(event: dict[str, Any], name: str, span: tuple[float, float]) -> Collective:
+    arguments = _arguments(event)
+    dtype = arguments.get("dtype")
+    dtype = dtype.lower() if isinstance(dtype, str) else None
+    counts = [_whole(arguments.get(key)) or 0 for key in ("In msg nelems", "Out msg nelems")]
+    size = ELEMENT_BYTES.get(dtype or "", 0) * max(counts)
+    told = arguments.get("Collective name")
+    return Collective(
+        kind_of(told if isinstance(told, str) and told else name),
+        span[0],
+        span[1] - span[0],
+        float(size) or None,
+        dtype,
+        _whole(arguments.get("Group size")),
+        algorithm_of(name),
+        protocol_of(name),
+    )

@@ -1,0 +1,185 @@
+"""SQLite exports of Nsight Systems.  Columns vary between versions: the tables are asked what they have."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import sqlite3
+import tempfile
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from perfmodel.errors import InputError
+from perfmodel.traces.collective_names import algorithm_of, is_collective, kind_of, protocol_of
+from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals
+
+NANOSECOND = 1e-9
+KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
+MARKS = "NVTX_EVENTS"
+HOST_TO_DEVICE = 1
+LARGEST_EXPORT = 4 << 30
+"""Bytes after decompression."""
+MOST_KERNELS = 50_000_000
+_STEP = re.compile(r"(?:step|iter(?:ation)?)[ _#:-]*\d+$", re.IGNORECASE)
+SQLITE_MAGIC = b"SQLite format 3\x00"
+
+
+def read_nsight(path: Path) -> list[DeviceTrace]:
+    """Return what each device of an export did; only kernels, copies, marks and the GPUs' names are read.
+
+    Raises
+    ------
+    InputError : not an export, one without a kernel, or one that unpacks without end
+    """
+    with _plain(path) as plain, closing(_opened(plain, path)) as database:
+        try:
+            return _devices(database, path)
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: not a whole Nsight Systems export: {error}") from None
+
+
+@contextmanager
+def _plain(path: Path) -> Iterator[Path]:
+    """The file itself, or what it unpacks to, in a folder that is gone afterwards."""
+    try:
+        with path.open("rb") as file:
+            compressed = file.read(2) == b"\x1f\x8b"
+        if not compressed:
+            yield path
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            plain = Path(folder) / "export.sqlite"
+            with gzip.open(path) as source, plain.open("wb") as target:
+                written = 0
+                while piece := source.read(1 << 20):
+                    written += len(piece)
+                    if written > LARGEST_EXPORT or written > 1000 * path.stat().st_size + (1 << 20):
+                        raise InputError(
+                            f"{path}: unpacks to over {written:,} bytes; not a profiler's export"
+                        )
+                    target.write(piece)
+            yield plain
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _opened(plain: Path, path: Path) -> sqlite3.Connection:
+    try:
+        # read only, and without looking for a journal beside it: nothing but this file is touched
+        database = sqlite3.connect(f"file:{quote(str(plain.absolute()))}?mode=ro&immutable=1", uri=True)
+        database.execute("pragma trusted_schema = off")
+        return database
+    except sqlite3.Error as error:
+        raise InputError(f"{path}: not a SQLite file: {error}") from None
+
+
+def _columns(database: sqlite3.Connection, table: str) -> list[str]:
+    """Columns of a real table; none where it is absent, or only a view."""
+    kind = database.execute("select type from sqlite_master where name = ?", (table,)).fetchone()
+    if kind is None or kind[0] != "table":
+        return []
+    return [row[1] for row in database.execute(f'pragma table_info("{table}")')]
+
+
+def _devices(database: sqlite3.Connection, path: Path) -> list[DeviceTrace]:
+    columns = _columns(database, KERNELS)
+    missing = [name for name in ("start", "end", "deviceId") if name not in columns]
+    if missing:
+        raise InputError(f"{path}: no table {KERNELS} with start, end and deviceId; was CUDA traced?")
+    names = _strings(database)
+    label = next((name for name in ("demangledName", "shortName", "mangledName") if name in columns), None)
+    compute: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+    talk: defaultdict[int, list[Collective]] = defaultdict(list)
+    chosen = f'start, "end", deviceId, {label or "null"}'
+    for start, end, device, name in database.execute(f"select {chosen} from {KERNELS} limit {MOST_KERNELS}"):
+        span = _span(start, end)
+        if span is None or not isinstance(device, int):
+            continue
+        text = names.get(name, "") if isinstance(name, int) else str(name or "")
+        compute[device]  # a device that only communicates is one, too
+        if is_collective(text):
+            talk[device].append(
+                Collective(
+                    kind_of(text),
+                    span[0],
+                    span[1] - span[0],
+                    None,
+                    None,
+                    None,
+                    algorithm_of(text),
+                    protocol_of(text),
+                )
+            )
+        else:
+            compute[device].append(span)
+    if not compute:
+        raise InputError(f"{path}: no kernel of a GPU in it")
+    copies, cards, steps = _copies(database), _cards(database), _steps(database, names)
+    return [
+        DeviceTrace(
+            str(path),
+            device,
+            cards.get(device),
+            None,
+            None,
+            intervals(compute[device]),
+            intervals((c.start, c.start + c.duration) for c in talk[device]),
+            intervals(copies[device]),
+            tuple(sorted(talk[device], key=lambda c: c.start)),
+            intervals(steps),
+            intervals([]),
+            None,
+            False,
+        )
+        for device in sorted(compute)
+    ]
+
+
+def _span(start: Any, end: Any) -> tuple[float, float] | None:
+    if not (isinstance(start, int) and isinstance(end, int) and 0 <= start <= end):
+        return None
+    return start * NANOSECOND, end * NANOSECOND
+
+
+def _strings(database: sqlite3.Connection) -> dict[int, str]:
+    if not {"id", "value"} <= set(_columns(database, "StringIds")):
+        return {}
+    return {key: str(value) for key, value in database.execute("select id, value from StringIds")}
+
+
+def _copies(database: sqlite3.Connection) -> defaultdict[int, list[tuple[float, float]]]:
+    found: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+    if {"start", "end", "deviceId", "copyKind"} <= set(_columns(database, COPIES)):
+        chosen = f'select start, "end", deviceId from {COPIES} where copyKind = {HOST_TO_DEVICE}'
+        for start, end, device in database.execute(chosen):
+            span = _span(start, end)
+            if span is not None:
+                found[device].append(span)
+    return found
+
+
+def _cards(database: sqlite3.Connection) -> dict[int, str]:
+    if not {"id", "name"} <= set(_columns(database, "TARGET_INFO_GPU")):
+        return {}
+    return {key: str(name) for key, name in database.execute("select id, name from TARGET_INFO_GPU")}
+
+
+def _steps(database: sqlite3.Connection, names: dict[int, str]) -> list[tuple[float, float]]:
+    """Ranges that a program marked as its steps: ``step 3``, ``iteration_4``."""
+    columns = set(_columns(database, MARKS))
+    if not {"start", "end", "text"} <= columns:
+        return []
+    key = "textId" if "textId" in columns else "null"
+    found = []
+    for start, end, text, number in database.execute(f'select start, "end", text, {key} from {MARKS}'):
+        told = text if isinstance(text, str) else names.get(number, "")
+        span = _span(start, end)
+        if span is not None and _STEP.search(told):
+            found.append(span)
+    return found

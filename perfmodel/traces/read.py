@@ -1,0 +1,87 @@
+"""Whatever file a person hands over: told by what is in it, not by its name."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from perfmodel.errors import InputError
+from perfmodel.traces.device_trace import DeviceTrace
+from perfmodel.traces.kineto import read_kineto
+from perfmodel.traces.nccl_tests import LARGEST_TEXT, Timings, is_nccl_tests, read_nccl_tests
+from perfmodel.traces.nsight import SQLITE_MAGIC, read_nsight
+
+Progress = Callable[[int], None]
+SUFFIXES = (".json", ".json.gz", ".sqlite", ".sqlite.gz", ".db", ".txt", ".out", ".log")
+"""Files of a folder that are looked into."""
+
+
+def files_of(paths: Sequence[str]) -> list[Path]:
+    """Return the files that paths name: folders stand for the traces in them, in order of name.
+
+    Raises
+    ------
+    InputError : nothing is there
+    """
+    found: list[Path] = []
+    for name in paths:
+        path = Path(name)
+        if path.is_dir():
+            inside = sorted(p for p in path.iterdir() if p.is_file() and p.name.endswith(SUFFIXES))
+            if not inside:
+                raise InputError(f"{path}: no trace in this folder; expected {', '.join(SUFFIXES[:4])}")
+            found += inside
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise InputError(f"{path}: no such file")
+    return found
+
+
+def read_trace(path: Path, progress: Progress | None = None) -> list[DeviceTrace] | Timings:
+    """Return what a file holds: the devices of a trace, or the timings of nccl-tests.
+
+    Raises
+    ------
+    InputError : a file that cannot be read, or that is none of the kinds
+    """
+    if path.suffix in (".nsys-rep", ".qdrep"):
+        raise InputError(
+            f"{path}: Nsight's own format; export it first: nsys export --type sqlite --output "
+            f"{path.with_suffix('.sqlite').name} {path.name}"
+        )
+    head = _head(path)
+    if head.startswith(SQLITE_MAGIC):
+        return read_nsight(path)
+    if head.lstrip()[:1] in (b"{", b"["):
+        return read_kineto(path, progress)
+    text = _text(path, head)
+    if is_nccl_tests(text):
+        return read_nccl_tests(path, text)
+    raise InputError(
+        f"{path}: neither a Chrome trace (JSON), nor a SQLite export of Nsight Systems, nor nccl-tests' output"
+    )
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            start = file.read(2)
+            file.seek(0)
+            if start == b"\x1f\x8b":
+                with gzip.GzipFile(fileobj=file) as plain:
+                    return plain.read(4096)
+            return file.read(4096)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _text(path: Path, head: bytes) -> str:
+    try:
+        if path.stat().st_size > LARGEST_TEXT or b"\x00" in head:
+            return ""
+        return path.read_text("utf-8", "replace")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None

@@ -1,0 +1,59 @@
+"""Iteration times as plain numbers: one a line, or a column of a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import math
+from io import StringIO
+from pathlib import Path
+
+from perfmodel.errors import InputError
+
+COLUMNS = ("iteration_time", "step_time", "time", "seconds")
+"""Names of the column, in the order they are looked for."""
+LARGEST_TEXT = 64 << 20
+MOST = 10_000_000
+
+
+def read_step_times(path: Path) -> list[float]:
+    """Return the iteration times of a file [s].
+
+    Raises
+    ------
+    InputError : the file cannot be read, holds no numbers, or one that is no time (its line is named)
+    """
+    try:
+        if path.stat().st_size > LARGEST_TEXT:
+            raise InputError(f"{path}: over {LARGEST_TEXT >> 20} MiB; expected one iteration time a line")
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not text'}"
+        ) from None
+    try:
+        rows = [row for row in csv.reader(StringIO(text)) if row and not row[0].lstrip().startswith("#")]
+    except csv.Error as error:
+        raise InputError(f"{path}: not CSV: {error}") from None
+    column, first = 0, 0
+    if rows and not _number(rows[0][0]) and any(cell.strip() in COLUMNS for cell in rows[0]):
+        names = [cell.strip() for cell in rows[0]]
+        column, first = names.index(next(name for name in COLUMNS if name in names)), 1
+    times = []
+    for line, row in enumerate(rows[first:], first + 1):
+        value = _number(row[column]) if column < len(row) else None
+        if value is None:
+            raise InputError(
+                f"{path}: line {line}: {','.join(row)[:60]!r}; expected an iteration time in seconds"
+            )
+        times.append(value)
+    if not times:
+        raise InputError(f"{path}: no times; expected one iteration time in seconds a line")
+    return times
+
+
+def _number(cell: str) -> float | None:
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value > 0 else None

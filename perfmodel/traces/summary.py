@@ -1,0 +1,195 @@
+"""What happened in a step: computation, communication, input, idling, and what the ranks waited for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from perfmodel.equations import bandwidths
+from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals, length, overlap, union, within
+
+INPUT_SHARE = 0.10
+"""Of a step, from which waiting for samples is what binds."""
+BUSY_SHARE = 0.90
+"""Of a step, from which the accelerator counts as never idle."""
+EXPOSED_SHARE = 0.20
+BUS_KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "reduce")
+
+
+def summary(traces: Sequence[DeviceTrace], skip: int = 0, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what the devices did; the keys are those people script against.
+
+    Parameters
+    ----------
+    traces : of one job, one or several ranks
+    skip : marked steps to leave out at the beginning, which warm up
+    names : accelerators' ids where the files do not name them, by device or one for all
+    """
+    devices = [_device(trace, skip, names) for trace in traces]
+    return {"devices": devices, "collectives": over_ranks(traces)}
+
+
+def _device(trace: DeviceTrace, skip: int, names: Sequence[str]) -> dict[str, Any]:
+    steps = trace.steps[skip:]
+    window = _window(trace, steps, skip)
+    compute, talk = within(trace.compute, *window), within(trace.communication, *window)
+    both = intervals([*map(tuple, compute.tolist()), *map(tuple, talk.tolist())])
+    busy = union(both)
+    totals = {
+        "span": float(busy[-1, 1] - busy[0, 0]) if len(busy) else 0.0,
+        "compute_time": length(compute),
+        "communication_time": length(talk),
+        "overlap_time": overlap(compute, talk),
+    }
+    waits = within(trace.input_waits, *window)
+    waited = length(waits) - overlap(waits, busy)
+    durations = steps[:, 1] - steps[:, 0]
+    iteration_time = float(np.median(durations)) if len(steps) else None
+    whole = float(durations.sum()) if len(steps) else totals["span"]
+    utilisation = min(1.0, length(busy) / whole) if whole else 0.0
+    exposed = totals["communication_time"] - totals["overlap_time"]
+    return {
+        "file": trace.file.rsplit("/", 1)[-1],
+        "device": trace.device,
+        "accelerator": _named(trace, names),
+        "rank": trace.rank,
+        "world_size": trace.world_size,
+        "steps": len(steps),
+        "iteration_time": iteration_time,
+        "totals": totals,
+        "per_step": _per_step(
+            totals, waited, length(within(trace.copies, *window)), len(steps), iteration_time
+        ),
+        "iteration_time_cv": float(durations.std() / durations.mean()) if len(steps) > 1 else None,
+        "collectives": _collectives([c for c in trace.collectives if c.start >= window[0]]),
+        "utilisation": utilisation,
+        "peak_memory": trace.peak_memory,
+        "verdict": _verdict(whole, waited, exposed, utilisation),
+        "notes": _notes(trace, utilisation),
+    }
+
+
+def _window(trace: DeviceTrace, steps: Any, skip: int) -> tuple[float, float]:
+    """From the first step that counts; everything where none is left out."""
+    return (float(steps[0, 0]), np.inf) if skip and len(steps) else (-np.inf, np.inf)
+
+
+def _named(trace: DeviceTrace, names: Sequence[str]) -> str | None:
+    if trace.accelerator is not None or not names:
+        return trace.accelerator
+    return names[trace.device] if trace.device < len(names) else names[-1]
+
+
+def _per_step(
+    totals: dict[str, float], waited: float, copied: float, steps: int, iteration_time: float | None
+) -> dict[str, float] | None:
+    """Means over the marked steps [s]; None without marks."""
+    if not steps or iteration_time is None:
+        return None
+    exposed = totals["communication_time"] - totals["overlap_time"]
+    found = {
+        "compute_time": totals["compute_time"] / steps,
+        "exposed_communication_time": exposed / steps,
+        "hidden_communication_time": totals["overlap_time"] / steps,
+        "input_time": waited / steps,
+        "copy_time": copied / steps,
+    }
+    used = found["compute_time"] + found["exposed_communication_time"] + found["input_time"]
+    found["idle_time"] = max(0.0, iteration_time - used)
+    return found
+
+
+def _verdict(whole: float, waited: float, exposed: float, utilisation: float) -> str:
+    """What binds: named like the verdicts of a prediction."""
+    if whole and waited / whole > INPUT_SHARE:
+        return "input-bound"
+    if whole and exposed / whole > EXPOSED_SHARE and exposed / whole > 1 - utilisation:
+        return "communication-bound"
+    return "compute-bound" if utilisation >= BUSY_SHARE else "host-bound"
+
+
+def _notes(trace: DeviceTrace, utilisation: float) -> list[str]:
+    notes = []
+    if utilisation < 0.5 and len(trace.steps):
+        notes.append(
+            "host gaps dominate the step; a profiler slows the host"
+            + (", all the more with call stacks recorded" if trace.stacks else "")
+            + ": compare the accelerator's busy time, not the step"
+        )
+    if any(c.message_bytes is None for c in trace.collectives):
+        notes.append("the file does not say how large its messages are")
+    if len(trace.collectives) and trace.world_size != 1:
+        notes.append(
+            "a collective's time contains the wait for its last peer; the least over ranks is the wire's"
+        )
+    return notes
+
+
+def _collectives(found: Sequence[Collective]) -> list[dict[str, Any]]:
+    """One entry for each kind, size, algorithm and protocol, the longest in all first."""
+    groups: defaultdict[tuple[Any, ...], list[Collective]] = defaultdict(list)
+    for one in found:
+        groups[(one.kind, one.message_bytes, one.dtype, one.group_size, one.algorithm, one.protocol)].append(
+            one
+        )
+    rows = []
+    for (kind, size, dtype, group_size, algorithm, protocol), members in groups.items():
+        times = [member.duration for member in members]
+        rows.append(
+            {
+                "collective": kind,
+                "message_bytes": size,
+                "dtype": dtype,
+                "group_size": group_size,
+                "algorithm": algorithm,
+                "protocol": protocol,
+                "count": len(times),
+                "time": median(times),
+                "least_time": min(times),
+                "total_time": sum(times),
+                "bus_bandwidth": bus_bandwidth(kind, size, group_size, median(times)),
+            }
+        )
+    return sorted(rows, key=lambda row: -row["total_time"])
+
+
+def bus_bandwidth(kind: str, size: float | None, group_size: int | None, time: float) -> float | None:
+    """Return the bus bandwidth as nccl-tests defines it [B/s]; None where something is unknown."""
+    if not size or not group_size or group_size < 2 or time <= 0:
+        return None
+    if kind not in BUS_KINDS:
+        return None
+    return float(bandwidths.bus_bandwidth(kind, size / time, group_size))
+
+
+def over_ranks(traces: Sequence[DeviceTrace]) -> list[dict[str, Any]]:
+    """Return each collective over all ranks: the least time is the wire's, what exceeds it is waiting.
+
+    Ranks run the same collectives in the same order; where their numbers differ, those all ranks have are told.
+    """
+    ranks = [trace for trace in traces if trace.collectives]
+    if len(ranks) < 2:
+        return []
+    rows = []
+    for index in range(min(len(trace.collectives) for trace in ranks)):
+        members = [trace.collectives[index] for trace in ranks]
+        if len({member.kind for member in members}) > 1:
+            break
+        wire = min(member.duration for member in members)
+        rows.append(
+            {
+                "index": index,
+                "collective": members[0].kind,
+                "message_bytes": members[0].message_bytes,
+                "wire_time": wire,
+                "waiting_time": {
+                    str(trace.rank if trace.rank is not None else trace.device): member.duration - wire
+                    for trace, member in zip(ranks, members, strict=True)
+                },
+            }
+        )
+    return rows
