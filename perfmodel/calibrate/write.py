@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from perfmodel.calibrate.out_of_sample import OutOfSample
 from perfmodel.calibration import FITTED
-from perfmodel.errors import InputError
 from perfmodel.resources import folder
+from perfmodel.writing import write_whole
 
 INPUTS = ("measured/training_runs.csv",)
 """Below ``validation/``."""
@@ -71,16 +69,4 @@ def write_fitted(path: Path, learned: OutOfSample) -> None:
     ------
     InputError : it cannot be written
     """
-    text = json.dumps(fitted(learned), indent=1) + "\n"
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except OSError as error:
-        os.unlink(name)
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    write_whole(path, json.dumps(fitted(learned), indent=1) + "\n")

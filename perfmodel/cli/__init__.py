@@ -16,6 +16,7 @@ startup.without_pydantic_plugins()
 COMMANDS = (
     "calibrate",
     "collective",
+    "emulate",
     "predict",
     "scale",
     "specs",

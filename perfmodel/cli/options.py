@@ -95,6 +95,7 @@ _SCENARIO_OPTIONS = (
     click.option(
         "--anchor", help="Measured on one GPU with its share of the batch: iteration_time=0.145s@1."
     ),
+    click.option("--profile", metavar="FILE", help="Your own measurement, from perfmodel calibrate --trace."),
     click.option("--scenario", "scenario_file", metavar="FILE", help="TOML file with any of these options."),
     click.option(
         "--specs", "specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in."

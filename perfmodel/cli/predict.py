@@ -14,8 +14,11 @@ from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario
 @click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
 @scenario_options
 @click.option("--time-to-target", "target", is_flag=True, help="Also the time to a published accuracy.")
+@click.option("--timeline", metavar="FILE", help="Also write the predicted step as a Chrome trace.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(as_json: bool, target: bool, specs: tuple[str, ...], **options: Any) -> None:
+def command(
+    as_json: bool, target: bool, timeline: str | None, specs: tuple[str, ...], **options: Any
+) -> None:
     """How long one training iteration takes, where the time goes, and how well it scales.
 
     \b
@@ -24,10 +27,17 @@ def command(as_json: bool, target: bool, specs: tuple[str, ...], **options: Any)
       perfmodel predict --workload vgg16 --accelerator p100-sxm2-16gb --gpus 8
       perfmodel predict --gpus 16 --strategy parameter-server --servers 2
       perfmodel predict --gpus 64 --global-batch-size 4096 --time-to-target
+      perfmodel predict --gpus 4 --timeline step.json
     """
     from perfmodel.prediction import predict
 
     prediction = predict(scenario_from(options), catalogue_from(specs))
+    if timeline is not None:
+        from pathlib import Path
+
+        from perfmodel.traces.timeline import write_timeline
+
+        write_timeline(Path(timeline), prediction)
     reached = None
     if target:
         from perfmodel.prediction.target import time_to_target

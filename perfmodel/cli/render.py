@@ -106,7 +106,7 @@ def _network(prediction: Prediction) -> str:
 
 
 def _mode(prediction: Prediction) -> str:
-    return "anchored" if prediction.mode == "anchored" else "from specs"
+    return "from specs" if prediction.mode == "specs" else prediction.mode
 
 
 def _figures(prediction: Prediction) -> list[tuple[str, str]]:

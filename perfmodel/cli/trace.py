@@ -50,6 +50,24 @@ def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: 
     show_summary(told)
 
 
+@command.command("diff")
+@click.argument("first", metavar="MEASURED")
+@click.argument("second", metavar="PREDICTED")
+@click.option("--skip", type=click.IntRange(0, 1_000_000), default=0, help="Steps of the first to leave out.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def diff_command(first: str, second: str, skip: int, as_json: bool) -> None:
+    """Two traces side by side, a step's part by part: a measured one, and one of ``predict --timeline``."""
+    from perfmodel.traces.diff import difference
+
+    rows = difference(read_all((first,))[0], read_all((second,))[0], skip)
+    if as_json:
+        click.echo(json.dumps({"parts": rows}, allow_nan=False))
+        return
+    from perfmodel.cli.trace_render import show_difference
+
+    show_difference(rows)
+
+
 def _timing(timings: Timings) -> dict[str, Any]:
     return {
         "file": timings.file,

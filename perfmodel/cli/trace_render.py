@@ -59,6 +59,22 @@ def show_summary(told: dict[str, Any]) -> None:
         out.print(rows)
 
 
+def show_difference(found: list[dict[str, Any]]) -> None:
+    """Print two steps side by side."""
+    rows = table("a step", "measured", "predicted", "difference", "ratio")
+    for row in found:
+        label = {"iteration_time": "iteration time", **PARTS}[row["part"]]
+        sign = "-" if row["difference"] < 0 else "+"
+        rows.add_row(
+            label,
+            show(row["first"], "s"),
+            show(row["second"], "s"),
+            f"{sign}{show(abs(row['difference']), 's')}",
+            f"{row['ratio']:.2f}" if row["ratio"] is not None else "-",
+        )
+    console().print(rows)
+
+
 def _title(device: dict[str, Any]) -> str:
     rank = f", rank {device['rank']} of {device['world_size'] or '?'}" if device["rank"] is not None else ""
     return f"{device['file']}: device {device['device']}, {device['accelerator'] or 'unnamed GPU'}{rank}"

@@ -56,11 +56,24 @@ def predict(
     True
     """
     setting = resolve(scenario, catalogue or Catalogue.built_in())
+    if scenario.profile is not None:
+        setting, constants = _with_profile(setting, constants or calibration())
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):
             return _predicted(setting, constants or calibration())
     except (FloatingPointError, OverflowError) as error:
         raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
+
+
+def _with_profile(setting: Setting, constants: Calibration) -> tuple[Setting, Calibration]:
+    from perfmodel.prediction.profiled import doubts_of, with_profile
+    from perfmodel.profile import read_profile
+
+    if setting.scenario.anchor is not None:
+        raise InputError("--anchor and --profile: give one, both say how fast one accelerator is")
+    profile = read_profile(str(setting.scenario.profile))
+    told = (*setting.warnings, *doubts_of(setting, profile))
+    return setting._replace(warnings=told), with_profile(constants, profile)
 
 
 def doubted(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> tuple[float, list[Doubt]]:
@@ -84,7 +97,7 @@ def _assessed(
     setting: Setting, constants: Calibration
 ) -> tuple[Computation, dict[str, float], Network, float]:
     """Computation with an anchor's factor in it, the terms, the network, and that factor."""
-    work = computation(setting, setting.local_batch_size, constants)
+    work = _computation(setting, setting.local_batch_size, constants, setting.accumulation_steps)
     factor = _anchor_factor(setting, work, constants)
     work = _scaled(work, factor)
     terms, network = _terms(setting, work, factor, constants)
@@ -93,12 +106,13 @@ def _assessed(
 
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     work, terms, network, factor = _assessed(setting, constants)
-    chosen = choice_told(setting, work, fabric(setting, constants))
+    chosen = choice_told(setting, work, _fabric(setting, constants))
     if chosen:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
     iteration_time = sum(terms.values())
     baseline_time = _baseline_time(setting, work, factor, constants)
-    mode = "anchored" if setting.scenario.anchor else "specs"
+    # a profile stands on a measurement as an anchor does
+    mode = "anchored" if setting.scenario.anchor or setting.scenario.profile else "specs"
     uncertain = interval(iteration_time, mode, doubts(setting, work, terms, constants), constants.spread)
     return _prediction(setting, terms, network, iteration_time, baseline_time, uncertain, constants)
 
@@ -108,7 +122,7 @@ def _terms(
 ) -> tuple[dict[str, float], Network]:
     """The exposed terms [s], and what the network does on its own and could do."""
     steps = setting.accumulation_steps
-    network = _network(setting, work, fabric(setting, constants), constants)
+    network = _network(setting, work, _fabric(setting, constants), constants)
     terms = {
         "forward_time": steps * work.forward_time,
         "backward_time": steps * work.backward_time,
@@ -151,6 +165,26 @@ def _network(setting: Setting, work: Computation, on: Fabric, constants: Calibra
         # its kernels add up gradients on the accelerator; copies to a server need no multiprocessor
         exposed = contended_time(alone, exposed, constants.contention)
     return Network(float(alone[0]), *(float(t) for t in exposed))
+
+
+def _computation(setting: Setting, micro: int, constants: Calibration, steps: float) -> Computation:
+    work = computation(setting, micro, constants, steps)
+    if setting.scenario.profile is None:
+        return work
+    from perfmodel.prediction.profiled import profiled
+    from perfmodel.profile import read_profile
+
+    return profiled(work, read_profile(setting.scenario.profile), steps)
+
+
+def _fabric(setting: Setting, constants: Calibration) -> Fabric:
+    on = fabric(setting, constants)
+    if setting.scenario.profile is None:
+        return on
+    from perfmodel.prediction.profiled import profiled_fabric
+    from perfmodel.profile import read_profile
+
+    return profiled_fabric(on, read_profile(setting.scenario.profile))
 
 
 def _anchor_factor(setting: Setting, work: Computation, constants: Calibration) -> float:
@@ -202,7 +236,7 @@ def _baseline_time(setting: Setting, work: Computation, factor: float, constants
     largest = min(setting.global_batch_size, max(_memory(setting, constants).largest_local_batch_size, 1))
     micro = max(largest, setting.local_batch_size)
     steps = setting.global_batch_size / micro
-    whole = _scaled(computation(setting, micro, constants, steps), factor)
+    whole = _scaled(_computation(setting, micro, constants, steps), factor)
     return _alone(setting, whole, micro, steps, factor, constants)
 
 
@@ -257,7 +291,7 @@ def _prediction(
         iteration_time=iteration_time,
         terms=terms,
         interval=uncertain,
-        mode="anchored" if setting.scenario.anchor else "specs",
+        mode="anchored" if setting.scenario.anchor else "traced" if setting.scenario.profile else "specs",
         samples_per_second=rate,
         sample=workload.sample,
         tokens_per_second=rate * workload.sequence_length if workload.sequence_length else None,

@@ -50,7 +50,7 @@ class Prediction(_Result):
     """What it is made of: exposed times only, summing to ``iteration_time``."""
     interval: Interval | None
     """None until measured runs have earned one."""
-    mode: Literal["specs", "anchored"]
+    mode: Literal["specs", "anchored", "traced"]
     """What the prediction stands on."""
     samples_per_second: float
     """Of the whole job."""

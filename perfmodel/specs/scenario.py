@@ -87,3 +87,5 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """How one worker's time spreads around its mean: ``lognormal:cv=0.05``, ``empirical:FILE``, ``none``."""
     anchor: str | None = None
     """A measurement to start from, e.g. ``iteration_time=0.145s@1``."""
+    profile: str | None = None
+    """A file of ``perfmodel calibrate --trace``: what was measured takes the place of the model's own."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHORT_GAP = 20e-6
-"""Between two kernels [s]: a longer one is the host's, the loader's or the profiler's and is not carried over."""
+"""Between two kernels [s]: a longer one is the host's, the loader's or the profiler's."""
 FEWEST_STEPS = 5
 """From which a spread of steps is worth keeping."""
 MADE_BY = "perfmodel calibrate"
@@ -53,7 +53,9 @@ def profile_of_traces(
         busy = [row["compute"] for row in steps]
         model = computation(setting, setting.local_batch_size, calibration())
         expected = setting.accumulation_steps * (model.forward_time + model.backward_time) + model.update_time
-        basis = f"busy time of {len(steps)} steps: {1e3 * median(busy):.4g} ms; the model says {1e3 * expected:.4g} ms"
+        basis = (
+            f"busy {1e3 * median(busy):.4g} ms in {len(steps)} steps; the model says {1e3 * expected:.4g} ms"
+        )
         found["computation"] = Measure(
             value=median(busy) / expected, deviation=_error(busy) / expected, basis=basis
         )
@@ -95,7 +97,7 @@ def profile_of_traces(
 
 
 def profile_of_times(times: Sequence[float], scenario: Scenario, catalogue: Catalogue, file: str) -> Profile:
-    """Return what plain iteration times of one accelerator tell: the whole step as computation, and its spread."""
+    """Return what plain iteration times of one accelerator tell: the whole step, and its spread."""
     setting = resolve(scenario, catalogue)
     model = computation(setting, setting.local_batch_size, calibration())
     expected = model.alone(setting.accumulation_steps)
@@ -110,7 +112,7 @@ def profile_of_times(times: Sequence[float], scenario: Scenario, catalogue: Cata
         computation=Measure(
             value=fmean(times) / expected,
             deviation=_error(times) / expected,
-            basis=f"{len(times)} iteration times, mean {1e3 * fmean(times):.4g} ms, launches and waits included",
+            basis=f"{len(times)} iteration times, mean {1e3 * fmean(times):.4g} ms, waits included",
         ),
         jitter=None
         if spread is None
@@ -156,7 +158,7 @@ def _short_gaps(busy: NDArray[np.float64]) -> float:
 
 
 def _link(traces: Sequence[DeviceTrace], timings: Sequence[Timings]) -> LinkMeasure | None:
-    """Latency and bus bandwidth by least squares over the all-reduces' sizes, weighted for equal relative errors."""
+    """Latency and bus bandwidth by least squares of relative errors over the all-reduces' sizes."""
     points: dict[tuple[float, int], float] = {}
     for trace in traces:
         for one in trace.collectives:

@@ -23,6 +23,8 @@ KERNELS = ("kernel",)
 COPIES = ("gpu_memcpy", "memcpy")
 STEP = "ProfilerStep#"
 LOADER = "DataLoader"
+MARK = "perfmodel "
+"""Begins the name of what our own timelines mark."""
 MOST_DEVICES = 1024
 
 
@@ -31,6 +33,27 @@ class _Device:
         self.compute: list[tuple[float, float]] = []
         self.copies: list[tuple[float, float]] = []
         self.collectives: list[Collective] = []
+
+
+class _Marks:
+    """What one process of the host marked."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[float, float]] = []
+        self.waits: list[tuple[float, float]] = []
+        self.terms: dict[str, float] = {}
+
+
+def _marks_of(device: int, marks: dict[int | None, _Marks]) -> _Marks:
+    """Those of the device's own process, where a file holds several and numbers them alike; else all."""
+    if len(marks) > 1 and device in marks:
+        return marks[device]
+    found = _Marks()
+    for one in marks.values():
+        found.steps += one.steps
+        found.waits += one.waits
+        found.terms |= one.terms
+    return found
 
 
 def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> list[DeviceTrace]:
@@ -42,8 +65,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
     """
     header: dict[str, Any] = {}
     devices: defaultdict[int, _Device] = defaultdict(_Device)
-    steps: list[tuple[float, float]] = []
-    waits: list[tuple[float, float]] = []
+    marks: defaultdict[int | None, _Marks] = defaultdict(_Marks)
     peak, stacks = 0.0, False
     for event in read_events(path, header, progress):
         name, category = str(event.get("name", "")), str(event.get("cat") or "").lower()
@@ -64,9 +86,13 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
             if "htod" in name.lower().replace(" ", "") or "hosttodevice" in name.lower().replace(" ", ""):
                 _device(event, devices, path).copies.append(span)
         elif name.startswith(STEP) and category != "gpu_user_annotation":
-            steps.append(span)
+            marks[_whole(event.get("pid"))].steps.append(span)
         elif LOADER in name and "__next__" in name:
-            waits.append(span)
+            marks[_whole(event.get("pid"))].waits.append(span)
+        elif name.startswith(MARK):
+            terms = marks[_whole(event.get("pid"))].terms
+            term = name.removeprefix(MARK)
+            terms[term] = terms.get(term, 0.0) + span[1] - span[0]
     if not devices:
         raise InputError(
             f"{path}: no kernel of a GPU in it; was the profiler started with the CUDA activity?"
@@ -86,12 +112,14 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
             intervals((c.start, c.start + c.duration) for c in device.collectives),
             intervals(device.copies),
             tuple(sorted(device.collectives, key=lambda c: c.start)),
-            intervals(steps),
-            intervals(waits),
+            intervals(own.steps),
+            intervals(own.waits),
             peak or None,
             with_stack,
+            tuple(own.terms.items()),
         )
         for number, device in sorted(devices.items())
+        for own in (_marks_of(number, marks),)
     ]
 
 

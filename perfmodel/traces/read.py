@@ -61,7 +61,7 @@ def read_trace(path: Path, progress: Progress | None = None) -> list[DeviceTrace
     if is_nccl_tests(text):
         return read_nccl_tests(path, text)
     raise InputError(
-        f"{path}: neither a Chrome trace (JSON), nor a SQLite export of Nsight Systems, nor nccl-tests' output"
+        f"{path}: neither a Chrome trace (JSON), nor an SQLite export of Nsight Systems, nor nccl-tests"
     )
 
 

@@ -62,7 +62,7 @@ def _device(trace: DeviceTrace, skip: int, names: Sequence[str]) -> dict[str, An
         "iteration_time": iteration_time,
         "totals": totals,
         "per_step": _per_step(
-            totals, waited, length(within(trace.copies, *window)), len(steps), iteration_time
+            totals, waited, length(within(trace.copies, *window)), len(steps), iteration_time, trace.marked
         ),
         "iteration_time_cv": float(durations.std() / durations.mean()) if len(steps) > 1 else None,
         "collectives": _collectives([c for c in trace.collectives if c.start >= window[0]]),
@@ -85,7 +85,12 @@ def _named(trace: DeviceTrace, names: Sequence[str]) -> str | None:
 
 
 def _per_step(
-    totals: dict[str, float], waited: float, copied: float, steps: int, iteration_time: float | None
+    totals: dict[str, float],
+    waited: float,
+    copied: float,
+    steps: int,
+    iteration_time: float | None,
+    marked: Sequence[tuple[str, float]],
 ) -> dict[str, float] | None:
     """Means over the marked steps [s]; None without marks."""
     if not steps or iteration_time is None:
@@ -100,6 +105,7 @@ def _per_step(
     }
     used = found["compute_time"] + found["exposed_communication_time"] + found["input_time"]
     found["idle_time"] = max(0.0, iteration_time - used)
+    found |= {name: time / steps for name, time in marked}
     return found
 
 
@@ -167,9 +173,9 @@ def bus_bandwidth(kind: str, size: float | None, group_size: int | None, time: f
 
 
 def over_ranks(traces: Sequence[DeviceTrace]) -> list[dict[str, Any]]:
-    """Return each collective over all ranks: the least time is the wire's, what exceeds it is waiting.
+    """Return each collective over all ranks: the least time is the wire's, the rest waiting.
 
-    Ranks run the same collectives in the same order; where their numbers differ, those all ranks have are told.
+    Ranks run the same collectives in the same order; where numbers differ, those all ranks have are told.
     """
     ranks = [trace for trace in traces if trace.collectives]
     if len(ranks) < 2:

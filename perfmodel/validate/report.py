@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import Any
 
 from perfmodel.calibration import calibration
 from perfmodel.equations.ring_search import ring_bandwidth, rings
-from perfmodel.errors import InputError
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate import overlap_order, published_cases
@@ -22,6 +19,7 @@ from perfmodel.validate.compare import Row
 from perfmodel.validate.misses import LIMIT, beyond_limit, explained
 from perfmodel.validate.paragraphs import paragraphs
 from perfmodel.validate.summary import counted, errors, summary
+from perfmodel.writing import write_whole
 
 WORST = 20
 """Rows in the table of the worst misses."""
@@ -34,19 +32,7 @@ def write_report(path: Path, specs: Sequence[Row], anchored: Sequence[Row], more
     ------
     InputError : the file cannot be written
     """
-    text = report(specs, anchored, more)
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except OSError as error:
-        os.unlink(name)
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    write_whole(path, report(specs, anchored, more))
 
 
 def report(specs: Sequence[Row], anchored: Sequence[Row], more: Sequence[str] = ()) -> str:

@@ -1,0 +1,153 @@
+"""Predicted steps replayed in real time on a machine without a GPU: sleeping in place of computing.
+
+>>> from perfmodel import Scenario, predict
+>>> emulator = Emulator(predict(Scenario(workload="resnet50", world_size=2)), seed=1, speed=1e6)
+>>> step = emulator.step()
+>>> [phase.name for phase in step.phases][:2], len(step.ranks)
+(['forward_time', 'backward_time'], 2)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from perfmodel.calibration import calibration
+from perfmodel.equations.distribution import Empirical
+from perfmodel.equations.distributions import parse_distribution
+from perfmodel.errors import InputError
+from perfmodel.prediction.result import Prediction
+
+SINGLE_PROCESS = "data-parallel-single-process"
+ORDER = (
+    "input_time",
+    "forward_time",
+    "backward_time",
+    "launch_overhead_time",
+    "exposed_communication_time",
+    "straggler_time",
+    "update_time",
+)
+
+
+class Phase(NamedTuple):
+    """One part of a step, as the slowest rank lives it."""
+
+    name: str
+    """Of the term; with one process for several accelerators also replicate, scatter, gather, reduce."""
+    time: float
+    """[s]"""
+
+
+class Step(NamedTuple):
+    """One emulated iteration."""
+
+    number: int
+    iteration_time: float
+    """[s], before it is sped up."""
+    ranks: tuple[float, ...]
+    """Computation of each rank [s]; the step waits for the largest."""
+    phases: tuple[Phase, ...]
+
+
+class Emulator:
+    """Steps of a prediction, one after another, with seeded jitter."""
+
+    def __init__(
+        self,
+        prediction: Prediction,
+        seed: int = 0,
+        speed: float = 1.0,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        """Take the prediction to replay.
+
+        Parameters
+        ----------
+        prediction : whose terms are slept
+        seed : of the jitter; the same seed gives the same steps
+        speed : how many times faster than in reality
+        sleep : called with each phase's time [s]
+
+        Raises
+        ------
+        InputError : a speed that is not positive
+        """
+        if not speed > 0:
+            raise InputError(f"speed {speed:g}: expected a positive number, e.g. 10")
+        self._prediction, self._speed, self._sleep = prediction, speed, sleep
+        self._random = np.random.default_rng(seed)
+        self._number = 0
+        given = prediction.scenario["jitter"]
+        self._still = given == "none"
+        self._law = (
+            parse_distribution(given or f"lognormal:cv={calibration().jitter}") if not self._still else None
+        )
+
+    def step(self) -> Step:
+        """Sleep through one iteration and return what it was."""
+        found = self.next_step()
+        for phase in found.phases:
+            if phase.time > 0:
+                self._sleep(phase.time / self._speed)
+        return found
+
+    def steps(self, count: int) -> Iterator[Step]:
+        """Sleep through ``count`` iterations, one at a time."""
+        for _ in range(count):
+            yield self.step()
+
+    def next_step(self) -> Step:
+        """Return the next iteration without sleeping."""
+        terms, world_size = self._prediction.terms, int(self._prediction.scenario["world_size"])
+        computing = terms["forward_time"] + terms["backward_time"] + terms["launch_overhead_time"]
+        factors = self._factors(world_size)
+        ranks = tuple((computing * factors).tolist())
+        own = float(factors[0])
+        waited = max(ranks) - ranks[0]
+        phases = [
+            Phase(
+                name, waited if name == "straggler_time" else terms[name] * (own if _computes(name) else 1.0)
+            )
+            for name in ORDER
+            if terms[name] or (name == "straggler_time" and waited)
+        ]
+        if self._prediction.scenario["strategy"] == SINGLE_PROCESS and world_size > 1:
+            phases = _single_process(phases)
+        self._number += 1
+        return Step(self._number, sum(phase.time for phase in phases), ranks, tuple(phases))
+
+    def _factors(self, world_size: int) -> np.ndarray:
+        """Each rank's time over the mean, shape (ranks,)."""
+        if self._law is None or world_size < 1:
+            return np.ones(world_size)
+        if isinstance(self._law, Empirical):
+            drawn = self._random.choice(np.asarray(self._law.sample), world_size)
+        else:
+            uniform = self._random.random(world_size)
+            drawn = np.asarray(self._law.at_logit(np.log(uniform) - np.log1p(-uniform)))
+        return np.asarray(drawn / self._law.mean)
+
+
+def _computes(name: str) -> bool:
+    return name in ("forward_time", "backward_time", "launch_overhead_time")
+
+
+def _single_process(phases: list[Phase]) -> list[Phase]:
+    """What one process does for several: copy the model out, share out the batch, gather, reduce."""
+    times = {phase.name: phase.time for phase in phases}
+    launches, exchange = times.get("launch_overhead_time", 0.0), times.get("exposed_communication_time", 0.0)
+    ordered = [
+        Phase("replicate", launches / 2 + exchange / 2),
+        Phase("scatter", times.get("input_time", 0.0)),
+        Phase("forward_time", times.get("forward_time", 0.0) + launches / 2),
+        Phase("gather", 0.0),
+        Phase("backward_time", times.get("backward_time", 0.0)),
+        Phase("reduce", exchange / 2),
+        Phase("straggler_time", times.get("straggler_time", 0.0)),
+        Phase("update_time", times.get("update_time", 0.0)),
+    ]
+    return [phase for phase in ordered if phase.time > 0 or phase.name in ("scatter", "gather")]

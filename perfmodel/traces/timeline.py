@@ -1,0 +1,156 @@
+"""A predicted step as a Chrome trace that Perfetto and chrome://tracing open: every rank, its streams."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from perfmodel.errors import InputError
+from perfmodel.prediction.result import Prediction
+from perfmodel.writing import write_whole
+
+MICROSECOND = 1e-6
+COMPUTE_STREAM, COMMUNICATION_STREAM, HOST_THREAD = 7, 20, 1
+MOST_RANKS = 1024
+PIECES = 8
+"""Kernels that stand for each pass."""
+LAUNCHES = "perfmodel launch_overhead_time"
+STRAGGLERS = "perfmodel straggler_time"
+
+
+def timeline(prediction: Prediction) -> dict[str, Any]:
+    """Return the step of every rank as an object with ``traceEvents``.
+
+    Computation and exposed communication are kernels; what is hidden runs on the communication stream beside
+    the backward pass; gaps of launches lie between the kernels; waiting for stragglers is marked and is no
+    kernel.  The mean step is drawn, so all ranks look alike: the model knows how long they wait, not which is
+    slow.
+
+    Raises
+    ------
+    InputError : more ranks than a viewer opens
+    """
+    ranks = int(prediction.scenario["world_size"])
+    if ranks > MOST_RANKS:
+        raise InputError(f"--timeline draws up to {MOST_RANKS} ranks, and {ranks} are asked for")
+    per_node = int(prediction.scenario["accelerators_per_node"] or ranks)
+    events: list[dict[str, Any]] = []
+    for rank in range(ranks):
+        events += _named(rank, f"rank {rank}: {prediction.scenario['accelerator']}")
+        events += _rank(prediction, rank)
+    return {
+        "schemaVersion": 1,
+        "displayTimeUnit": "ms",
+        "distributedInfo": {"rank": 0, "world_size": ranks},
+        "deviceProperties": [
+            {"id": rank, "name": prediction.scenario["accelerator"], "node": rank // per_node}
+            for rank in range(ranks)
+        ],
+        "traceEvents": events,
+    }
+
+
+def write_timeline(path: Path, prediction: Prediction) -> None:
+    """Write the trace whole or not at all.
+
+    Raises
+    ------
+    InputError : the file cannot be written, or too many ranks
+    """
+    write_whole(path, json.dumps(timeline(prediction)) + "\n")
+
+
+def _named(rank: int, name: str) -> list[dict[str, Any]]:
+    threads = {HOST_THREAD: "host", COMPUTE_STREAM: "computation", COMMUNICATION_STREAM: "communication"}
+    return [
+        {"ph": "M", "name": "process_name", "pid": rank, "tid": 0, "args": {"name": name}},
+        *(
+            {"ph": "M", "name": "thread_name", "pid": rank, "tid": thread, "args": {"name": label}}
+            for thread, label in threads.items()
+        ),
+    ]
+
+
+class _Clock:
+    """Events of one rank, one after another."""
+
+    def __init__(self, rank: int) -> None:
+        self.rank, self.now = rank, 0.0
+        self.events: list[dict[str, Any]] = []
+
+    def add(self, name: str, category: str, start: float, duration: float, thread: int) -> None:
+        arguments = {"device": self.rank, "stream": thread} if category == "kernel" else {}
+        self.events.append(
+            {
+                "ph": "X",
+                "name": name,
+                "cat": category,
+                "pid": self.rank,
+                "tid": thread,
+                "ts": start / MICROSECOND,
+                "dur": duration / MICROSECOND,
+                "args": arguments,
+            }
+        )
+
+    def run(self, name: str, time: float, gaps: float) -> None:
+        """Kernels of ``time`` in all with launch gaps of ``gaps`` in all before them."""
+        for piece in range(PIECES):
+            if gaps:
+                self.add(LAUNCHES, "user_annotation", self.now, gaps / PIECES, HOST_THREAD)
+            self.now += gaps / PIECES
+            self.add(f"{name} {piece + 1}/{PIECES}", "kernel", self.now, time / PIECES, COMPUTE_STREAM)
+            self.now += time / PIECES
+
+
+def _rank(prediction: Prediction, rank: int) -> list[dict[str, Any]]:
+    terms = prediction.terms
+    clock = _Clock(rank)
+    if terms["input_time"]:
+        clock.add(
+            "enumerate(DataLoader)#perfmodel.__next__",
+            "user_annotation",
+            0.0,
+            terms["input_time"],
+            HOST_THREAD,
+        )
+        clock.now += terms["input_time"]
+    passes = terms["forward_time"] + terms["backward_time"]
+    gaps = terms["launch_overhead_time"]
+    clock.run("forward", terms["forward_time"], gaps * terms["forward_time"] / passes)
+    clock.run("backward", terms["backward_time"], gaps * terms["backward_time"] / passes)
+    _communicate(clock, prediction)
+    if terms["straggler_time"]:
+        clock.add(STRAGGLERS, "user_annotation", clock.now, terms["straggler_time"], HOST_THREAD)
+        clock.now += terms["straggler_time"]
+    if terms["update_time"]:
+        clock.add("update", "kernel", clock.now, terms["update_time"], COMPUTE_STREAM)
+        clock.now += terms["update_time"]
+    clock.add("ProfilerStep#0", "user_annotation", 0.0, clock.now, HOST_THREAD)
+    return clock.events
+
+
+def _communicate(clock: _Clock, prediction: Prediction) -> None:
+    """Hidden messages end with the backward pass, on top of its kernels; what is exposed follows."""
+    exposed = prediction.terms["exposed_communication_time"]
+    hidden = max(0.0, prediction.communication_time - exposed)
+    kernels = [event for event in clock.events if event["name"].startswith("backward")]
+    left = hidden
+    for event in reversed(kernels):
+        part = min(left, event["dur"] * MICROSECOND)
+        if part <= 0:
+            break
+        end = (event["ts"] + event["dur"]) * MICROSECOND
+        clock.add(_kernel(prediction), "kernel", end - part, part, COMMUNICATION_STREAM)
+        left -= part
+    if exposed:
+        clock.add(_kernel(prediction), "kernel", clock.now, exposed, COMMUNICATION_STREAM)
+        clock.now += exposed
+
+
+def _kernel(prediction: Prediction) -> str:
+    """A name by which readers know a communication kernel."""
+    if prediction.scenario["strategy"] == "all-reduce":
+        return "ncclKernel_AllReduce (predicted)"
+    return f"ncclKernel_SendRecv (predicted, {prediction.scenario['strategy']})"

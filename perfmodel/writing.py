@@ -1,0 +1,30 @@
+"""Write a file whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from perfmodel.errors import InputError
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write text under a temporary name beside ``path`` and rename it.
+
+    Raises
+    ------
+    InputError : the file cannot be written; nothing of it is left behind
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except OSError as error:
+        os.unlink(name)
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
