@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from perfmodel import ops
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
@@ -203,13 +204,23 @@ def _placement(scenario: Scenario, node: Node, warnings: list[str]) -> tuple[int
             f"give at most that, or a larger --node"
         )
     full, rest = divmod(scenario.world_size, held)
+    nodes, per_node = placed(scenario.world_size, held)
     if full and rest:
         one = "1 node" if full == 1 else f"{full} nodes"
         warnings.append(
             f"{scenario.world_size} GPUs fill {one} of {held} and take {rest} of the next; "
             f"every node is timed as a full one"
         )
-    return full + bool(rest), min(scenario.world_size, held)
+    return nodes, per_node
+
+
+def placed(world_size: Any, held: int) -> tuple[Any, Any]:
+    """Return the nodes that so many accelerators fill, ``held`` in each, and those in the fullest.
+
+    >>> placed(12, 8)
+    (2, 8)
+    """
+    return -(-world_size // held), ops.minimum(world_size, held)
 
 
 def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[int, int, str]:

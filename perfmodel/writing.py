@@ -28,3 +28,16 @@ def write_whole(path: Path, text: str) -> None:
     except OSError as error:
         os.unlink(name)
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def check_writable(path: Path) -> None:
+    """Refuse early what could not be written after a long computation.
+
+    Raises
+    ------
+    InputError : the folder does not exist or cannot be written to, or the path is a folder
+    """
+    if path.is_dir():
+        raise InputError(f"{path}: cannot be written: it is a folder")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: cannot be written: no such folder, or not allowed to write there")

@@ -11,7 +11,7 @@ import pytest
 from perfmodel.calibrate.design import Design
 from perfmodel.calibrate.efficiency_fit import EfficiencyFit
 from perfmodel.calibrate.fit import fit, source_weights
-from perfmodel.calibrate.out_of_sample import OutOfSample
+from perfmodel.calibrate.out_of_sample import shipped
 from perfmodel.calibrate.runs import measured
 from perfmodel.calibrate.spread import Miss, learn_spread
 from perfmodel.calibrate.write import difference, inputs_hash
@@ -121,7 +121,7 @@ def test_shipped_file_names_the_data_it_was_fitted_to():
 
 def test_every_fold_predicts_better_than_the_bars(rows):
     """One refit of everything: the file is what it says, and unseen sources are predicted as reported."""
-    learned = OutOfSample(shipped_runs(), CATALOGUE)
+    learned = shipped()
     assert difference(learned) <= 1e-5
     found = {mode: compare(shipped_runs(), mode, CATALOGUE, learned.of) for mode in ("specs", "anchored")}
     told = {mode: summary(rows) for mode, rows in found.items()}

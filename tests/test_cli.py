@@ -21,6 +21,7 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.traces.timeline import write_timeline
 from perfmodel.workloads import names, workload
 
 
@@ -62,6 +63,7 @@ def test_every_example_in_the_help_runs(example, tmp_path, monkeypatch):
     (tmp_path / "validation").mkdir()
     runs = folder("validation") / "measured" / "training_runs.csv"
     (tmp_path / "my_runs.csv").write_text("".join(runs.open().readlines()[:40]))
+    files_of_examples(tmp_path)
     result = run(*shlex.split(example)[1:])
     assert result.exit_code in (0, 1), result.stderr
     assert result.output
@@ -76,6 +78,7 @@ def test_every_example_answers_in_json_too(example, tmp_path, monkeypatch, invok
     monkeypatch.chdir(tmp_path)
     runs = folder("validation") / "measured" / "training_runs.csv"
     (tmp_path / "my_runs.csv").write_text("".join(runs.open().readlines()[:40]))
+    files_of_examples(tmp_path)
     result = invoke(*shlex.split(example)[1:], "--json")
     assert result.exit_code in (0, 1), result.stderr
     assert json.loads(result.stdout, parse_constant=pytest.fail)  # neither NaN nor Infinity
@@ -121,9 +124,21 @@ def test_text_fits_80_columns(command, count, invoke):
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
+def files_of_examples(folder):
+    (folder / "times.csv").write_text("0.1\n0.11\n0.1\n0.12\n0.1\n")
+    for name in ("my_trace.json", "step.json"):
+        write_timeline(folder / name, predict(Scenario(world_size=2)))
+
+
 @pytest.mark.parametrize("path", [path for path, _ in LEAVES if path != ("validate",)], ids=" ".join)
-def test_json_parses(path):
+def test_json_parses(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files_of_examples(tmp_path)
     needed = {
+        "calibrate": ["--times", "times.csv"],
+        "emulate": ["--steps", "1", "--speed", "1000"],
+        "trace diff": ["my_trace.json", "step.json"],
+        "trace summary": ["my_trace.json"],
         "collective": ["--ranks", "8", "--size", "1MB", "--link", "pcie3-x16"],
         "specs show": ["k80"],
         "workloads show": ["alexnet"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from perfmodel.prediction import doubted, time_of
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate.anchors import Anchors
-from perfmodel.validate.runs import Run
+from perfmodel.validate.runs import Run, shipped_runs
 from perfmodel.validate.scenarios import scenario_of
 
 
@@ -103,6 +103,12 @@ class OutOfSample:
         time, doubts = doubted(scenario, self._catalogue, constants)
         strengths = {doubt.name: doubt.strength for doubt in doubts}
         return Miss(row.run.source, float(np.log(time / row.time)), strengths)
+
+
+@cache
+def shipped() -> OutOfSample:
+    """What is learned from the runs that come along; made once."""
+    return OutOfSample(shipped_runs())
 
 
 def _link(row: Measured) -> str:

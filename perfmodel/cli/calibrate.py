@@ -50,7 +50,7 @@ def command(
 
     \b
     Example:
-      perfmodel calibrate --check
+      perfmodel calibrate --times times.csv --local-batch-size 32 --json
     """
     if traces and times:
         raise InputError("--trace and --times: give one of them")
@@ -94,13 +94,13 @@ def _profile(
 
 
 def _fit(data: str | None, output: str | None, check: bool, as_json: bool, specs: tuple[str, ...]) -> None:
-    from perfmodel.calibrate.out_of_sample import OutOfSample
+    from perfmodel.calibrate.out_of_sample import OutOfSample, shipped
     from perfmodel.calibrate.write import difference, fitted, write_fitted
     from perfmodel.calibration import FITTED
     from perfmodel.validate import read_runs, shipped_runs
 
     runs = shipped_runs() if data is None else read_runs(data)
-    learned = OutOfSample(runs, catalogue_from(specs))
+    learned = shipped() if data is None and not specs else OutOfSample(runs, catalogue_from(specs))
     if check:
         far = difference(learned)
         told = f"largest relative difference from {FITTED.name}: {far:.2g}"

@@ -24,7 +24,7 @@ from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario
     help="Times faster than in reality.",
 )
 @scenario_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a step.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, at the end.")
 def command(
     steps: int, seed: int, speed: float, as_json: bool, specs: tuple[str, ...], **options: Any
 ) -> None:
@@ -41,12 +41,14 @@ def command(
 
     prediction = predict(scenario_from(options), catalogue_from(specs))
     samples = prediction.scenario["global_batch_size"]
+    told = []
     for step in Emulator(prediction, seed, speed).steps(steps):
         if as_json:
-            told = {**step._asdict(), "phases": {phase.name: phase.time for phase in step.phases}}
-            click.echo(json.dumps(told))
+            told.append({**step._asdict(), "phases": {phase.name: phase.time for phase in step.phases}})
         else:
             rate = samples / step.iteration_time
             click.echo(
                 f"step {step.number}: {show(step.iteration_time, 's')}, {rate:,.0f} {prediction.sample}s/s"
             )
+    if as_json:
+        click.echo(json.dumps({"steps": told}))

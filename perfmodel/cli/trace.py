@@ -32,9 +32,11 @@ def command() -> None:
 def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: int, as_json: bool) -> None:
     """Computation, exposed and hidden communication, input and idling of each device; a folder is all ranks.
 
+    A report of Nsight Systems is exported first, by ``nsys export --type sqlite``.
+
     \b
-    A Nsight Systems report is exported first:
-      nsys export --type sqlite --output report.sqlite report.nsys-rep
+    Example:
+      perfmodel trace summary my_trace.json
     """
     from perfmodel.traces.summary import summary
 
@@ -56,7 +58,12 @@ def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: 
 @click.option("--skip", type=click.IntRange(0, 1_000_000), default=0, help="Steps of the first to leave out.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def diff_command(first: str, second: str, skip: int, as_json: bool) -> None:
-    """Two traces side by side, a step's part by part: a measured one, and one of ``predict --timeline``."""
+    """Two traces side by side, a step's part by part: a measured one, and one of ``predict --timeline``.
+
+    \b
+    Example:
+      perfmodel trace diff my_trace.json step.json
+    """
     from perfmodel.traces.diff import difference
 
     rows = difference(read_all((first,))[0], read_all((second,))[0], skip)

@@ -57,10 +57,13 @@ def command(
       perfmodel validate --mode anchored --by strategy
       perfmodel validate --data my_runs.csv --json
       perfmodel validate --kind collectives --out-of-sample
-      perfmodel validate --report validation/report.md
+      perfmodel validate --mode anchored --by accelerator
     """
     from perfmodel.validate import compare, read_runs, shipped_runs
+    from perfmodel.writing import check_writable
 
+    if report is not None:
+        check_writable(Path(report))
     catalogue = catalogue_from(specs)
     if kind == "collectives":
         _collectives(data, catalogue, out_of_sample, as_json)
@@ -68,9 +71,9 @@ def command(
     runs = shipped_runs() if data is None else read_runs(data)
     constants: Constants = lambda run: None  # noqa: E731
     if out_of_sample or report is not None:
-        from perfmodel.calibrate.out_of_sample import OutOfSample
+        from perfmodel.calibrate.out_of_sample import OutOfSample, shipped
 
-        learned = OutOfSample(runs, catalogue)
+        learned = shipped() if data is None and not specs else OutOfSample(runs, catalogue)
         constants = learned.of
     if report is not None:
         from perfmodel.validate.report import write_report

@@ -35,11 +35,15 @@ def adds(link: Link) -> bool:
     return ("nvswitch" in link.id or link.id == "nvl72") and generation(link) in ("hopper", "blackwell")
 
 
-def all_reduce_times(per_node: int, nodes: int, link: Link, on: Fabric) -> dict[str, Callable[[Any], Any]]:
-    """Return every all-reduce these ranks can use, each as a function of message bytes that gives seconds."""
+def all_reduce_times(per_node: Any, nodes: Any, link: Link, on: Fabric) -> dict[str, Callable[[Any], Any]]:
+    """Return every all-reduce these ranks can use, each as a function of message bytes that gives seconds.
+
+    ``per_node`` and ``nodes`` may be arrays, but all of one node or all of several.
+    """
+    several = np.all(np.greater(nodes, 1))
     group_size = per_node * nodes
     hop, bandwidth = on.intra_hop_latency, on.intra_link_bandwidth
-    if nodes > 1:
+    if several:
         # a flat algorithm's ranks share their node's adapters, and the slowest hop sets the pace
         hop = np.maximum(hop, on.inter_hop_latency)
         bandwidth = np.minimum(bandwidth, on.inter_link_bandwidth / per_node)
@@ -50,9 +54,9 @@ def all_reduce_times(per_node: int, nodes: int, link: Link, on: Fabric) -> dict[
     found = {
         name: flat(algorithm.time)
         for name, algorithm in ALGORITHMS["all-reduce"].items()
-        if name != "nvls" or (adds(link) and nodes == 1)
+        if name != "nvls" or (adds(link) and not several)
     }
-    if nodes > 1:
+    if several:
         rail = on._replace(inter_link_bandwidth=on.inter_link_bandwidth / per_node)
         found["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *on)
         found["hierarchical"] = lambda sizes: GRID_ALGORITHMS["hierarchical"].time(
@@ -74,10 +78,10 @@ def cheapest(times: dict[str, Callable[[Any], Any]], message_bytes: Any) -> Any:
     return np.min(np.stack(np.broadcast_arrays(*able)), axis=0)
 
 
-def by_nccl(collective: str, per_node: int, nodes: int, message_bytes: Any, link: Link, on: Fabric) -> Choice:
+def by_nccl(collective: str, per_node: Any, nodes: Any, message_bytes: Any, link: Link, on: Fabric) -> Choice:
     """What NCCL's own model would choose on this fabric, for each message."""
     inside = on.intra_link_bandwidth
-    slower = np.minimum(inside, on.inter_link_bandwidth) if nodes > 1 else inside
+    slower = np.minimum(inside, on.inter_link_bandwidth) if np.all(np.greater(nodes, 1)) else inside
     channels = np.maximum(1, np.round(np.asarray(slower) / CHANNEL_BANDWIDTH))
     graph = Graph(
         channels,
@@ -90,7 +94,7 @@ def by_nccl(collective: str, per_node: int, nodes: int, message_bytes: Any, link
 
 
 def chosen_times(
-    algorithm: str, per_node: int, nodes: int, message_bytes: Any, link: Link, on: Fabric
+    algorithm: str, per_node: Any, nodes: Any, message_bytes: Any, link: Link, on: Fabric
 ) -> Any:
     """Time of each message by ``auto``, ``best`` or a named algorithm [s], shape (..., messages).
 

@@ -7,23 +7,25 @@ import math
 import numpy as np
 
 from perfmodel.calibration import Calibration, calibration
-from perfmodel.equations.compute import flops_utilization
-from perfmodel.equations.memory import largest_local_batch_size, training_memory_bytes
-from perfmodel.equations.overlap import contended_time
-from perfmodel.equations.scaling import (
-    strong_scaling_efficiency,
-    strong_speedup,
-    weak_scaling_efficiency,
-    weak_speedup,
-)
 from perfmodel.errors import InputError
-from perfmodel.prediction.communication import choice_told, communication
-from perfmodel.prediction.computation import Computation, computation, one_host_time
-from perfmodel.prediction.fabric import Fabric, fabric
-from perfmodel.prediction.feeding import input_time
+from perfmodel.prediction.communication import choice_told
+from perfmodel.prediction.computation import Computation
+from perfmodel.prediction.fabric import Fabric
 from perfmodel.prediction.interval import Doubt, doubts, interval
 from perfmodel.prediction.result import Interval, Memory, Prediction
-from perfmodel.prediction.straggling import straggler_time
+from perfmodel.prediction.terms import (
+    alone_time,
+    anchor_factor,
+    communicates,
+    computation_of,
+    exchange,
+    fabric_of,
+    figures,
+    memory_of,
+    scaled,
+    terms_of,
+    whole_batch,
+)
 from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK
@@ -97,16 +99,17 @@ def _assessed(
     setting: Setting, constants: Calibration
 ) -> tuple[Computation, dict[str, float], Network, float]:
     """Computation with an anchor's factor in it, the terms, the network, and that factor."""
-    work = _computation(setting, setting.local_batch_size, constants, setting.accumulation_steps)
-    factor = _anchor_factor(setting, work, constants)
-    work = _scaled(work, factor)
-    terms, network = _terms(setting, work, factor, constants)
-    return work, terms, network, factor
+    work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
+    factor = anchor_factor(setting, work, constants)
+    work = scaled(work, factor)
+    network = _network(setting, work, fabric_of(setting, constants), constants)
+    alone, exposed = network.communication_time, network.exposed_communication_time
+    return work, terms_of(setting, work, factor, alone, exposed, constants), network, factor
 
 
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     work, terms, network, factor = _assessed(setting, constants)
-    chosen = choice_told(setting, work, _fabric(setting, constants))
+    chosen = choice_told(setting, work, fabric_of(setting, constants))
     if chosen:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
     iteration_time = sum(terms.values())
@@ -117,37 +120,9 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     return _prediction(setting, terms, network, iteration_time, baseline_time, uncertain, constants)
 
 
-def _terms(
-    setting: Setting, work: Computation, factor: float, constants: Calibration
-) -> tuple[dict[str, float], Network]:
-    """The exposed terms [s], and what the network does on its own and could do."""
-    steps = setting.accumulation_steps
-    network = _network(setting, work, _fabric(setting, constants), constants)
-    terms = {
-        "forward_time": steps * work.forward_time,
-        "backward_time": steps * work.backward_time,
-        "launch_overhead_time": steps * work.launch_overhead_time,
-        "update_time": work.update_time,
-        "exposed_communication_time": network.exposed_communication_time,
-        "input_time": 0.0,
-        "straggler_time": 0.0,
-    }
-    terms["launch_overhead_time"] += work.iteration_overhead_time + steps * one_host_time(
-        setting, work, constants
-    )
-    busy_time = steps * work.pass_time
-    terms["straggler_time"] = straggler_time(setting, busy_time, network.communication_time, constants)
-    busy = sum(terms.values())
-    samples = setting.local_batch_size * steps
-    terms["input_time"] = factor * input_time(
-        setting, setting.accelerators_per_node, samples, busy / factor, constants
-    )
-    return terms, network
-
-
 def _network(setting: Setting, work: Computation, on: Fabric, constants: Calibration) -> Network:
     """Communication as it is, and with twice the bandwidth or half the latency of the link that matters."""
-    if setting.world_size == 1 and setting.strategy != "parameter-server":
+    if not communicates(setting):
         return Network(0.0, 0.0, 0.0, 0.0)
     better = np.array([[1.0], [2.0], [1.0]]), np.array([[1.0], [1.0], [0.5]])
     if setting.nodes > 1 or setting.strategy == "parameter-server":
@@ -160,97 +135,27 @@ def _network(setting: Setting, work: Computation, on: Fabric, constants: Calibra
             intra_link_bandwidth=on.intra_link_bandwidth * better[0],
             intra_hop_latency=on.intra_hop_latency * better[1],
         )
-    alone, exposed = communication(setting, work, on, varied)
-    if setting.strategy == "all-reduce":
-        # its kernels add up gradients on the accelerator; copies to a server need no multiprocessor
-        exposed = contended_time(alone, exposed, constants.contention)
+    alone, exposed = exchange(setting, work, on, varied, constants)
     return Network(float(alone[0]), *(float(t) for t in exposed))
-
-
-def _computation(setting: Setting, micro: int, constants: Calibration, steps: float) -> Computation:
-    work = computation(setting, micro, constants, steps)
-    if setting.scenario.profile is None:
-        return work
-    from perfmodel.prediction.profiled import profiled
-    from perfmodel.profile import read_profile
-
-    return profiled(work, read_profile(setting.scenario.profile), steps)
-
-
-def _fabric(setting: Setting, constants: Calibration) -> Fabric:
-    on = fabric(setting, constants)
-    if setting.scenario.profile is None:
-        return on
-    from perfmodel.prediction.profiled import profiled_fabric
-    from perfmodel.profile import read_profile
-
-    return profiled_fabric(on, read_profile(setting.scenario.profile))
-
-
-def _anchor_factor(setting: Setting, work: Computation, constants: Calibration) -> float:
-    """Measured over predicted time of one accelerator; 1 without a measurement."""
-    if setting.scenario.anchor is None:
-        return 1.0
-    from perfmodel.anchor import parse_anchor
-
-    anchor = parse_anchor(setting.scenario.anchor)
-    measured = anchor.iteration_time(setting.local_batch_size * setting.accumulation_steps)
-    return measured / _alone(
-        setting, work, setting.local_batch_size, setting.accumulation_steps, 1.0, constants
-    )
-
-
-def _scaled(work: Computation, factor: float) -> Computation:
-    if factor == 1.0:
-        return work
-    return work._replace(
-        forward_time=work.forward_time * factor,
-        backward_time=work.backward_time * factor,
-        launch_overhead_time=work.launch_overhead_time * factor,
-        update_time=work.update_time * factor,
-        iteration_overhead_time=work.iteration_overhead_time * factor,
-        forward_by_layer=work.forward_by_layer * factor,
-        backward_by_layer=work.backward_by_layer * factor,
-    )
-
-
-def _alone(
-    setting: Setting, work: Computation, micro: int, steps: float, factor: float, constants: Calibration
-) -> float:
-    """Iteration time [s] of one accelerator that does ``steps`` batches of ``micro`` samples.
-
-    An anchor's ``factor`` is in ``work`` already; the samples' way to the accelerator takes it as well.
-    """
-    busy = work.alone(steps)
-    return busy + factor * input_time(setting, 1, micro * steps, busy / factor, constants)
 
 
 def _baseline_time(setting: Setting, work: Computation, factor: float, constants: Calibration) -> float:
     """The iteration that efficiency is measured against [s], on one accelerator.
 
-    Weak scaling: the same batch.  Strong scaling: the whole job's batch, in the largest micro-batches that
-    fit, since one accelerator alone would use them.
+    Weak scaling: the same batch.  Strong scaling: the whole job's batch.
     """
-    if setting.scaling == "weak":
-        return _alone(setting, work, setting.local_batch_size, setting.accumulation_steps, factor, constants)
-    largest = min(setting.global_batch_size, max(_memory(setting, constants).largest_local_batch_size, 1))
-    micro = max(largest, setting.local_batch_size)
-    steps = setting.global_batch_size / micro
-    whole = _scaled(_computation(setting, micro, constants, steps), factor)
-    return _alone(setting, whole, micro, steps, factor, constants)
+    micro: int = setting.local_batch_size
+    steps: float = setting.accumulation_steps
+    if setting.scaling == "strong":
+        micro, steps = whole_batch(setting, constants)
+        work = scaled(computation_of(setting, micro, constants, steps), factor)
+    return float(alone_time(setting, work, micro, steps, factor, constants))
 
 
 def _memory(setting: Setting, constants: Calibration) -> Memory:
-    workload = setting.workload
-    state = setting.states.state_bytes + setting.format.weight_copy_bytes
-    activation = setting.format.activation_bytes * float(workload.column("saved_elements").sum())
-    capacity = setting.accelerator.memory_capacity
-    reserved = constants.reserved_bytes
-    batch = setting.local_batch_size
-    needed = float(training_memory_bytes(workload.parameters, state, batch, activation, reserved))
-    largest = largest_local_batch_size(capacity, workload.parameters, state, activation, reserved)
+    needed, capacity, largest = memory_of(setting, constants)
     return Memory.model_construct(
-        bytes=needed, capacity=capacity, fits=needed <= capacity, largest_local_batch_size=int(float(largest))
+        bytes=float(needed), capacity=capacity, fits=needed <= capacity, largest_local_batch_size=largest
     )
 
 
@@ -263,28 +168,17 @@ def _prediction(
     uncertain: Interval | None,
     constants: Calibration,
 ) -> Prediction:
-    workload, n = setting.workload, setting.world_size
     if not (math.isfinite(iteration_time) and iteration_time > 0):
         raise InputError(
             f"iteration time comes out as {iteration_time} s; a spec or workload holds an absurd number"
         )
-    if setting.scaling == "weak":
-        speedup = weak_speedup(n, baseline_time, iteration_time)
-        efficiency = weak_scaling_efficiency(baseline_time, iteration_time)
-    else:
-        speedup = strong_speedup(baseline_time, iteration_time)
-        efficiency = strong_scaling_efficiency(n, baseline_time, iteration_time)
-    rate = setting.global_batch_size / iteration_time
     exposed = network.exposed_communication_time
+    come_to = figures(setting, iteration_time, baseline_time, exposed)
     memory = _memory(setting, constants)
     warnings = list(setting.warnings)
     if not memory.fits:
         warnings.append(_does_not_fit(setting, memory))
-    mfu = float(
-        flops_utilization(
-            workload.training_flops * setting.global_batch_size, iteration_time, n, setting.peak_flops
-        )
-    )
+    mfu = come_to["mfu"]
     if mfu > 1:
         warnings.append(f"{mfu:.3g} times the {setting.precision} peak: check the anchor's unit and batch")
     return Prediction.model_construct(
@@ -292,17 +186,11 @@ def _prediction(
         terms=terms,
         interval=uncertain,
         mode="anchored" if setting.scenario.anchor else "traced" if setting.scenario.profile else "specs",
-        samples_per_second=rate,
-        sample=workload.sample,
-        tokens_per_second=rate * workload.sequence_length if workload.sequence_length else None,
-        speedup=float(speedup),
-        scaling_efficiency=float(efficiency),
+        sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
         communication_time=network.communication_time,
-        communication_overhead=exposed / (iteration_time - exposed),
-        epoch_time=workload.dataset_samples / rate if workload.dataset_samples else None,
-        mfu=mfu,
+        **come_to,
         memory=memory,
         verdict=verdict(setting, terms, iteration_time, network),
         placement=placement(setting),

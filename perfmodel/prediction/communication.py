@@ -93,7 +93,7 @@ def communication(setting: Setting, work: Computation, on: Fabric, variants: Fab
         return _priority(setting, work, variants)
     sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on))
     times = message_times(setting, sent.message_bytes, variants)
-    backward_time = work.backward_by_layer.sum()
+    backward_time = work.backward_by_layer.sum(axis=-1)
     return times.sum(axis=-1), exposed_communication_time(sent.ready_times, times, backward_time)
 
 
@@ -108,7 +108,7 @@ def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[An
     times = np.where(sizes > 0, times, 0.0)
     forward, backward = work.forward_by_layer, work.backward_by_layer
     period = priority_iteration_time(forward, backward, times)
-    return times.sum(axis=-1), period - (forward.sum() + backward.sum())
+    return times.sum(axis=-1), period - (forward.sum(axis=-1) + backward.sum(axis=-1))
 
 
 def choice_told(setting: Setting, work: Computation, on: Fabric) -> str | None:

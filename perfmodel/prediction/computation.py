@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.efficiency import CLASSES, KINDS, UNITS, Conditions
 from perfmodel.equations.compute import launch_overhead, update_time
@@ -205,15 +206,17 @@ def _replicated(workload: Workload) -> float:
     return touched + layer_table(workload).tensors + NORM_BUFFERS * norms
 
 
-def one_host_time(setting: Setting, work: Computation, calibration: Calibration) -> float:
-    """Return what one process loses by serving all its accelerators one after another [s].
+def one_host_time(setting: Setting, work: Computation, calibration: Calibration) -> Any:
+    """Return what one process loses by serving all its accelerators one after another [s], number or array.
 
     Threads do not help where they share one interpreter lock.
     """
-    if setting.strategy != "data-parallel-single-process" or setting.world_size == 1:
+    if setting.strategy != "data-parallel-single-process":
         return 0.0
+    n, dispatch_time = setting.world_size, calibration.efficiency.dispatch_time
     if setting.framework.python_replicas:
-        each = calibration.replica_dispatches * calibration.efficiency.dispatch_time
-        return float(replica_time(setting.world_size, _replicated(setting.workload), each))
-    launches = setting.world_size * work.kernels
-    return float(launch_overhead(work.pass_time, launches, calibration.efficiency.dispatch_time))
+        each = calibration.replica_dispatches * dispatch_time
+        lost = replica_time(n, _replicated(setting.workload), each)
+    else:
+        lost = launch_overhead(work.pass_time, n * work.kernels, dispatch_time)
+    return ops.where(n > 1, lost, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.input_pipeline import exposed_input_time, input_rate
@@ -16,9 +17,9 @@ SAMPLE_ELEMENT_BYTES = 4
 
 
 def input_time(
-    setting: Setting, accelerators: int, samples: float, busy_time: float, calibration: Calibration
-) -> float:
-    """Return the time [s] an accelerator waits for the samples of one iteration.
+    setting: Setting, accelerators: Any, samples: Any, busy_time: Any, calibration: Calibration
+) -> Any:
+    """Return the time [s] an accelerator waits for the samples of one iteration, number or array.
 
     Parameters
     ----------
@@ -31,23 +32,19 @@ def input_time(
     if setting.scenario.input == "synthetic":
         return 0.0
     workload = setting.workload
-    rate = math.inf
+    rate: Any = math.inf
     if workload.stored_bytes:
         from perfmodel.specs.storage import storage
 
         decoding = calibration.decode_rate if workload.sample == "image" else math.inf
         if setting.framework.native_decoding:
             decoding *= NATIVE_SPEED
-        rate = float(
-            input_rate(setting.loader_workers, decoding, storage(setting.storage), workload.stored_bytes)
-        )
-    return float(
-        exposed_input_time(
-            accelerators,
-            samples,
-            rate,
-            workload.input_elements * SAMPLE_ELEMENT_BYTES,
-            bulk_bandwidth(setting.host_link, calibration),
-            busy_time,
-        )
+        rate = input_rate(setting.loader_workers, decoding, storage(setting.storage), workload.stored_bytes)
+    return exposed_input_time(
+        accelerators,
+        samples,
+        rate,
+        workload.input_elements * SAMPLE_ELEMENT_BYTES,
+        bulk_bandwidth(setting.host_link, calibration),
+        busy_time,
     )

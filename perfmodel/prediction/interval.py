@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration, Spread
 from perfmodel.prediction.computation import Computation, conditions, unit
 from perfmodel.prediction.result import Interval
@@ -22,48 +22,77 @@ class Doubt(NamedTuple):
     """In words, where it applies."""
 
 
+def unseen_link(setting: Setting, constants: Calibration) -> float:
+    """Return 1 where no measured run went over the link that the setting's gradients cross, else 0."""
+    link = setting.inter_link if setting.nodes > 1 else setting.intra_link
+    return float(link.id not in constants.seen["link"])
+
+
+def strengths(
+    setting: Setting, work: Computation, terms: dict[str, Any], link: Any, constants: Calibration
+) -> dict[str, Any]:
+    """Return how strongly each condition holds that can widen the interval, numbers or arrays.
+
+    Parameters
+    ----------
+    setting, work, terms : of the iteration
+    link : what ``unseen_link`` says of it
+    constants : hold what the measured runs have seen
+    """
+    accelerator, on = setting.accelerator, conditions(setting)
+    whole = sum(terms.values())
+    learned, seen = constants.efficiency, constants.seen
+    several = (setting.world_size > 1) * 1.0
+    return {
+        "always": 1.0,
+        "unseen accelerator": float(accelerator.id not in seen["accelerator"]),
+        "unseen architecture": float(not learned.knows(f"architecture/traffic/{on.architecture}")),
+        "unseen network": float(not learned.knows(f"workload/{setting.workload.id}")),
+        "host": work.host_share,
+        "detection": on.detection,
+        "slow fp16": float(unit(setting) == 1),
+        "communication": (terms["exposed_communication_time"] + terms["straggler_time"]) / whole,
+        "several accelerators": several,
+        "single process": several * (setting.strategy == "data-parallel-single-process"),
+        "parameter server": float(setting.strategy == "parameter-server"),
+        "unseen link": several * link,
+        "input": terms["input_time"] / whole,
+    }
+
+
 def doubts(
     setting: Setting, work: Computation, terms: dict[str, float], constants: Calibration
 ) -> list[Doubt]:
     """Return every condition that can widen the interval, with how strongly it holds."""
-    accelerator, on = setting.accelerator, conditions(setting)
-    whole = sum(terms.values())
-    learned, seen = constants.efficiency, constants.seen
-    several = setting.world_size > 1
-    one_process = setting.strategy == "data-parallel-single-process" and several
-    exposed = (terms["exposed_communication_time"] + terms["straggler_time"]) / whole
+    found = strengths(setting, work, terms, unseen_link(setting, constants), constants)
+    accelerator = setting.accelerator
     link = setting.inter_link if setting.nodes > 1 else setting.intra_link
-    return [
-        Doubt("always", 1.0, ""),
-        Doubt(
-            "unseen accelerator",
-            float(accelerator.id not in seen["accelerator"]),
-            f"no measured run on {accelerator.id}",
-        ),
-        Doubt(
-            "unseen architecture",
-            float(not learned.knows(f"architecture/traffic/{on.architecture}")),
-            f"no measured run on the {on.architecture} architecture",
-        ),
-        Doubt(
-            "unseen network",
-            float(not learned.knows(f"workload/{setting.workload.id}")),
-            f"no measured run of {setting.workload.id}",
-        ),
-        Doubt("host", work.host_share, f"the host paces {work.host_share:.0%} of the step, and hosts differ"),
-        Doubt("detection", on.detection, "work on boxes and regions is not in the layer table"),
-        Doubt("slow fp16", float(unit(setting) == 1), f"{accelerator.id} has no fast fp16 arithmetic"),
-        Doubt("communication", exposed, f"{exposed:.0%} of the iteration waits for other accelerators"),
-        Doubt("several accelerators", float(several), ""),
-        Doubt("single process", float(one_process), "one process drives all accelerators"),
-        Doubt("parameter server", float(setting.strategy == "parameter-server"), "parameter servers queue"),
-        Doubt(
-            "unseen link",
-            float(several and link.id not in seen["link"]),
-            f"no measured run over {link.id}",
-        ),
-        Doubt("input", terms["input_time"] / whole, "it waits for samples"),
-    ]
+    reasons = {
+        "unseen accelerator": f"no measured run on {accelerator.id}",
+        "unseen architecture": f"no measured run on the {conditions(setting).architecture} architecture",
+        "unseen network": f"no measured run of {setting.workload.id}",
+        "host": f"the host paces {work.host_share:.0%} of the step, and hosts differ",
+        "detection": "work on boxes and regions is not in the layer table",
+        "slow fp16": f"{accelerator.id} has no fast fp16 arithmetic",
+        "communication": f"{found['communication']:.0%} of the iteration waits for other accelerators",
+        "single process": "one process drives all accelerators",
+        "parameter server": "parameter servers queue",
+        "unseen link": f"no measured run over {link.id}",
+        "input": "it waits for samples",
+    }
+    return [Doubt(name, strength, reasons.get(name, "")) for name, strength in found.items()]
+
+
+def factors(found: dict[str, Any], spread: Spread) -> tuple[Any, Any]:
+    """Return by how much the time may be off either way, with 80 and 95 % confidence, numbers or arrays.
+
+    Parameters
+    ----------
+    found : strength of each condition
+    spread : what was learned of them
+    """
+    scale = ops.exp(sum(strength * spread.weights.get(name, 0.0) for name, strength in found.items()))
+    return ops.exp(spread.quantile_80 * scale), ops.exp(spread.quantile_95 * scale)
 
 
 def interval(
@@ -73,13 +102,11 @@ def interval(
     spread = spreads.get(mode)
     if spread is None:
         return None
-    widened = [doubt.strength * spread.weights.get(doubt.name, 0.0) for doubt in found]
-    scale = math.exp(sum(widened))
-    near, far = math.exp(spread.quantile_80 * scale), math.exp(spread.quantile_95 * scale)
+    near, far = factors({doubt.name: doubt.strength for doubt in found}, spread)
     reasons = [
         doubt.reason
-        for doubt, widening in zip(found, widened, strict=True)
-        if doubt.reason and widening > 0.1
+        for doubt in found
+        if doubt.reason and doubt.strength * spread.weights.get(doubt.name, 0.0) > 0.1
     ]
     return Interval.model_construct(
         low_80=iteration_time / near,

@@ -26,7 +26,7 @@ class Messages(NamedTuple):
     message_bytes: Array
     """Shape (messages,)."""
     ready_times: Array
-    """Since the backward pass began [s], shape (messages,)."""
+    """Since the backward pass began [s], shape (..., messages) with the leading axes of the work."""
 
 
 class _Gradients(NamedTuple):
@@ -67,16 +67,18 @@ def messages(setting: Setting, work: Computation, time: Callable[[Array], Array]
     setting : its ``overlap`` says how they are merged
     work : the backward pass that makes them
     time : of messages on their own [s], given their bytes; what optimal merging weighs
+
+    ``fused`` and ``optimal`` merge by when one setting's gradients are ready, so they take no arrays of work.
     """
     overlap, element = setting.overlap, setting.format.gradient_bytes
-    ready = np.cumsum(work.backward_by_layer[::-1])[::-1]
+    ready = np.cumsum(work.backward_by_layer[..., ::-1], axis=-1)[..., ::-1]
     tensors = _gradients(setting.workload, element)
     if overlap == "none":
-        return Messages(tensors.tensor_bytes.sum(keepdims=True), ready[:1])
+        return Messages(tensors.tensor_bytes.sum(keepdims=True), ready[..., :1])
     if overlap == "bucketed":
         buckets = _bucketed(setting.workload, element)
-        return Messages(buckets.tensor_bytes, ready[buckets.layer])
-    tensor_ready = ready[tensors.layer]
+        return Messages(buckets.tensor_bytes, ready[..., buckets.layer])
+    tensor_ready = ready[..., tensors.layer]
     if overlap == "fused":
         from perfmodel.equations.fusion import fused_messages
 

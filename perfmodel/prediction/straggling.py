@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
+from perfmodel.equations import jitter
 from perfmodel.equations.distribution import Distribution
-from perfmodel.equations.jitter import straggler_factor
 from perfmodel.resolve import Setting
 
 STRATEGIES_OF_ONE_PROCESS = ("data-parallel-single-process",)
@@ -21,9 +23,9 @@ def _law(spec: str) -> Distribution | None:
 
 
 def straggler_time(
-    setting: Setting, busy_time: float, communication_time: float, calibration: Calibration
-) -> float:
-    """Return the mean wait [s] for the slowest of all workers.
+    setting: Setting, busy_time: Any, communication_time: Any, calibration: Calibration
+) -> Any:
+    """Return the mean wait [s] for the slowest of all workers, number or array.
 
     A ring starts when the last worker is there, so it hides nothing.  A parameter server takes pushes one
     after another, and those of the fast hide behind the wait for the slow: the wait is what the queue of
@@ -36,9 +38,6 @@ def straggler_time(
     communication_time : push and pull on their own [s]
     calibration : holds the default spread
     """
-    n = setting.world_size
-    if n == 1:
-        return 0.0
     given = setting.scenario.jitter
     if given is None:
         law = Distribution("lognormal", (1.0, calibration.jitter)) if calibration.jitter else None
@@ -46,8 +45,9 @@ def straggler_time(
         law = _law(given)
     if law is None:
         return 0.0
-    wait = busy_time * (straggler_factor(law, float(n)) - 1)
+    n = setting.world_size
+    wait = jitter.straggler_time(busy_time, law, n)
     if setting.strategy == "parameter-server":
         workers = setting.nodes if setting.scenario.local_aggregation else n
-        return max(0.0, wait - communication_time / 2 * (workers - 1) / workers)
+        return ops.maximum(0.0, wait - communication_time / 2 * (workers - 1) / workers)
     return wait

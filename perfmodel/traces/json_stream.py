@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,9 +17,9 @@ LARGEST_VALUE = 32 << 20
 """Characters of one event or one entry of the header."""
 LARGEST_FILE = 8 << 30
 """Bytes after decompression; beyond that a file is not a trace of a few steps."""
-LARGEST_RATIO = 1000
+LARGEST_RATIO = 200
 """Of decompression: real traces shrink ten to forty times."""
-_SPACE = " \t\n\r"
+_SPACE = re.compile(r"[ \t\n\r]*")
 
 
 class _Source:
@@ -72,8 +73,8 @@ class _Scanner:
     def peek(self) -> str:
         """The next character that is no space; empty at the end."""
         while True:
-            while self._at < len(self._text) and self._text[self._at] in _SPACE:
-                self._at += 1
+            space = _SPACE.match(self._text, self._at)
+            self._at = space.end() if space else self._at
             if self._at < len(self._text):
                 return self._text[self._at]
             if not self._grow():

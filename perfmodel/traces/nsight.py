@@ -59,7 +59,7 @@ def _plain(path: Path) -> Iterator[Path]:
                 written = 0
                 while piece := source.read(1 << 20):
                     written += len(piece)
-                    if written > LARGEST_EXPORT or written > 1000 * path.stat().st_size + (1 << 20):
+                    if written > LARGEST_EXPORT or written > 200 * max(path.stat().st_size, 1 << 20):
                         raise InputError(
                             f"{path}: unpacks to over {written:,} bytes; not a profiler's export"
                         )

@@ -42,7 +42,7 @@ def timeline(prediction: Prediction) -> dict[str, Any]:
     return {
         "schemaVersion": 1,
         "displayTimeUnit": "ms",
-        "distributedInfo": {"rank": 0, "world_size": ranks},
+        "distributedInfo": {"world_size": ranks},
         "deviceProperties": [
             {"id": rank, "name": prediction.scenario["accelerator"], "node": rank // per_node}
             for rank in range(ranks)

@@ -13,6 +13,7 @@ from perfmodel.calibration import calibration
 from perfmodel.equations.ring_search import ring_bandwidth, rings
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
+from perfmodel.traces import table as traces
 from perfmodel.validate import overlap_order, published_cases
 from perfmodel.validate.collective_fit import compare_collectives, shipped_measurements, summarise
 from perfmodel.validate.compare import Row
@@ -55,6 +56,7 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: Sequence[str] = 
         paragraphs(specs, anchored),
         "",
         *more,
+        *traces.section(),
         *_collectives(),
     ]
     return "\n".join(lines).rstrip() + "\n"

@@ -1,0 +1,192 @@
+"""What one iteration takes and what that comes to, for one setting or for arrays of settings.
+
+``predict`` calls these functions with the numbers of one setting.  A sweep calls the same ones with arrays
+in the setting's counts: ``local_batch_size``, ``accumulation_steps`` and the times of a ``Computation`` of
+shape (plans, 1), world sizes and what else tells one place from another of shape (places,).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.calibration import Calibration
+from perfmodel.equations.compute import flops_utilization
+from perfmodel.equations.memory import largest_local_batch_size, training_memory_bytes
+from perfmodel.equations.overlap import contended_time
+from perfmodel.equations.scaling import (
+    strong_scaling_efficiency,
+    strong_speedup,
+    weak_scaling_efficiency,
+    weak_speedup,
+)
+from perfmodel.prediction.communication import communication
+from perfmodel.prediction.computation import Computation, computation, one_host_time
+from perfmodel.prediction.fabric import Fabric, fabric
+from perfmodel.prediction.feeding import input_time
+from perfmodel.prediction.straggling import straggler_time
+from perfmodel.resolve import Setting
+
+
+def computation_of(setting: Setting, micro: int, constants: Calibration, steps: float) -> Computation:
+    """Return the terms of one accelerator, with a profile's numbers where one is given."""
+    work = computation(setting, micro, constants, steps)
+    if setting.scenario.profile is None:
+        return work
+    from perfmodel.prediction.profiled import profiled
+    from perfmodel.profile import read_profile
+
+    return profiled(work, read_profile(setting.scenario.profile), steps)
+
+
+def fabric_of(setting: Setting, constants: Calibration) -> Fabric:
+    """Return bandwidths and latencies, with a profile's numbers where one is given."""
+    on = fabric(setting, constants)
+    if setting.scenario.profile is None:
+        return on
+    from perfmodel.prediction.profiled import profiled_fabric
+    from perfmodel.profile import read_profile
+
+    return profiled_fabric(on, read_profile(setting.scenario.profile))
+
+
+def alone_time(
+    setting: Setting, work: Computation, micro: Any, steps: Any, factor: Any, constants: Calibration
+) -> Any:
+    """Iteration time [s] of one accelerator that does ``steps`` batches of ``micro`` samples.
+
+    An anchor's ``factor`` is in ``work`` already; the samples' way to the accelerator takes it as well.
+    """
+    busy = work.alone(steps)
+    return busy + factor * input_time(setting, 1, micro * steps, busy / factor, constants)
+
+
+def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -> Any:
+    """Measured over predicted time of one accelerator; 1 without a measurement."""
+    if setting.scenario.anchor is None:
+        return 1.0
+    from perfmodel.anchor import parse_anchor
+
+    micro, steps = setting.local_batch_size, setting.accumulation_steps
+    measured = parse_anchor(setting.scenario.anchor).iteration_time(micro * steps)
+    return measured / alone_time(setting, work, micro, steps, 1.0, constants)
+
+
+def scaled(work: Computation, factor: Any) -> Computation:
+    """Return every time of ``work`` multiplied by an anchor's factor."""
+    if isinstance(factor, float):
+        if factor == 1.0:
+            return work
+        by_layer = factor
+    else:
+        by_layer = factor[..., None]
+    return work._replace(
+        forward_time=work.forward_time * factor,
+        backward_time=work.backward_time * factor,
+        launch_overhead_time=work.launch_overhead_time * factor,
+        update_time=work.update_time * factor,
+        iteration_overhead_time=work.iteration_overhead_time * factor,
+        forward_by_layer=work.forward_by_layer * by_layer,
+        backward_by_layer=work.backward_by_layer * by_layer,
+    )
+
+
+def communicates(setting: Setting) -> Any:
+    """Whether gradients travel at all: one accelerator keeps them, unless a server adds them."""
+    return (setting.world_size > 1) | (setting.strategy == "parameter-server")
+
+
+def exchange(
+    setting: Setting, work: Computation, on: Fabric, variants: Fabric, constants: Calibration
+) -> tuple[Any, Any]:
+    """Return the communication of one iteration [s]: on its own, and what it adds to the iteration.
+
+    Takes what ``perfmodel.prediction.communication.communication`` takes.
+    """
+    alone, exposed = communication(setting, work, on, variants)
+    if setting.strategy == "all-reduce":
+        # its kernels add up gradients on the accelerator; copies to a server need no multiprocessor
+        exposed = contended_time(alone, exposed, constants.contention)
+    return alone, exposed
+
+
+def terms_of(
+    setting: Setting,
+    work: Computation,
+    factor: Any,
+    communication_time: Any,
+    exposed_communication_time: Any,
+    constants: Calibration,
+) -> dict[str, Any]:
+    """Return the exposed terms, which sum to the iteration time [s]."""
+    steps = setting.accumulation_steps
+    terms = {
+        "forward_time": steps * work.forward_time,
+        "backward_time": steps * work.backward_time,
+        "launch_overhead_time": steps * work.launch_overhead_time,
+        "update_time": work.update_time,
+        "exposed_communication_time": exposed_communication_time,
+        "input_time": 0.0,
+        "straggler_time": 0.0,
+    }
+    once = work.iteration_overhead_time + steps * one_host_time(setting, work, constants)
+    terms["launch_overhead_time"] = terms["launch_overhead_time"] + once
+    busy_time = steps * work.pass_time
+    terms["straggler_time"] = straggler_time(setting, busy_time, communication_time, constants)
+    busy = sum(terms.values())
+    samples = setting.local_batch_size * steps
+    terms["input_time"] = factor * input_time(
+        setting, setting.accelerators_per_node, samples, busy / factor, constants
+    )
+    return terms
+
+
+def whole_batch(setting: Setting, constants: Calibration) -> tuple[int, float]:
+    """Return the micro-batch one accelerator would do the whole job's batch in, and how many of them.
+
+    The largest that fits, since one accelerator alone would use it.
+    """
+    _, _, fits = memory_of(setting, constants)
+    largest = min(setting.global_batch_size, max(fits, 1))
+    micro = max(largest, setting.local_batch_size)
+    return micro, setting.global_batch_size / micro
+
+
+def memory_of(setting: Setting, constants: Calibration) -> tuple[Any, float, int]:
+    """Return what training needs and what there is [B], and the largest local batch that fits."""
+    workload = setting.workload
+    state = setting.states.state_bytes + setting.format.weight_copy_bytes
+    activation = setting.format.activation_bytes * float(workload.column("saved_elements").sum())
+    capacity = setting.accelerator.memory_capacity
+    model = workload.parameters, state
+    needed = training_memory_bytes(*model, setting.local_batch_size, activation, constants.reserved_bytes)
+    largest = largest_local_batch_size(capacity, *model, activation, constants.reserved_bytes)
+    return needed, capacity, int(float(largest))
+
+
+def figures(setting: Setting, iteration_time: Any, baseline_time: Any, exposed: Any) -> dict[str, Any]:
+    """Return what an iteration time comes to, by the names of a ``Prediction``.
+
+    Parameters
+    ----------
+    setting : whose iteration it is
+    iteration_time, baseline_time : of the job and of one accelerator [s]
+    exposed : what communication adds to the iteration [s]
+    """
+    workload, n, samples = setting.workload, setting.world_size, setting.global_batch_size
+    if setting.scaling == "weak":
+        speedup = weak_speedup(n, baseline_time, iteration_time)
+        efficiency = weak_scaling_efficiency(baseline_time, iteration_time)
+    else:
+        speedup = strong_speedup(baseline_time, iteration_time)
+        efficiency = strong_scaling_efficiency(n, baseline_time, iteration_time)
+    rate = samples / iteration_time
+    flops = workload.training_flops * samples
+    return {
+        "samples_per_second": rate,
+        "tokens_per_second": rate * workload.sequence_length if workload.sequence_length else None,
+        "speedup": speedup,
+        "scaling_efficiency": efficiency,
+        "communication_overhead": exposed / (iteration_time - exposed),
+        "epoch_time": workload.dataset_samples / rate if workload.dataset_samples else None,
+        "mfu": flops_utilization(flops, iteration_time, n, setting.peak_flops),
+    }

@@ -1,0 +1,611 @@
+"""Profiler files in every schema, read from synthetic traces; the real ones where they are there."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import sqlite3
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfmodel import InputError, Scenario, predict
+from perfmodel.cli import main
+from perfmodel.profile import read_profile
+from perfmodel.specs.store import Catalogue
+from perfmodel.traces import json_stream, nsight
+from perfmodel.traces.device_trace import intervals, length, overlap, union
+from perfmodel.traces.emulate import Emulator
+from perfmodel.traces.kineto import read_kineto
+from perfmodel.traces.nccl_tests import read_nccl_tests
+from perfmodel.traces.read import files_of, read_trace
+from perfmodel.traces.step_times import read_step_times
+from perfmodel.traces.summary import summary
+from perfmodel.traces.table import COLUMNS, rows_of
+from perfmodel.traces.timeline import MOST_RANKS, write_timeline
+
+SHARED = Path(__file__).parents[1].parent / "shared" / "traces"
+real = pytest.mark.skipif(not SHARED.exists(), reason="the public traces are not here")
+
+
+def event(name, category, start, duration, **more):
+    return {
+        "ph": "X",
+        "name": name,
+        "cat": category,
+        "ts": start,
+        "dur": duration,
+        "pid": 0,
+        "tid": 7,
+        **more,
+    }
+
+
+def kernel(name, start, duration, device=0, **arguments):
+    return event(name, "kernel", start, duration, args={"device": device, "stream": 7, **arguments})
+
+
+NCCL = "ncclKernel_AllReduce_RING_LL128_Sum_float(ncclDevComm*)"
+STEP = [
+    event("ProfilerStep#1", "user_annotation", 0, 1000, pid=4242),
+    event("enumerate(DataLoader)#_Single.__next__", "user_annotation", 0, 100, pid=4242),
+    event("Memcpy HtoD (Pinned -> Device)", "gpu_memcpy", 50, 40, args={"device": 0}),
+    kernel("sgemm", 100, 300),
+    kernel("relu", 350, 150),
+    kernel(
+        NCCL,
+        450,
+        250,
+        **{"In msg nelems": 1000, "dtype": "Float", "Group size": 2, "Collective name": "allreduce"},
+    ),
+    event("ProfilerStep#2", "user_annotation", 1000, 1000, pid=4242),
+    kernel("sgemm", 1100, 400),
+]
+HEADER = {
+    "schemaVersion": 1,
+    "deviceProperties": [{"id": 0, "name": "Tesla V100-SXM2-32GB"}],
+    "distributedInfo": {"rank": 1, "world_size": 2},
+}
+
+
+def trace(path, events=STEP, header=HEADER, packed=False):
+    text = json.dumps({**header, "traceEvents": events}).encode()
+    path.write_bytes(gzip.compress(text) if packed else text)
+    return path
+
+
+def cli(*words):
+    return CliRunner().invoke(main, ["trace", *map(str, words)])
+
+
+# --- intervals
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9)), max_size=12))
+def test_union_is_that_of_the_points(pairs):
+    spans = intervals((float(a), float(a + b)) for a, b in pairs)
+    covered = {x for a, b in pairs for x in range(a, a + b)}
+    assert length(spans) == len(covered)
+    merged = union(spans)
+    assert all(merged[i, 1] < merged[i + 1, 0] for i in range(len(merged) - 1))
+
+
+@given(*[st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=8)] * 2)
+def test_overlap_is_that_of_the_points(first, second):
+    sides = [intervals((float(a), float(a + b)) for a, b in pairs) for pairs in (first, second)]
+    points = [{x for a, b in pairs for x in range(a, a + b)} for pairs in (first, second)]
+    assert overlap(*sides) == len(points[0] & points[1])
+
+
+# --- Kineto
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_kineto_is_summed_by_hand(tmp_path, packed):
+    """Kernels 100-400, 350-500, 1100-1500 compute 800 us; the all-reduce 450-700 runs 50 us beside them."""
+    device = summary(read_kineto(trace(tmp_path / "t.json", packed=packed)))["devices"][0]
+    assert device["totals"]["compute_time"] == pytest.approx(800e-6)
+    assert device["totals"]["communication_time"] == pytest.approx(250e-6)
+    assert device["totals"]["overlap_time"] == pytest.approx(50e-6)
+    assert device["totals"]["span"] == pytest.approx(1400e-6)
+    assert (device["rank"], device["world_size"], device["steps"]) == (1, 2, 2)
+    assert device["iteration_time"] == pytest.approx(1e-3)
+    assert device["per_step"]["input_time"] == pytest.approx(50e-6)
+    assert device["per_step"]["copy_time"] == pytest.approx(20e-6)
+    only = device["collectives"][0]
+    assert (only["collective"], only["algorithm"], only["protocol"]) == ("all-reduce", "ring", "ll128")
+    assert only["message_bytes"] == 4000
+    assert only["bus_bandwidth"] == pytest.approx(4000 / 250e-6)
+
+
+def test_old_schema_and_amd_are_read(tmp_path):
+    events = [
+        event("ProfilerStep#5", "Operator", 0, 900),
+        event("k", "Kernel", 10, 100, args={"device": 3}),
+        event("rcclGenericKernel(x)", "Kernel", 200, 50, args={"device": 3}),
+        event("Memcpy HostToDevice", "Memcpy", 0, 5, args={"device": 3}),
+        {"ph": "i", "name": "[memory]", "ts": 1, "args": {"Device Type": 1, "Total Allocated": 123456}},
+    ]
+    (found,) = read_kineto(trace(tmp_path / "t.json", events, {}))
+    assert (found.device, found.accelerator, found.rank) == (3, None, None)
+    assert length(found.communication) == pytest.approx(50e-6)
+    assert found.peak_memory == 123456
+
+
+def test_a_list_of_events_is_a_trace(tmp_path):
+    (tmp_path / "t.json").write_text(json.dumps(STEP))
+    assert len(read_kineto(tmp_path / "t.json")) == 1
+
+
+def test_steps_can_be_skipped(tmp_path):
+    device = summary(read_kineto(trace(tmp_path / "t.json")), skip=1)["devices"][0]
+    assert device["steps"] == 1
+    assert device["totals"]["compute_time"] == pytest.approx(400e-6)
+
+
+def test_over_ranks_the_least_time_is_the_wires(tmp_path):
+    for rank, duration in ((0, 250), (1, 100)):
+        events = [kernel("sgemm", 0, 10), kernel(NCCL, 20, duration)]
+        trace(tmp_path / f"rank{rank}.json", events, {"distributedInfo": {"rank": rank, "world_size": 2}})
+    found = [one for path in files_of([str(tmp_path)]) for one in read_trace(path)]
+    (row,) = summary(found)["collectives"]
+    assert row["wire_time"] == pytest.approx(100e-6)
+    assert row["waiting_time"] == {"0": pytest.approx(150e-6), "1": 0}
+
+
+@pytest.mark.parametrize(
+    ("events", "verdict"),
+    [
+        (
+            [event("enumerate(DataLoader)#x.__next__", "user_annotation", 0, 400), kernel("k", 400, 590)],
+            "input-bound",
+        ),
+        ([kernel("k", 0, 980)], "compute-bound"),
+        ([kernel("k", 0, 300)], "host-bound"),
+        ([kernel("k", 0, 500), kernel(NCCL, 500, 480)], "communication-bound"),
+    ],
+)
+def test_verdicts(tmp_path, events, verdict):
+    step = event("ProfilerStep#1", "user_annotation", 0, 1000)
+    device = summary(read_kineto(trace(tmp_path / "t.json", [step, *events])))["devices"][0]
+    assert device["verdict"] == verdict
+
+
+def test_json_events_may_be_cut_by_a_piece_anywhere(tmp_path, monkeypatch):
+    whole = read_kineto(trace(tmp_path / "t.json"))[0]
+    for size in (1, 2, 7, 64):
+        monkeypatch.setattr(json_stream, "CHUNK", size)
+        again = read_kineto(tmp_path / "t.json")[0]
+        assert np.array_equal(again.compute, whole.compute)
+        assert again.collectives == whole.collectives
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "neither"),
+        (b"hello", "neither"),
+        (b"{}", "no traceEvents"),
+        (b'{"traceEvents": [', "not a whole JSON trace"),
+        (b'{"traceEvents": [{"name": 1}', "not a whole JSON trace"),
+        (b'{"traceEvents": []}', "no kernel"),
+        (b'{"traceEvents": 7}', "no traceEvents"),
+        (b'{"traceEvents": [{"cat":"kernel","name":"k","ts":"x","dur":[]}]}', "no kernel"),
+        (b'{"traceEvents": [{"cat":"kernel","name":"k","ts":1,"dur":2}]}', "names no device"),
+        (b'{"traceEvents": [1 2]}', "commas"),
+        (b"[" * 100_000, "nested too deeply"),
+        (gzip.compress(b'{"traceEvents": []}')[:-9], "cannot be read"),
+        (b"\x1f\x8b\x08\x00junk", "cannot be read"),
+        (nsight.SQLITE_MAGIC + b"junk" * 50, "not a whole Nsight"),
+        (b"SQLite format 3\x00", "not a whole Nsight"),
+    ],
+)
+def test_broken_files_are_refused_in_a_line(tmp_path, content, told):
+    path = tmp_path / "t.bin"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=told):
+        read_trace(path)
+    result = cli("summary", path)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+    assert len(result.output.strip().splitlines()) <= 2
+
+
+def test_a_zip_bomb_is_refused_early(tmp_path):
+    packer = zlib.compressobj(9, wbits=31)
+    pieces = [packer.compress(b'{"traceEvents": [')]
+    pieces += [packer.compress(b" " * (1 << 20)) for _ in range(260)]
+    (tmp_path / "bomb.json.gz").write_bytes(b"".join([*pieces, packer.flush()]))
+    with pytest.raises(InputError, match="unpacks to over"):
+        read_trace(tmp_path / "bomb.json.gz")
+
+
+def test_one_endless_value_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_stream, "LARGEST_VALUE", 1 << 16)
+    monkeypatch.setattr(json_stream, "CHUNK", 1 << 12)
+    (tmp_path / "t.json").write_text('{"traceEvents": [{"name": "' + "x" * (1 << 18))
+    with pytest.raises(InputError, match="too large"):
+        read_trace(tmp_path / "t.json")
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_damaged_traces_never_end_in_a_traceback(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("fuzz") / "t.json"
+    whole = bytearray(json.dumps({**HEADER, "traceEvents": STEP}).encode())
+    for _ in range(data.draw(st.integers(1, 8))):
+        at = data.draw(st.integers(0, len(whole) - 1))
+        whole[at] = data.draw(st.integers(0, 255))
+    path.write_bytes(bytes(whole[: data.draw(st.integers(1, len(whole)))]))
+    with contextlib.suppress(InputError):
+        summary(read_trace(path))
+
+
+def test_nsights_own_format_gets_the_command(tmp_path):
+    (tmp_path / "r.nsys-rep").write_bytes(b"x")
+    with pytest.raises(InputError, match="nsys export --type sqlite"):
+        read_trace(tmp_path / "r.nsys-rep")
+
+
+def test_a_missing_file_is_named():
+    assert "no such file" in cli("summary", "nothing.json").output
+
+
+# --- Nsight Systems
+
+
+def export(path, columns='start, "end", deviceId, demangledName', rows=((0, 1000, 0, 1), (500, 900, 1, 2))):
+    with sqlite3.connect(path) as database:
+        database.execute(f"create table {nsight.KERNELS} ({columns})")
+        marks = ",".join("?" * len(rows[0]))
+        database.executemany(f"insert into {nsight.KERNELS} values ({marks})", rows)
+        database.execute("create table StringIds (id, value)")
+        database.executemany(
+            "insert into StringIds values (?, ?)", [(1, "gemm"), (2, "ncclDevKernel_AllGather_RING_LL")]
+        )
+        database.execute("create table TARGET_INFO_SYSTEM_ENV (name, value)")
+        database.execute("insert into TARGET_INFO_SYSTEM_ENV values ('SECRET', 'hunter2')")
+    database.close()
+    return path
+
+
+def test_nsight_kernels_are_told_apart(tmp_path):
+    first, second = read_nsight_devices(export(tmp_path / "e.sqlite"))
+    assert length(first.compute) == pytest.approx(1e-6)
+    assert second.collectives[0].kind == "all-gather"
+    told = cli("summary", tmp_path / "e.sqlite", "--accelerator", "h100-sxm5-80gb", "--json").output
+    assert "hunter2" not in told
+    assert json.loads(told)["devices"][1]["accelerator"] == "h100-sxm5-80gb"
+
+
+def read_nsight_devices(path):
+    return nsight.read_nsight(path)
+
+
+def test_nsight_columns_vary(tmp_path):
+    path = export(tmp_path / "e.sqlite", 'start, "end", deviceId, shortName, extra', [(0, 10, 0, 1, None)])
+    assert len(nsight.read_nsight(path)) == 1
+    packed = tmp_path / "e.sqlite.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert len(read_trace(packed)) == 1
+
+
+def test_an_export_without_kernels_is_refused(tmp_path):
+    with sqlite3.connect(tmp_path / "e.sqlite") as database:
+        database.execute("create table t (x)")
+    database.close()
+    with pytest.raises(InputError, match="CUPTI_ACTIVITY_KIND_KERNEL"):
+        read_trace(tmp_path / "e.sqlite")
+
+
+def test_an_export_is_not_written_to(tmp_path):
+    path = export(tmp_path / "e.sqlite")
+    before = path.read_bytes()
+    os.chmod(path, 0o444)
+    nsight.read_nsight(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["e.sqlite"]
+
+
+# --- text
+
+NCCL_TESTS = """# nThread 1 nGpus 2 minBytes 8
+#  Rank  0 Group  0 Pid 1 on host device  0
+#  Rank  1 Group  0 Pid 1 on host device  1
+#       size         count      type   redop    root     time   algbw   busbw #wrong
+     1048576        262144     float     sum      -1   100.00   10.49   10.49      0
+     2097152        524288     float     sum      -1   180.00   11.65   11.65      0
+"""
+
+
+def test_nccl_tests_are_read(tmp_path):
+    (tmp_path / "out.txt").write_text(NCCL_TESTS)
+    found = read_trace(tmp_path / "out.txt")
+    assert found.group_size == 2
+    assert found.rows[0].time == pytest.approx(100e-6)
+    assert "10.49 GB/s" in cli("summary", tmp_path / "out.txt").output
+    with pytest.raises(InputError, match="no line of results"):
+        read_nccl_tests(Path("x"), "# nGpus")
+
+
+def test_step_times_are_read(tmp_path):
+    (tmp_path / "a.csv").write_text("step,iteration_time\n1,0.1\n2,0.12\n")
+    (tmp_path / "b.txt").write_text("0.1\n0.12\n")
+    assert read_step_times(tmp_path / "a.csv") == read_step_times(tmp_path / "b.txt") == [0.1, 0.12]
+    (tmp_path / "c.txt").write_text("0.1\nfast\n")
+    with pytest.raises(InputError, match="line 2"):
+        read_step_times(tmp_path / "c.txt")
+
+
+# --- profiles
+
+JOB = (
+    "--workload",
+    "resnet50",
+    "--accelerator",
+    "v100-sxm2-16gb",
+    "--precision",
+    "fp32",
+    "--local-batch-size",
+    "32",
+)
+
+
+def calibrated(tmp_path, *words):
+    path = tmp_path / "my.toml"
+    result = CliRunner().invoke(main, ["calibrate", *map(str, words), *JOB, "--output", str(path)])
+    assert result.exit_code == 0, result.output
+    return path
+
+
+def test_a_profile_takes_the_models_place(tmp_path):
+    path = calibrated(tmp_path, "--trace", trace(tmp_path / "t.json"))
+    profile = read_profile(str(path))
+    assert profile.computation is not None
+    asked = {
+        "workload": "resnet50",
+        "accelerator": "v100-sxm2-16gb",
+        "precision": "fp32",
+        "local_batch_size": 32,
+    }
+    found = predict(Scenario(**asked, profile=str(path)))
+    busy = sum(found.terms[name] for name in ("forward_time", "backward_time", "update_time"))
+    assert busy == pytest.approx(400e-6, rel=1e-4)  # the steps compute 400 us each
+    assert found.mode == "traced"
+    other = predict(Scenario(**{**asked, "workload": "vgg16"}, profile=str(path)))
+    assert any("taken of resnet50" in why for why in other.warnings)
+
+
+def test_times_make_a_profile(tmp_path):
+    (tmp_path / "times.csv").write_text("\n".join(["0.2"] * 9 + ["0.3"]))
+    path = calibrated(tmp_path, "--times", tmp_path / "times.csv")
+    asked = {
+        "workload": "resnet50",
+        "accelerator": "v100-sxm2-16gb",
+        "precision": "fp32",
+        "local_batch_size": 32,
+    }
+    assert predict(Scenario(**asked, profile=str(path))).iteration_time == pytest.approx(0.21, rel=1e-5)
+    assert read_profile(str(path)).jitter.value == pytest.approx(0.03 / 0.21, rel=1e-5)
+
+
+def test_a_measured_link_is_used(tmp_path):
+    (tmp_path / "out.txt").write_text(NCCL_TESTS)
+    path = calibrated(tmp_path, "--trace", tmp_path / "out.txt")
+    link = read_profile(str(path)).link
+    # 80 us for a MiB more: 13.1 GB/s, and 20 us without a byte
+    assert link.bandwidth.value == pytest.approx(1048576 / 80e-6, rel=1e-3)
+    assert link.latency.value == pytest.approx(20e-6, rel=1e-3)
+    found = predict(Scenario(workload="vgg16", world_size=2, overlap="none", profile=str(path)))
+    assert found.communication_time == pytest.approx(20e-6 + 4 * 138_357_544 * 80e-6 / 1048576, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("x", "not TOML"), ("made_by = 1", "made_by"), ("nonsense = 1", "files|made_by|nonsense")],
+)
+def test_bad_profiles_name_the_key(tmp_path, text, told):
+    (tmp_path / "p.toml").write_text(text)
+    with pytest.raises(InputError, match=told):
+        predict(Scenario(profile=str(tmp_path / "p.toml")))
+
+
+def test_anchor_and_profile_exclude_each_other(tmp_path):
+    path = calibrated(tmp_path, "--trace", trace(tmp_path / "t.json"))
+    with pytest.raises(InputError, match="give one"):
+        predict(Scenario(profile=str(path), anchor="iteration_time=0.1s@1"))
+
+
+# --- the other way
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"world_size": 1},
+        {"world_size": 4, "workload": "vgg16"},
+        {"world_size": 2, "strategy": "data-parallel-single-process"},
+        {"world_size": 16, "input": "real", "loader_workers": 4},
+        {"world_size": 8, "strategy": "parameter-server", "overlap": "none"},
+    ],
+)
+def test_a_timeline_gives_the_terms_back(tmp_path, asked):
+    prediction = predict(Scenario(**asked))
+    write_timeline(tmp_path / "t.json", prediction)
+    terms = prediction.terms
+    devices = summary(read_kineto(tmp_path / "t.json"))["devices"]
+    assert len(devices) == asked["world_size"]
+    for device in devices:
+        step = device["per_step"]
+        busy = terms["forward_time"] + terms["backward_time"] + terms["update_time"]
+        assert device["iteration_time"] == pytest.approx(prediction.iteration_time, rel=1e-6)
+        assert step["compute_time"] == pytest.approx(busy, rel=1e-6)
+        for name in ("exposed_communication_time", "input_time"):
+            assert step[name] == pytest.approx(terms[name], rel=1e-6, abs=1e-12)
+        for name in ("launch_overhead_time", "straggler_time"):
+            assert step.get(name, 0.0) == pytest.approx(terms[name], rel=1e-6, abs=1e-12)
+
+
+def test_too_many_ranks_are_not_drawn(tmp_path):
+    with pytest.raises(InputError, match="up to"):
+        write_timeline(tmp_path / "t.json", predict(Scenario(world_size=MOST_RANKS + 1)))
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_traces_are_set_side_by_side(tmp_path):
+    one, two = trace(tmp_path / "a.json"), tmp_path / "b.json"
+    write_timeline(two, predict(Scenario()))
+    rows = json.loads(cli("diff", one, two, "--json").output)["parts"]
+    assert rows[0]["part"] == "iteration_time"
+    assert rows[0]["second"] == pytest.approx(predict(Scenario()).iteration_time)
+    assert "iteration time" in cli("diff", one, two).output
+    bare = trace(tmp_path / "c.json", [kernel("k", 0, 1)])
+    assert "no marked steps" in cli("diff", one, bare).output
+
+
+# --- emulation
+
+
+def test_emulated_steps_are_the_predicted_ones_on_average():
+    prediction = predict(Scenario(world_size=8, jitter="lognormal:cv=0.1"))
+    slept: list[float] = []
+    emulator = Emulator(prediction, seed=3, speed=10, sleep=slept.append)
+    steps = [emulator.step() for _ in range(400)]
+    mean = np.mean([step.iteration_time for step in steps])
+    assert mean == pytest.approx(prediction.iteration_time, rel=0.03)
+    assert sum(slept) == pytest.approx(sum(step.iteration_time for step in steps) / 10)
+    assert all(len(step.ranks) == 8 for step in steps)
+
+
+def test_the_same_seed_gives_the_same_steps():
+    prediction = predict(Scenario(world_size=4))
+    first, second, other = (
+        [Emulator(prediction, seed=seed).next_step().iteration_time for _ in range(1)] for seed in (1, 1, 2)
+    )
+    assert first == second != other
+
+
+def test_without_jitter_every_step_is_the_prediction():
+    prediction = predict(Scenario(world_size=4, jitter="none"))
+    step = Emulator(prediction, sleep=lambda _: None).step()
+    assert step.iteration_time == pytest.approx(prediction.iteration_time)
+
+
+def test_one_process_replicates_scatters_gathers_and_reduces():
+    one, two = (
+        predict(Scenario(world_size=n, strategy="data-parallel-single-process", jitter="none"))
+        for n in (1, 2)
+    )
+    names = [phase.name for phase in Emulator(two).next_step().phases]
+    assert [name for name in names if not name.endswith("_time")] == [
+        "replicate",
+        "scatter",
+        "gather",
+        "reduce",
+    ]
+    assert all(phase.name.endswith("_time") for phase in Emulator(one).next_step().phases)
+    assert Emulator(two).next_step().iteration_time == pytest.approx(two.iteration_time)
+
+
+def test_a_speed_must_be_positive():
+    with pytest.raises(InputError, match="positive"):
+        Emulator(predict(Scenario()), speed=0)
+
+
+# --- the real files
+
+
+@real
+@pytest.mark.published("traces/README.md: lengths of unions over the whole file")
+@pytest.mark.parametrize(
+    ("name", "step", "compute", "nccl", "both"),
+    [
+        ("alexnet_a100_ws1", None, 10.6, 0, 0),
+        ("ddp_resnet50_a100_ws2_rank0", 222.4, 115.7, 46.9, 7.3),
+        ("ddp_resnet50_v100_ws1_rank0", 95.6, 468.2, 0, 0),
+        ("resnet50_v100_ws1_workers0_a", 176.3, 591.5, 0, 0),
+        ("resnet50_v100_ws1_workers4_a", 125.1, 594.3, 0, 0),
+        ("resnet_2080ti_ws1", None, 4103.1, 0, 0),
+        ("transformer_ddp_v100_ws2_rank1", 345.8, 620.5, 357.3, 0),
+    ],
+)
+def test_real_traces_are_as_described(name, step, compute, nccl, both):
+    device = summary(read_trace(SHARED / f"{name}.json.gz"))["devices"][0]
+    totals = device["totals"]
+    found = [totals["compute_time"], totals["communication_time"], totals["overlap_time"]]
+    assert [1e3 * value for value in found] == pytest.approx([compute, nccl, both], abs=0.05)
+    assert (device["iteration_time"] is None) == (step is None)
+    if step:
+        assert 1e3 * device["iteration_time"] == pytest.approx(step, abs=0.1)
+
+
+@real
+def test_five_buckets_hold_resnet50(monkeypatch):
+    (found,) = read_trace(SHARED / "ddp_resnet50_a100_ws2_rank0.json.gz")
+    sizes = {c.message_bytes for c in found.collectives if c.kind == "all-reduce"}
+    assert len(sizes) == 5
+    assert sum(sizes) / 4 == 25_557_032
+
+
+@real
+def test_loader_workers_and_the_step_without_waiting():
+    few, many = (
+        summary(read_trace(SHARED / f"resnet50_v100_ws1_workers{n}_a.json.gz"))["devices"][0] for n in (0, 4)
+    )
+    assert (few["verdict"], many["verdict"]) == ("input-bound", "host-bound")
+    without = few["iteration_time"] - few["per_step"]["input_time"]
+    assert without == pytest.approx(many["iteration_time"], rel=0.15)
+
+
+@real
+def test_a_trace_predicts_another_board(tmp_path):
+    """From one V100 board's trace, the step of another's, its first two steps dropped."""
+    job = (
+        "--workload",
+        "resnet50",
+        "--accelerator",
+        "v100-sxm2-32gb",
+        "--precision",
+        "fp32",
+        "--local-batch-size",
+        "32",
+    )
+    path = tmp_path / "my.toml"
+    words = [
+        "calibrate",
+        "--trace",
+        str(SHARED / "resnet50_v100_ws1_workers4_a.json.gz"),
+        *job,
+        "--output",
+        str(path),
+    ]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    asked = {
+        "workload": "resnet50",
+        "accelerator": "v100-sxm2-32gb",
+        "precision": "fp32",
+        "local_batch_size": 32,
+    }
+    predicted = predict(Scenario(**asked, profile=str(path)), Catalogue.built_in()).iteration_time
+    measured = summary(read_trace(SHARED / "ddp_resnet50_v100_ws1_rank0.json.gz"), skip=2)["devices"][0]
+    assert predicted == pytest.approx(measured["iteration_time"], rel=0.10)
+
+
+@real
+def test_shipped_figures_are_those_of_the_files():
+    import csv
+
+    with (Path(__file__).parents[1] / "validation" / "traces.csv").open(newline="") as file:
+        shipped = list(csv.DictReader(file))
+    found = [{key: "" if row[key] is None else str(row[key]) for key in COLUMNS} for row in rows_of(SHARED)]
+    assert shipped == found
