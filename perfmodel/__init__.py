@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from perfmodel.prediction import Prediction, predict
     from perfmodel.specs.scenario import Scenario
     from perfmodel.specs.store import Catalogue
+    from perfmodel.traces.emulate import Emulator
     from perfmodel.workloads import workload
 
-__all__ = ["Catalogue", "InputError", "Prediction", "Scenario", "predict", "workload"]
+__all__ = ["Catalogue", "Emulator", "InputError", "Prediction", "Scenario", "predict", "workload"]
 
 _HOMES = {
     "Catalogue": "perfmodel.specs.store",
+    "Emulator": "perfmodel.traces.emulate",
     "InputError": "perfmodel.errors",
     "Prediction": "perfmodel.prediction",
     "Scenario": "perfmodel.specs.scenario",

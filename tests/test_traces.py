@@ -125,6 +125,26 @@ def test_kineto_is_summed_by_hand(tmp_path, packed):
     assert only["bus_bandwidth"] == pytest.approx(4000 / 250e-6)
 
 
+def test_kernels_belong_to_the_pass_that_launched_them(tmp_path):
+    def launch(at, correlation):
+        return event("cudaLaunchKernel", "cuda_runtime", at, 1, args={"correlation": correlation})
+
+    events = [
+        launch(0, 1),
+        event("autograd::engine::evaluate_function: MulBackward0", "cpu_op", 10, 10, tid=9),
+        launch(15, 2),
+        event("Optimizer.step#SGD.step", "user_annotation", 30, 10),
+        launch(35, 3),
+        kernel("a", 100, 10, correlation=1),
+        kernel("b", 120, 20, correlation=2),
+        kernel("c", 150, 40, correlation=3),
+    ]
+    device = summary(read_kineto(trace(tmp_path / "t.json", events)))["devices"][0]
+    assert device["passes"] == pytest.approx(
+        {"forward_time": 10e-6, "backward_time": 20e-6, "update_time": 40e-6}
+    )
+
+
 def test_old_schema_and_amd_are_read(tmp_path):
     events = [
         event("ProfilerStep#5", "Operator", 0, 900),
@@ -555,6 +575,16 @@ def test_five_buckets_hold_resnet50(monkeypatch):
     sizes = {c.message_bytes for c in found.collectives if c.kind == "all-reduce"}
     assert len(sizes) == 5
     assert sum(sizes) / 4 == 25_557_032
+
+
+@real
+def test_ranks_of_a_recommender_wait_for_each_other():
+    found = [one for path in sorted(SHARED.glob("dlrm_*")) for one in read_trace(path)]
+    rows = summary(found)["collectives"]
+    assert len(rows) == 8
+    assert all(set(row["waiting_time"]) == {str(rank) for rank in range(8)} for row in rows)
+    assert all(min(row["waiting_time"].values()) == 0 for row in rows)
+    assert sum(row["wire_time"] for row in rows) < 0.3e-3 < max(rows[0]["waiting_time"].values())
 
 
 @real

@@ -94,6 +94,9 @@ def _rows(device: dict[str, Any]) -> list[tuple[str, str, str, str]]:
         share = f"{value / device['iteration_time']:.1%}" if each and value is not None else ""
         if each or key in over:
             rows.append((label, total, show(value, "s") if value is not None else "", share))
+    for key, value in (device["passes"] or {}).items():
+        label = f"  {key.removesuffix('_time')} kernels"
+        rows.insert(1, (label, show(value, "s"), show(value / device["steps"], "s") if each else "", ""))
     rows.append(("first to last kernel", show(totals["span"], "s"), "", ""))
     return rows
 

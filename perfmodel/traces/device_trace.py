@@ -53,6 +53,8 @@ class DeviceTrace(NamedTuple):
     """Of the allocator [B], where the profiler recorded it."""
     stacks: bool
     """Whether call stacks were recorded, which slows the host several times."""
+    passes: tuple[tuple[str, Array], ...] = ()
+    """Kernels that compute, by the pass that launched them: forward, backward, update; empty if unknown."""
     marked: tuple[tuple[str, float], ...] = ()
     """Terms that a predicted timeline marks, as they are no kernels: name and time in all [s]."""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from perfmodel.errors import InputError
 from perfmodel.traces.collective_names import (
@@ -15,14 +17,23 @@ from perfmodel.traces.collective_names import (
     kind_of,
     protocol_of,
 )
-from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals
+from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals, union
 from perfmodel.traces.json_stream import read_events
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
 
 MICROSECOND = 1e-6
 KERNELS = ("kernel",)
 COPIES = ("gpu_memcpy", "memcpy")
 STEP = "ProfilerStep#"
 LOADER = "DataLoader"
+LAUNCHES = ("cuda_runtime", "runtime", "cuda_driver", "hip_runtime")
+OPERATORS = ("cpu_op", "operator")
+OPTIMIZER = "Optimizer.step"
+BACKWARD = "autograd::engine::evaluate_function"
 MARK = "perfmodel "
 """Begins the name of what our own timelines mark."""
 MOST_DEVICES = 1024
@@ -30,6 +41,8 @@ MOST_DEVICES = 1024
 
 class _Device:
     def __init__(self) -> None:
+        self.launched: list[int] = []
+        """Correlation of each kernel in ``compute``; -1 where the profiler gives none."""
         self.compute: list[tuple[float, float]] = []
         self.copies: list[tuple[float, float]] = []
         self.collectives: list[Collective] = []
@@ -66,6 +79,9 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
     header: dict[str, Any] = {}
     devices: defaultdict[int, _Device] = defaultdict(_Device)
     marks: defaultdict[int | None, _Marks] = defaultdict(_Marks)
+    launches: dict[int, float] = {}
+    backwards: list[tuple[float, float]] = []
+    updates: list[tuple[float, float]] = []
     peak, stacks = 0.0, False
     for event in read_events(path, header, progress):
         name, category = str(event.get("name", "")), str(event.get("cat") or "").lower()
@@ -82,6 +98,13 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
                 device.collectives.append(_collective(event, name, span))
             else:
                 device.compute.append(span)
+                device.launched.append(_correlation(event))
+        elif category in LAUNCHES and "aunch" in name:
+            launches[_correlation(event)] = span[0]
+        elif name.startswith(OPTIMIZER):
+            updates.append(span)
+        elif name.startswith(BACKWARD) or (category in OPERATORS and "Backward" in name):
+            backwards.append(span)
         elif category in COPIES:
             if "htod" in name.lower().replace(" ", "") or "hosttodevice" in name.lower().replace(" ", ""):
                 _device(event, devices, path).copies.append(span)
@@ -116,11 +139,41 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
             intervals(own.waits),
             peak or None,
             with_stack,
+            _passes(device, launches, intervals(backwards), intervals(updates)),
             tuple(own.terms.items()),
         )
         for number, device in sorted(devices.items())
         for own in (_marks_of(number, marks),)
     ]
+
+
+def _correlation(event: dict[str, Any]) -> int:
+    found = _whole(_arguments(event).get("correlation"))
+    return -1 if found is None else found
+
+
+def _passes(
+    device: _Device, launches: dict[int, float], backwards: Array, updates: Array
+) -> tuple[tuple[str, Array], ...]:
+    """Kernels by what the host was doing when it launched them; nothing where launches were not traced."""
+    if not launches or not len(backwards):
+        return ()
+    spans = np.array(device.compute).reshape(-1, 2)
+    at = np.array([launches.get(number, np.nan) for number in device.launched])
+    known = ~np.isnan(at)
+    in_update = known & _inside(at, union(updates))
+    in_backward = known & ~in_update & _inside(at, union(backwards))
+    told = {"forward": known & ~in_update & ~in_backward, "backward": in_backward, "update": in_update}
+    return tuple((name, intervals(map(tuple, spans[mask].tolist()))) for name, mask in told.items())
+
+
+def _inside(times: Array, spans: Array) -> NDArray[np.bool_]:
+    """Which times lie in one of the disjoint, sorted spans."""
+    if not len(spans):
+        return np.zeros(len(times), dtype=bool)
+    index = np.searchsorted(spans[:, 0], times, side="right") - 1
+    inside: NDArray[np.bool_] = (index >= 0) & (times <= spans[np.maximum(index, 0), 1])
+    return inside
 
 
 def _span(event: dict[str, Any]) -> tuple[float, float] | None:

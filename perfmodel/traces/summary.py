@@ -64,8 +64,10 @@ def _device(trace: DeviceTrace, skip: int, names: Sequence[str]) -> dict[str, An
         "per_step": _per_step(
             totals, waited, length(within(trace.copies, *window)), len(steps), iteration_time, trace.marked
         ),
+        "passes": {f"{name}_time": length(within(spans, *window)) for name, spans in trace.passes} or None,
+        "iteration_times": durations.tolist(),
         "iteration_time_cv": float(durations.std() / durations.mean()) if len(steps) > 1 else None,
-        "collectives": _collectives([c for c in trace.collectives if c.start >= window[0]]),
+        "collectives": _collectives([c for c in trace.collectives if c.start >= window[0]], compute),
         "utilisation": utilisation,
         "peak_memory": trace.peak_memory,
         "verdict": _verdict(whole, waited, exposed, utilisation),
@@ -135,7 +137,7 @@ def _notes(trace: DeviceTrace, utilisation: float) -> list[str]:
     return notes
 
 
-def _collectives(found: Sequence[Collective]) -> list[dict[str, Any]]:
+def _collectives(found: Sequence[Collective], compute: Any) -> list[dict[str, Any]]:
     """One entry for each kind, size, algorithm and protocol, the longest in all first."""
     groups: defaultdict[tuple[Any, ...], list[Collective]] = defaultdict(list)
     for one in found:
@@ -145,6 +147,7 @@ def _collectives(found: Sequence[Collective]) -> list[dict[str, Any]]:
     rows = []
     for (kind, size, dtype, group_size, algorithm, protocol), members in groups.items():
         times = [member.duration for member in members]
+        spans = intervals((member.start, member.start + member.duration) for member in members)
         rows.append(
             {
                 "collective": kind,
@@ -157,6 +160,7 @@ def _collectives(found: Sequence[Collective]) -> list[dict[str, Any]]:
                 "time": median(times),
                 "least_time": min(times),
                 "total_time": sum(times),
+                "overlap_time": overlap(spans, compute),
                 "bus_bandwidth": bus_bandwidth(kind, size, group_size, median(times)),
             }
         )
