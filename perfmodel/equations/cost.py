@@ -1,0 +1,172 @@
+"""Money, energy and carbon of a job."""
+
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites=())
+def rent(nodes: Real, machine_price: Real, wall_time: Real) -> Real:
+    r"""Rent of a job's machines; a machine is paid for whole, however few of its accelerators work.
+
+    .. math:: C = N p t
+
+    Parameters
+    ----------
+    nodes : N [1]
+    machine_price : p [$/s], of one machine
+    wall_time : t [s]
+
+    Returns
+    -------
+    cost [$]
+
+    Examples
+    --------
+    Four machines at 0.008 $/s (28.80 $/h) for 100 s.
+
+    >>> rent(4, 0.008, 100)
+    3.2
+    """
+    return nodes * machine_price * wall_time
+
+
+@formula(cites=())
+def amortised_machine_price(purchase_price: Real, service_life: Real, used_fraction: Real) -> Real:
+    r"""Price of a machine of one's own for each second it works: what it cost, over its working life.
+
+    .. math:: p = \frac{P}{u t_a}
+
+    Parameters
+    ----------
+    purchase_price : P [$]
+    service_life : t_a [s], until it is written off
+    used_fraction : u [1], share of its life in which it works
+
+    Returns
+    -------
+    machine_price [$/s], its electricity left out
+
+    Examples
+    --------
+    150,000 $ over 100 million seconds (3.2 years), half of them at work: 50 million.
+
+    >>> amortised_machine_price(150e3, 100e6, 0.5)
+    0.003
+    """
+    return purchase_price / (used_fraction * service_life)
+
+
+@formula(cites="patterson2021")
+def three_state_power(
+    busy_fraction: Real,
+    communicating_fraction: Real,
+    busy_power: Real,
+    communicating_power: Real,
+    idle_power: Real,
+) -> Real:
+    r"""Mean power of an accelerator that computes, or communicates, or idles.
+
+    .. math:: P = u P_b + v P_c + (1 - u - v) P_i
+
+    Parameters
+    ----------
+    busy_fraction : u [1], share of the time in which it computes
+    communicating_fraction : v [1], share in which it only communicates
+    busy_power : P_b [W]
+    communicating_power : P_c [W]
+    idle_power : P_i [W]
+
+    Returns
+    -------
+    accelerator_power [W]
+
+    Examples
+    --------
+    Half the time 300 W, a quarter 160 W, a quarter 40 W: 150 + 40 + 10.
+
+    >>> three_state_power(0.5, 0.25, 300, 160, 40)
+    200.0
+    """
+    idle = 1 - busy_fraction - communicating_fraction
+    return busy_fraction * busy_power + communicating_fraction * communicating_power + idle * idle_power
+
+
+@formula(cites="patterson2021")
+def job_energy(
+    world_size: Real, accelerator_power: Real, nodes: Real, host_power: Real, pue: Real, wall_time: Real
+) -> Real:
+    r"""Energy of a job at the meter of its building: accelerators, hosts, and what cooling adds.
+
+    .. math:: E = \mathrm{PUE} (n P + N P_h) t
+
+    Parameters
+    ----------
+    world_size : n [1]
+    accelerator_power : P [W], mean of one accelerator
+    nodes : N [1]
+    host_power : P_h [W], of a machine without its accelerators
+    pue : power usage effectiveness of the building [1]
+    wall_time : t [s]
+
+    Returns
+    -------
+    energy [J]
+
+    Examples
+    --------
+    Eight accelerators of 250 W and one host of 1000 W draw 3 kW; 20 % more for cooling, for an hour: 3.6 kWh.
+
+    >>> job_energy(8, 250, 1, 1000, 1.2, 3600) / 3.6e6
+    3.6
+    """
+    return pue * (world_size * accelerator_power + nodes * host_power) * wall_time
+
+
+@formula(cites=())
+def energy_cost(energy: Real, electricity_price: Real) -> Real:
+    r"""Price of a job's electricity.
+
+    .. math:: C = E p_e
+
+    Parameters
+    ----------
+    energy : E [J]
+    electricity_price : p_e [$/J]
+
+    Returns
+    -------
+    cost [$]
+
+    Examples
+    --------
+    10 kWh are 3.6e7 J; 5e-8 $/J are 0.18 $/kWh.
+
+    >>> round(energy_cost(3.6e7, 5e-8), 9)
+    1.8
+    """
+    return energy * electricity_price
+
+
+@formula(cites="patterson2021")
+def carbon_mass(energy: Real, carbon_intensity: Real) -> Real:
+    r"""Carbon dioxide that a job's electricity stands for.
+
+    .. math:: m = E c
+
+    Parameters
+    ----------
+    energy : E [J]
+    carbon_intensity : c [g/J]
+
+    Returns
+    -------
+    mass of CO2 equivalent [g]
+
+    Examples
+    --------
+    10 kWh are 3.6e7 J; at 1e-4 g/J (360 g/kWh) that is 3.6 kg.
+
+    >>> carbon_mass(3.6e7, 1e-4)
+    3600.0
+    """
+    return energy * carbon_intensity

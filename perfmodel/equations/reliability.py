@@ -1,0 +1,147 @@
+"""How often a job fails, how often it should write a checkpoint, and what share of its time is left."""
+
+from perfmodel import ops
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites="daly2006")
+def job_failure_interval(node_failure_interval: Real, nodes: Real) -> Real:
+    r"""Mean time between failures of a job that any failing node brings down.
+
+    .. math:: M = \frac{M_1}{N}
+
+    Failures are independent and come at a constant rate.
+
+    Parameters
+    ----------
+    node_failure_interval : M_1 [s], mean time between failures of one node
+    nodes : N [1]
+
+    Returns
+    -------
+    failure_interval [s]
+
+    Examples
+    --------
+    A node that fails once in 10 million seconds (116 days), 1000 of them: every 10,000 s.
+
+    >>> job_failure_interval(1e7, 1000)
+    10000.0
+    """
+    return node_failure_interval / nodes
+
+
+@formula(cites="daly2006")
+def expected_failures(wall_time: Real, failure_interval: Real) -> Real:
+    r"""Failures to expect in a span of time.
+
+    .. math:: k = \frac{t}{M}
+
+    Parameters
+    ----------
+    wall_time : t [s]
+    failure_interval : M [s]
+
+    Returns
+    -------
+    failures [1]
+
+    Examples
+    --------
+    One every 10,000 s for 86,400 s.
+
+    >>> expected_failures(86400, 10000)
+    8.64
+    """
+    return wall_time / failure_interval
+
+
+@formula(cites="young1974")
+def young_checkpoint_interval(checkpoint_time: Real, failure_interval: Real) -> Real:
+    r"""Work between two checkpoints that loses least, to first order (Young 1974).
+
+    .. math:: \tau = \sqrt{2 \delta M}
+
+    Holds where a checkpoint takes far less than the time between failures.
+
+    Parameters
+    ----------
+    checkpoint_time : \delta [s], to write one checkpoint
+    failure_interval : M [s]
+
+    Returns
+    -------
+    checkpoint_interval [s], of work, without the checkpoint
+
+    Examples
+    --------
+    50 s to write, 10,000 s between failures: the root of a million.
+
+    >>> young_checkpoint_interval(50, 10000)
+    1000.0
+    """
+    return ops.sqrt(2 * checkpoint_time * failure_interval)
+
+
+@formula(cites="daly2006")
+def daly_checkpoint_interval(checkpoint_time: Real, failure_interval: Real) -> Real:
+    r"""Work between two checkpoints that loses least, to higher order (Daly 2006, eq. 37).
+
+    .. math:: \tau = \sqrt{2\delta M}\left(1 + \frac{1}{3}\sqrt{\frac{\delta}{2M}}
+        + \frac{1}{9}\frac{\delta}{2M}\right) - \delta \quad (\delta < 2M), \qquad \tau = M \text{ beyond}
+
+    Parameters
+    ----------
+    checkpoint_time : \delta [s], to write one checkpoint
+    failure_interval : M [s]
+
+    Returns
+    -------
+    checkpoint_interval [s], of work, without the checkpoint
+
+    Examples
+    --------
+    50 s to write, 10,000 s between failures: delta / 2M is 0.0025 and its root 0.05, so
+    1000 (1 + 0.05 / 3 + 0.0025 / 9) - 50 = 966.9.
+
+    >>> round(daly_checkpoint_interval(50, 10000), 3)
+    966.944
+    """
+    ratio = checkpoint_time / (2 * failure_interval)
+    series = 1 + ops.sqrt(ratio) / 3 + ratio / 9
+    higher = ops.sqrt(2 * checkpoint_time * failure_interval) * series - checkpoint_time
+    return ops.where(checkpoint_time < 2 * failure_interval, higher, failure_interval)
+
+
+@formula(cites="daly2006")
+def goodput_fraction(
+    checkpoint_interval: Real, checkpoint_time: Real, restart_time: Real, failure_interval: Real
+) -> Real:
+    r"""Share of the wall clock that ends up as work kept: the rest is checkpoints, restarts, work done twice.
+
+    .. math:: g = \frac{\tau}{M} \frac{e^{-R/M}}{e^{(\tau+\delta)/M} - 1}
+
+    Daly's complete model: failures come at a constant rate, also during checkpoints and restarts.
+
+    Parameters
+    ----------
+    checkpoint_interval : \tau [s], of work between two checkpoints
+    checkpoint_time : \delta [s], during which no work is done
+    restart_time : R [s], from a failure until work goes on
+    failure_interval : M [s]
+
+    Returns
+    -------
+    goodput [1]; one where nothing fails and checkpoints take no time
+
+    Examples
+    --------
+    1000 s of work, 50 s to write, 100 s to restart, 10,000 s between failures:
+    0.1 exp(-0.01) / (exp(0.105) - 1) = 0.1 * 0.99005 / 0.110711.
+
+    >>> round(goodput_fraction(1000, 50, 100, 10000), 5)
+    0.89427
+    """
+    cycle = ops.exp((checkpoint_interval + checkpoint_time) / failure_interval) - 1
+    return checkpoint_interval / failure_interval * ops.exp(-restart_time / failure_interval) / cycle
