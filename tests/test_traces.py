@@ -406,6 +406,17 @@ def test_a_profile_takes_the_models_place(tmp_path):
     assert any("taken of resnet50" in why for why in other.warnings)
 
 
+def test_what_a_question_leaves_open_comes_from_the_profile(tmp_path):
+    path = calibrated(tmp_path, "--trace", trace(tmp_path / "t.json"))
+    found = predict(Scenario(world_size=8, profile=str(path)))
+    assert {key: found.scenario[key] for key in ("precision", "local_batch_size")} == {
+        "precision": "fp32",
+        "local_batch_size": 32,
+    }
+    assert "--precision fp32 (from the profile)" in found.defaults
+    assert not any("taken of" in why for why in found.warnings)
+
+
 def test_times_make_a_profile(tmp_path):
     (tmp_path / "times.csv").write_text("\n".join(["0.2"] * 9 + ["0.3"]))
     path = calibrated(tmp_path, "--times", tmp_path / "times.csv")

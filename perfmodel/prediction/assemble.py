@@ -57,9 +57,11 @@ def predict(
     >>> 0.5 < answer.scaling_efficiency < 1
     True
     """
-    setting = resolve(scenario, catalogue or Catalogue.built_in())
-    if scenario.profile is not None:
-        setting, constants = _with_profile(setting, constants or calibration())
+    catalogue = catalogue or Catalogue.built_in()
+    if scenario.profile is None:
+        setting = resolve(scenario, catalogue)
+    else:
+        setting, constants = _with_profile(scenario, catalogue, constants or calibration())
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):
             return _predicted(setting, constants or calibration())
@@ -67,15 +69,20 @@ def predict(
         raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
 
 
-def _with_profile(setting: Setting, constants: Calibration) -> tuple[Setting, Calibration]:
-    from perfmodel.prediction.profiled import doubts_of, with_profile
+def _with_profile(
+    scenario: Scenario, catalogue: Catalogue, constants: Calibration
+) -> tuple[Setting, Calibration]:
+    from perfmodel.prediction.profiled import completed, doubts_of, with_profile
     from perfmodel.profile import read_profile
 
-    if setting.scenario.anchor is not None:
+    if scenario.anchor is not None:
         raise InputError("--anchor and --profile: give one, both say how fast one accelerator is")
-    profile = read_profile(str(setting.scenario.profile))
+    profile = read_profile(str(scenario.profile))
+    scenario, taken = completed(scenario, profile)
+    setting = resolve(scenario, catalogue)
     told = (*setting.warnings, *doubts_of(setting, profile))
-    return setting._replace(warnings=told), with_profile(constants, profile)
+    setting = setting._replace(warnings=told, defaults=(*setting.defaults, *taken))
+    return setting, with_profile(constants, profile)
 
 
 def doubted(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> tuple[float, list[Doubt]]:

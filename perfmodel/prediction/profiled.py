@@ -7,11 +7,33 @@ from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric
 from perfmodel.profile import Profile
 from perfmodel.resolve import Setting
+from perfmodel.specs.scenario import Scenario
 
 
 def with_profile(constants: Calibration, profile: Profile) -> Calibration:
     """Return constants with the measured spread of steps."""
     return constants if profile.jitter is None else constants._replace(jitter=profile.jitter.value)
+
+
+def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[str]]:
+    """Return the scenario with what it leaves open taken from the profile, and those options by name."""
+    left = {
+        name: value
+        for name, value in (
+            ("workload", profile.workload),
+            ("accelerator", profile.accelerator),
+            ("precision", profile.precision),
+            ("local_batch_size", profile.local_batch_size),
+        )
+        if name not in scenario.model_fields_set
+    }
+    if scenario.node is not None:
+        left.pop("accelerator", None)  # a machine says what is in it
+    if scenario.global_batch_size is not None:
+        left.pop("local_batch_size", None)
+    given = {name: getattr(scenario, name) for name in scenario.model_fields_set}
+    told = [f"--{name.replace('_', '-')} {value} (from the profile)" for name, value in left.items()]
+    return Scenario.model_construct(**given, **left), told
 
 
 def profiled(work: Computation, profile: Profile, steps: float) -> Computation:
