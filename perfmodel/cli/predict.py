@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
+from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
 
 
 @click.command("predict")
 @click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
 @scenario_options
+@economics_options
 @click.option("--time-to-target", "target", is_flag=True, help="Also the time to a published accuracy.")
 @click.option("--timeline", metavar="FILE", help="Also write the predicted step as a Chrome trace.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -28,10 +30,18 @@ def command(
       perfmodel predict --gpus 16 --strategy parameter-server --servers 2
       perfmodel predict --gpus 64 --global-batch-size 4096 --time-to-target
       perfmodel predict --gpus 4 --timeline step.json
+      perfmodel predict --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
     from perfmodel.prediction import predict
 
-    prediction = predict(scenario_from(options), catalogue_from(specs))
+    asked = take_economics(options)
+    catalogue = catalogue_from(specs)
+    prediction = predict(scenario_from(options), catalogue)
+    money = None
+    if asked is not None:
+        from perfmodel.economics import Conditions, economics
+
+        money = economics(prediction, Conditions(**asked), catalogue)
     if timeline is not None:
         from pathlib import Path
 
@@ -45,8 +55,13 @@ def command(
         reached = time_to_target(prediction)
     if as_json:
         text = prediction.to_json()
-        click.echo(json.dumps(json.loads(text) | {"time_to_target": reached}) if reached else text)
+        more = {key: value for key, value in (("time_to_target", reached), ("economics", money)) if value}
+        click.echo(json.dumps(json.loads(text) | more) if more else text)
     else:
         from perfmodel.cli.render import show_prediction
 
         show_prediction(prediction, reached)
+        if money is not None:
+            from perfmodel.cli.economics_options import show_economics
+
+            show_economics(money)

@@ -1,0 +1,164 @@
+"""The options of prices, power and failures, and the lines they print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+LARGEST = 1e12
+
+
+class _Positive(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number above zero, or from it where zero means something."""
+
+    name = "number"
+
+    def __init__(self, low: float = 0.0, high: float = LARGEST, open_: bool = True) -> None:
+        self.low, self.high, self.open = low, high, open_
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not (self.low <= number <= self.high and (number > self.low or not self.open)):
+            above = "above" if self.open else "from"
+            self.fail(f"{str(value)!r} is not a number {above} {self.low:g} up to {self.high:g}", param, ctx)
+        return number
+
+
+class _Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """``60s``, ``10min``, ``6000h``, ``30d``."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        from perfmodel.units import parse
+
+        return parse(value, "s")
+
+
+_ABOVE_ZERO, _TIME = _Positive(), _Time()
+
+_OPTIONS = (
+    click.option("--cost", "wanted", is_flag=True, help="Also money, energy and carbon."),
+    click.option("--epochs", type=_ABOVE_ZERO, help="Of the run whose cost to tell."),
+    click.option(
+        "--price", type=_ABOVE_ZERO, help="Of one node, USD per hour.  [default: on demand, if known]"
+    ),
+    click.option("--region", help="Of the provider, e.g. us-east-1.  [default: the cheapest known]"),
+    click.option("--purchase-price", type=_ABOVE_ZERO, help="Of one node, USD, instead of a rent."),
+    click.option("--service-years", type=_ABOVE_ZERO, help="Until it is written off.  [default: 4]"),
+    click.option("--used-fraction", type=_Positive(high=1.0), help="Of its life at work.  [default: 1]"),
+    click.option("--electricity-price", type=_ABOVE_ZERO, help="USD per kWh, for a node of one's own."),
+    click.option(
+        "--pue", type=_Positive(1.0, 10.0, False), help="Building's over machines' power.  [default: 1]"
+    ),
+    click.option(
+        "--host-power", type=_Positive(open_=False), help="Node without accelerators, W.  [default: 0]"
+    ),
+    click.option("--carbon-intensity", type=_Positive(open_=False), help="Grams of CO2 per kWh."),
+    click.option(
+        "--node-mtbf",
+        "node_failure_interval",
+        type=_TIME,
+        help="Time between failures of one node, e.g. 6000h.",
+    ),
+    click.option("--checkpoint-time", type=_TIME, help="To write one checkpoint, e.g. 60s."),
+    click.option("--restart-time", type=_TIME, help="From a failure until work goes on.  [default: 0]"),
+)
+
+
+def economics_options(command: _Command) -> _Command:
+    """Give a command every option of prices, power and failures."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def take_economics(options: dict[str, Any]) -> dict[str, Any] | None:
+    """Take the options of ``economics_options`` out of a command's; None where none of them was given."""
+    wanted = options.pop("wanted")
+    names = [option for option in _NAMES if option in options]
+    given = {name: value for name in names if (value := options.pop(name)) is not None}
+    return given if wanted or given else None
+
+
+_NAMES = (
+    "epochs",
+    "price",
+    "region",
+    "purchase_price",
+    "service_years",
+    "used_fraction",
+    "electricity_price",
+    "pue",
+    "host_power",
+    "carbon_intensity",
+    "node_failure_interval",
+    "checkpoint_time",
+    "restart_time",
+)
+
+
+def show_economics(found: dict[str, Any]) -> None:
+    """Print what ``perfmodel.economics.economics`` returns, at 80 columns."""
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+    from perfmodel.units import show
+
+    out = console()
+    rows = table("cost", "time", "USD", "kWh", "kg CO2")
+    for key, label in (("per_iteration", "iteration"), ("per_epoch", "epoch"), ("run", "run")):
+        span = found[key]
+        if span:
+            name = f"run of {span['epochs']:g} epochs" if key == "run" else label
+            cells = (_amount(span["cost"]), _amount(span["energy"]), _amount(span["carbon"], 1e-3))
+            rows.add_row(name, show(span["time"], "s"), *cells)
+    out.print(rows)
+    for line in (*_price(found["price"]), *_failures(found["reliability"])):
+        out.print(Text(line))
+    if found["assumed"]:
+        out.print(Text("assumed: " + "; ".join(found["assumed"])))
+    for line in found["unknown"]:
+        out.print(Text(f"unknown: {line}"))
+
+
+def _amount(value: float | None, scale: float = 1.0) -> str:
+    if value is None:
+        return "-"
+    value *= scale
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def _price(price: dict[str, Any] | None) -> list[str]:
+    if price is None:
+        return []
+    rate = f"{price['usd_per_hour']:,.4g} USD/h for each node"
+    if price["basis"] != "on demand":
+        return [f"{'price':<22}{rate}, {'as given' if price['basis'] == 'given' else 'from its purchase'}"]
+    return [
+        f"{'price':<22}{rate}: {price['instance']} on demand",
+        f"{'':<22}{price['region']}, {price['date']}, source {price['source']}",
+    ]
+
+
+def _failures(reliability: dict[str, Any] | None) -> list[str]:
+    if reliability is None:
+        return []
+    from perfmodel.units import show
+
+    lines = [
+        f"{'goodput':<22}{reliability['goodput']:.1%} of the time is work kept",
+        f"{'failures':<22}one in {_amount(reliability['failure_interval'], 1 / 3600)} h; "
+        f"best to write a checkpoint every {show(reliability['checkpoint_interval'], 's')}",
+    ]
+    if reliability["failures"] is not None:
+        lines.append(f"{'':<22}{reliability['failures']:.3g} expected in the run")
+    return lines

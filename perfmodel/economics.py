@@ -1,0 +1,331 @@
+"""What a predicted job costs: where specs and prices meet the equations of money, energy and failures."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.equations.cost import (
+    amortised_machine_price,
+    carbon_mass,
+    energy_cost,
+    job_energy,
+    rent,
+    three_state_power,
+)
+from perfmodel.equations.reliability import (
+    daly_checkpoint_interval,
+    expected_failures,
+    goodput_fraction,
+    job_failure_interval,
+)
+from perfmodel.errors import InputError
+from perfmodel.prediction.result import Prediction
+from perfmodel.specs.instance import Instance
+from perfmodel.specs.store import Catalogue
+
+HOUR, YEAR, KWH = 3600.0, 365.25 * 86400.0, 3.6e6
+COMMUNICATING, IDLE = 0.5, 0.15
+"""Power over the rated one while only communicating, and while waiting: assumed, not measured."""
+DEFAULT_SERVICE_YEARS = 4.0
+TIMES = (1e-3, 1e10)
+"""Shortest checkpoint and longest time between failures [s] that can be told from none."""
+LONGEST_OUTAGE = 20.0
+"""Checkpoint and restart over the time between failures; beyond, a job never ends."""
+
+
+class Conditions(NamedTuple):
+    """What a user knows of prices, power and failures; None is unknown."""
+
+    price: float | None = None
+    """Of one node [$/h]; where None, what the catalogue has."""
+    region: str | None = None
+    purchase_price: float | None = None
+    """Of one node [$], instead of a rent."""
+    service_years: float | None = None
+    used_fraction: float | None = None
+    electricity_price: float | None = None
+    """[$/kWh]; paid on top of a purchase alone, a rent includes it."""
+    pue: float | None = None
+    host_power: float | None = None
+    """Of a node without its accelerators [W]."""
+    carbon_intensity: float | None = None
+    """[g/kWh]."""
+    node_failure_interval: float | None = None
+    """Mean time between failures of one node [s]."""
+    checkpoint_time: float | None = None
+    restart_time: float | None = None
+    epochs: float | None = None
+
+
+class Price(NamedTuple):
+    """Of one node, with where it comes from."""
+
+    usd_per_hour: float
+    basis: str
+    """``on demand``, ``given`` or ``purchase``."""
+    instance: str | None = None
+    region: str | None = None
+    date: str | None = None
+    source: str | None = None
+
+
+class Rates(NamedTuple):
+    """What one second of a job comes to; each a number or an array over jobs."""
+
+    cost: Any
+    """[$/s]; None where the price is unknown."""
+    energy: Any
+    """[J/s] at the meter of the building; None where the accelerator's power is unknown."""
+    carbon: Any
+    """[g/s]; None without an intensity."""
+    goodput: Any
+    """Share of the wall clock that ends up as work kept."""
+    checkpoint_interval: Any
+    """[s] of work; None where nothing is known of failures."""
+    failure_interval: Any
+    """[s], of the whole job; None likewise."""
+
+
+def offers_of(catalogue: Catalogue, node: str, region: str | None = None) -> list[Instance]:
+    """Return the priced offers of a node, the cheapest first, of one region or of all."""
+    offers = [
+        offer
+        for offer in catalogue.instances()
+        if offer.node == node and offer.price_usd_per_hour and region in (None, offer.region)
+    ]
+    return sorted(offers, key=lambda offer: offer.price_usd_per_hour or 0.0)
+
+
+def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price | None:
+    """Return what one node costs: the user's price, else its purchase, else the catalogue's cheapest offer.
+
+    Returns
+    -------
+    None where nobody has said: prices are never guessed
+
+    Raises
+    ------
+    InputError : two prices; a life without a purchase; electricity on top of a rent; a region in which the
+        node has no known price
+    """
+    if conditions.price is not None and conditions.purchase_price is not None:
+        raise InputError("--price and --purchase-price: give one")
+    if conditions.purchase_price is None and (conditions.service_years or conditions.used_fraction):
+        raise InputError("--service-years and --used-fraction need --purchase-price")
+    if conditions.price is not None:
+        return Price(conditions.price, "given", region=conditions.region)
+    if conditions.purchase_price is not None:
+        per_second = amortised_machine_price(
+            conditions.purchase_price,
+            (conditions.service_years or DEFAULT_SERVICE_YEARS) * YEAR,
+            conditions.used_fraction or 1.0,
+        )
+        return Price(float(per_second) * HOUR, "purchase")
+    offers = offers_of(catalogue, node, conditions.region)
+    if not offers:
+        if conditions.region is None:
+            return None
+        known = ", ".join(sorted({str(offer.region) for offer in offers_of(catalogue, node)}))
+        raise InputError(
+            f"no known price of {node} in {conditions.region!r}; "
+            + (f"known: {known}" if known else "give --price, USD per hour of one node")
+        )
+    if conditions.electricity_price is not None:
+        raise InputError("--electricity-price: a rent includes it; give --price or --purchase-price with it")
+    offer = offers[0]
+    return Price(
+        float(offer.price_usd_per_hour or 0.0),
+        "on demand",
+        offer.instance,
+        offer.region,
+        offer.price_date.isoformat() if offer.price_date else None,
+        offer.source,
+    )
+
+
+def rates(
+    iteration_time: Any,
+    busy_time: Any,
+    communicating_time: Any,
+    world_size: Any,
+    nodes: Any,
+    *,
+    rated_power: Any,
+    usd_per_hour: Any,
+    conditions: Conditions,
+    own_electricity: bool = False,
+) -> Rates:
+    """Return what a second of each job comes to; numbers and arrays alike, as numpy broadcasts them.
+
+    Parameters
+    ----------
+    iteration_time, busy_time, communicating_time : [s], the last two parts of the first
+    world_size, nodes : [1]
+    rated_power : of one accelerator [W], or None
+    usd_per_hour : of one node, or None
+    conditions : prices, power and failures
+    own_electricity : whether electricity is paid on top of the price
+
+    Raises
+    ------
+    InputError : failures without the time a checkpoint takes
+    """
+    cost = energy = carbon = None
+    if rated_power is not None:
+        power = three_state_power(
+            busy_time / iteration_time,
+            communicating_time / iteration_time,
+            rated_power,
+            COMMUNICATING * rated_power,
+            IDLE * rated_power,
+        )
+        energy = job_energy(
+            world_size, power, nodes, conditions.host_power or 0.0, conditions.pue or 1.0, 1.0
+        )
+        if conditions.carbon_intensity is not None:
+            carbon = carbon_mass(energy, conditions.carbon_intensity / KWH)
+    if usd_per_hour is not None:
+        cost = rent(nodes, usd_per_hour / HOUR, 1.0)
+        if own_electricity and energy is not None and conditions.electricity_price is not None:
+            cost = cost + energy_cost(energy, conditions.electricity_price / KWH)
+    return Rates(cost, energy, carbon, *_goodput(nodes, conditions))
+
+
+def _goodput(nodes: Any, conditions: Conditions) -> tuple[Any, Any, Any]:
+    """Goodput, checkpoint interval and failure interval; nothing is lost where failures are unknown."""
+    if conditions.node_failure_interval is None:
+        if conditions.checkpoint_time is not None or conditions.restart_time is not None:
+            raise InputError("--checkpoint-time and --restart-time need --node-mtbf, e.g. 6000h")
+        return 1.0, None, None
+    if conditions.checkpoint_time is None:
+        raise InputError("--node-mtbf needs --checkpoint-time, e.g. 60s: how long one checkpoint takes")
+    for option, time in (
+        ("--node-mtbf", conditions.node_failure_interval),
+        ("--checkpoint-time", conditions.checkpoint_time),
+    ):
+        if not TIMES[0] <= time <= TIMES[1]:
+            raise InputError(f"{option}: {time:g} s is not between {TIMES[0]:g} and {TIMES[1]:g} s")
+    restart = conditions.restart_time or 0.0
+    failures = job_failure_interval(conditions.node_failure_interval, nodes)
+    interval = daly_checkpoint_interval(conditions.checkpoint_time, failures)
+    with np.errstate(over="ignore", under="ignore"):
+        goodput = np.where(
+            (conditions.checkpoint_time + restart) / failures > LONGEST_OUTAGE,
+            0.0,
+            goodput_fraction(interval, np.float64(conditions.checkpoint_time), np.float64(restart), failures),
+        )
+    return goodput, interval, failures
+
+
+def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalogue) -> dict[str, Any]:
+    """Return what a prediction costs, with what was assumed and what is not known.
+
+    Returns
+    -------
+    price : a node's, with its basis, region, date and source, or None
+    per_iteration, per_epoch, run : time [s], cost [$], energy [kWh], carbon [g]; None where not known.
+        A run's time is what the user sees: failures, checkpoints and restarts included, at the mean
+        power of an iteration
+    reliability : goodput [1], failure_interval [s], checkpoint_interval [s], failures of the run, or
+        None
+    assumed, unknown : what was taken for granted, and what to give for the rest
+
+    Raises
+    ------
+    InputError : options that exclude each other; a job that fails faster than it restarts
+    """
+    asked, times = prediction.scenario, prediction.terms
+    node, nodes = asked["node"], asked["nodes"] + (asked["servers"] or 0)
+    accelerator = catalogue.accelerator(asked["accelerator"])
+    price = price_of(catalogue, node, conditions)
+    busy = sum(times[name] for name in ("forward_time", "backward_time", "update_time"))
+    communicating = times["exposed_communication_time"] + times["straggler_time"]
+    found = rates(
+        prediction.iteration_time,
+        busy,
+        communicating,
+        asked["world_size"],
+        nodes,
+        rated_power=accelerator.tdp.value if accelerator.tdp else None,
+        usd_per_hour=price.usd_per_hour if price else None,
+        conditions=conditions,
+        own_electricity=price is not None and price.basis != "on demand",
+    )
+    if not found.goodput > 0:
+        raise InputError("the job fails more often than it can restart: it never ends")
+    epoch = prediction.epoch_time
+    if conditions.epochs is not None and epoch is None:
+        raise InputError(f"--epochs: the size of {asked['workload']}'s data set is not known")
+    run = (
+        conditions.epochs * epoch / float(found.goodput) if conditions.epochs is not None and epoch else None
+    )
+    return {
+        "price": price._asdict() if price else None,
+        "per_iteration": _span(found, prediction.iteration_time),
+        "per_epoch": _span(found, epoch) if epoch else None,
+        "run": {"epochs": conditions.epochs, **_span(found, run)} if run else None,
+        "reliability": _reliability(found, run),
+        "assumed": _assumed(conditions, price, accelerator.tdp is not None, bool(asked["servers"])),
+        "unknown": _unknown(conditions, price, node, accelerator.tdp is not None),
+    }
+
+
+def _span(found: Rates, time: float) -> dict[str, float | None]:
+    def total(rate: Any, unit: float = 1.0) -> float | None:
+        return None if rate is None else float(rate) * time / unit
+
+    return {
+        "time": time,
+        "cost": total(found.cost),
+        "energy": total(found.energy, KWH),
+        "carbon": total(found.carbon),
+    }
+
+
+def _reliability(found: Rates, run: float | None) -> dict[str, float | None] | None:
+    if found.failure_interval is None:
+        return None
+    return {
+        "goodput": float(found.goodput),
+        "failure_interval": float(found.failure_interval),
+        "checkpoint_interval": float(found.checkpoint_interval),
+        "failures": float(expected_failures(run, found.failure_interval)) if run else None,
+    }
+
+
+def _assumed(conditions: Conditions, price: Price | None, powered: bool, servers: bool) -> list[str]:
+    lines = []
+    if powered:
+        lines.append(
+            f"accelerators draw their rated power at work, {COMMUNICATING:.0%} of it communicating, "
+            f"{IDLE:.0%} waiting"
+        )
+        if conditions.host_power is None:
+            lines.append("hosts draw nothing (--host-power)")
+        if conditions.pue is None:
+            lines.append("cooling draws nothing (--pue)")
+    if price is not None and price.basis == "purchase":
+        if conditions.service_years is None:
+            lines.append(f"written off in {DEFAULT_SERVICE_YEARS:g} years (--service-years)")
+        if conditions.used_fraction is None:
+            lines.append("always at work (--used-fraction)")
+    if conditions.node_failure_interval is not None and conditions.restart_time is None:
+        lines.append("a restart takes no time (--restart-time)")
+    if servers:
+        lines.append("a parameter server costs what a node does, and draws what a host does")
+    return lines
+
+
+def _unknown(conditions: Conditions, price: Price | None, node: str, powered: bool) -> list[str]:
+    lines = []
+    if price is None:
+        lines.append(f"price of {node}: give --price, USD per hour of one node, or --purchase-price")
+    elif price.basis == "purchase" and conditions.electricity_price is None:
+        lines.append("electricity: give --electricity-price, USD per kWh; left out of the cost")
+    if not powered:
+        lines.append("power of the accelerator: its data sheet does not say")
+    elif conditions.carbon_intensity is None:
+        lines.append("carbon: give --carbon-intensity, grams per kWh")
+    return lines

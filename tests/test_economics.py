@@ -1,0 +1,144 @@
+"""What a job costs: worked by hand, by arrays, and what nobody knows is asked for."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from perfmodel import Catalogue, InputError, Scenario, predict
+from perfmodel.economics import COMMUNICATING, IDLE, Conditions, economics, offers_of, price_of, rates
+
+CATALOGUE = Catalogue.built_in()
+RENTED = Scenario(world_size=16, node="aws-p3.16xlarge")
+
+
+def of(scenario, **conditions):
+    return economics(predict(scenario), Conditions(**conditions), CATALOGUE)
+
+
+def test_a_run_worked_by_hand():
+    """Two p3.16xlarge of 24.48 USD/h for ninety epochs; power by the three states, PUE 1.2, 1 kW a host."""
+    prediction = predict(RENTED)
+    found = economics(
+        prediction,
+        Conditions(epochs=90, pue=1.2, host_power=1000, carbon_intensity=400),
+        CATALOGUE,
+    )
+    hours = 90 * prediction.epoch_time / 3600
+    assert found["run"]["time"] == pytest.approx(hours * 3600)
+    assert found["run"]["cost"] == pytest.approx(2 * 24.48 * hours)
+    times, total = prediction.terms, prediction.iteration_time
+    computing = (times["forward_time"] + times["backward_time"] + times["update_time"]) / total
+    sending = (times["exposed_communication_time"] + times["straggler_time"]) / total
+    watts = 300 * (computing + COMMUNICATING * sending + IDLE * (1 - computing - sending))
+    kwh = 1.2 * (16 * watts + 2 * 1000) * hours / 1000
+    assert found["run"]["energy"] == pytest.approx(kwh)
+    assert found["run"]["carbon"] == pytest.approx(400 * kwh)
+    price = found["price"]
+    assert (price["region"], price["date"], price["instance"]) == ("us-east-1", "2026-07-20", "p3.16xlarge")
+    assert price["source"]
+
+
+def test_a_purchase_by_hand():
+    """87,660 USD over one year of 8,766 h, half of them at work: 20 USD/h; 0.1 USD for each kWh on top."""
+    scenario = Scenario(world_size=8, node="dgx-1v")
+    bought = {"purchase_price": 87_660, "service_years": 1, "used_fraction": 0.5}
+    found = of(scenario, epochs=1, electricity_price=0.1, **bought)
+    assert found["price"]["usd_per_hour"] == pytest.approx(20)
+    run = found["run"]
+    assert run["cost"] == pytest.approx(20 * run["time"] / 3600 + 0.1 * run["energy"])
+    assert any("electricity" in line for line in of(scenario, **bought)["unknown"])
+
+
+def test_failures_lengthen_the_run_and_what_it_costs():
+    plain = of(RENTED, epochs=90)["run"]
+    failing = {"node_failure_interval": 72 * 3600.0, "checkpoint_time": 60.0, "restart_time": 600.0}
+    found = of(RENTED, epochs=90, **failing)
+    kept = found["reliability"]["goodput"]
+    assert 0.9 < kept < 1
+    assert found["run"]["time"] == pytest.approx(plain["time"] / kept)
+    assert found["run"]["cost"] == pytest.approx(plain["cost"] / kept)
+    assert found["reliability"]["failure_interval"] == pytest.approx(36 * 3600)
+    assert found["reliability"]["failures"] == pytest.approx(found["run"]["time"] / (36 * 3600))
+
+
+def test_arrays_answer_as_numbers_do():
+    rng = np.random.default_rng(1)
+    total, nodes = rng.uniform(0.1, 1, 50), rng.integers(1, 200, 50).astype(float)
+    busy, sending = 0.6 * total, 0.2 * total
+    conditions = Conditions(
+        pue=1.3, carbon_intensity=100, node_failure_interval=1e6, checkpoint_time=30.0, restart_time=100.0
+    )
+    known = {"rated_power": 300.0, "usd_per_hour": 24.48, "conditions": conditions}
+    together = rates(total, busy, sending, 8 * nodes, nodes, **known)
+    for index in range(50):
+        at = (total[index], busy[index], sending[index], 8 * nodes[index], nodes[index])
+        for column, value in zip(together, rates(*map(float, at), **known), strict=True):
+            assert np.broadcast_to(column, 50)[index] == pytest.approx(float(value), rel=1e-12)
+
+
+def test_unknown_prices_are_asked_for():
+    found = of(Scenario(world_size=8, node="dgx-1v"), epochs=90)
+    assert found["price"] is None
+    assert found["run"]["cost"] is None
+    assert found["run"]["energy"] > 0
+    assert any("--price" in line for line in found["unknown"])
+
+
+def test_no_offer_is_cheaper_than_the_one_taken():
+    nodes = {offer.node for offer in CATALOGUE.instances()}
+    for node in nodes:
+        price, offers = price_of(CATALOGUE, node, Conditions()), offers_of(CATALOGUE, node)
+        assert (price is None) == (not offers)
+        assert all(price.usd_per_hour <= offer.price_usd_per_hour for offer in offers)
+
+
+BAD = {
+    "--price 3 --purchase-price 4": "give one",
+    "--price nan": "not a number",
+    "--price -1": "not a number",
+    "--price free": "not a number",
+    "--pue 0.5": "from 1 up to 10",
+    "--used-fraction 2": "up to 1",
+    "--service-years 3": "--purchase-price",
+    "--epochs 0": "not a number",
+    "--node-mtbf 6000h": "--checkpoint-time",
+    "--node-mtbf 5kg": "not a time",
+    "--checkpoint-time 60s": "--node-mtbf",
+    "--node-mtbf 0 --checkpoint-time 60s": "between",
+    "--node-mtbf 1s --checkpoint-time 1h": "never ends",
+    "--cost --region mars --node aws-p3.16xlarge": "us-east-1",
+    "--cost --region mars --node dgx-1v": "--price",
+    "--electricity-price 0.1 --node aws-p3.16xlarge": "a rent includes it",
+}
+
+
+@pytest.mark.parametrize(("words", "wanted"), BAD.items())
+def test_bad_input_is_refused(words, wanted, invoke):
+    result = invoke("predict", *words.split())
+    assert result.exit_code == 2
+    assert wanted in result.stderr
+
+
+def test_the_size_of_the_data_set_must_be_known(monkeypatch):
+    prediction = predict(RENTED).model_copy(update={"epoch_time": None})
+    with pytest.raises(InputError, match="data set"):
+        economics(prediction, Conditions(epochs=1), CATALOGUE)
+
+
+def test_the_command_prints_what_python_returns(invoke):
+    words = ("--gpus", "16", "--node", "aws-p3.16xlarge", "--epochs", "90")
+    failing = ("--node-mtbf", "6000h", "--checkpoint-time", "60s")
+    printed = json.loads(invoke("predict", *words, *failing, "--json").stdout)["economics"]
+    conditions = {"epochs": 90.0, "node_failure_interval": 6000 * 3600.0, "checkpoint_time": 60.0}
+    assert printed == json.loads(json.dumps(of(RENTED, **conditions)))
+    text = invoke("predict", *words, *failing).stdout
+    assert "24.48 USD/h" in text
+    assert "us-east-1, 2026-07-20" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_without_these_options_nothing_is_said_of_money(invoke):
+    assert "economics" not in json.loads(invoke("predict", "--json").stdout)
