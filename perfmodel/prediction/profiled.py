@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from perfmodel.calibration import Calibration
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric
@@ -17,7 +19,7 @@ def with_profile(constants: Calibration, profile: Profile) -> Calibration:
 
 def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[str]]:
     """Return the scenario with what it leaves open taken from the profile, and those options by name."""
-    left = {
+    left: dict[str, Any] = {
         name: value
         for name, value in (
             ("workload", profile.workload),
