@@ -1,0 +1,142 @@
+"""Answers as JSON, CSV or a Markdown table: the options that ask for them, and rows brought to text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+import click
+
+from perfmodel.errors import InputError
+
+Form = Literal["json", "csv", "markdown"]
+Row = Mapping[str, Any]
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+FORMS: tuple[Form, ...] = ("json", "csv", "markdown")
+_HELP = {"json": "Print JSON.", "csv": "Print CSV.", "markdown": "Print a Markdown table."}
+
+
+def export_options(command: _Command) -> _Command:
+    """Give a command ``--json``, ``--csv`` and ``--markdown``; ``take_form`` reads them."""
+    for form in reversed(FORMS):
+        command = click.option(f"--{form}", f"as_{form}", is_flag=True, help=_HELP[form])(command)
+    return command
+
+
+def take_form(options: dict[str, Any]) -> Form | None:
+    """Take the options of ``export_options`` out of a command's; None asks for plain text.
+
+    Raises
+    ------
+    InputError : more than one was given
+    """
+    asked = [form for form in FORMS if options.pop(f"as_{form}", False)]
+    if len(asked) > 1:
+        raise InputError(f"{' and '.join(f'--{form}' for form in asked)}: give one of them")
+    return asked[0] if asked else None
+
+
+def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return a nested answer as one row: keys joined by dots, texts of a list by semicolons.
+
+    >>> flat({"time": 1.5, "memory": {"fits": True}, "warnings": ["a", "b"]})
+    {'time': 1.5, 'memory.fits': True, 'warnings': 'a; b'}
+    """
+    row: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            row |= flat(value, f"{prefix}{key}.")
+        elif isinstance(value, (list, tuple)):
+            row[prefix + key] = "; ".join(_whole(item) for item in value)
+        else:
+            row[prefix + key] = value
+    return row
+
+
+def csv_text(rows: Iterable[Row], columns: Sequence[str] | None = None) -> str:
+    r"""Return rows as CSV, numbers in full; what is None or no number stays blank.
+
+    Parameters
+    ----------
+    rows : nested tables are spread over columns such as ``interval.low_80``
+    columns : those to print, in order; by default every key, in the order of its first appearance
+
+    >>> csv_text([{"gpus": 1, "fits": True}, {"gpus": 2, "fits": None}])
+    'gpus,fits\n1,true\n2,\n'
+    """
+    import csv
+    import io
+
+    spread = [flat(row) for row in rows]
+    names = _columns(spread, columns)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_whole(row.get(name)) for name in names] for row in spread)
+    return text.getvalue()
+
+
+def markdown_table(
+    rows: Iterable[Row], columns: Sequence[str] | Mapping[str, str] | None = None, digits: int = 4
+) -> str:
+    r"""Return rows as a Markdown table, numbers to so many digits, columns of numbers to the right.
+
+    Parameters
+    ----------
+    rows, columns : as of ``csv_text``; a mapping gives the columns their headings
+
+    >>> rows = [{"link": "a|b", "time": 0.123456}]
+    >>> print(markdown_table(rows, {"link": "link", "time": "time [s]"}), end="")
+    | link | time [s] |
+    | :--- | ---: |
+    | a\|b | 0.1235 |
+    """
+    spread = [flat(row) for row in rows]
+    names = _columns(spread, columns)
+    headings = columns if isinstance(columns, Mapping) else {name: name for name in names}
+    sides = [":---" if any(isinstance(row.get(name), str) for row in spread) else "---:" for name in names]
+    lines = [[_escaped(headings[name]) for name in names], sides]
+    lines += [[_escaped(_short(row.get(name), digits)) for name in names] for row in spread]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def show_rows(rows: Iterable[Row], form: Form, columns: Sequence[str] | None = None) -> None:
+    """Print rows as CSV or Markdown."""
+    text = csv_text(rows, columns) if form == "csv" else markdown_table(rows, columns)
+    click.echo(text, nl=False)
+
+
+def _columns(rows: list[dict[str, Any]], columns: Sequence[str] | Mapping[str, str] | None) -> list[str]:
+    if columns is not None:
+        return list(columns)
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _whole(value: Any) -> str:
+    """A cell in full; numpy's numbers are written as Python's."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _short(value: Any, digits: int) -> str:
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and math.isfinite(value):
+        return _figures(value, digits)
+    return {"true": "yes", "false": "no"}[_whole(value)] if isinstance(value, bool) else _whole(value)
+
+
+def _figures(value: float, digits: int) -> str:
+    """So many figures, and all of those before the point: no powers of ten for everyday sizes."""
+    if 10**digits <= abs(value) < 1e15:
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}"
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
