@@ -134,7 +134,11 @@ def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price |
         )
     if conditions.electricity_price is not None:
         raise InputError("--electricity-price: a rent includes it; give --price or --purchase-price with it")
-    offer = offers[0]
+    return on_demand(offers[0])
+
+
+def on_demand(offer: Instance) -> Price:
+    """Return the price of an offer that has one."""
     return Price(
         float(offer.price_usd_per_hour or 0.0),
         "on demand",

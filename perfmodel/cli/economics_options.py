@@ -43,19 +43,13 @@ class _Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return parse(value, "s")
 
 
-_ABOVE_ZERO, _TIME = _Positive(), _Time()
+ABOVE_ZERO, TIME = _Positive(), _Time()
 
-_OPTIONS = (
-    click.option("--cost", "wanted", is_flag=True, help="Also money, energy and carbon."),
-    click.option("--epochs", type=_ABOVE_ZERO, help="Of the run whose cost to tell."),
-    click.option(
-        "--price", type=_ABOVE_ZERO, help="Of one node, USD per hour.  [default: on demand, if known]"
-    ),
+_OF_ALL = (
     click.option("--region", help="Of the provider, e.g. us-east-1.  [default: the cheapest known]"),
-    click.option("--purchase-price", type=_ABOVE_ZERO, help="Of one node, USD, instead of a rent."),
-    click.option("--service-years", type=_ABOVE_ZERO, help="Until it is written off.  [default: 4]"),
+    click.option("--service-years", type=ABOVE_ZERO, help="Until it is written off.  [default: 4]"),
     click.option("--used-fraction", type=_Positive(high=1.0), help="Of its life at work.  [default: 1]"),
-    click.option("--electricity-price", type=_ABOVE_ZERO, help="USD per kWh, for a node of one's own."),
+    click.option("--electricity-price", type=ABOVE_ZERO, help="USD per kWh, for a node of one's own."),
     click.option(
         "--pue", type=_Positive(1.0, 10.0, False), help="Building's over machines' power.  [default: 1]"
     ),
@@ -66,17 +60,36 @@ _OPTIONS = (
     click.option(
         "--node-mtbf",
         "node_failure_interval",
-        type=_TIME,
+        type=TIME,
         help="Time between failures of one node, e.g. 6000h.",
     ),
-    click.option("--checkpoint-time", type=_TIME, help="To write one checkpoint, e.g. 60s."),
-    click.option("--restart-time", type=_TIME, help="From a failure until work goes on.  [default: 0]"),
+    click.option("--checkpoint-time", type=TIME, help="To write one checkpoint, e.g. 60s."),
+    click.option("--restart-time", type=TIME, help="From a failure until work goes on.  [default: 0]"),
+)
+
+_OPTIONS = (
+    click.option("--cost", "wanted", is_flag=True, help="Also money, energy and carbon."),
+    click.option("--epochs", type=ABOVE_ZERO, help="Of the run whose cost to tell."),
+    click.option(
+        "--price", type=ABOVE_ZERO, help="Of one node, USD per hour.  [default: on demand, if known]"
+    ),
+    click.option("--purchase-price", type=ABOVE_ZERO, help="Of one node, USD, instead of a rent."),
+    *_OF_ALL,
 )
 
 
 def economics_options(command: _Command) -> _Command:
     """Give a command every option of prices, power and failures."""
-    for option in reversed(_OPTIONS):
+    return _with(command, _OPTIONS)
+
+
+def conditions_options(command: _Command) -> _Command:
+    """Give a command those that hold for many machines alike: none that says what one machine costs."""
+    return _with(command, _OF_ALL)
+
+
+def _with(command: _Command, options: tuple[Callable[[_Command], _Command], ...]) -> _Command:
+    for option in reversed(options):
         command = option(command)
     return command
 
