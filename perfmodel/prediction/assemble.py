@@ -57,16 +57,24 @@ def predict(
     >>> 0.5 < answer.scaling_efficiency < 1
     True
     """
-    catalogue = catalogue or Catalogue.built_in()
-    if scenario.profile is None:
-        setting = resolve(scenario, catalogue)
-    else:
-        setting, constants = _with_profile(scenario, catalogue, constants or calibration())
+    setting, constants = settled(scenario, catalogue or Catalogue.built_in(), constants or calibration())
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):
-            return _predicted(setting, constants or calibration())
+            return _predicted(setting, constants)
     except (FloatingPointError, OverflowError) as error:
         raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
+
+
+def settled(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> tuple[Setting, Calibration]:
+    """Return the setting a scenario means and the constants it is predicted with, a profile's among them.
+
+    Raises
+    ------
+    InputError : as ``predict``
+    """
+    if scenario.profile is None:
+        return resolve(scenario, catalogue), constants
+    return _with_profile(scenario, catalogue, constants)
 
 
 def _with_profile(
@@ -97,9 +105,14 @@ def doubted(scenario: Scenario, catalogue: Catalogue, constants: Calibration) ->
     return sum(terms.values()), doubts(setting, work, terms, constants)
 
 
+def terms_at(setting: Setting, constants: Calibration) -> dict[str, float]:
+    """Return the exposed terms of a setting [s], which sum to its iteration time."""
+    return _assessed(setting, constants)[1]
+
+
 def time_of(setting: Setting, constants: Calibration) -> float:
     """Return the iteration time of a setting [s]; what a fit to many runs asks for many times."""
-    return sum(_assessed(setting, constants)[1].values())
+    return sum(terms_at(setting, constants).values())
 
 
 def _assessed(
