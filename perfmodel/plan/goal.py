@@ -1,0 +1,148 @@
+"""What a buyer asks: a run to be done, by when, for how much, and what may be hired for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, get_args
+
+from perfmodel.economics import Conditions
+from perfmodel.epochs_to_target import EpochsFit, epochs_fit
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.prediction.target import BENCHMARKS
+from perfmodel.specs.scenario import (
+    LARGEST_BATCH_SIZE,
+    LARGEST_WORLD_SIZE,
+    Algorithm,
+    Precision,
+    Strategy,
+)
+
+SHARED: Final = ("sequence_length", "optimizer", "framework", "input", "loader_workers", "storage", "jitter")
+"""Options of a scenario that are the same for every candidate."""
+ALGORITHMS: Final = ("ring", "tree", "hierarchical", "nvls")
+"""Those offered where nobody names any: what libraries for all-reduce can be told to do."""
+NO_CONDITIONS: Final = Conditions()
+LARGEST_SEARCH = 65_536
+"""GPUs of a search; beyond, ask for fewer machines."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """A run and what may be hired for it; an empty tuple leaves the choice open."""
+
+    workload: str = "resnet50"
+    epochs: float | None = None
+    """Of the run; without it, as many as the published target takes at each candidate's batch."""
+    target: str | None = None
+    """Quality that ends the run, as ``epochs_to_target`` names it; only where ``epochs`` is not given."""
+    deadline: float | None = None
+    """[s], of the run."""
+    budget: float | None = None
+    """[$], of the run."""
+    accelerators: tuple[str, ...] = ()
+    instances: tuple[str, ...] = ()
+    """Cloud offers, as their provider names them."""
+    nodes: tuple[str, ...] = ()
+    """Node types, for hire or one's own; without them and ``instances``, every offer of the catalogue."""
+    max_gpus: int = 512
+    strategies: tuple[str, ...] = ()
+    algorithms: tuple[str, ...] = ()
+    precisions: tuple[str, ...] = ()
+    local_batch_sizes: tuple[int, ...] = ()
+    """By default every power of two that fits in memory."""
+    max_global_batch: int | None = None
+    """Largest global batch the recipe stands; by default the largest that published runs trained with."""
+    prices: Mapping[str, float] = field(default_factory=dict)
+    """Of one node by node type or instance [$/h]; over what the catalogue has."""
+    purchase_prices: Mapping[str, float] = field(default_factory=dict)
+    """Of one node likewise [$], instead of a rent."""
+    conditions: Conditions = NO_CONDITIONS
+    """Region, power and failures; its own prices and epochs are not used."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of every candidate's scenario alike: any of ``SHARED``."""
+
+    def check(self) -> None:
+        """Raise an InputError that names the option that cannot be met."""
+        for name in ("epochs", "deadline", "budget"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise InputError(f"--{name} {value:g}: expected more than zero")
+        for name, largest in (("max_gpus", LARGEST_SEARCH), ("max_global_batch", LARGEST_BATCH_SIZE)):
+            value = getattr(self, name)
+            if value is not None and not 1 <= value <= largest:
+                option = name.replace("_", "-")
+                raise InputError(f"--{option} {value}: expected a whole number from 1 to {largest:,}")
+        for name, kind, known in (
+            ("strategies", "strategy", get_args(Strategy)),
+            ("algorithms", "algorithm", get_args(Algorithm)),
+            ("precisions", "precision", get_args(Precision)),
+        ):
+            for value in getattr(self, name):
+                if value not in known:
+                    raise unknown_name(f"{kind} of --{name}", value, known)
+        for size in self.local_batch_sizes:
+            if not 1 <= size <= LARGEST_BATCH_SIZE:
+                raise InputError(f"--local-batch-sizes: {size} is not from 1 to {LARGEST_BATCH_SIZE:,}")
+        for name in self.options:
+            if name not in SHARED:
+                raise unknown_name("option of every candidate", name, SHARED)
+        for option, prices in (("price", self.prices), ("purchase-price", self.purchase_prices)):
+            for name, price in prices.items():
+                if not (math.isfinite(price) and price > 0):
+                    raise InputError(f"--{option} {name}={price:g}: expected more than zero")
+        if self.epochs is not None and self.target is not None:
+            raise InputError("--epochs and --target: give one; a target says itself how many epochs it takes")
+
+    def fit(self) -> EpochsFit | None:
+        """Return how the epochs to the target grow with the batch; None where ``epochs`` is given.
+
+        Raises
+        ------
+        InputError : neither epochs nor a published target are known; an unknown target
+        """
+        if self.epochs is not None:
+            return None
+        fit = self.published()
+        if fit is None:
+            known = ", ".join(BENCHMARKS)
+            raise InputError(
+                f"--epochs: give them; epochs to a target are published for {known}, not {self.workload}"
+            )
+        return fit
+
+    def most_samples(self) -> float | None:
+        """Return the largest global batch of a candidate; None where nobody has said.
+
+        Epochs that were given hold for the batches they were found with: beyond what anybody has trained
+        with, a larger cluster would only look free.
+        """
+        if self.max_global_batch is not None:
+            return self.max_global_batch
+        fit = self.published()
+        return fit.largest_batch_size if fit else None
+
+    def published(self) -> EpochsFit | None:
+        """Return what is published of this workload's epochs against its batch, if anything is."""
+        if self.workload not in BENCHMARKS:
+            return None
+        return epochs_fit(BENCHMARKS[self.workload], self.target)
+
+
+def sized(max_gpus: int, held: int) -> tuple[int, ...]:
+    """Return the GPU counts to try on machines of ``held`` each: powers of two within one, then whole ones.
+
+    Every count of machines up to 32, then sixteen counts an octave: none tried is more than 1/16 off.
+
+    >>> sized(40, 8)
+    (1, 2, 4, 8, 16, 24, 32, 40)
+    >>> sized(100, 1)[29:36]
+    (30, 31, 32, 34, 36, 38, 40)
+    """
+    part = [2**i for i in range(held.bit_length()) if 2**i < held]
+    counts, nodes = [], 1
+    while nodes <= LARGEST_WORLD_SIZE and nodes * held <= max_gpus:
+        counts.append(nodes * held)
+        nodes += max(1, 2 ** (nodes.bit_length() - 5))
+    return tuple(n for n in (*part, *counts) if n <= max_gpus)

@@ -1,0 +1,226 @@
+"""From a goal to the plans worth having: the front, the cheapest in time, the fastest within budget."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel.calibration import Calibration, calibration
+from perfmodel.epochs_to_target import EpochsFit
+from perfmodel.plan.candidates import candidates
+from perfmodel.plan.front import front
+from perfmodel.plan.goal import Goal
+from perfmodel.plan.lost import Lost, lost
+from perfmodel.plan.machines import Machine, machines_of
+from perfmodel.specs.store import Catalogue
+from perfmodel.workloads import workload
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Table = dict[str, NDArray[Any]]
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found.  A plan is a row: its columns by name, None where something is not known."""
+
+    goal: Goal
+    machines: tuple[Machine, ...]
+    """That were tried; ``machine`` of a row is an index in it."""
+    candidates: Table
+    """A column by name: what was chosen, and what comes of it.  Run times [s], cost [$], energy [kWh],
+    carbon [g]; not a number where it is not known."""
+    left_out: dict[str, int]
+    """Plans that are not candidates, by the reason."""
+    fit: EpochsFit | None
+    """How epochs to the target grow with the batch; None where the epochs were given."""
+
+    def __len__(self) -> int:
+        """Candidates, those without a price included."""
+        return len(self.candidates["run_time"])
+
+    def row(self, index: int) -> Row:
+        """Return one candidate with its machine, price and verdicts."""
+        row: Row = {name: _plain(column[index]) for name, column in self.candidates.items()}
+        machine = self.machines[row.pop("machine")]
+        if row["strategy"] != "all-reduce":
+            row["algorithm"] = None
+        if row["strategy"] != "parameter-server":
+            row["servers"] = None
+        goal = self.goal
+        return {
+            "name": machine.name,
+            "node": machine.node,
+            "instance": machine.instance,
+            "provider": machine.provider,
+            "accelerator": machine.accelerator,
+            **row,
+            "usd_per_hour": machine.price.usd_per_hour if machine.price else None,
+            "meets_deadline": None if goal.deadline is None else row["run_time"] <= goal.deadline,
+            "sure_of_deadline": None if goal.deadline is None else row["run_time_high_80"] <= goal.deadline,
+            "within_budget": (
+                None if goal.budget is None or row["cost"] is None else row["cost"] <= goal.budget
+            ),
+            "within_published": self.fit.within_range(row["global_batch_size"]) if self.fit else None,
+        }
+
+    @cached_property
+    def front_rows(self) -> NDArray[np.intp]:
+        """Indices of the front of time against cost, the fastest first."""
+        return front(self.candidates["run_time"], self.candidates["cost"])
+
+    @property
+    def front(self) -> list[Row]:
+        """Plans that no other beats in time and cost at once, the fastest first."""
+        return [self.row(int(index)) for index in self.front_rows]
+
+    @property
+    def energy_front(self) -> list[Row]:
+        """Plans that no other beats in time and energy at once, priced or not, the fastest first."""
+        indices = front(self.candidates["run_time"], self.candidates["energy"])
+        return [self.row(int(index)) for index in indices]
+
+    @cached_property
+    def cheapest_row(self) -> int | None:
+        """Index of ``cheapest``."""
+        return self._first("cost", "run_time", self._in_time(self.candidates["run_time"]))
+
+    @property
+    def cheapest(self) -> Row | None:
+        """The cheapest plan that meets the deadline, if there is one; without a deadline, of all."""
+        return self._row_or_none(self.cheapest_row)
+
+    @property
+    def surest(self) -> Row | None:
+        """The cheapest whose run time meets the deadline at the upper end of its 80 % interval too."""
+        able = self._in_time(self.candidates["run_time_high_80"])
+        return self._row_or_none(self._first("cost", "run_time", able))
+
+    @cached_property
+    def fastest_row(self) -> int | None:
+        """Index of ``fastest``."""
+        budget = math.inf if self.goal.budget is None else self.goal.budget
+        return self._first("run_time", "cost", self.candidates["cost"] <= budget)
+
+    @property
+    def fastest(self) -> Row | None:
+        """The fastest plan within the budget, if there is one; without a budget, at any known price."""
+        return self._row_or_none(self.fastest_row)
+
+    @property
+    def by_cost(self) -> bool:
+        """Whether the cheapest is looked for: always, but where there is a budget and no deadline."""
+        return self.goal.deadline is not None or self.goal.budget is None
+
+    @property
+    def chosen(self) -> Row | None:
+        """The cheapest in time, or where only a budget is given, the fastest within it."""
+        return self.cheapest if self.by_cost else self.fastest
+
+    @property
+    def lost(self) -> list[Row]:
+        """The best plan of every machine that was not chosen, with ``reason`` and ``why`` in words."""
+        chosen = self.cheapest_row if self.by_cost else self.fastest_row
+        if chosen is None:
+            return []
+        goal = self.goal
+        rivals: list[Lost] = lost(self.candidates, chosen, goal.deadline, goal.budget, self.by_cost)
+        return [self.row(one.row) | {"reason": one.reason, "why": one.text} for one in rivals]
+
+    @property
+    def nearest(self) -> Row | None:
+        """What comes nearest to the deadline, or the budget, where nothing meets it."""
+        first = ("run_time", "cost") if self.by_cost else ("cost", "run_time")
+        return self._row_or_none(self._first(*first, np.ones(len(self), dtype=bool)))
+
+    @property
+    def unpriced(self) -> list[Row]:
+        """The machines without a price: their candidates, the best of them, and the price worth paying.
+
+        The best is the one of fewest node hours that meets the deadline, else the fastest;
+        ``worth_usd_per_hour`` is what a node may cost for it to be as cheap as the plan chosen.
+        """
+        chosen = self.chosen
+        told = []
+        for i, machine in enumerate(self.machines):
+            rows = np.flatnonzero(self.candidates["machine"] == i)
+            if machine.price is not None or not len(rows):
+                continue
+            time = self.candidates["run_time"][rows]
+            hours = time * (self.candidates["nodes"] + self.candidates["servers"])[rows] / 3600
+            able = self._in_time(time) if self.by_cost else np.ones(len(rows), dtype=bool)
+            best = int(np.argmin(np.where(able, hours, np.inf)) if able.any() else np.argmin(time))
+            worth = chosen["cost"] / float(hours[best]) if chosen and able[best] else None
+            told.append(
+                {
+                    "name": machine.name,
+                    "node": machine.node,
+                    "candidates": len(rows),
+                    "best": self.row(int(rows[best])),
+                    "worth_usd_per_hour": worth,
+                }
+            )
+        return told
+
+    def prices(self) -> list[Row]:
+        """Return the price of every machine tried, with its basis, region, date and source."""
+        return [
+            {"name": machine.name, "node": machine.node, **machine.price._asdict()}
+            for machine in self.machines
+            if machine.price is not None
+        ]
+
+    def _in_time(self, time: Any) -> Any:
+        return time <= (math.inf if self.goal.deadline is None else self.goal.deadline)
+
+    def _first(self, first: str, second: str, able: Any) -> int | None:
+        """The able row with the least of one quantity, then of another; it has a price and an end."""
+        one, two = self.candidates[first], self.candidates[second]
+        rows = np.flatnonzero(able & np.isfinite(one) & np.isfinite(two))
+        return int(rows[np.lexsort((two[rows], one[rows]))[0]]) if len(rows) else None
+
+    def _row_or_none(self, index: int | None) -> Row | None:
+        return None if index is None else self.row(index)
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def search(goal: Goal, catalogue: Catalogue | None = None, constants: Calibration | None = None) -> Found:
+    """Try every plan a goal leaves open.
+
+    Parameters
+    ----------
+    goal : the run, its limits and what may be hired
+    catalogue, constants : as for ``predict``; by default the built-in ones
+
+    Raises
+    ------
+    InputError : the goal names something unknown or impossible; nothing fits
+
+    Examples
+    --------
+    Ninety epochs of ResNet-50 within a day: no plan of the front costs less than the cheapest.
+
+    >>> found = search(Goal(epochs=90, deadline=86400.0, accelerators=("v100-sxm2-16gb",), max_gpus=32))
+    >>> found.cheapest["run_time"] < 86400
+    True
+    >>> found.cheapest["cost"] == min(row["cost"] for row in found.front if row["meets_deadline"])
+    True
+    """
+    goal.check()
+    catalogue, constants = catalogue or Catalogue.built_in(), constants or calibration()
+    network = workload(goal.workload, goal.options.get("sequence_length"))
+    fit = goal.fit()
+    machines = machines_of(goal, catalogue)
+    table, left_out = candidates(goal, machines, network, fit, catalogue, constants)
+    return Found(goal, tuple(machines), table, left_out, fit)
