@@ -127,9 +127,9 @@ def _machines(
 ) -> list[Machine]:
     """The node with each accelerator that may be in it."""
     spec = catalogue.node(node)
-    sold_as = (offer.instance, offer.provider) if offer else (None, None)
+    instance, provider = (offer.instance, offer.provider) if offer else (None, None)
     return [
-        Machine(node, accelerator, spec.accelerators, spec.inter_link is not None, *sold_as, price)
+        Machine(node, accelerator, spec.accelerators, spec.inter_link is not None, instance, provider, price)
         for accelerator in _accelerators(goal, node, spec.accelerator)
     ]
 
