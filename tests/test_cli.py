@@ -136,6 +136,7 @@ def test_json_parses(path, tmp_path, monkeypatch):
     files_of_examples(tmp_path)
     needed = {
         "calibrate": ["--times", "times.csv"],
+        "check-quote": ["--examples"],
         "emulate": ["--steps", "1", "--speed", "1000"],
         "trace diff": ["my_trace.json", "step.json"],
         "trace summary": ["my_trace.json"],

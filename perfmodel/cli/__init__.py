@@ -15,6 +15,7 @@ startup.without_pydantic_plugins()
 
 COMMANDS = (
     "calibrate",
+    "check-quote",
     "collective",
     "emulate",
     "predict",
@@ -36,7 +37,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"perfmodel.cli.{cmd_name}").command
+        command: click.Command = import_module(f"perfmodel.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def resolve_command(

@@ -1,0 +1,127 @@
+"""Measured runs most like what a quote claims: same network, same family of accelerators, nearest in size."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import NamedTuple
+
+from perfmodel.prediction.collective_model import Point
+from perfmodel.resolve import Setting
+from perfmodel.specs.store import Catalogue
+from perfmodel.validate.anchors import Anchors
+from perfmodel.validate.collective_fit import Measurement, shipped_measurements
+from perfmodel.validate.runs import Run, shipped_runs
+from perfmodel.validate.scenarios import measured_time
+
+SHOWN = 3
+_TRUSTED = ("A", "B", "C")
+
+
+class Alike(NamedTuple):
+    """A published training run near a claim."""
+
+    run: Run
+    time: float
+    """Of its iteration [s]."""
+    rate: float
+    """Samples per second on each accelerator."""
+    scaling_efficiency: float | None
+    """Against its source's own run on one accelerator, where there is one."""
+
+
+def runs_alike(setting: Setting, catalogue: Catalogue, several: bool = False) -> list[Alike]:
+    """Return the runs most like a setting, the nearest first; none where nobody measured its like.
+
+    Parameters
+    ----------
+    setting : what is claimed
+    catalogue : tells which accelerators are of one architecture
+    several : only runs on several accelerators that have one to compare with
+    """
+    family = _family(catalogue, setting.accelerator.architecture)
+    anchors = _anchors()
+    found: list[tuple[float, Alike]] = []
+    for run in shipped_runs():
+        time = measured_time(run)
+        if (
+            time is None
+            or run.trust not in _TRUSTED
+            or _network(run.workload) != _network(setting.workload.id)
+        ):
+            continue
+        if run.accelerator not in family or run.sequence_length != setting.workload.sequence_length:
+            continue
+        anchor = anchors.of(run) if run.world_size > 1 else None
+        if several and anchor is None:
+            continue
+        samples = (run.local_batch_size or 1) * run.accumulation_steps
+        efficiency = anchor.iteration_time / time if anchor else None
+        found.append((_distance(run, setting), Alike(run, time, samples / time, efficiency)))
+    found.sort(key=lambda pair: pair[0])
+    return _one_of_each([alike for _, alike in found])
+
+
+def collectives_alike(point: Point) -> list[Measurement]:
+    """Return the measured collectives over the same links most like one that is claimed."""
+    found = []
+    for measured in _measurements():
+        other = measured.point
+        if other is None or (other.collective, other.link.id) != (point.collective, point.link.id):
+            continue
+        if (other.inter_link and other.inter_link.id) != (point.inter_link and point.inter_link.id):
+            continue
+        apart = abs(math.log(other.group_size / point.group_size)) + abs(math.log(other.nodes / point.nodes))
+        found.append((apart, abs(math.log(other.message_bytes / point.message_bytes)), measured))
+    found.sort(key=lambda item: item[:2])
+    nearest: dict[str, Measurement] = {}
+    for _, _, measured in found:
+        nearest.setdefault(measured.source, measured)
+    return list(nearest.values())[:SHOWN]
+
+
+def _one_of_each(runs: list[Alike]) -> list[Alike]:
+    """The nearest, no two of them the same configuration of one source."""
+    kept: dict[tuple[object, ...], Alike] = {}
+    for alike in runs:
+        run = alike.run
+        kept.setdefault((run.source, run.accelerator, run.world_size, run.precision), alike)
+    return list(kept.values())[:SHOWN]
+
+
+def _distance(run: Run, setting: Setting) -> float:
+    """How far a run is from a setting; one is a factor of e in the number of accelerators."""
+    batch = (run.local_batch_size or 1) / setting.local_batch_size
+    return (
+        abs(math.log(run.world_size / setting.world_size))
+        + 0.5 * abs(math.log(batch))
+        + 1.0 * (run.accelerator != setting.accelerator.id)
+        + 1.0 * (run.precision != setting.precision)
+        + 0.5 * (run.strategy not in (setting.strategy, "single"))
+        + 0.5 * (run.nodes > 1 and run.inter_link != setting.inter_link.id)
+        + 0.25 * (run.input != setting.scenario.input)
+        + 0.25 * (run.workload != setting.workload.id)
+    )
+
+
+def _network(name: str) -> str:
+    """A network by the name its versions share: resnet50 and resnet50-v1.5."""
+    return name.split("-v1")[0]
+
+
+@cache
+def _anchors() -> Anchors:
+    return Anchors(shipped_runs())
+
+
+@cache
+def _measurements() -> tuple[Measurement, ...]:
+    return tuple(shipped_measurements())
+
+
+@cache
+def _family(catalogue: Catalogue, architecture: str) -> frozenset[str]:
+    """Accelerators whose architecture has the same first word: Pascal, Volta, Ampere."""
+    first = architecture.split()[0]
+    ids = catalogue.ids("accelerators")
+    return frozenset(id for id in ids if catalogue.accelerator(id).architecture.split()[0] == first)

@@ -1,0 +1,269 @@
+"""Check each claim of a quote: can it be, would the model expect it, and what has been measured."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from perfmodel.errors import InputError
+from perfmodel.prediction import predict
+from perfmodel.quote.alike import Alike, collectives_alike, runs_alike
+from perfmodel.quote.expected import (
+    Expected,
+    Measure,
+    expected_bus_bandwidth,
+    expected_efficiency,
+    measure_of,
+    measured_bus_bandwidth,
+    point_of,
+)
+from perfmodel.quote.file import KINDS, SYNONYMS, Claim, Quote, scenario_of
+from perfmodel.quote.limits import (
+    Limit,
+    best_efficiency,
+    bus_bandwidth_limit,
+    doubled,
+    least_iteration_time,
+    peak_of,
+)
+from perfmodel.resolve import Setting, resolve
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.units import show
+
+Verdict = Literal["impossible", "optimistic", "plausible", "pessimistic", "possible"]
+"""``possible``: below the limit, and nothing the model could expect was asked."""
+_EXACT = 1e-9
+
+
+class Near(BaseModel):
+    """Something measured near a claim."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    source: str
+    value: float
+    """The claimed quantity, as this measurement has it or, at its rate per accelerator, would make it."""
+    words: str
+
+
+class Checked(BaseModel):
+    """A claim and what is to be said of it; values in SI."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str
+    quantity: str
+    per: Literal["job", "accelerator"]
+    value: float
+    unit: str
+    sample: str
+    """What one sample is, of which throughputs count."""
+    higher_is_better: bool
+    verdict: Verdict
+    limit: float
+    """The best that physics allows."""
+    expected: float | None
+    """The model's own answer; None where it has none."""
+    low_80: float | None
+    high_80: float | None
+    low_95: float | None
+    high_95: float | None
+    arithmetic: list[str]
+    """The check in words, line by line."""
+    measured: list[Near]
+    """Published measurements most like it, the nearest first."""
+    scenario: str
+    """The job in short."""
+    source: str | None
+    reading: str
+
+
+class _Found(NamedTuple):
+    limit: Limit
+    expected: Expected | None
+    measured: list[Near]
+    notes: list[str]
+
+
+def check_quote(quote: Quote, catalogue: Catalogue | None = None, where: str = "quote") -> list[Checked]:
+    """Check every claim of a quote.
+
+    Parameters
+    ----------
+    quote : as ``read_quote`` returns it
+    catalogue : hardware its names are looked up in; by default what comes with the package
+    where : the file's name, for errors
+
+    Raises
+    ------
+    InputError : a scenario that cannot be predicted, or a claim that its workload cannot have; the
+        message names file and claim
+
+    Examples
+    --------
+    Eight V100 cannot train a million images per second:
+
+    >>> from perfmodel.quote import Quote, Claim
+    >>> claim = Claim(quantity="images_per_second", value=1e6)
+    >>> quote = Quote(title="Too good", scenario={"gpus": 8}, claims=(claim,))
+    >>> check_quote(quote)[0].verdict
+    'impossible'
+    """
+    catalogue = catalogue or Catalogue.built_in()
+    checked = []
+    for index, claim in enumerate(quote.claims, 1):
+        here = f"{where}: claim {index}"
+        scenario = scenario_of(quote, claim, here)
+        try:
+            checked.append(_check(claim, scenario, catalogue))
+        except InputError as error:
+            raise InputError(f"{here}: {error}") from None
+    return checked
+
+
+def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
+    setting = resolve(scenario, catalogue)
+    wanted = SYNONYMS.get(claim.quantity)
+    if wanted is not None and wanted != setting.workload.sample:
+        raise InputError(f"quantity = '{claim.quantity}': a sample of {setting.workload.id} is no {wanted}")
+    if claim.kind == "bus_bandwidth":
+        found = _bus_bandwidth(claim, setting)
+    elif claim.kind == "flops" and "workload" not in scenario.model_fields_set:
+        found = _Found(peak_of(setting, claim.per), None, [], ["no workload is named: held against the peak"])
+    elif claim.kind in ("scaling_efficiency", "speedup"):
+        found = _efficiency(claim, scenario, setting, catalogue)
+    else:
+        found = _rate(claim, scenario, setting, catalogue)
+    kind, value, expected = KINDS[claim.kind], claim.number, found.expected
+    ratio = value / found.limit.value if kind.higher_is_better else found.limit.value / value
+    verdict = _verdict(value, ratio, kind.higher_is_better, expected)
+    twice = doubled(ratio, claim.kind, setting.accelerator.architecture)
+    lines = [*found.limit.because, _compared(claim, found.limit.value, ratio, setting.workload.sample)]
+    lines += [*([twice] if twice and verdict == "impossible" else []), *found.notes]
+    return Checked(
+        text=claim.text,
+        quantity=claim.kind,
+        per=claim.per,
+        value=value,
+        unit=kind.unit,
+        sample=setting.workload.sample,
+        higher_is_better=kind.higher_is_better,
+        verdict=verdict,
+        limit=found.limit.value,
+        **(expected._asdict() if expected else dict.fromkeys(Expected._fields)),
+        arithmetic=lines,
+        measured=found.measured,
+        scenario=_job(setting),
+        source=claim.source,
+        reading=claim.reading,
+    )
+
+
+def _verdict(value: float, ratio: float, higher_is_better: bool, expected: Expected | None) -> Verdict:
+    if ratio > 1 + _EXACT:
+        return "impossible"
+    if expected is None:
+        return "possible"
+    above, below = value > expected.high_80, value < expected.low_80
+    if above or below:
+        return "optimistic" if above == higher_is_better else "pessimistic"
+    return "plausible"
+
+
+def _bus_bandwidth(claim: Claim, setting: Setting) -> _Found:
+    if setting.world_size == 1:
+        raise InputError("bus_bandwidth needs at least two accelerators: gpus in the scenario")
+    limit, point = bus_bandwidth_limit(claim.collective, setting), point_of(claim, setting)
+    notes = [] if claim.message_bytes else [f"no size is told: {show(point.message_bytes, 'B')} is predicted"]
+    near = []
+    for measured in collectives_alike(point):
+        if measured.point is None:
+            continue
+        at, rate = measured.point, measured_bus_bandwidth(measured.point, measured.time)
+        over = f" on {at.nodes} nodes" if at.nodes > 1 else ""
+        words = f"{show(rate, 'B/s')}: {show(at.message_bytes, 'B')}, {at.group_size} ranks{over}"
+        near.append(Near(id=measured.measurement_id, source=measured.source, value=rate, words=words))
+    return _Found(limit, expected_bus_bandwidth(point), near, notes)
+
+
+def _efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> _Found:
+    prediction = predict(scenario, catalogue)
+    expected = expected_efficiency(claim, scenario, prediction, catalogue)
+    n, m = setting.world_size, claim.from_gpus
+    limit = best_efficiency(m, n, setting.scaling)
+    speedup = claim.kind == "speedup"
+    if speedup:
+        ideal = (
+            f"{n} are {n / m:g} times {m}: a speed-up of {n / m:g}, or {limit.value * n / m:.3g} with that"
+        )
+        limit = Limit(limit.value * n / m, (*limit.because, ideal))
+    near = []
+    for alike in runs_alike(setting, catalogue, several=True):
+        if alike.scaling_efficiency is not None:
+            value = alike.scaling_efficiency * (n / m if speedup else 1)
+            near.append(_near(alike, value, f"{alike.scaling_efficiency:.1%} efficiency on"))
+    notes = ["the measured ones are against one accelerator"] if near and m > 1 else []
+    return _Found(limit, expected, near, notes)
+
+
+def _rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> _Found:
+    measure = measure_of(claim, setting)
+    least, prediction = least_iteration_time(setting), predict(scenario, catalogue)
+    limit = Limit(measure.of(least.value), least.because)
+    notes = []
+    if not prediction.memory.fits:
+        need, have = (f"{size / 2**30:.1f}" for size in (prediction.memory.bytes, prediction.memory.capacity))
+        notes.append(f"it needs {need} GiB of each accelerator's {have} GiB")
+    near = []
+    for alike in runs_alike(setting, catalogue):
+        value = measure.of(setting.local_batch_size * setting.accumulation_steps / alike.rate)
+        near.append(_near(alike, value, f"{alike.rate:.4g} {setting.workload.sample}s/s on each of"))
+    if near:
+        notes.append(_per_accelerator(claim, measure, setting))
+    return _Found(limit, measure.expected(prediction), near, notes)
+
+
+def _per_accelerator(claim: Claim, measure: Measure, setting: Setting) -> str:
+    value, factor = claim.number, measure.factor
+    time = factor / value if measure.higher_is_better else value / factor
+    rate = setting.local_batch_size * setting.accumulation_steps / time
+    return f"the claim means {rate:.4g} {setting.workload.sample}s/s on each accelerator"
+
+
+def _near(alike: Alike, value: float, begins: str) -> Near:
+    run = alike.run
+    words = f"{begins} {run.world_size} x {run.accelerator}, {run.precision or 'precision not told'}"
+    if run.local_batch_size:
+        words += f", batch {run.local_batch_size}"
+    return Near(id=run.run_id, source=run.source, value=value, words=words)
+
+
+def _compared(claim: Claim, limit: float, ratio: float, sample: str) -> str:
+    best = shown(limit, claim.kind, sample, claim.per)
+    ends = "at most" if KINDS[claim.kind].higher_is_better else "at least"
+    if ratio > 1 + _EXACT:
+        times = f"{ratio:.3g}" if ratio > 1.01 else f"{ratio:.6g}"
+        return f"so {ends} {best}; the claim is {times} times better"
+    return f"so {ends} {best}; the claim reaches {ratio:.1%} of it"
+
+
+def shown(value: float, kind: str, sample: str = "sample", per: str = "job") -> str:
+    """Return a claimed quantity as people write it."""
+    each = " per accelerator" if per == "accelerator" else ""
+    if kind in ("samples_per_second", "tokens_per_second"):
+        unit = "tokens" if kind == "tokens_per_second" else f"{sample}s"
+        return f"{value:,.0f} {unit}/s{each}" if value >= 1000 else f"{value:.4g} {unit}/s{each}"
+    if kind in ("scaling_efficiency", "mfu"):
+        return f"{value:.1%}"
+    return f"{value:.4g}" if kind == "speedup" else f"{show(value, KINDS[kind].unit)}{each}"
+
+
+def _job(setting: Setting) -> str:
+    between = f", {setting.nics} x {setting.inter_link.id} between {setting.nodes} nodes"
+    return (
+        f"{setting.workload.id} on {setting.world_size} x {setting.accelerator.id}, {setting.precision}, "
+        f"batch {setting.local_batch_size} each{between if setting.nodes > 1 else ''}"
+    )

@@ -1,0 +1,238 @@
+"""What a quote file says: a scenario, claims about it, and where they were read."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+from pydantic import Field, ValidationError, model_validator
+
+from perfmodel import units
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.resources import folder
+from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec, Text
+from perfmodel.specs.scenario import Scenario
+
+Quantity = Literal[
+    "samples_per_second",
+    "tokens_per_second",
+    "iteration_time",
+    "epoch_time",
+    "time_to_train",
+    "scaling_efficiency",
+    "speedup",
+    "bus_bandwidth",
+    "flops",
+    "mfu",
+]
+Collective = Literal["all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all"]
+Name = Literal[Quantity, "images_per_second", "sequences_per_second"]
+
+
+class Kind(NamedTuple):
+    """What is known of a quantity."""
+
+    unit: str
+    words: str
+    higher_is_better: bool = True
+
+
+KINDS: dict[str, Kind] = {
+    "samples_per_second": Kind("1/s", "throughput"),
+    "tokens_per_second": Kind("1/s", "throughput"),
+    "iteration_time": Kind("s", "iteration time", False),
+    "epoch_time": Kind("s", "epoch time", False),
+    "time_to_train": Kind("s", "time to train", False),
+    "scaling_efficiency": Kind("1", "scaling efficiency"),
+    "speedup": Kind("1", "speed-up"),
+    "bus_bandwidth": Kind("B/s", "bus bandwidth"),
+    "flops": Kind("FLOP/s", "arithmetic"),
+    "mfu": Kind("1", "utilisation (MFU)"),
+}
+SYNONYMS = {"images_per_second": "image", "sequences_per_second": "sequence"}
+"""Names of samples_per_second -> what one sample must then be."""
+GOES_WITH = {
+    "per": ("samples_per_second", "tokens_per_second", "flops"),
+    "epochs": ("time_to_train",),
+    "samples": ("time_to_train",),
+    "from_gpus": ("scaling_efficiency", "speedup"),
+    "collective": ("bus_bandwidth",),
+    "size": ("bus_bandwidth",),
+}
+"""A key of a claim -> the quantities it says something about."""
+
+
+class Claim(Spec):
+    """One figure of a quote."""
+
+    quantity: Name
+    value: float | str
+    """A number in SI, or with its unit: ``600GB/s``, ``5PFLOP/s``, ``1h``, ``90%``."""
+    text: str = ""
+    """The claim in short."""
+    per: Literal["job", "accelerator"] = "job"
+    """Of what a rate is."""
+    epochs: PositiveFloat | None = None
+    """Passes over the data set until trained; or ``samples``."""
+    samples: PositiveFloat | None = None
+    from_gpus: PositiveInt = 1
+    """What an efficiency or speed-up is measured against."""
+    collective: Collective = "all-reduce"
+    size: float | str | None = None
+    """Buffer on one rank, e.g. ``1GB``; by default a large one."""
+    scenario: dict[str, Any] = Field(default_factory=dict)
+    """Options that differ from those of the quote."""
+    source: str | None = None
+    """A key of the quote's ``sources``."""
+    reading: str = ""
+    """How the claim is to be understood, where its words leave it open."""
+
+    @property
+    def kind(self) -> str:
+        """The quantity, by its usual name."""
+        return "samples_per_second" if self.quantity in SYNONYMS else self.quantity
+
+    @property
+    def number(self) -> float:
+        """The value in SI."""
+        return _number(self.value, KINDS[self.kind].unit)
+
+    @property
+    def message_bytes(self) -> float | None:
+        """The size in bytes, where one is stated."""
+        return None if self.size is None else _number(self.size, "B")
+
+    @model_validator(mode="after")
+    def _fits_its_quantity(self) -> Self:
+        for key in GOES_WITH.keys() & self.model_fields_set:
+            if self.kind not in GOES_WITH[key]:
+                raise ValueError(f"{key} goes with {' or '.join(GOES_WITH[key])}, not {self.quantity}")
+        if self.kind == "time_to_train" and (self.epochs is None) == (self.samples is None):
+            raise ValueError("time_to_train needs epochs, e.g. epochs = 90, or else samples")
+        if self.quantity == "flops" and "per" not in self.model_fields_set:
+            raise ValueError("flops needs per = 'accelerator' or per = 'job'")
+        if not self.number > 0:
+            raise ValueError(f"value = {self.value!r}: expected a number above 0")
+        if self.message_bytes is not None and not self.message_bytes >= 1:
+            raise ValueError(f"size = {self.size!r}: expected at least 1 B")
+        return self
+
+
+class Quote(Spec):
+    """A proposal: one scenario and what is claimed of it."""
+
+    title: Text
+    note: str = ""
+    scenario: dict[str, Any] = Field(default_factory=dict)
+    """Any of the options of ``perfmodel predict``, by the same names."""
+    claims: tuple[Claim, ...] = Field(strict=False, min_length=1)
+    sources: dict[str, Source] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _sources_exist(self) -> Self:
+        for index, claim in enumerate(self.claims, 1):
+            if claim.source is not None and claim.source not in self.sources:
+                known = ", ".join(self.sources) or "none"
+                raise ValueError(f"claim {index}: source = {claim.source!r}: the file's sources are {known}")
+        return self
+
+
+def scenario_of(quote: Quote, claim: Claim, where: str = "quote") -> Scenario:
+    """Return the scenario a claim is made for.
+
+    Raises
+    ------
+    InputError : an unknown option, or a value that does not fit it
+    """
+    table = _options(quote.scenario, where) | (changed := _options(claim.scenario, where))
+    for one, other in (("local_batch_size", "global_batch_size"), ("global_batch_size", "local_batch_size")):
+        if one in changed and other not in changed:
+            table.pop(other, None)
+    try:
+        return Scenario.model_validate(table)
+    except ValidationError as error:
+        raise InputError(f"{where}: scenario.{_told(error, Scenario.model_fields)}") from None
+
+
+def _options(table: dict[str, Any], where: str) -> dict[str, Any]:
+    if "gpus" in table and ("world_size" in table or "world-size" in table):
+        raise InputError(f"{where}: scenario: gpus and world_size: give one, they are the same")
+    return {("world_size" if key == "gpus" else key.replace("-", "_")): value for key, value in table.items()}
+
+
+def read_quote(path: Path | str) -> tuple[Quote, str]:
+    """Return the quote of a TOML file, or of an example by its name, and the name to tell it by.
+
+    Raises
+    ------
+    InputError : a file that cannot be read, an unknown key, a value that does not fit; file and key are named
+    """
+    path = _find(Path(path))
+    name = str(path) if path.parent != _examples() else path.name
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not text"
+        raise InputError(f"{name}: cannot be read: {reason}") from None
+    except (ValueError, RecursionError) as error:  # bad TOML, a number of too many digits, too deep a nest
+        raise InputError(f"{name}: not TOML: {error}") from None
+    try:
+        quote = Quote.model_validate(table)
+    except ValidationError as error:
+        raise InputError(f"{name}: {_told(error, (*Quote.model_fields, *Claim.model_fields))}") from None
+    for index, claim in enumerate(quote.claims, 1):
+        scenario_of(quote, claim, f"{name}: claim {index}")
+    return quote, name
+
+
+def example_names() -> list[str]:
+    """Return the names of the quotes that come with the package."""
+    return sorted(path.stem for path in _examples().glob("*.toml"))
+
+
+def _examples() -> Path:
+    return folder("validation") / "quotes"
+
+
+def _find(path: Path) -> Path:
+    if path.suffix != ".toml" and path.parent == Path() and not path.exists():
+        if path.name in example_names():
+            return _examples() / f"{path.name}.toml"
+        raise unknown_name("quote (neither a file nor an example)", path.name, example_names())
+    return path
+
+
+def _number(value: float | str, unit: str) -> float:
+    """What was typed, in SI; a share may be given in per cent."""
+    text = str(value).strip()
+    if unit == "1" and text.endswith("%"):
+        return units.parse(text[:-1], unit) / 100
+    return units.parse(value, unit)
+
+
+def _told(error: ValidationError, known: Any) -> str:
+    """One line: key, value, and what would be right; claims are counted from 1."""
+    first = error.errors(include_url=False)[0]
+    parts = [str(part) for part in first["loc"] if part not in ("float", "str")]
+    if len(parts) > 1 and parts[0] == "claims":
+        parts = [f"claim {int(parts[1]) + 1}", *parts[2:]]
+    key = ": ".join(part for part in (parts[0] if parts else "", ".".join(parts[1:])) if part)
+    kind, cause = first["type"], first.get("ctx", {}).get("error")
+    if kind == "value_error":
+        return f"{key}: {cause}" if key else str(cause)
+    if kind == "missing":
+        return f"{key}: the key is missing"
+    if kind == "extra_forbidden":
+        return f"{': '.join([*parts[:-1], ''])}{unknown_name('key', parts[-1], known)}"
+    if parts and parts[-1] == "quantity":
+        return f"{key}: {unknown_name('quantity', str(first['input']), _names())}"
+    shown = repr(first["input"])
+    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+    wanted = first["msg"].replace("Input should be", "expected").replace("a valid", "a")
+    wanted = wanted.replace("a integer", "a whole number").replace("Tuple should", "expected to")
+    return " ".join(f"{key} = {shown}: {wanted}".split())
+
+
+def _names() -> tuple[str, ...]:
+    return (*get_args(Quantity), *SYNONYMS)

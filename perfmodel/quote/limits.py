@@ -1,0 +1,169 @@
+"""What no machine can do: physical limits of what a quote claims, with their arithmetic in words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from perfmodel.equations.bandwidths import bus_bandwidth
+from perfmodel.equations.lower_bounds import (
+    all_reduce_lower_bound,
+    broadcast_lower_bound,
+    in_network_all_reduce_lower_bound,
+    share_lower_bound,
+)
+from perfmodel.prediction.all_reduce import adds
+from perfmodel.prediction.bound import LEAST_FILLED, physical_bound, saving
+from perfmodel.resolve import Setting
+from perfmodel.units import show
+
+SUPERLINEAR = 1.10
+"""Efficiency beyond which a job and its baseline cannot have done the same work on each accelerator: of the
+published runs of trust A or B with one undisputed baseline the largest has 1.07, which is noise."""
+
+
+class Limit(NamedTuple):
+    """The best a quantity can be, and why."""
+
+    value: float
+    because: tuple[str, ...]
+
+
+def least_iteration_time(setting: Setting) -> Limit:
+    """Return the time no iteration of a setting can beat [s]."""
+    time = physical_bound(setting)
+    workload, accelerator = setting.workload, setting.accelerator
+    samples = setting.local_batch_size * setting.accumulation_steps
+    least = sum((layer.forward_flops + layer.backward_flops) / saving(layer) for layer in workload.layers)
+    peak, unit = _fastest(setting)
+    filled = LEAST_FILLED if workload.sequence_length and setting.scenario.input == "real" else 1.0
+    needs = f"one {workload.sample} needs {show(workload.training_flops, 'FLOP')} forward and backward"
+    if least < 0.999 * workload.training_flops:
+        needs += f", {show(least, 'FLOP')} by the fastest known convolutions"
+    if filled < 1:
+        needs += f"; up to {1 - filled:.0%} of the tokens may be padding that software skips"
+    if time > 1.001 * filled * samples * least / peak:
+        rate = show(accelerator.memory_bandwidth.value, "B/s")
+        return Limit(time, (f"reading weights and writing gradients once at {rate} takes {show(time, 's')}",))
+    return Limit(
+        time,
+        (
+            needs,
+            f"{samples} {workload.sample}s on one {accelerator.id} at {show(peak, 'FLOP/s')} "
+            f"({unit}, dense) take {show(time, 's')} at the least, communication not counted",
+        ),
+    )
+
+
+def _fastest(setting: Setting) -> tuple[float, str]:
+    """The peak that bounds a precision, and its number format."""
+    peaks = [(setting.peak_flops, setting.peak_format)]
+    if setting.precision != "tf32" and "fp32" in setting.accelerator.peak_flops:
+        peaks.append((setting.accelerator.peak_flops["fp32"].value, "fp32"))
+    return max(peaks)
+
+
+def peak_of(setting: Setting, per: str) -> Limit:
+    """Return the arithmetic of the data sheet [FLOP/s], of one accelerator or of the job."""
+    accelerator, n = setting.accelerator, setting.world_size if per == "job" else 1
+    peak, unit = _fastest(setting)
+    each = f"{n} x {accelerator.id} at {show(peak, 'FLOP/s')} ({unit}, dense)"
+    return Limit(n * peak, (f"{each}: {show(n * peak, 'FLOP/s')}",))
+
+
+def best_efficiency(baseline: int, world_size: int, scaling: str) -> Limit:
+    """Return the largest scaling efficiency of ``world_size`` accelerators against ``baseline``."""
+    same = "the same batch" if scaling == "weak" else "its share of the batch"
+    against = "alone" if baseline == 1 else f"among {baseline}"
+    return Limit(
+        SUPERLINEAR,
+        (
+            f"each of {world_size} accelerators computes {same} and communicates besides, so it is no faster "
+            f"than {against}: at most 100 %, and {SUPERLINEAR:.0%} with what measurements scatter",
+            "more would say that the baseline was slow for another reason (other software, batch or input, "
+            "a cold start): then throughputs are what to compare",
+        ),
+    )
+
+
+class _Cut(NamedTuple):
+    """Equal groups of ranks, each behind so much bandwidth one way."""
+
+    groups: int
+    members: int
+    bandwidth: float
+    adds: bool
+    """Whether what lies between the groups can add what passes it."""
+    words: str
+
+
+def bus_bandwidth_limit(collective: str, setting: Setting) -> Limit:
+    """Return the largest bus bandwidth of a collective over all accelerators of a job [B/s].
+
+    The narrowest cut decides: each rank's own links, each node's adapters, each rack's uplinks.  Latency is
+    left out, and every switch that can add is taken to do so.
+    """
+    n = setting.world_size
+    found = [(_through(collective, n, cut), cut) for cut in _cuts(setting) if cut.groups > 1]
+    if not found:
+        return Limit(float("inf"), ("one rank sends nothing",))
+    rate, cut = min(found, key=lambda pair: pair[0])
+    lines = [f"{cut.words} carries {show(cut.bandwidth, 'B/s')} in one direction"]
+    if abs(rate / cut.bandwidth - 1) > 1e-9:
+        why = " and a switch that adds" if cut.adds else ""
+        lines.append(
+            f"{collective} over {cut.groups} such groups{why}: at most {show(rate, 'B/s')} as nccl-tests "
+            f"counts bus bandwidth"
+        )
+    return Limit(rate, tuple(lines))
+
+
+def _cuts(setting: Setting) -> list[_Cut]:
+    n, nodes, per_node = setting.world_size, setting.nodes, setting.accelerators_per_node
+    inside, between, asked = setting.intra_link, setting.inter_link, setting.scenario
+    adapters = setting.nics * between.bandwidth.value
+    cap = setting.node.network_bandwidth
+    if cap is not None and asked.nics is None and between.id == setting.node.inter_link:
+        adapters = min(adapters, cap.value)
+    summing = between.kind == "infiniband"  # SHARP
+    own = inside.bandwidth.value + (adapters if nodes > 1 else 0.0)
+    words = f"each rank's {inside.id}" + (" with its node's adapters" if nodes > 1 else "")
+    cuts = [
+        _Cut(n, 1, own, adds(inside) or (nodes > 1 and summing), words),
+        _Cut(nodes, per_node, adapters, summing, f"each node's {setting.nics} x {between.id}"),
+    ]
+    rack = asked.rack_nodes
+    if rack is not None and nodes > rack:
+        up = rack * adapters / asked.oversubscription
+        words = f"each rack's uplink (1/{asked.oversubscription:g} of its {rack} nodes' adapters)"
+        cuts.append(_Cut(-(-nodes // rack), rack * per_node, up, summing, words))
+    return cuts
+
+
+def _through(collective: str, group_size: int, cut: _Cut) -> float:
+    """Bus bandwidth that a cut lets pass [B/s], from the least time of one byte."""
+    if collective == "all-reduce":
+        bound = in_network_all_reduce_lower_bound if cut.adds else all_reduce_lower_bound
+        time = float(bound(cut.groups, 1.0, 0.0, cut.bandwidth))
+    elif collective == "broadcast":
+        time = float(broadcast_lower_bound(cut.groups, 1.0, 0.0, cut.bandwidth))
+    elif collective == "all-to-all":  # every member of a group has a buffer of its own for the others
+        time = cut.members * float(share_lower_bound(group_size / cut.members, 1.0, 0.0, cut.bandwidth))
+    else:
+        time = float(share_lower_bound(cut.groups, 1.0, 0.0, cut.bandwidth))
+    return float(bus_bandwidth(collective, 1 / time, group_size))
+
+
+def doubled(ratio: float, quantity: str, architecture: str) -> str | None:
+    """Say where a claim of twice the limit usually comes from; None for any other ratio."""
+    if not 1.9 <= ratio <= 2.1:
+        return None
+    if quantity == "bus_bandwidth":
+        return "twice one direction: data sheets add both directions of a link, bus bandwidth counts one"
+    if quantity in ("flops", "mfu") and any(
+        name in architecture for name in ("Ampere", "Ada", "Hopper", "Blackwell")
+    ):
+        return (
+            "twice the dense peak: the data sheet's figure with 2:4 structured sparsity, which holds "
+            "for matrices half of whose entries are zero, not for training a dense network"
+        )
+    return None

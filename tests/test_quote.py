@@ -1,0 +1,368 @@
+"""Quotes: what is impossible is caught, what was measured is not, and the file's mistakes are named."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from perfmodel.errors import InputError
+from perfmodel.prediction import predict
+from perfmodel.prediction.bound import physical_bound
+from perfmodel.quote import Claim, Quote, check_quote, example_names, read_quote
+from perfmodel.quote.file import GOES_WITH, KINDS, scenario_of
+from perfmodel.quote.limits import SUPERLINEAR, bus_bandwidth_limit
+from perfmodel.resolve import resolve
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.validate import shipped_runs
+from perfmodel.validate.anchors import Anchors
+from perfmodel.validate.collective_fit import shipped_measurements
+from perfmodel.validate.scenarios import Refused, measured_time
+from perfmodel.validate.scenarios import scenario_of as scenario_of_run
+
+CATALOGUE = Catalogue.built_in()
+A100 = {"accelerator": "a100-sxm4-80gb", "world_size": 8}
+
+
+def checked(scenario, **claim):
+    quote = Quote(title="a quote", scenario=scenario, claims=(Claim(**claim),))
+    return check_quote(quote)[0]
+
+
+# --- both directions over measured runs
+
+
+def askable(runs):
+    for run in runs:
+        time = measured_time(run)
+        try:
+            scenario = scenario_of_run(run, CATALOGUE)
+            resolve(scenario, CATALOGUE)
+        except (Refused, InputError):
+            continue
+        if time is not None:
+            yield run, time, scenario
+
+
+SAMPLED = random.Random(20261121).sample(list(askable(shipped_runs())), 200)
+
+
+def rate_claimed(run, time, scenario, rate):
+    options = scenario.model_dump(exclude_unset=True)
+    return checked(options, quantity="samples_per_second", value=rate)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_no_measured_run_is_called_impossible(part):
+    for run, time, scenario in SAMPLED[part::4]:
+        samples = scenario.local_batch_size * scenario.world_size * scenario.accumulation_steps
+        found = rate_claimed(run, time, scenario, samples / time)
+        assert found.verdict != "impossible", (run.run_id, found.arithmetic)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_run_three_times_faster_than_its_bound_is_impossible(part):
+    for run, _, scenario in SAMPLED[part::4]:
+        setting = resolve(scenario, CATALOGUE)
+        time = physical_bound(setting) / 3
+        found = rate_claimed(run, time, scenario, setting.global_batch_size / time)
+        assert found.verdict == "impossible", run.run_id
+        assert found.value == pytest.approx(3 * found.limit)
+
+
+def test_measured_efficiencies_of_undisputed_baselines_are_below_the_limit():
+    runs, anchors = shipped_runs(), Anchors(shipped_runs())
+    found = []
+    for run in runs:
+        time = measured_time(run)
+        anchor = anchors.of(run) if run.world_size > 1 and run.trust in ("A", "B") else None
+        if time and anchor and anchor.unique:
+            found.append(anchor.iteration_time / time)
+    assert len(found) > 800
+    assert 1 < max(found) < SUPERLINEAR
+
+
+def test_no_measured_collective_beats_its_limit():
+    """Over every one of them; switches that add are allowed their gain."""
+    seen, nearest = 0, 0.0
+    for measured in shipped_measurements():
+        at = measured.point
+        if at is None:
+            continue
+        claim = Claim(quantity="bus_bandwidth", value=1.0, collective=at.collective, size=at.message_bytes)
+        factor = 2 * (at.group_size - 1) / at.group_size
+        factor = factor if at.collective == "all-reduce" else factor / 2
+        rate = factor * at.message_bytes / measured.time
+        scenario = Scenario(
+            accelerator=measured.accelerator if measured.accelerator in IDS else None,
+            world_size=at.group_size,
+            node="pcie-workstation-8gpu" if at.group_size // at.nodes <= 8 else None,
+            accelerators_per_node=at.group_size // at.nodes,
+            intra_link=at.link.id,
+            inter_link=at.inter_link.id if at.inter_link else None,
+            nics=at.nics if at.inter_link else None,
+        )
+        try:
+            setting = resolve(scenario, CATALOGUE)
+        except InputError:
+            continue
+        limit = bus_bandwidth_limit(claim.collective, setting).value
+        assert rate <= limit, (measured.measurement_id, rate / limit)
+        seen, nearest = seen + 1, max(nearest, rate / limit)
+    assert seen > 1000
+    assert nearest > 0.8  # a limit far from every measurement would prove nothing
+
+
+IDS = set(CATALOGUE.ids("accelerators"))
+
+
+@pytest.mark.published(
+    "TensorFlow benchmarks, 2017: ResNet-50 on 8 P100 of a DGX-1, and NVIDIA's example tables"
+)
+def test_a_true_claim_passes():
+    run = next(
+        run
+        for run in shipped_runs()
+        if run.source == "nvidia-dle" and run.workload.startswith("resnet50") and run.world_size == 8
+    )
+    scenario = scenario_of_run(run, CATALOGUE)
+    found = rate_claimed(run, measured_time(run), scenario, run.samples_per_second)
+    assert found.verdict in ("plausible", "pessimistic", "optimistic")
+    assert found.measured[0].id.startswith("nvidia-dle")
+    assert found.value < found.limit
+
+
+# --- limits worked by hand
+
+
+def test_more_images_than_the_roofline_allows():
+    """A100: 312e12 / 16.3e9 least FLOP of an image is 19,100 images/s on one."""
+    found = checked(A100, quantity="images_per_second", value=160_000)
+    assert found.verdict == "impossible"
+    assert found.limit == pytest.approx(8 * 312e12 / 16.3e9, rel=0.01)
+    assert any("312 TFLOP/s" in line for line in found.arithmetic)
+    assert checked(A100, quantity="images_per_second", value=150_000).verdict == "optimistic"
+
+
+@pytest.mark.parametrize("quantity", ["iteration_time", "epoch_time", "time_to_train", "mfu", "flops"])
+def test_every_quantity_of_the_iteration_has_its_limit_at_the_same_time(quantity):
+    """All of them say how long an iteration takes: 3.35 ms at the least."""
+    more = {"time_to_train": {"epochs": 90}, "flops": {"per": "job"}}.get(quantity, {})
+    options = A100 | {"workload": "resnet50"}
+    rates = checked(options, quantity="images_per_second", value=1.0)
+    found = checked(
+        options, quantity=quantity, value=1e-9 if not KINDS[quantity].higher_is_better else 1e30, **more
+    )
+    assert found.verdict == "impossible"
+    flops = 22.9e9
+    by_rate = {
+        "iteration_time": 512 / rates.limit,
+        "epoch_time": 1281167 / rates.limit,
+        "time_to_train": 90 * 1281167 / rates.limit,
+        "mfu": rates.limit * flops / (8 * 312e12),
+        "flops": rates.limit * flops,
+    }[quantity]
+    assert found.limit == pytest.approx(by_rate, rel=0.01)
+
+
+def test_arithmetic_without_a_workload_is_held_against_the_dense_peak():
+    twice = checked(A100 | {"precision": "bf16"}, quantity="flops", per="accelerator", value="624TFLOP/s")
+    assert (twice.verdict, twice.limit) == ("impossible", 312e12)
+    assert any("sparsity" in line for line in twice.arithmetic)
+    assert checked(A100, quantity="flops", per="job", value="2.4PFLOP/s").verdict == "possible"
+
+
+def test_both_directions_of_a_link_are_not_one():
+    found = checked(A100, quantity="bus_bandwidth", value="600GB/s")
+    assert (found.verdict, found.limit) == ("impossible", 300e9)
+    assert any("both directions" in line for line in found.arithmetic)
+    assert checked(A100, quantity="bus_bandwidth", value="229GB/s").verdict == "plausible"
+    assert checked(A100, quantity="bus_bandwidth", value="290GB/s").verdict == "optimistic"
+
+
+@pytest.mark.parametrize(
+    ("collective", "limit"),
+    [
+        # two nodes of eight behind 25 GB/s: each passes on the whole buffer, times 2 x 15/16
+        ("all-reduce", 25e9 * 15 / 8),
+        # each must receive the other's half: 1/2 S, times 15/16
+        ("all-gather", 25e9 * 2 * 15 / 16),
+        # 8 buffers, half of each across: 4 S, times 15/16
+        ("all-to-all", 25e9 / 4 * 15 / 16),
+        ("broadcast", 25e9),
+    ],
+)
+def test_two_nodes_behind_one_adapter_by_hand(collective, limit):
+    scenario = {
+        "accelerator": "a100-sxm4-80gb",
+        "world_size": 16,
+        "inter_link": "ethernet-200g-rdma",
+        "nics": 1,
+    }
+    found = checked(scenario, quantity="bus_bandwidth", value=1e9, collective=collective)
+    assert found.limit == pytest.approx(limit)
+
+
+def test_oversubscribed_racks_narrow_the_bisection():
+    """Four racks of 2 nodes, a quarter of 2 x 25 GB/s upwards: 12.5 GB/s; 16 of 64 buffers, 3/4 of each."""
+    scenario = {
+        "accelerator": "a100-sxm4-80gb",
+        "world_size": 64,
+        "inter_link": "ethernet-200g-rdma",
+        "nics": 1,
+        "oversubscription": 4,
+        "rack_nodes": 2,
+    }
+    found = checked(scenario, quantity="bus_bandwidth", value=1e6, collective="all-to-all")
+    assert found.limit == pytest.approx(12.5e9 / (16 * 3 / 4) * 63 / 64)
+
+
+def test_a_switch_that_adds_may_beat_the_link():
+    h100 = {"accelerator": "h100-sxm5-80gb", "world_size": 8}
+    found = checked(h100, quantity="bus_bandwidth", value="483GB/s", size="16GB")
+    assert found.verdict in ("plausible", "optimistic")  # measured, though the link has 450 GB/s
+    assert checked(h100, quantity="bus_bandwidth", value="900GB/s").verdict == "impossible"
+
+
+def test_efficiency_above_one_is_explained():
+    found = checked(A100, quantity="scaling_efficiency", value="115%")
+    assert found.verdict == "impossible"
+    assert any("baseline" in line for line in found.arithmetic)
+    assert checked(A100, quantity="speedup", value=9).verdict == "impossible"
+    assert checked(A100, quantity="speedup", value=4.5, from_gpus=2).verdict == "impossible"
+    assert checked(A100, quantity="scaling_efficiency", value=0.2).verdict == "pessimistic"
+
+
+def test_speedup_and_efficiency_say_the_same():
+    for baseline in (1, 2, 4):
+        speedup = checked(A100, quantity="speedup", value=2.0, from_gpus=baseline)
+        efficiency = checked(A100, quantity="scaling_efficiency", value=0.5, from_gpus=baseline)
+        assert speedup.expected == pytest.approx(efficiency.expected * 8 / baseline)
+        assert speedup.low_80 == pytest.approx(efficiency.low_80 * 8 / baseline)
+
+
+def test_the_models_own_answer_is_plausible_and_its_interval_decides():
+    options = A100 | {"workload": "bert-large", "local_batch_size": 16}
+    answer = predict(Scenario(**options))
+    rate = answer.samples_per_second
+    samples = rate * answer.iteration_time
+    fast, slow = samples / answer.interval.low_80, samples / answer.interval.high_80
+    for value, verdict in (
+        (rate, "plausible"),
+        (0.999 * fast, "plausible"),
+        (1.001 * fast, "optimistic"),
+        (1.001 * slow, "plausible"),
+        (0.999 * slow, "pessimistic"),
+    ):
+        assert checked(options, quantity="sequences_per_second", value=value).verdict == verdict
+        tokens = checked(options, quantity="tokens_per_second", value=128 * value)
+        assert tokens.verdict == verdict
+        time = checked(options, quantity="iteration_time", value=samples / value)
+        assert time.verdict == verdict
+
+
+# --- the file
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "quote.toml"
+    path.write_text(text)
+    return path
+
+
+GOOD = 'title = "x"\n[scenario]\ngpus = 8\n[[claims]]\nquantity = "images_per_second"\nvalue = 1000\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("gpus = 8", "gpu = 8", "claim 1: scenario.*unknown key 'gpu'"),
+        ("gpus = 8", "gpus = 0", "scenario.*world_size = 0: expected"),
+        ("gpus = 8", 'gpus = 8\nworkload = "resnet5"', "claim 1: unknown workload 'resnet5'; nearest"),
+        ("gpus = 8", "gpus = 8\nworld_size = 8", "give one"),
+        ("value = 1000", "value = 0", "claim 1: value = 0.0: expected a number above 0"),
+        ("value = 1000", 'value = "1000GB"', "claim 1: '1000GB' is not a rate"),
+        ("value = 1000", "", "claim 1: value: the key is missing"),
+        ("value = 1000", "value = 1\nvalu = 2", "claim 1: unknown key 'valu'; nearest: value"),
+        ("value = 1000", "value = 1\nepochs = 90", "claim 1: epochs goes with time_to_train"),
+        ("value = 1000", 'value = 1\nsource = "x"', "claim 1: source = 'x': the file's sources are none"),
+        ("images_per_second", "image_per_second", "claim 1: quantity: unknown quantity.*nearest.*images_per"),
+        ("images_per_second", "tokens_per_second", "claim 1: resnet50 has no tokens"),
+        ("images_per_second", "sequences_per_second", "claim 1: quantity = .* is no sequence"),
+        ("images_per_second", "time_to_train", "claim 1: time_to_train needs epochs"),
+        ("images_per_second", "flops", "claim 1: flops needs per"),
+        ('title = "x"', "", "title: the key is missing"),
+        ('title = "x"', 'title = "x"\ntitel = "x"', "unknown key 'titel'; nearest: title"),
+        ("[[claims]]", "[[claim]]", "claims: the key is missing|unknown key 'claim'"),
+        ("[scenario]", "[scenario", "not TOML"),
+    ],
+)
+def test_a_mistake_is_named_with_file_and_key(old, new, told, tmp_path, invoke):
+    assert old in GOOD
+    path = write(tmp_path, GOOD.replace(old, new))
+    result = invoke("check-quote", path)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith(f"perfmodel: {path}: ")
+    assert re.search(told, result.stderr)
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_no_file_and_no_such_example(invoke):
+    assert "examples" in invoke("check-quote").stderr
+    assert "nearest: imagenet-one-hour" in invoke("check-quote", "imagenet-hour").stderr
+    assert "cannot be read" in invoke("check-quote", "no/such.toml").stderr
+
+
+def test_options_of_a_claim_are_laid_over_those_of_the_quote():
+    claim = Claim(quantity="speedup", value=2.0, scenario={"gpus": 4, "global-batch-size": 64})
+    quote = Quote(title="x", scenario={"gpus": 8, "local_batch_size": 32}, claims=(claim,))
+    scenario = scenario_of(quote, claim)
+    assert (scenario.world_size, scenario.global_batch_size, scenario.local_batch_size) == (4, 64, None)
+
+
+def test_every_key_that_goes_with_a_quantity_is_a_key():
+    assert GOES_WITH.keys() <= Claim.model_fields.keys()
+    assert {kind for kinds in GOES_WITH.values() for kind in kinds} <= KINDS.keys()
+
+
+# --- the examples and the command
+
+
+@pytest.mark.parametrize("name", example_names())
+def test_every_example_names_its_sources(name):
+    quote, _ = read_quote(name)
+    assert all(claim.source for claim in quote.claims)
+    assert all(source.url and source.title for source in quote.sources.values())
+
+
+def test_three_public_quotes_ship_and_one_is_refuted():
+    verdicts = {name: {c.verdict for c in check_quote(read_quote(name)[0])} for name in example_names()}
+    assert len(verdicts) >= 3
+    assert "impossible" in verdicts["dgx-a100-petaflops"]
+    assert "plausible" in verdicts["imagenet-one-hour"] & verdicts["horovod-512-gpus"]
+    assert "impossible" not in verdicts["imagenet-one-hour"] | verdicts["horovod-512-gpus"]
+
+
+@pytest.mark.parametrize("name", example_names())
+def test_the_exit_code_says_whether_a_claim_is_impossible(name, invoke):
+    told = json.loads(invoke("check-quote", name, "--json").stdout)
+    text = invoke("check-quote", name)
+    assert text.exit_code == (1 if told["impossible"] else 0)
+    assert told["impossible"] == sum(claim["verdict"] == "impossible" for claim in told["claims"])
+    assert max(len(line) for line in text.stdout.splitlines() if "https://" not in line) <= 80
+    rows = list(csv.DictReader(io.StringIO(invoke("check-quote", name, "--csv").stdout)))
+    assert [row["verdict"] for row in rows] == [claim["verdict"] for claim in told["claims"]]
+    assert invoke("check-quote", name, "--markdown").stdout.count("| ") > len(rows)
+
+
+def test_examples_are_listed_by_name(invoke):
+    assert [
+        row["name"] for row in json.loads(invoke("check-quote", "--examples", "--json").stdout)
+    ] == example_names()
+    assert "give one of them" in invoke("check-quote", "--examples", "--json", "--csv").stderr
