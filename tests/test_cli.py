@@ -135,6 +135,7 @@ def test_json_parses(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     files_of_examples(tmp_path)
     needed = {
+        "app": ["--check"],
         "calibrate": ["--times", "times.csv"],
         "check-quote": ["--examples"],
         "emulate": ["--steps", "1", "--speed", "1000"],

@@ -14,6 +14,7 @@ from perfmodel.errors import InputError, unknown_name
 startup.without_pydantic_plugins()
 
 COMMANDS = (
+    "app",
     "calibrate",
     "check-quote",
     "collective",

@@ -1,0 +1,1 @@
+"""The Streamlit app: draws and parses; every number comes from perfmodel."""

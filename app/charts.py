@@ -1,0 +1,201 @@
+"""The charts: numbers in, plotly figures out; colours everybody tells apart, units on every axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from perfmodel.prediction import Prediction
+from perfmodel.units import show
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#B8A800")
+"""Okabe and Ito's, those that show on white and on black."""
+BLUE, ORANGE, GREEN, PINK, SKY, RED, GREY, OLIVE = COLOURS
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "triangle-down")
+
+TERMS = {
+    "forward_time": ("forward", BLUE),
+    "backward_time": ("backward", BLUE),
+    "launch_overhead_time": ("launch overhead", SKY),
+    "update_time": ("update", SKY),
+    "exposed_communication_time": ("exposed communication", ORANGE),
+    "input_time": ("waiting for input", GREEN),
+    "straggler_time": ("waiting for stragglers", PINK),
+}
+"""A term of a prediction -> what a chart calls it, and its colour."""
+HIDDEN = "hidden communication"
+
+
+def draw(figure: go.Figure, name: str, told: str, height: int = 380, **more: Any) -> Any:
+    """Put a figure on the page; ``told`` says in words what it shows."""
+    figure.update_layout(
+        height=height,
+        margin={"l": 8, "r": 8, "t": 24, "b": 8},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
+    )
+    return st.plotly_chart(
+        figure,
+        key=name,
+        alt=told,
+        config={"displaylogo": False, "toImageButtonOptions": {"filename": name}},
+        **more,
+    )
+
+
+def waterfall(prediction: Prediction) -> go.Figure:
+    """The terms of one iteration, one after another, with the interval on their sum."""
+    rows = [(*TERMS[term], time) for term, time in prediction.terms.items()]
+    starts = [0.0, *accumulate(time for _, _, time in rows)]
+    figure = go.Figure(
+        go.Bar(
+            y=[name for name, _, _ in rows],
+            x=[time for _, _, time in rows],
+            base=starts[:-1],
+            orientation="h",
+            marker={"color": [colour for _, colour, _ in rows]},
+            text=[show(time, "s") if time else "" for _, _, time in rows],
+            customdata=[show(time, "s") for _, _, time in rows],
+            textposition="auto",
+            cliponaxis=False,
+            hovertemplate="%{y}: %{customdata}<extra></extra>",
+            showlegend=False,
+        )
+    )
+    _hidden(figure, prediction, starts[2])
+    figure.add_bar(
+        y=["iteration"],
+        x=[prediction.iteration_time],
+        orientation="h",
+        marker={"color": GREY},
+        text=[f"<b>{show(prediction.iteration_time, 's')}</b>"],
+        textposition="inside",
+        insidetextanchor="start",
+        hovertemplate="iteration: %{text}<extra></extra>",
+        showlegend=False,
+    )
+    if prediction.interval is not None:
+        for low, high, width, level in (
+            (prediction.interval.low_95, prediction.interval.high_95, 2, "95 %"),
+            (prediction.interval.low_80, prediction.interval.high_80, 6, "80 %"),
+        ):
+            figure.add_scatter(
+                x=[low, high],
+                y=["iteration", "iteration"],
+                mode="lines",
+                line={"color": RED, "width": width},
+                name=f"{level}: {show(low, 's')} to {show(high, 's')}",
+                hovertemplate="%{x:.3s}s<extra></extra>",
+            )
+    order = [*(name for name, _ in TERMS.values()), HIDDEN, "iteration"]
+    figure.update_yaxes(categoryorder="array", categoryarray=order[::-1], automargin=True)
+    figure.update_xaxes(title="time [s]", rangemode="tozero")
+    figure.update_layout(barmode="overlay")
+    return figure
+
+
+def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> None:
+    """The part of communication the backward pass covers, under the part of the pass it shares."""
+    hidden = prediction.communication_time - prediction.terms["exposed_communication_time"]
+    if hidden <= 0:
+        return
+    figure.add_bar(
+        y=[HIDDEN],
+        x=[hidden],
+        base=[max(0.0, backward_ends - hidden)],
+        orientation="h",
+        marker={"color": ORANGE, "opacity": 0.45, "pattern": {"shape": "/"}},
+        text=[show(hidden, "s")],
+        textposition="auto",
+        hovertemplate="hidden behind the backward pass: %{text}<extra></extra>",
+        showlegend=False,
+    )
+
+
+def memory(prediction: Prediction) -> go.Figure:
+    """What training needs of one accelerator's memory."""
+    needed, there = prediction.memory.bytes / 2**30, prediction.memory.capacity / 2**30
+    figure = go.Figure(
+        go.Bar(
+            x=[needed],
+            y=["memory"],
+            orientation="h",
+            marker={"color": BLUE if prediction.memory.fits else RED},
+            hovertemplate="%{x:.1f} GiB needed<extra></extra>",
+        )
+    )
+    figure.add_vline(x=there, line={"dash": "dash", "color": GREY})
+    figure.update_xaxes(title=f"memory of one GPU [GiB], of {there:.1f} there", rangemode="tozero")
+    figure.update_yaxes(visible=False)
+    return figure
+
+
+def lines(
+    series: Mapping[str, tuple[Sequence[float], Sequence[float | None]]],
+    x: str,
+    y: str,
+    *,
+    log_x: bool = True,
+    log_y: bool = False,
+    bands: Mapping[str, tuple[Sequence[float], Sequence[float]]] = {},
+    points: Mapping[str, tuple[Sequence[float], Sequence[float], Sequence[str]]] = {},
+    ideal: tuple[Sequence[float], Sequence[float]] | None = None,
+    percent: bool = False,
+    ticks: Sequence[float] | None = None,
+) -> go.Figure:
+    """Lines with their bands, and measured points among them."""
+    figure = go.Figure()
+    for index, (name, (xs, ys)) in enumerate(series.items()):
+        colour = COLOURS[index % len(COLOURS)]
+        if name in bands:
+            low, high = bands[name]
+            figure.add_scatter(
+                x=[*xs, *reversed(xs)],
+                y=[*high, *reversed(low)],
+                fill="toself",
+                fillcolor=colour,
+                opacity=0.18,
+                mode="lines",
+                line={"width": 0},
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        figure.add_scatter(
+            x=list(xs),
+            y=list(ys),
+            name=name,
+            mode="lines+markers",
+            line={"color": colour, "dash": DASHES[index % len(DASHES)]},
+            marker={"symbol": SYMBOLS[index % len(SYMBOLS)]},
+            hovertemplate="%{x}: %{y:.1%}" if percent else "%{x}: %{y:.4g}",
+            showlegend=True,
+        )
+    if ideal is not None:
+        figure.add_scatter(
+            x=list(ideal[0]),
+            y=list(ideal[1]),
+            name="ideal",
+            mode="lines",
+            line={"color": GREY, "dash": "dot"},
+        )
+    for index, (name, (xs, ys, told)) in enumerate(points.items()):
+        figure.add_scatter(
+            x=list(xs),
+            y=list(ys),
+            name=name,
+            mode="markers",
+            text=list(told),
+            marker={"symbol": "x", "size": 8, "color": COLOURS[(index + 5) % len(COLOURS)]},
+            hovertemplate="%{text}<extra></extra>",
+        )
+    figure.update_xaxes(title=x, type="log" if log_x else "linear")
+    if ticks is not None:
+        figure.update_xaxes(tickvals=list(ticks), ticktext=[f"{tick:,}" for tick in ticks])
+    figure.update_yaxes(title=y, type="log" if log_y else "linear", rangemode="normal" if log_y else "tozero")
+    if percent:
+        figure.update_yaxes(tickformat=".0%")
+    return figure

@@ -1,0 +1,166 @@
+"""What every page of a scenario has around its picture: the options, the ways out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any, NamedTuple
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app import own
+from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
+from app.state import START, chosen, close_page, open_page, widget, with_own
+from perfmodel.errors import InputError
+from perfmodel.prediction import Prediction, predict
+
+
+class Asked(NamedTuple):
+    """What a page was asked: its options, and how to answer a scenario of them."""
+
+    picked: dict[str, Any]
+    """Chosen, by the command line's names; the rest is left to the model."""
+    top: DeltaGenerator
+    """Where the answer in words belongs, above the page's own widgets."""
+
+    def predict(self, changed: Mapping[str, Any] = {}) -> Prediction:
+        """Predict the scenario, with some options changed; None leaves one to the model.
+
+        Raises
+        ------
+        InputError : a value that does not fit
+        """
+        picked = {**self.picked, **changed}
+        for given, other in (BATCHES, BATCHES[::-1]):
+            if given in changed:
+                picked.pop(other, None)
+        kept = {name: value for name, value in picked.items() if value is not None}
+        return predict(scenario(kept, own.profile()), own.catalogue())
+
+
+BATCHES = ("local-batch-size", "global-batch-size")
+"""Two ways to say one thing; the later word counts."""
+
+
+def ask_scenario(
+    page: str,
+    body: Sequence[Option] = (),
+    without: Sequence[str] = (),
+    start: Mapping[str, Any] = START,
+    money: bool = False,
+) -> Asked:
+    """Draw the options of a scenario beside the page; return what was asked.
+
+    Parameters
+    ----------
+    page : its name in the URL
+    body : options of the page's own, drawn over its picture
+    without : options of a scenario the page has no use for, or has in ``body``
+    start : what the page opens with
+    money : whether prices, power and failures matter here
+    """
+    groups = {"": BASIC, "More options": MORE, **({"Prices, power, failures": MONEY} if money else {})}
+    known = {
+        heading: [options()[name] for name in names if name not in without]
+        for heading, names in groups.items()
+    }
+    return ask(page, known, body, start)
+
+
+def ask(
+    page: str,
+    groups: Mapping[str, Sequence[Option]],
+    body: Sequence[Option] = (),
+    start: Mapping[str, Any] = START,
+) -> Asked:
+    """Draw options beside the page, those of a heading folded away, and ``body`` over its picture.
+
+    A URL that says what cannot be is told, and the page ends there.
+    """
+    known = {option.name: with_own(option) for option in (*body, *chain(*groups.values()))}
+    open_page(page, known, start)
+    top = st.container()
+    for heading, members in groups.items():
+        with st.sidebar.expander(heading) if heading else st.sidebar:
+            for option in members:
+                widget(known[option.name])
+    with st.sidebar:
+        _brought()
+    if body:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            for option in body:
+                widget(known[option.name])
+    close_page(page, known)
+    return Asked(chosen(known), top)
+
+
+def _brought() -> None:
+    """What of the user's own takes part in the answer, and is not in the URL."""
+    if "profile-told" in st.session_state:
+        st.checkbox(
+            "Use the profile of my trace",
+            value=True,
+            key="use-profile",
+            help=st.session_state["profile-told"],
+        )
+    if own.specs():
+        st.caption(f"With {len(own.specs())} of your own specs; they are not part of the URL.")
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Say what a user's input got wrong where the answer would stand, and stop there."""
+    try:
+        yield
+    except InputError as error:
+        st.error(str(error))
+        st.stop()
+
+
+def ways_out(command: str, picked: Mapping[str, Any], python: str | None = None) -> None:
+    """Offer the question as a command and as Python."""
+    file = own.PROFILE if own.profile() else None
+    with st.container(horizontal=True):
+        with st.popover("Copy as command"):
+            st.code(
+                as_command(command, {**picked, **({"profile": file} if file else {})}),
+                language="shell",
+                wrap_lines=True,
+            )
+        with st.popover("Copy as Python"):
+            st.code(python or as_python(picked, file), language="python", wrap_lines=True)
+
+
+def downloads(name: str, rows: Sequence[Mapping[str, Any]], answer: Any) -> None:
+    """Offer a table as CSV and the whole answer as JSON, given as text or as what JSON can hold."""
+    text = answer if isinstance(answer, str) else json.dumps(answer, allow_nan=False)
+    with st.container(horizontal=True):
+        st.download_button("Download CSV", csv_text(rows), f"{name}.csv", "text/csv", on_click="ignore")
+        st.download_button("Download JSON", text, f"{name}.json", "application/json", on_click="ignore")
+
+
+def sentence(told: str) -> str:
+    """Return a verdict as a sentence.
+
+    >>> sentence("compute-bound: 74% of the iteration")
+    'Compute-bound: 74% of the iteration.'
+    """
+    return f"{told[:1].upper()}{told[1:].removesuffix('.')}."
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV, with a header.
+
+    >>> csv_text([{"a": 1, "b": None}])
+    'a,b\\n1,\\n'
+    """
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]) if rows else ["nothing"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()

@@ -1,0 +1,21 @@
+"""The list of pages; ``perfmodel app`` starts it."""
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+HERE = Path(__file__).parent
+if str(HERE.parent) not in sys.path:  # the pages import one another as parts of ``app``
+    sys.path.insert(0, str(HERE.parent))
+
+from app.menu import PAGES  # noqa: E402
+
+st.set_page_config(page_title="perfmodel", layout="wide")
+st.navigation(
+    [
+        st.Page(HERE / "pages" / f"{name}.py", title=title, url_path=name, default=name == "predict")
+        for name, title in PAGES
+    ],
+    position="top",
+).run()

@@ -1,0 +1,54 @@
+"""Measured runs that lie near a question: the same network on the same accelerator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from perfmodel.validate import Run, shipped_runs
+from perfmodel.validate.scenarios import measured_time
+
+SHOWN = 8
+
+
+def family(scenario: Mapping[str, Any]) -> list[Run]:
+    """Return the measured runs of the network and accelerator of a prediction, best first.
+
+    First those of the same strategy and precision; then by how near their number of GPUs is.
+    """
+    alike = [
+        run
+        for run in shipped_runs()
+        if run.workload == scenario["workload"]
+        and run.accelerator == scenario["accelerator"]
+        and run.trust != "D"
+        and measured_time(run) is not None
+    ]
+    return sorted(
+        alike,
+        key=lambda run: (
+            run.precision != scenario["precision"],
+            run.world_size > 1 and run.strategy != scenario["strategy"],
+            abs(run.world_size - scenario["world_size"]),
+            abs((run.local_batch_size or 0) - scenario["local_batch_size"]),
+        ),
+    )
+
+
+def rows(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Return runs as a table people read."""
+    return [
+        {
+            "GPUs": run.world_size,
+            "iteration [s]": measured_time(run),
+            "samples/s": run.samples_per_second,
+            "precision": run.precision,
+            "batch per GPU": run.local_batch_size,
+            "strategy": run.strategy,
+            "network": run.inter_link or "-",
+            "year": run.year,
+            "source": run.source,
+            "where": run.locator,
+        }
+        for run in runs
+    ]

@@ -1,0 +1,61 @@
+"""What a prediction costs, as far as somebody has said prices, power and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from app.options import MONEY, values
+from perfmodel.economics import Conditions, economics
+from perfmodel.prediction import Prediction
+from perfmodel.specs.store import Catalogue
+from perfmodel.units import show
+
+
+def costs(prediction: Prediction, picked: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+    """Return what ``perfmodel predict --cost`` tells.
+
+    Raises
+    ------
+    InputError : prices that exclude each other, failures without a checkpoint time
+    """
+    return economics(prediction, Conditions(**values(picked, MONEY)), catalogue)
+
+
+def told(found: Mapping[str, Any]) -> None:
+    """Show the costs, what was assumed and what is unknown."""
+    price = found["price"]
+    rate = (
+        f"{price['usd_per_hour']:,.4g} USD/h for each machine, {price['basis']}" if price else "price unknown"
+    )
+    with st.expander(f"Money, energy, carbon ({rate})"):
+        spans = {"iteration": found["per_iteration"], "epoch": found["per_epoch"], "run": found["run"]}
+        st.dataframe(
+            [
+                {
+                    "of one": name,
+                    "time": show(span["time"], "s"),
+                    "cost [USD]": span["cost"],
+                    "energy [kWh]": span["energy"],
+                    "carbon [g CO2]": span["carbon"],
+                }
+                for name, span in spans.items()
+                if span
+            ],
+            hide_index=True,
+        )
+        if price and price["source"]:
+            st.caption(f"{price['instance']} in {price['region']} on {price['date']}: {price['source']}")
+        failures = found["reliability"]
+        if failures:
+            st.markdown(
+                f"{failures['goodput']:.1%} of the time is work kept; a failure every "
+                f"{show(failures['failure_interval'], 's')}, a checkpoint every "
+                f"{show(failures['checkpoint_interval'], 's')}."
+            )
+        for line in found["unknown"]:
+            st.markdown(f"Unknown: {line}")
+        if found["assumed"]:
+            st.caption("Assumed: " + "; ".join(found["assumed"]))

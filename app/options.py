@@ -1,0 +1,291 @@
+"""The options a page knows: the command line's own, read and checked as it reads and checks them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+from perfmodel.cli.options import scenario_from
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.workloads import names as workload_names
+
+LONGEST = 300
+"""Characters of a value in a URL."""
+
+BASIC = (
+    "workload",
+    "accelerator",
+    "gpus",
+    "node",
+    "inter-link",
+    "strategy",
+    "servers",
+    "precision",
+    "local-batch-size",
+)
+MORE = (
+    "global-batch-size",
+    "accelerators-per-node",
+    "intra-link",
+    "nics",
+    "algorithm",
+    "overlap",
+    "accumulation-steps",
+    "sequence-length",
+    "optimizer",
+    "framework",
+    "input",
+    "loader-workers",
+    "storage",
+    "oversubscription",
+    "rack-nodes",
+    "placement",
+    "jitter",
+    "anchor",
+)
+MONEY = (
+    "epochs",
+    "price",
+    "region",
+    "purchase-price",
+    "service-years",
+    "used-fraction",
+    "electricity-price",
+    "pue",
+    "host-power",
+    "carbon-intensity",
+    "node-mtbf",
+    "checkpoint-time",
+    "restart-time",
+)
+SCENARIO = (*BASIC, *MORE)
+
+LABELS = {
+    "gpus": "GPUs",
+    "inter-link": "Network between machines",
+    "intra-link": "Link inside a machine",
+    "node": "Machine",
+    "nics": "Network adapters per machine",
+    "local-batch-size": "Batch per GPU (weak scaling)",
+    "global-batch-size": "Batch of the whole job (strong scaling)",
+    "accelerators-per-node": "GPUs of a machine that take part",
+    "k": "K, gradients an update waits for",
+    "price": "Price of a machine [USD/h]",
+    "purchase-price": "Purchase of a machine [USD]",
+    "electricity-price": "Electricity [USD/kWh]",
+    "host-power": "Machine without GPUs [W]",
+    "carbon-intensity": "Carbon intensity [g CO2/kWh]",
+    "node-mtbf": "Time between failures of a machine",
+    "pue": "PUE",
+    "size": "Message",
+}
+USUAL = {
+    "workload": "resnet50",
+    "accelerator": "v100-sxm2-16gb",
+    "strategy": "all-reduce",
+    "algorithm": "ring",
+}
+"""What the model takes where nothing is chosen, of the options whose default does not depend on others."""
+
+
+class Option(NamedTuple):
+    """One option of a command, as a widget shows it."""
+
+    name: str
+    """Of the option and of the query parameter."""
+    label: str
+    choices: tuple[str, ...]
+    """What it can be; empty where it is free text or a number."""
+    kind: str
+    """``choice``, ``choices`` (several of them), ``whole`` (a number) or ``text``."""
+    help: str
+    parameter: click.Parameter
+    usual: str = "as usual"
+    """Shown where nothing is chosen."""
+    session: str = ""
+    """Name in the session, where two pages give one name two meanings."""
+
+    @property
+    def key(self) -> str:
+        """What the session calls it."""
+        return self.session or self.name
+
+
+def label(name: str) -> str:
+    """Return what people read over a widget.
+
+    >>> label("gpus"), label("batch-size")
+    ('GPUs', 'Batch size')
+    """
+    return LABELS.get(name, name.replace("-", " ").capitalize())
+
+
+@cache
+def options(command: str = "predict") -> dict[str, Option]:
+    """Return every option of a command that takes a value, by its name on the command line."""
+    found: click.Command = import_module(f"perfmodel.cli.{command}").command
+    return {
+        name: from_parameter(name, parameter)
+        for parameter in found.params
+        if isinstance(parameter, click.Option) and not parameter.is_flag
+        for name in [parameter.opts[0].removeprefix("--")]
+    }
+
+
+def from_parameter(name: str, parameter: click.Option, **more: Any) -> Option:
+    """Return the option of a command's parameter."""
+    kind = parameter.type
+    choices = tuple(kind.choices) if isinstance(kind, click.Choice) else _built_in(name)
+    shown = "choice" if choices else "whole" if kind.name.startswith("integer") else "text"
+    usual = USUAL.get(name) or (str(parameter.default) if isinstance(parameter.default, str | int) else None)
+    settled = {
+        "label": label(name),
+        "choices": choices,
+        "kind": shown,
+        "help": (parameter.help or "").replace("  [default:", " [default:"),
+        "usual": f"{usual} (default)" if usual else "as usual",
+    }
+    return Option(name=name, parameter=parameter, **(settled | more))
+
+
+def one_of(name: str, choices: Iterable[str], usual: str, help: str) -> Option:
+    """Return an option of a page's own, one of a few words."""
+    parameter = click.Option([f"--{name}"], type=click.Choice(tuple(choices)), default=usual, help=help)
+    return from_parameter(name, parameter)
+
+
+def some_of(name: str, choices: Iterable[str], help: str) -> Option:
+    """Return an option of a page's own, any of some words, joined by commas in the URL."""
+    parameter = click.Option([f"--{name}"], help=help)
+    return from_parameter(name, parameter, choices=tuple(choices), kind="choices", usual="none")
+
+
+def text_of(name: str, convert: Any, usual: str, help: str, **more: Any) -> Option:
+    """Return an option of a page's own, free text that ``convert`` reads or refuses."""
+    kind = convert if isinstance(convert, click.ParamType) else click.types.FuncParamType(convert)
+    return from_parameter(name, click.Option([f"--{name}"], type=kind, default=usual, help=help), **more)
+
+
+def _built_in(name: str) -> tuple[str, ...]:
+    return catalogue_names(name, Catalogue.built_in())
+
+
+def catalogue_names(name: str, catalogue: Catalogue) -> tuple[str, ...]:
+    """Return what a catalogue offers for an option; nothing for those it does not serve."""
+    if name == "workload":
+        return tuple(workload_names())
+    if name in ("accelerator", "node"):
+        return tuple(catalogue.ids("accelerators" if name == "accelerator" else "nodes"))
+    if name in ("link", "intra-link", "inter-link"):
+        scope = "inter" if name == "inter-link" else "intra"
+        return tuple(id for id in catalogue.ids("links") if catalogue.link(id).scope == scope)
+    return ()
+
+
+def read(option: Option, text: str) -> Any:
+    """Return what a URL or a field says, as the session keeps it: text, a whole number, or several words.
+
+    Raises
+    ------
+    InputError : what the command line would refuse; a file, which a page takes by upload
+    """
+    if len(text) > LONGEST:
+        raise InputError(f"{len(text)} characters; expected at most {LONGEST}")
+    if "empirical" in text:
+        raise InputError("a sample of one's own is uploaded on the page Stragglers, not named in a URL")
+    if option.kind == "choices":
+        words = tuple(dict.fromkeys(text.split(",")))
+        return tuple(_known(option, word) for word in words if word)
+    if option.kind == "choice":
+        return _known(option, text)
+    value = convert(option, text)
+    return value if option.kind == "whole" else text
+
+
+def _known(option: Option, word: str) -> str:
+    if word not in option.choices:
+        raise unknown_name(option.name, word, option.choices)
+    return word
+
+
+def convert(option: Option, text: str) -> Any:
+    """Return the value the command line makes of a text.
+
+    Raises
+    ------
+    InputError : what the command line would refuse
+    """
+    try:
+        return option.parameter.type.convert(text, option.parameter, None)
+    except click.BadParameter as error:
+        raise InputError(error.message) from None
+
+
+def written(value: Any) -> str:
+    """Return how a URL or a shell says a value that the session keeps.
+
+    >>> written(("ring", "tree")), written(32)
+    ('ring,tree', '32')
+    """
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def values(picked: Mapping[str, Any], names: Iterable[str], command: str = "predict") -> dict[str, Any]:
+    """Return those of ``names`` that are chosen, by the names of a command's parameters."""
+    known = options(command)
+    return {
+        str(known[name].parameter.name): convert(known[name], picked[name])
+        if known[name].kind == "text"
+        else picked[name]
+        for name in names
+        if name in picked and name in known
+    }
+
+
+def scenario(picked: Mapping[str, Any], profile: str | None = None) -> Scenario:
+    """Return the scenario of the options chosen, by the command line's own reading.
+
+    Raises
+    ------
+    InputError : a value that does not fit
+    """
+    return scenario_from(values(picked, SCENARIO) | {"profile": profile})
+
+
+def as_command(command: str, picked: Mapping[str, Any]) -> str:
+    """Return the line to type in a shell.
+
+    >>> as_command("predict", {"gpus": 8, "jitter": "lognormal:cv=0.05"})
+    'perfmodel predict --gpus 8 --jitter lognormal:cv=0.05'
+    """
+    words = [word for name, value in picked.items() for word in (f"--{name}", written(value))]
+    return shlex.join(["perfmodel", *command.split(), *words])
+
+
+def as_python(picked: Mapping[str, Any], profile: str | None = None) -> str:
+    """Return the same question in Python.
+
+    >>> print(as_python({"gpus": 8}))
+    from perfmodel import Scenario, predict
+    <BLANKLINE>
+    answer = predict(Scenario(world_size=8))
+    print(answer.iteration_time, answer.terms)
+    """
+    given = ", ".join(f"{name}={value!r}" for name, value in scenario_words(picked, profile).items())
+    return (
+        "from perfmodel import Scenario, predict\n\n"
+        f"answer = predict(Scenario({given}))\n"
+        "print(answer.iteration_time, answer.terms)"
+    )
+
+
+def scenario_words(picked: Mapping[str, Any], profile: str | None = None) -> dict[str, Any]:
+    """Return the keyword arguments of ``Scenario``."""
+    return values(picked, SCENARIO) | ({"profile": profile} if profile else {})

@@ -1,0 +1,38 @@
+"""What a user has brought into this session: hardware of one's own, a profile measured by a trace."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import streamlit as st
+
+from perfmodel.specs.store import Catalogue
+
+PROFILE = "profile.toml"
+
+
+def folder() -> Path:
+    """Return the session's folder of files; it goes when the session does."""
+    session = st.session_state
+    if "folder" not in session:
+        session.folder = tempfile.TemporaryDirectory(prefix="perfmodel-app-")
+    return Path(session.folder.name)
+
+
+def catalogue() -> Catalogue:
+    """Return the built-in hardware, with the session's own over it."""
+    return st.session_state.get("catalogue") or Catalogue.built_in()
+
+
+def specs() -> list[Path]:
+    """Return the session's own spec files."""
+    return sorted((folder() / "specs").glob("*.toml")) if "folder" in st.session_state else []
+
+
+def profile() -> str | None:
+    """Return the file of the session's profile, where a trace was calibrated on and is in use."""
+    if "folder" not in st.session_state or not st.session_state.get("use-profile", True):
+        return None
+    file = folder() / st.session_state.get("profile-name", PROFILE)
+    return str(file) if file.is_file() else None

@@ -1,0 +1,120 @@
+"""Predict: one iteration, where its time goes, and what a person can do with the answer."""
+
+import streamlit as st
+
+from app import charts, equations, measured, money, own
+from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
+from perfmodel.prediction import Prediction
+from perfmodel.units import show
+
+PRESETS = {
+    "25 or 100 Gbit/s for 32 V100s?": (
+        "scale",
+        {
+            "accelerator": "v100-sxm2-16gb",
+            "gpus": "8,16,32,64",
+            "inter-link": "ethernet-25g-tcp",
+            "networks": "ethernet-100g-tcp,ethernet-100g-rdma",
+        },
+    ),
+    "Parameter server or ring?": (
+        "scale",
+        {
+            "node": "aws-p3.2xlarge",
+            "gpus": "2,4,8,16,32",
+            "inter-link": "ethernet-25g-tcp",
+            "strategy": "all-reduce",
+            "strategies": "parameter-server",
+        },
+    ),
+    "How far does VGG-16 scale?": ("scale", {"workload": "vgg16", "gpus": "1,2,4,8,16,32,64,128"}),
+    "BERT on 64 H100s": (
+        "predict",
+        {"workload": "bert-large", "accelerator": "h100-sxm5-80gb", "gpus": "64", "precision": "bf16"},
+    ),
+}
+# What it answers -> the page that does, and its URL.
+
+
+def presets() -> None:
+    """One click to a useful picture."""
+    with st.container(horizontal=True):
+        for question, (page, query) in PRESETS.items():
+            if st.button(question, key=f"preset-{question}"):
+                st.switch_page(f"pages/{page}.py", query_params=query)
+
+
+def figures(prediction: Prediction) -> None:
+    """The numbers people ask for first."""
+    with st.container(horizontal=True):
+        st.metric("Iteration", show(prediction.iteration_time, "s"), width="content")
+        st.metric(
+            "Throughput", f"{prediction.samples_per_second:,.0f} {prediction.sample}s/s", width="content"
+        )
+        st.metric(
+            f"Efficiency ({prediction.scaling} scaling)",
+            f"{prediction.scaling_efficiency:.1%}",
+            width="content",
+        )
+        st.metric("Speed-up over 1 GPU", f"{prediction.speedup:.2f}", width="content")
+        if prediction.epoch_time is not None:
+            st.metric("Epoch", show(prediction.epoch_time, "s"), width="content")
+    spread = prediction.interval
+    if spread is not None:
+        wider = f" Wider because: {'; '.join(spread.wider_because)}." if spread.wider_because else ""
+        st.caption(
+            f"The iteration takes {show(spread.low_80, 's')} to {show(spread.high_80, 's')} with 80 % "
+            f"confidence, {show(spread.low_95, 's')} to {show(spread.high_95, 's')} with 95 %.{wider}"
+        )
+
+
+def behind(prediction: Prediction) -> None:
+    """The equations, one bar after another."""
+    formulas = dict(equations.TERMS)
+    exchange = equations.EXCHANGES.get(prediction.scenario["strategy"])
+    if exchange:
+        formulas["exposed communication"] = (exchange, *formulas["exposed communication"])
+    with st.popover("Equations behind the bars"):
+        for term, names in formulas.items():
+            st.markdown(f"**{term}**")
+            for name in names:
+                line, equation = equations.told(name)
+                st.caption(f"{line} `{name}`")
+                if equation:
+                    st.latex(equation)
+
+
+def page(asked: Asked) -> None:
+    """Draw the answer."""
+    with told():
+        prediction = asked.predict()
+        costs = money.costs(prediction, asked.picked, own.catalogue())
+    found = prediction.scenario
+    with asked.top:
+        presets()
+        st.subheader(
+            f"{found['world_size']} x {found['accelerator']} training {found['workload']}", anchor=False
+        )
+        st.markdown(f"**{sentence(prediction.verdict)}**")
+    for warning in prediction.warnings:
+        st.warning(warning)
+    figures(prediction)
+    charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")
+    st.caption(
+        f"{prediction.placement}. Communication takes {show(prediction.communication_time, 's')} in all; "
+        "what the backward pass hides is hatched."
+    )
+    charts.draw(charts.memory(prediction), "memory", "Memory needed against memory there", height=150)
+    with st.container(horizontal=True):
+        behind(prediction)
+        ways_out("predict", asked.picked)
+        rows = [{"term": name, "seconds": prediction.terms[term]} for term, (name, _) in charts.TERMS.items()]
+        downloads("prediction", rows, prediction.to_json())
+    money.told(costs)
+    near = measured.family(found)
+    with st.expander(f"Nearest measured runs ({len(near)} of {found['workload']} on {found['accelerator']})"):
+        st.dataframe(measured.rows(near[: measured.SHOWN]), hide_index=True)
+    st.caption("Defaults taken: " + ", ".join(f"`{default}`" for default in prediction.defaults))
+
+
+page(ask_scenario("predict", money=True))

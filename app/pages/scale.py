@@ -1,0 +1,216 @@
+"""Scale: efficiency, throughput and cost against the number of GPUs, for several strategies and networks."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import charts, measured, money, own
+from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
+from app.options import convert, one_of, options, some_of
+from perfmodel.cli.scale import COLUMNS
+from perfmodel.errors import InputError
+from perfmodel.prediction import Prediction
+from perfmodel.units import show
+from perfmodel.validate.scenarios import measured_time
+
+START = {"gpus": "1,2,4,8,16,32,64"}
+MOST = 60
+# Counts a chart shows well.
+YS = {
+    "efficiency": "scaling efficiency",
+    "throughput": "throughput [samples/s]",
+    "speedup": "speed-up over one GPU [1]",
+    "time": "iteration time [s]",
+    "cost": "cost of an epoch [USD]",
+}
+FIELDS = {
+    "efficiency": "scaling_efficiency",
+    "throughput": "samples_per_second",
+    "speedup": "speedup",
+    "time": "iteration_time",
+}
+# What can be drawn -> the field of a prediction; a cost comes from elsewhere.
+COUNTS = options("scale")["gpus"]._replace(
+    label="GPUs of each point, e.g. 1,2,4,8 or 1-16", session="counts", usual="1,2,4,8,16,32 (default)"
+)
+SHOWN = one_of("show", YS, "efficiency", "What is drawn against the number of GPUs.")
+STRATEGIES = some_of("strategies", options()["strategy"].choices, "Drawn over the chosen one.")._replace(
+    label="Overlay strategies"
+)
+NETWORKS = some_of("networks", options()["inter-link"].choices, "Drawn over the chosen one.")._replace(
+    label="Overlay networks"
+)
+
+
+def curves(asked: Asked) -> dict[str, list[Prediction]]:
+    """Predict each overlaid plan at each count; one that cannot be is told and left out."""
+    counts = convert(COUNTS, asked.picked.get("gpus", "1,2,4,8,16,32"))
+    if len(counts) > MOST:
+        st.warning(f"{len(counts)} counts; the first {MOST} are drawn")
+    plans: dict[str, dict[str, Any]] = {"": {}}
+    plans |= {name: {"strategy": name} for name in asked.picked.get("strategies", ())}
+    plans |= {name: {"inter-link": name} for name in asked.picked.get("networks", ())}
+    found = {}
+    for name, changed in plans.items():
+        try:
+            line = [asked.predict({**changed, "gpus": n}) for n in counts[:MOST]]
+        except InputError as error:
+            st.error(f"{name}: {error}" if name else str(error))
+            continue
+        found[name or _chosen(line[-1], asked)] = line
+    return found
+
+
+def _chosen(last: Prediction, asked: Asked) -> str:
+    """What the line of the chosen plan is called beside those laid over it."""
+    return f"{last.scenario['inter_link' if asked.picked.get('networks') else 'strategy']} (chosen)"
+
+
+def values(found: dict[str, list[Prediction]], asked: Asked, y: str) -> dict[str, list[float | None]]:
+    """Return what is drawn of each prediction."""
+    if y in FIELDS:
+        return {name: [getattr(p, FIELDS[y]) for p in line] for name, line in found.items()}
+    return {name: [_epoch_cost(p, asked) for p in line] for name, line in found.items()}
+
+
+def _epoch_cost(prediction: Prediction, asked: Asked) -> float | None:
+    epoch = money.costs(prediction, asked.picked, own.catalogue())["per_epoch"]
+    return epoch["cost"] if epoch else None
+
+
+def table(
+    found: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str
+) -> list[dict[str, Any]]:
+    """Return every point as ``perfmodel scale --csv`` prints it, with the name of its curve."""
+    return [
+        {
+            "curve": name,
+            "world_size": p.scenario["world_size"],
+            **{column: getattr(p, column) for column in COLUMNS[1:5]},
+            "exposed_communication_time": p.terms["exposed_communication_time"],
+            "low_80": p.interval.low_80 if p.interval else None,
+            "high_80": p.interval.high_80 if p.interval else None,
+            **({} if y in FIELDS else {"cost_per_epoch": value}),
+        }
+        for name, line in found.items()
+        for p, value in zip(line, drawn[name], strict=True)
+    ]
+
+
+def picture(found: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str) -> None:
+    """Draw one quantity of every curve, with its band, the ideal, and measured runs of the same family."""
+    xs = {name: [p.scenario["world_size"] for p in line] for name, line in found.items()}
+    first = next(iter(found.values()))
+    counts = xs[next(iter(found))]
+    ideal = {"efficiency": (counts, [1.0 for _ in counts]), "speedup": (counts, counts)}.get(y)
+    figure = charts.lines(
+        {name: (xs[name], drawn[name]) for name in found},
+        "GPUs [1]",
+        YS[y],
+        log_y=y in ("throughput", "speedup"),
+        bands=_bands(found, y),
+        points=_measured(first[-1].scenario, y),
+        ideal=ideal,
+        percent=y == "efficiency",
+        ticks=counts if len(counts) <= 12 else None,
+    )
+    charts.draw(figure, y, f"{YS[y]} against GPUs")
+
+
+def _bands(found: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[float], list[float]]]:
+    """The 80 % interval of the time, or what it makes of the rate."""
+    bands = {}
+    for name, line in found.items():
+        spans = [(p, p.interval) for p in line if p.interval]
+        if len(spans) < len(line) or y not in ("time", "throughput"):
+            continue
+        if y == "time":
+            bands[name] = ([i.low_80 for _, i in spans], [i.high_80 for _, i in spans])
+        else:
+            rate = [p.samples_per_second * p.iteration_time for p, _ in spans]
+            bands[name] = (
+                [samples / i.high_80 for samples, (_, i) in zip(rate, spans, strict=True)],
+                [samples / i.low_80 for samples, (_, i) in zip(rate, spans, strict=True)],
+            )
+    return bands
+
+
+def _measured(scenario: dict[str, Any], y: str) -> dict[str, tuple[list[float], list[float], list[str]]]:
+    """Runs of the same network, accelerator, precision and batch."""
+    runs = [
+        run
+        for run in measured.family(scenario)
+        if (run.precision, run.local_batch_size) == (scenario["precision"], scenario["local_batch_size"])
+    ]
+    value = {"throughput": lambda run: run.samples_per_second, "time": measured_time}.get(y)
+    points = [(run, seen) for run in runs if value and (seen := value(run)) is not None]
+    if not points:
+        return {}
+    told = [
+        f"{run.source}: {run.strategy}, {run.inter_link or run.node or 'one machine'}" for run, _ in points
+    ]
+    return {
+        "measured (same batch and precision)": (
+            [run.world_size for run, _ in points],
+            [seen for _, seen in points],
+            told,
+        )
+    }
+
+
+def ends(found: dict[str, list[Prediction]]) -> str:
+    """Say how each curve ends."""
+    each = [
+        f"{name}: {line[-1].scaling_efficiency:.1%}, {line[-1].samples_per_second:,.0f} samples/s"
+        for name, line in found.items()
+    ]
+    last = next(iter(found.values()))[-1]
+    return f"At {last.scenario['world_size']} GPUs: {'; '.join(each)}. {sentence(last.verdict)}"
+
+
+def page(asked: Asked) -> None:
+    """Draw the answer."""
+    y = asked.picked.get("show", "efficiency")
+    with told():
+        found = curves(asked)
+        if not found:
+            return
+        drawn = values(found, asked, y)
+    first = next(iter(found.values()))
+    with asked.top:
+        st.subheader(f"{first[-1].scenario['workload']} on {first[-1].scenario['accelerator']}", anchor=False)
+        st.markdown(f"**{ends(found)}**")
+    if y == "cost" and not any(value for line in drawn.values() for value in line):
+        st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
+    for warning in dict.fromkeys(warning for line in found.values() for p in line for warning in p.warnings):
+        st.warning(warning)
+    picture(found, drawn, y)
+    rows = table(found, drawn, y)
+    with st.container(horizontal=True):
+        ways_out(
+            "scale", {k: v for k, v in asked.picked.items() if k not in ("show", "strategies", "networks")}
+        )
+        downloads("scale", rows, {"rows": rows, "scenario": first[-1].scenario})
+    with st.expander("As a table"):
+        st.dataframe(
+            [
+                {
+                    "curve": row["curve"],
+                    "GPUs": row["world_size"],
+                    "iteration": show(row["iteration_time"], "s"),
+                    "samples/s": row["samples_per_second"],
+                    "speed-up": row["speedup"],
+                    "efficiency": row["scaling_efficiency"],
+                }
+                for row in rows
+            ],
+            hide_index=True,
+            column_config={"efficiency": st.column_config.NumberColumn(format="percent")},
+        )
+
+
+page(
+    ask_scenario(
+        "scale", body=(COUNTS, SHOWN, STRATEGIES, NETWORKS), without=("gpus",), start=START, money=True
+    )
+)

@@ -1,0 +1,163 @@
+"""State of a page: its widgets and the URL say the same, in the command line's words.
+
+A value in a URL that cannot be is kept there, told, and never replaced by a default in silence, which is
+why the widgets are not bound to the URL by Streamlit itself.  Everything lives in the session of one
+browser tab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from app import own
+from app.options import Option, catalogue_names, read, written
+from perfmodel.errors import InputError, unknown_name
+
+START = {"gpus": 32}
+"""What a page opens with where the URL says nothing."""
+
+
+def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] = START) -> None:
+    """Take what a URL says into the session, and note what in it cannot be used."""
+    session = st.session_state
+    url = st.query_params.to_dict()
+    if "chosen" not in session:
+        session.chosen, session.refused, session.seen = {}, {}, None
+    # where a widget was touched in this very run, the URL is one step behind it
+    outside = not session.pop("touched", False) and url and (page, url) != session.seen
+    if outside:
+        session.refused = {}
+        for option in known.values():
+            session.chosen.pop(option.key, None)
+            session.pop(_key(option), None)
+        for name, text in url.items():
+            try:
+                if name not in known:
+                    raise unknown_name("option", name, known)
+                session.chosen[known[name].key] = read(known[name], text)
+            except InputError as error:
+                session.refused[name] = (text, str(error))
+    elif not session.seen or session.seen[0] != page:
+        session.refused = {}
+        for option in known.values():  # another page's widget of this name is another widget
+            session.pop(_key(option), None)
+        for name, value in start.items():
+            session.chosen.setdefault(known[name].key, value)
+    session.seen = (page, url)
+
+
+def close_page(page: str, known: Mapping[str, Option]) -> None:
+    """Write the widgets into the URL; where something in it was refused, say so and stop."""
+    session = st.session_state
+    said = {name: written(value) for name, value in chosen(known).items()}
+    said |= {name: text for name, (text, _) in session.refused.items()}
+    if said != st.query_params.to_dict():
+        st.query_params.from_dict(said)
+    session.seen = (page, said)
+    if session.refused:
+        for name, (text, why) in session.refused.items():
+            st.error(f"The URL says {_shortened(name)} = {_shortened(text)}: {why[:400]}")
+        st.button("Go on without it", on_click=_forgive, key="forgive")
+        st.stop()
+
+
+def _forgive() -> None:
+    st.session_state.refused.clear()
+    st.session_state.touched = True
+
+
+def _shortened(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+
+
+def chosen(known: Mapping[str, Option]) -> dict[str, Any]:
+    """Return what is chosen of the options a page knows."""
+    picked = st.session_state.chosen
+    return {name: picked[option.key] for name, option in known.items() if option.key in picked}
+
+
+def choose(option: Option, value: Any) -> None:
+    """Set an option as if a person had."""
+    st.session_state.chosen[option.key] = value
+    st.session_state.pop(_key(option), None)
+    st.session_state.touched = True
+
+
+def with_own(option: Option) -> Option:
+    """Return an option that also offers the session's own hardware."""
+    if not own.specs() or option.name not in ("accelerator", "node", "link", "intra-link", "inter-link"):
+        return option
+    return option._replace(choices=catalogue_names(option.name, own.catalogue()))
+
+
+def widget(option: Option) -> Any:
+    """Draw the widget of an option and return its value; None leaves it to the model."""
+    session, key = st.session_state, _key(option)
+    if key not in session:
+        session[key] = _shown(option, session.chosen.get(option.key))
+    common: dict[str, Any] = {"key": key, "help": option.help, "on_change": _touched, "args": (option,)}
+    value: Any
+    if option.kind == "choice":
+        value = st.selectbox(option.label, option.choices, index=None, placeholder=option.usual, **common)
+    elif option.kind == "choices":
+        value = (
+            tuple(st.multiselect(option.label, option.choices, placeholder=option.usual, **common)) or None
+        )
+    elif option.kind == "whole":
+        value = st.number_input(
+            option.label,
+            min_value=1,
+            max_value=largest(option),
+            value=None,
+            step=1,
+            placeholder=option.usual,
+            **common,
+        )
+    else:
+        value = _field(option, common)
+    if value is None:
+        session.chosen.pop(option.key, None)
+    else:
+        session.chosen[option.key] = value
+    return value
+
+
+def largest(option: Option) -> int:
+    """Return the most a whole number may be."""
+    kind: Any = option.parameter.type
+    return int(getattr(kind, "largest", None) or getattr(kind, "max", None) or 10**6)
+
+
+def _shown(option: Option, value: Any) -> Any:
+    """What the widget of an option holds for a value of the session."""
+    if option.kind == "choices":
+        return list(value or ())
+    if option.kind == "choice":
+        return value if value in option.choices else None
+    return (value or "") if option.kind == "text" else value
+
+
+def _field(option: Option, common: dict[str, Any]) -> str | None:
+    """Free text; what the command line would refuse is told under the field."""
+    text: str = st.text_input(option.label, placeholder=option.usual, **common).strip()
+    if not text:
+        return None
+    try:
+        read(option, text)
+    except InputError as error:
+        st.error(str(error))
+        return None
+    return text
+
+
+def _touched(option: Option) -> None:
+    """A person has chosen: what the URL said of it no longer matters."""
+    st.session_state.refused.pop(option.name, None)
+    st.session_state.touched = True
+
+
+def _key(option: Option) -> str:
+    return f"option-{option.key}"

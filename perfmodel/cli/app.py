@@ -1,0 +1,80 @@
+"""``perfmodel app``: the pages in a browser."""
+
+from __future__ import annotations
+
+import click
+
+from perfmodel.errors import InputError
+
+LARGEST_UPLOAD = 200
+"""MB of a file somebody hands to a page; it stays on this machine."""
+MISSING = "the app needs streamlit and plotly: pip install 'perfmodel[app]'"
+
+
+@click.command("app")
+@click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True, help="To listen on.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 is everybody's."
+)
+@click.option("--open/--no-open", "browse", default=True, help="Whether to open a browser.  [default: open]")
+@click.option("--check", is_flag=True, help="Only say whether the app can start.")
+@click.option("--json", "as_json", is_flag=True, help="Say it as JSON; with --check.")
+def command(port: int, host: str, browse: bool, check: bool, as_json: bool) -> None:
+    """Pages to look instead of read: predict, scale, compare, plan; in the browser, on this machine alone.
+
+    Nothing leaves the machine: no telemetry, and no address but the one it listens on.
+
+    \b
+    Example:
+      perfmodel app --check
+    """
+    ready = _installed()
+    if as_json and not check:
+        raise InputError("--json goes with --check")
+    if not ready:
+        raise InputError(MISSING)
+    words = streamlit_words(host, port, browse)
+    if check:
+        import json
+
+        told = {"ready": True, "url": f"http://{host}:{port}", "command": words}
+        click.echo(json.dumps(told) if as_json else f"ready: would listen on http://{host}:{port}")
+        return
+    import subprocess
+    import sys
+
+    try:
+        done = subprocess.run([sys.executable, "-m", *words], check=False)
+    except KeyboardInterrupt:
+        return
+    raise SystemExit(done.returncode)
+
+
+def _installed() -> bool:
+    from importlib.util import find_spec
+
+    return all(find_spec(name) is not None for name in ("streamlit", "plotly"))
+
+
+def streamlit_words(host: str, port: int, browse: bool = False) -> list[str]:
+    """Return what ``python -m`` starts: Streamlit, listening where it was told, reporting to nobody."""
+    from perfmodel.resources import folder
+
+    settings = {
+        "server.address": host,
+        "server.port": port,
+        "server.headless": "false" if browse else "true",
+        "server.maxUploadSize": LARGEST_UPLOAD,
+        "server.fileWatcherType": "none",
+        "server.runOnSave": "false",
+        "browser.gatherUsageStats": "false",
+        "browser.serverAddress": host,
+        "client.toolbarMode": "minimal",
+        "client.showErrorDetails": "none",
+        "global.developmentMode": "false",
+        "runner.magicEnabled": "false",
+        "theme.light.primaryColor": "#0072B2",
+        "theme.dark.primaryColor": "#56B4E9",
+    }
+    flags = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
+    return ["streamlit", "run", str(folder("app") / "main.py"), *flags]

@@ -1,0 +1,1 @@
+"""The app as a person sees it: drawn by a real browser."""

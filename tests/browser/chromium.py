@@ -1,0 +1,44 @@
+"""Find Debian's chromium, or install it where that can be done."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-gpu")
+INSTALL = "apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium"
+
+
+class NoChromium(Exception):
+    """There is none, and none could be installed; the message says what was tried."""
+
+
+@cache
+def chromium() -> str:
+    """Return the path of a chromium.
+
+    Raises
+    ------
+    NoChromium : none found, and none could be installed
+    """
+    found = _found()
+    if found:
+        return found
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        raise NoChromium(f"none of {', '.join(NAMES)} is there, and only root installs it: {INSTALL}")
+    try:
+        done = subprocess.run(["sh", "-c", INSTALL], capture_output=True, text=True, timeout=240, check=False)
+        told = done.stderr.strip()[-300:]
+    except subprocess.TimeoutExpired:
+        told = "it took more than 240 s"
+    found = _found()
+    if not found:
+        raise NoChromium(f"`{INSTALL}` brought none: {told}")
+    return found
+
+
+def _found() -> str | None:
+    return next((path for name in NAMES if (path := shutil.which(name))), None)

@@ -1,0 +1,120 @@
+"""One app and one chromium for the tests of a worker; what the browser said and asked is kept."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+from tests.browser.chromium import FLAGS, NoChromium, chromium
+from tests.browser.server import app_server
+
+LOOPBACK = {"127.0.0.1", "localhost", ""}
+
+
+class Window(NamedTuple):
+    """A page of the app, and what it said."""
+
+    page: Page
+    address: str
+    complaints: list[str]
+    strangers: list[str]
+    """Addresses outside loopback it asked for."""
+
+    def open(self, path: str = "") -> Page:
+        """Go there, and wait until everything is drawn."""
+        self.page.goto(f"{self.address}/{path}")
+        return self.settled()
+
+    def settled(self) -> Page:
+        """Wait until the page has nothing more to draw."""
+        self.page.wait_for_selector("[data-testid=stAppViewContainer] h3, [data-testid=stAlert]")
+        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        self.page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")
+        return self.page
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the app runs."""
+    log = tmp_path_factory.mktemp("app") / "log"
+    with app_server(log) as url:
+        yield url
+    assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's chromium, found or installed."""
+    try:
+        path = chromium()
+    except NoChromium as reason:
+        told = f"NO BROWSER, so nobody has looked at the app: {reason}"
+        if "CI" in os.environ:
+            pytest.fail(told)
+        pytest.skip(told)
+    with sync_playwright() as driver:
+        shown = driver.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield shown
+        shown.close()
+
+
+def _complains(said: ConsoleMessage) -> bool:
+    """Whether it is an error; Streamlit first looks for itself below the page's path, in vain."""
+    looks_for_itself = urlsplit(said.location["url"]).path.endswith(
+        ("/_stcore/health", "/_stcore/host-config")
+    )
+    return said.type == "error" and not looks_for_itself
+
+
+def window_of(context: BrowserContext, address: str) -> Window:
+    """Open a window that listens to itself."""
+    complaints: list[str] = []
+    strangers: list[str] = []
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    page.on("console", lambda said: complaints.append(said.text) if _complains(said) else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "request",
+        lambda asked: (
+            strangers.append(asked.url)
+            if urlsplit(asked.url).scheme in ("http", "https", "ws", "wss")
+            and (urlsplit(asked.url).hostname or "") not in LOOPBACK
+            else None
+        ),
+    )
+    return Window(page, address, complaints, strangers)
+
+
+@pytest.fixture
+def window(browser: Browser, address: str) -> Iterator[Window]:
+    """A fresh visitor; an error in the console or a request that leaves loopback fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    made = window_of(context, address)
+    yield made
+    context.close()
+    assert not made.complaints
+    assert not made.strangers
+
+
+@pytest.fixture
+def other(browser: Browser, address: str) -> Iterator[Window]:
+    """Another visitor."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    yield window_of(context, address)
+    context.close()
+
+
+@pytest.fixture
+def traces() -> Path:
+    """Real profilers' files."""
+    folder = Path(__file__).parents[3] / "shared" / "traces"
+    if not folder.is_dir():
+        pytest.skip("no ../shared beside this checkout")
+    return folder

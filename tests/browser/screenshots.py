@@ -1,0 +1,64 @@
+"""Pictures of every page, wide and narrow, light and dark.
+
+``python -m tests.browser.screenshots [FOLDER] [PAGE ...]``
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from tests.browser.chromium import FLAGS, chromium
+from tests.browser.server import app_server
+
+WIDTHS = (1280, 390)
+THEMES = ("light", "dark")
+PAGES = {
+    "predict": "",
+    "scale": "scale?gpus=8,16,32,64&inter-link=ethernet-25g-tcp"
+    "&networks=ethernet-100g-tcp,ethernet-100g-rdma",
+}
+
+
+def settle(page: Page) -> None:
+    """Wait until the page has nothing more to draw."""
+    page.wait_for_selector("[data-testid=stApp]:not([data-test-script-state=running])", timeout=20_000)
+    page.wait_for_selector("[data-testid=stAppViewContainer] h3", timeout=20_000)
+    page.wait_for_function(
+        "!document.querySelector('[data-testid=stSkeleton], [data-stale=true]')", timeout=20_000
+    )
+    page.wait_for_timeout(700)
+
+
+def main(target: Path, wanted: list[str]) -> None:
+    """Take every picture."""
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as logs, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        with app_server(Path(logs) / "log") as address:
+            for theme in THEMES:
+                for width in WIDTHS:
+                    context = browser.new_context(
+                        viewport={"width": width, "height": 900}, color_scheme=theme
+                    )
+                    page = context.new_page()
+                    for name, path in PAGES.items():
+                        if wanted and name not in wanted:
+                            continue
+                        page.goto(f"{address}/{path}")
+                        settle(page)
+                        height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+                        page.set_viewport_size({"width": width, "height": min(3000, max(900, height + 20))})
+                        page.wait_for_timeout(400)
+                        page.screenshot(path=target / f"{name}-{width}-{theme}.png")
+                        page.set_viewport_size({"width": width, "height": 900})
+                    context.close()
+        browser.close()
+    print(f"wrote {target}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots"), sys.argv[2:])

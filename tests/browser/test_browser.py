@@ -1,0 +1,107 @@
+"""The app in a real chromium: drawn, driven, reopened, downloaded from; nothing leaves loopback."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+
+import pytest
+
+from app.menu import PAGES
+from perfmodel.prediction import predict
+from perfmodel.specs.scenario import Scenario
+from perfmodel.units import show
+
+ITERATION = "[data-testid=stMetric]:has-text('Iteration') [data-testid=stMetricValue]"
+
+
+@pytest.mark.parametrize("name", [name for name, _ in PAGES])
+def test_every_page_is_drawn(window, name):
+    page = window.open("" if name == "predict" else name)
+    page.wait_for_selector("[data-testid=stPlotlyChart] .main-svg")
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert page.locator("[data-testid=stAlertContentError]").count() == 0
+
+
+def test_changing_gpus_gives_what_the_command_line_prints(window, invoke):
+    page = window.open("?gpus=32")
+    for gpus in (8, 64):
+        field = page.get_by_label("GPUs", exact=True)
+        field.fill(str(gpus))
+        field.press("Enter")
+        answer = json.loads(invoke("predict", "--gpus", gpus, "--json").stdout)
+        page.wait_for_selector(f"{ITERATION}:has-text('{show(answer['iteration_time'], 's')}')")
+        page.wait_for_url(f"**/?gpus={gpus}")
+
+
+def test_a_url_reopened_restores_the_state(window, other):
+    page = window.open("?workload=vgg16&gpus=16")
+    page.get_by_label("GPUs", exact=True).fill("24")
+    page.get_by_label("GPUs", exact=True).press("Enter")
+    page.wait_for_selector("h3:has-text('24 x')")
+    page.wait_for_url("**gpus=24**")
+    seen = page.locator(ITERATION).inner_text()
+    again = other.open(page.url.removeprefix(other.address + "/"))
+    assert again.locator("h3").first.inner_text() == "24 x v100-sxm2-16gb training vgg16"
+    assert again.locator(ITERATION).inner_text() == seen
+    page.go_back()
+    page.wait_for_selector("h3:has-text('16 x')")
+
+
+@pytest.mark.parametrize("query", ["gpus=-1", "workload=%3Cscript%3Ealert(1)%3C/script%3E", "nonsense=1"])
+def test_nonsense_in_a_url_is_told(window, query):
+    page = window.open(f"scale?{query}")
+    told = page.locator("[data-testid=stAlertContentError]").inner_text()
+    assert query.split("=")[0] in told
+    assert page.locator("[data-testid=stPlotlyChart]").count() == 0
+    page.get_by_text("Go on without it").click()
+    page.wait_for_selector("[data-testid=stPlotlyChart] .main-svg")
+
+
+def test_downloads_arrive_and_parse(window, tmp_path):
+    page = window.open("?gpus=8&workload=alexnet")
+    answer = predict(Scenario(workload="alexnet", world_size=8))
+    for kind in ("CSV", "JSON"):
+        with page.expect_download() as arriving:
+            page.get_by_text(f"Download {kind}").click()
+        arriving.value.save_as(tmp_path / kind)
+    assert json.loads((tmp_path / "JSON").read_text())["iteration_time"] == answer.iteration_time
+    rows = list(csv.DictReader((tmp_path / "CSV").open()))
+    assert [float(row["seconds"]) for row in rows] == list(answer.terms.values())
+
+
+def test_a_preset_leads_to_a_picture_in_one_click(window):
+    page = window.open()
+    page.get_by_text("25 or 100 Gbit/s for 32 V100s?").click()
+    page.wait_for_selector("text=ethernet-100g-tcp")
+    page.wait_for_selector("[data-testid=stPlotlyChart] .main-svg")
+    assert "networks=" in page.url
+
+
+def test_keys_alone_change_the_answer(window):
+    page = window.open("?gpus=4")
+    page.get_by_label("GPUs", exact=True).focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h3:has-text('5 x')")
+
+
+def test_how_long_people_wait(window, capsys):
+    start = time.perf_counter()
+    window.page.goto(f"{window.address}/?gpus=16")
+    window.page.wait_for_selector(ITERATION)
+    first = time.perf_counter() - start
+    window.settled()
+    waits = []
+    for gpus in (8, 64, 128):
+        answer = predict(Scenario(world_size=gpus))
+        field = window.page.get_by_label("GPUs", exact=True)
+        field.fill(str(gpus))
+        start = time.perf_counter()
+        field.press("Enter")
+        window.page.wait_for_selector(f"{ITERATION}:has-text('{show(answer.iteration_time, 's')}')")
+        waits.append(time.perf_counter() - start)
+    with capsys.disabled():
+        print(f"\napp: first number after {first:.2f} s, another number after {min(waits):.2f} s")
+    assert len(waits) == 3

@@ -1,0 +1,161 @@
+"""The app's logic: every page runs, at the extremes of its widgets, and says what the library says."""
+
+from __future__ import annotations
+
+import doctest
+import json
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("streamlit")
+from streamlit.testing.v1 import AppTest
+
+from app.menu import PAGES
+from perfmodel.cli.app import streamlit_words
+from perfmodel.prediction import predict
+from perfmodel.specs.scenario import Scenario
+from perfmodel.units import show
+
+MAIN = Path(__file__).parents[1] / "app" / "main.py"
+NONSENSE = {
+    "gpus": "-3",
+    "workload": "resnet5",
+    "accelerator": "../../etc/passwd",
+    "inter-link": "x" * 1000,
+    "strategy": "<script>alert(1)</script>",
+    "jitter": "empirical:/etc/passwd",
+    "local-batch-size": "1e9",
+    "anchor": "iteration_time=NaN",
+    "no-such-option": "1",
+}
+
+
+def opened(page: str = "predict", **query: str) -> AppTest:
+    """A page as a URL opens it."""
+    test = AppTest.from_file(str(MAIN), default_timeout=30)
+    if page != "predict":
+        test.run()
+        test.switch_page(f"pages/{page}.py")
+        test.query_params.clear()
+    for name, value in query.items():
+        test.query_params[name] = value
+    return sound(test.run())
+
+
+def sound(test: AppTest) -> AppTest:
+    assert not test.exception, [error.message for error in test.exception]
+    return test
+
+
+def words(test: AppTest) -> str:
+    shown = (*test.subheader, *test.markdown, *test.caption, *test.warning, *test.info)
+    return "\n".join(str(element.value) for element in shown)
+
+
+def errors(test: AppTest) -> str:
+    return "\n".join(error.value for error in test.error)
+
+
+@pytest.mark.parametrize("page", [name for name, _ in PAGES])
+def test_every_page_opens_with_a_plain_sentence_on_top(page):
+    test = opened(page)
+    assert not test.error
+    assert test.subheader
+    assert any(element.value.startswith("**") for element in test.markdown)
+
+
+def test_numbers_are_the_librarys_own():
+    test = opened(gpus="16", workload="vgg16")
+    answer = predict(Scenario(workload="vgg16", world_size=16))
+    found = {metric.label: metric.value for metric in test.metric}
+    assert found["Iteration"] == show(answer.iteration_time, "s")
+    assert found["Efficiency (weak scaling)"] == f"{answer.scaling_efficiency:.1%}"
+    assert answer.verdict[1:] in words(test)
+    downloads = {button.proto.label for button in test.get("download_button")}
+    assert downloads == {"Download CSV", "Download JSON"}
+
+
+@pytest.mark.parametrize(("name", "value"), NONSENSE.items())
+@pytest.mark.parametrize("page", ["predict", "scale"])
+def test_nonsense_in_a_url_is_told_and_kept(page, name, value):
+    test = opened(page, **{name: value})
+    assert name in errors(test)
+    assert test.query_params[name] == value
+    assert not test.metric
+    if name == "anchor":  # can be read; it is the answer that cannot be given
+        return
+    sound(test.button(key="forgive").click().run())
+    assert not test.error
+    assert name not in test.query_params
+
+
+def test_a_url_is_what_its_widgets_say():
+    query = {"workload": "bert-base", "gpus": "64", "sequence-length": "128", "jitter": "lognormal:cv=0.1"}
+    test = opened(**query)
+    assert test.selectbox(key="option-workload").value == "bert-base"
+    assert test.number_input(key="option-gpus").value == 64
+    assert test.text_input(key="option-jitter").value == "lognormal:cv=0.1"
+    assert dict(test.query_params) == query
+    sound(test.number_input(key="option-gpus").set_value(8).run())
+    assert test.query_params["gpus"] == "8"
+    assert test.subheader[0].value.startswith("8 x")
+
+
+def test_a_scenario_goes_along_to_the_next_page():
+    test = opened(workload="alexnet")
+    test.switch_page("pages/scale.py")
+    test.query_params.clear()
+    sound(test.run())
+    assert test.subheader[0].value.startswith("alexnet on")
+    assert test.query_params["workload"] == "alexnet"
+
+
+@pytest.mark.parametrize("page", ["predict", "scale"])
+def test_the_extremes_of_every_widget(page):
+    test = opened(page)
+    for index in range(len(test.selectbox)):
+        box = test.selectbox[index]
+        for choice in {box.options[0], box.options[-1]}:
+            sound(test.selectbox[index].set_value(choice).run())
+        sound(test.selectbox[index].set_value(None).run())
+    for index in range(len(test.number_input)):
+        for value in (test.number_input[index].max, 1, None):
+            sound(test.number_input[index].set_value(value).run())
+    for index in range(len(test.text_input)):
+        usual = test.text_input[index].value
+        for value in ("0", "-1", "1e400", "nan", "x" * 400, "<b>", "iteration_time=1s@1"):
+            sound(test.text_input[index].set_value(value).run())
+        sound(test.text_input[index].set_value(usual).run())
+    for index in range(len(test.multiselect)):
+        sound(test.multiselect[index].set_value(test.multiselect[index].options).run())
+        sound(test.multiselect[index].set_value([]).run())
+
+
+def test_what_cannot_be_is_told_where_the_answer_would_stand():
+    test = opened(accelerator="k80", precision="bf16")
+    assert "bf16" in errors(test)
+    assert not test.metric
+
+
+@pytest.mark.parametrize("module", ["options", "layout", "equations"])
+def test_worked_examples(module):
+    assert doctest.testmod(import_module(f"app.{module}")).failed == 0
+
+
+def test_the_app_listens_on_loopback_and_reports_to_nobody(invoke):
+    told = json.loads(invoke("app", "--check", "--json").stdout)
+    assert told["url"] == "http://127.0.0.1:8501"
+    settings = dict(zip(told["command"][3::2], told["command"][4::2], strict=True))
+    assert settings["--browser.gatherUsageStats"] == "false"
+    assert settings["--server.address"] == "127.0.0.1"
+    assert "0.0.0.0" in streamlit_words("0.0.0.0", 80)
+
+
+def test_without_streamlit_the_command_says_what_to_install(invoke, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    done = invoke("app", "--check")
+    assert done.exit_code == 2
+    assert "perfmodel[app]" in done.stderr
+    assert "Traceback" not in done.output
