@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from perfmodel.prediction import Prediction, predict
     from perfmodel.specs.scenario import Scenario
     from perfmodel.specs.store import Catalogue
+    from perfmodel.sweeps import sweep
     from perfmodel.traces.emulate import Emulator
     from perfmodel.workloads import workload
 
-__all__ = ["Catalogue", "Emulator", "InputError", "Prediction", "Scenario", "predict", "workload"]
+__all__ = ["Catalogue", "Emulator", "InputError", "Prediction", "Scenario", "predict", "sweep", "workload"]
 
 _HOMES = {
     "Catalogue": "perfmodel.specs.store",
@@ -28,6 +29,7 @@ _HOMES = {
     "Prediction": "perfmodel.prediction",
     "Scenario": "perfmodel.specs.scenario",
     "predict": "perfmodel.prediction",
+    "sweep": "perfmodel.sweeps",
     "workload": "perfmodel.workloads",
 }
 

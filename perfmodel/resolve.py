@@ -34,7 +34,10 @@ WITHIN_A_NODE = ("parameter-server-local", "data-parallel-single-process")
 
 
 class Setting(NamedTuple):
-    """A scenario with nothing left open, and the things it names."""
+    """A scenario with nothing left open, and the things it names.
+
+    Counts typed ``Any`` are whole numbers, or in a sweep arrays of them.
+    """
 
     scenario: Scenario
     workload: Workload
@@ -44,9 +47,9 @@ class Setting(NamedTuple):
     inter_link: Link
     host_link: Link
     nics: int
-    world_size: int
-    nodes: int
-    accelerators_per_node: int
+    world_size: Any
+    nodes: Any
+    accelerators_per_node: Any
     """In the fullest node."""
     precision: str
     format: Format
@@ -59,13 +62,13 @@ class Setting(NamedTuple):
     software_year: int
     strategy: str
     overlap: str
-    servers: int
-    local_batch_size: int
-    global_batch_size: int
-    accumulation_steps: int
+    servers: Any
+    local_batch_size: Any
+    global_batch_size: Any
+    accumulation_steps: Any
     scaling: str
     """``weak`` or ``strong``."""
-    loader_workers: int
+    loader_workers: Any
     storage: str
     defaults: tuple[str, ...]
     """Each option the scenario left open, with the value it got."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from perfmodel.errors import InputError
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write text under a temporary name beside ``path`` and rename it.
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary file beside ``path`` to write; it takes the path's name when all went well.
 
     Raises
     ------
@@ -20,14 +23,26 @@ def write_whole(path: Path, text: str) -> None:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    os.close(handle)
     try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        yield Path(name)
         os.chmod(name, 0o644)
         os.replace(name, path)
     except OSError as error:
-        os.unlink(name)
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write text under a temporary name beside ``path`` and rename it.
+
+    Raises
+    ------
+    InputError : the file cannot be written; nothing of it is left behind
+    """
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def check_writable(path: Path) -> None:

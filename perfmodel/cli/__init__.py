@@ -23,6 +23,7 @@ COMMANDS = (
     "scale",
     "specs",
     "stragglers",
+    "sweep",
     "trace",
     "validate",
     "workloads",

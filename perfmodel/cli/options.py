@@ -120,7 +120,7 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
     options = {key: value for key, value in options.items() if value is not None}
     file = options.pop("scenario_file", None)
     options.pop("specs", None)
-    table = _read_scenario(Path(file)) if file is not None else {}
+    table = read_scenario(Path(file)) if file is not None else {}
     where = f"{file}: " if file is not None else ""
     if "global_batch_size" in options:
         table.pop("local_batch_size", None)
@@ -140,7 +140,13 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
         raise InputError(f"{where}{key} = {first['input']!r}: {wanted}") from None
 
 
-def _read_scenario(path: Path) -> dict[str, Any]:
+def read_scenario(path: Path) -> dict[str, Any]:
+    """Return the keys and values of a scenario's TOML file, under the names of a ``Scenario``; unchecked.
+
+    Raises
+    ------
+    InputError : a file that cannot be read
+    """
     try:
         table = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:

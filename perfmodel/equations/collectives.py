@@ -19,7 +19,7 @@ def ring_all_reduce_time(
 ) -> Real:
     r"""Time of a ring all-reduce: a reduce-scatter, then an all-gather.
 
-    .. math:: T = 2(n-1)\left(\alpha + \frac{S}{n B}\right) + \frac{n-1}{n}\frac{S}{R}
+    .. math:: T = 2(n-1)\,\alpha + \frac{n-1}{n}\,S\left(\frac{2}{B} + \frac{1}{R}\right)
 
     Each half takes n-1 steps, and in each step every rank passes S/n bytes to
     its neighbour.  Only the first half adds what it received.
@@ -40,11 +40,11 @@ def ring_all_reduce_time(
     --------
     Four ranks, 1 GB, no latency, 8 GB/s: each link carries 1.5 GB.
 
-    >>> ring_all_reduce_time(4, 1e9, 0, 8e9)
+    >>> round(ring_all_reduce_time(4, 1e9, 0, 8e9), 9)
     0.1875
     """
-    transfer = 2 * (group_size - 1) * (hop_latency + message_bytes / (group_size * link_bandwidth))
-    return transfer + (group_size - 1) * message_bytes / (group_size * reduction_bandwidth)
+    time_per_byte = (group_size - 1) / group_size * (2 / link_bandwidth + 1 / reduction_bandwidth)
+    return 2 * (group_size - 1) * hop_latency + message_bytes * time_per_byte
 
 
 @formula(cites=("mikami2018", "cho2017"), symbolic=False)

@@ -20,6 +20,8 @@ FIRST_BUCKET_BYTES = 2**20
 """PyTorch's first bucket closes at 1 MiB, so that communication starts early."""
 BUCKET_CAP_BYTES = 25 * 2**20
 """PyTorch's default ``bucket_cap_mb``."""
+MANY_ROWS = 1024
+"""From here on a loop over messages is faster than one array of all rows and messages."""
 
 
 @formula(cites=("zhang2017", "shi2018"), symbolic=False)
@@ -52,8 +54,21 @@ def communication_finish_time(ready_times: Any, communication_times: Any) -> NDA
 
     ready = np.asarray(ready_times, dtype=np.float64)
     communication = np.asarray(communication_times, dtype=np.float64)
-    remaining = np.cumsum(communication[..., ::-1], axis=-1)[..., ::-1]
-    finish: NDArray[np.float64] = np.max(ready + remaining, axis=-1)
+    messages = communication.shape[-1]
+    finish: NDArray[np.float64]
+    if ready.size * communication.size < MANY_ROWS * messages**2:
+        remaining = np.cumsum(communication[..., ::-1], axis=-1)[..., ::-1]
+        finish = np.max(ready + remaining, axis=-1)
+        return finish
+    # many rows: message by message from the last, so that no array of shape (..., K) has to be made
+    ready = np.ascontiguousarray(np.moveaxis(ready, -1, 0))
+    communication = np.ascontiguousarray(np.moveaxis(communication, -1, 0))
+    left = communication[-1].copy()
+    finish = ready[-1] + left
+    one = np.empty_like(finish)
+    for k in range(messages - 2, -1, -1):
+        left += communication[k]
+        np.maximum(finish, np.add(ready[k], left, out=one), out=finish)
     return finish
 
 

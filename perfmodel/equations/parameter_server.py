@@ -28,7 +28,7 @@ def parameter_server_push_time(
 ) -> Real:
     r"""Time in which all workers move their gradients to dedicated servers, latency apart.
 
-    .. math:: T = \max\left(\frac{S}{B_w}, \frac{W I S}{s \eta B_s}\right)
+    .. math:: T = S \max\left(\frac{1}{B_w}, \frac{W I}{s \eta B_s}\right)
 
     Either a worker's port is busy with its whole buffer or the fullest
     server's port with a shard from every worker.  A pull is the same with the
@@ -56,10 +56,8 @@ def parameter_server_push_time(
     >>> parameter_server_push_time(8, 2, 1e9, 1e9, 1e9)
     4.0
     """
-    shard_bytes = shard_imbalance * message_bytes / servers
-    return ops.maximum(
-        message_bytes / worker_bandwidth, workers * shard_bytes / (incast_efficiency * server_bandwidth)
-    )
+    fullest_server = workers * shard_imbalance / (servers * incast_efficiency * server_bandwidth)
+    return message_bytes * ops.maximum(1 / worker_bandwidth, fullest_server)
 
 
 @formula(cites="li2014")
@@ -107,20 +105,12 @@ def parameter_server_time(
     >>> parameter_server_time(8, 1, 1e9, 0, 10e9, 10e9)
     1.6
     """
-    push = parameter_server_push_time(
-        workers,
-        servers,
-        message_bytes,
-        worker_bandwidth,
-        server_bandwidth,
-        shard_imbalance,
-        incast_efficiency,
-    )
-    pull = parameter_server_push_time(
-        workers, servers, message_bytes, worker_bandwidth, server_bandwidth, shard_imbalance
-    )
+    ports = worker_bandwidth, server_bandwidth, shard_imbalance
+    # of each byte: both grow with the message alike
+    push = parameter_server_push_time(workers, servers, 1, *ports, incast_efficiency)
+    pull = parameter_server_push_time(workers, servers, 1, *ports)
     hidden = (pipeline_blocks - 1) * ops.maximum(push, pull)
-    return 2 * hop_latency + (push + pull + hidden) / pipeline_blocks
+    return 2 * hop_latency + message_bytes * ((push + pull + hidden) / pipeline_blocks)
 
 
 @formula(cites="jiang2020")

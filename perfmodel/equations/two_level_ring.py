@@ -50,4 +50,4 @@ def two_level_ring_all_reduce_time(
     slower = ops.minimum(intra_link_bandwidth, inter_link_bandwidth)
     bandwidth = ops.where(nodes > 1, slower, intra_link_bandwidth)
     hops = 2 * (world_size - nodes) * intra_hop_latency + 2 * (nodes - 1) * inter_hop_latency
-    return hops + 2 * (world_size - 1) / world_size * message_bytes / bandwidth
+    return hops + message_bytes * (2 * (world_size - 1) / (world_size * bandwidth))

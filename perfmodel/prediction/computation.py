@@ -42,30 +42,33 @@ _PRODUCT_TRAFFIC = KINDS.index("product")
 
 
 class Computation(NamedTuple):
-    """Times of one micro-batch on one accelerator, and of the update [s]."""
+    """Times of one micro-batch on one accelerator, and of the update [s].
 
-    forward_time: float
-    backward_time: float
-    launch_overhead_time: float
+    Each is a number, or in a sweep an array with one axis more in the times by layer.
+    """
+
+    forward_time: Any
+    backward_time: Any
+    launch_overhead_time: Any
     """What forward and backward lose between kernels and to a host that launches them too slowly."""
-    update_time: float
-    iteration_overhead_time: float
+    update_time: Any
+    iteration_overhead_time: Any
     """Of every iteration, whatever it does, and what the update loses to the host."""
-    kernels: float
+    kernels: Any
     """Launched in one forward and backward pass."""
     forward_by_layer: Array
     """Time of each layer's forward pass with its launches, shape (layers,)."""
     backward_by_layer: Array
     """Time of each layer's backward pass with its launches, in forward order, shape (layers,)."""
-    host_share: float
+    host_share: Any
     """Share of the iteration that the host paces: from 0, the accelerator alone, to 1, the host alone."""
 
     @property
-    def pass_time(self) -> float:
+    def pass_time(self) -> Any:
         """Forward and backward of one micro-batch, launches included."""
         return self.forward_time + self.backward_time + self.launch_overhead_time
 
-    def alone(self, steps: float) -> float:
+    def alone(self, steps: Any) -> Any:
         """Time of ``steps`` micro-batches and an update, with nothing to wait for [s]."""
         return steps * self.pass_time + self.update_time + self.iteration_overhead_time
 
@@ -95,7 +98,7 @@ def conditions(setting: Setting) -> Conditions:
 
 
 class Demand(NamedTuple):
-    """What the layers of a setting ask of the accelerator, before any efficiency; shape (2 * layers,)."""
+    """What the layers of a setting ask of the accelerator, before any efficiency; shape (..., 2 * layers)."""
 
     product_time: Array
     """FLOP over the peak [s], with what the lack of Winograd's algorithm costs."""
@@ -112,8 +115,11 @@ class Demand(NamedTuple):
     """Bytes of the optimizer over the nominal bandwidth [s]."""
 
 
-def demand(setting: Setting, table: LayerTable, local_batch_size: float) -> Demand:
-    """Return what one micro-batch of ``local_batch_size`` samples asks for."""
+def demand(setting: Setting, table: LayerTable, local_batch_size: Any) -> Demand:
+    """Return what one micro-batch of ``local_batch_size`` samples asks for.
+
+    A column of batches, shape (plans, 1), gives what grows with the batch a row for each.
+    """
     accelerator = setting.accelerator
     peaks, bandwidth = accelerator.peak_flops, accelerator.memory_bandwidth.value
     vector_peak = peaks["fp32"].value if "fp32" in peaks else setting.peak_flops
@@ -146,20 +152,24 @@ def demand(setting: Setting, table: LayerTable, local_batch_size: float) -> Dema
 
 
 def computation(
-    setting: Setting, local_batch_size: int, calibration: Calibration, steps: float | None = None
+    setting: Setting, local_batch_size: Any, calibration: Calibration, steps: Any = None
 ) -> Computation:
     """Return the terms of one accelerator for micro-batches of ``local_batch_size``.
 
     Parameters
     ----------
     setting : the workload, the accelerator and the software
-    local_batch_size : samples of one micro-batch
+    local_batch_size : samples of one micro-batch; a number, or a column of plans, shape (plans, 1)
     calibration : the learned efficiencies
-    steps : micro-batches of one iteration; by default the setting's
+    steps : micro-batches of one iteration, a number or shape (plans,); by default the setting's
+
+    Returns
+    -------
+    Computation, of a column of plans with times of shape (plans,), by layer (plans, layers)
     """
     steps = setting.accumulation_steps if steps is None else steps
     table = layer_table(setting.workload)
-    asked = demand(setting, table, float(local_batch_size))
+    asked = demand(setting, table, local_batch_size * 1.0)
     learned = calibration.efficiency
     factor = learned.effects(conditions(setting))
 
@@ -167,35 +177,46 @@ def computation(
     slowdown = learned.slowdown[asked.units, table.product] * np.array([factor.vector, factor.matrix])[group]
     half = learned.half[:, group]
     saturation = small_product_saturation(asked.work, table.depth, table.columns, *half)
-    products = asked.product_time * slowdown * np.where(table.light, factor.light, 1.0) * saturation
+    products = asked.product_time * (slowdown * np.where(table.light, factor.light, 1.0)) * saturation
     by_kind = learned.traffic * factor.traffic
     by_kind[:_PRODUCT_TRAFFIC] *= factor.elementwise
-    traffic = asked.traffic_time * by_kind[table.traffic]
-    traffic = np.where(asked.transposed, traffic * (1 + learned.channels_first), traffic)
+    of_kind = by_kind[table.traffic]
+    traffic = asked.traffic_time * np.where(asked.transposed, of_kind * (1 + learned.channels_first), of_kind)
     busy: Array = np.asarray(paced_time(products, traffic))
 
     floor, dispatch = learned.kernel_floor, learned.dispatch_time
     update_kernels = learned.optimizer_kernels * table.tensors if setting.states.update_bytes else 0.0
     update = asked.update_time * float(by_kind[_PRODUCT_TRAFFIC]) + update_kernels * floor
-    on_accelerator = steps * (float(busy.sum()) + table.all_kernels * floor) + update
+    on_accelerator = steps * (_over_layers(busy) + table.all_kernels * floor) + update
     on_host = (steps * table.all_kernels + update_kernels) * dispatch
-    stretch = float(paced_time(on_accelerator, on_host)) / on_accelerator
+    stretch = paced_time(on_accelerator, on_host) / on_accelerator
 
-    layers = len(busy) // 2
+    layers = busy.shape[-1] // 2
     busy *= factor.total
-    by_layer = (busy + (floor * factor.total) * table.kernels) * stretch
-    forward_time, backward_time = float(busy[:layers].sum()), float(busy[layers:].sum())
+    by_layer = (busy + (floor * factor.total) * table.kernels) * along_layers(stretch)
+    forward_time, backward_time = _over_layers(busy[..., :layers]), _over_layers(busy[..., layers:])
     return Computation(
         forward_time,
         backward_time,
-        float(by_layer.sum()) - forward_time - backward_time,
+        _over_layers(by_layer) - forward_time - backward_time,
         update * factor.total,
         (learned.iteration_overhead + update * (stretch - 1)) * factor.total,
         table.all_kernels,
-        by_layer[:layers],
-        by_layer[layers:],
+        by_layer[..., :layers],
+        by_layer[..., layers:],
         1 - 1 / (stretch * stretch),
     )
+
+
+def _over_layers(times: Array) -> Any:
+    """Sum along the layers: a number for one plan, an array for many."""
+    total = times.sum(axis=-1)
+    return total if total.ndim else total.item()
+
+
+def along_layers(factor: Any) -> Any:
+    """Return a factor of each plan as one that multiplies times by layer."""
+    return factor if isinstance(factor, float) else factor[..., None]
 
 
 @lru_cache(maxsize=256)

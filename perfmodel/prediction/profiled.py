@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.calibration import Calibration
-from perfmodel.prediction.computation import Computation
+from perfmodel.prediction.computation import Computation, along_layers
 from perfmodel.prediction.fabric import Fabric
 from perfmodel.profile import Profile
 from perfmodel.resolve import Setting
@@ -38,14 +38,14 @@ def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[str]
     return Scenario.model_construct(**given, **left), told
 
 
-def profiled(work: Computation, profile: Profile, steps: float) -> Computation:
+def profiled(work: Computation, profile: Profile, steps: Any) -> Computation:
     """Return the terms of one accelerator with the measured computation and gaps between kernels.
 
     Parameters
     ----------
     work : as the model says
     profile : measured; without gaps of its own, its computation stands for the whole step
-    steps : micro-batches of an iteration, which share the measured gaps
+    steps : micro-batches of an iteration, which share the measured gaps; a number, or one for each plan
     """
     if profile.computation is None:
         return work
@@ -61,8 +61,8 @@ def profiled(work: Computation, profile: Profile, steps: float) -> Computation:
         launch_overhead_time=launches,
         update_time=work.update_time * factor,
         iteration_overhead_time=once,
-        forward_by_layer=work.forward_by_layer * stretch,
-        backward_by_layer=work.backward_by_layer * stretch,
+        forward_by_layer=work.forward_by_layer * along_layers(stretch),
+        backward_by_layer=work.backward_by_layer * along_layers(stretch),
     )
 
 

@@ -20,15 +20,18 @@ from perfmodel.equations.scaling import (
     weak_speedup,
 )
 from perfmodel.prediction.communication import communication
-from perfmodel.prediction.computation import Computation, computation, one_host_time
+from perfmodel.prediction.computation import Computation, along_layers, computation, one_host_time
 from perfmodel.prediction.fabric import Fabric, fabric
 from perfmodel.prediction.feeding import input_time
 from perfmodel.prediction.straggling import straggler_time
 from perfmodel.resolve import Setting
 
 
-def computation_of(setting: Setting, micro: int, constants: Calibration, steps: float) -> Computation:
-    """Return the terms of one accelerator, with a profile's numbers where one is given."""
+def computation_of(setting: Setting, micro: Any, constants: Calibration, steps: Any) -> Computation:
+    """Return the terms of one accelerator, with a profile's numbers where one is given.
+
+    Takes what ``perfmodel.prediction.computation.computation`` takes.
+    """
     work = computation(setting, micro, constants, steps)
     if setting.scenario.profile is None:
         return work
@@ -73,12 +76,9 @@ def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -
 
 def scaled(work: Computation, factor: Any) -> Computation:
     """Return every time of ``work`` multiplied by an anchor's factor."""
-    if isinstance(factor, float):
-        if factor == 1.0:
-            return work
-        by_layer = factor
-    else:
-        by_layer = factor[..., None]
+    if isinstance(factor, float) and factor == 1.0:
+        return work
+    by_layer = along_layers(factor)
     return work._replace(
         forward_time=work.forward_time * factor,
         backward_time=work.backward_time * factor,

@@ -1,0 +1,208 @@
+"""``perfmodel sweep``: many scenarios at once, as a table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfmodel.cli.export import export_options, take_form
+from perfmodel.cli.lists import Counts, Names
+from perfmodel.cli.options import catalogue_from, read_scenario
+from perfmodel.cli.predict import command as predict_command
+from perfmodel.errors import InputError
+from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Scenario
+
+if TYPE_CHECKING:
+    from perfmodel.sweeps import Sweep
+
+WHOLE = ("jitter", "anchor", "profile")
+"""Options whose values may hold commas: they are given once for each value."""
+SHOWN = 20
+"""Rows of the table on the screen."""
+MOST_IN_JSON = 100_000
+FIGURES = ("iteration_time", "samples_per_second", "scaling_efficiency")
+"""Shown beside what is varied."""
+TITLES = {
+    "world_size": "GPUs",
+    "samples_per_second": "samples/s",
+    "iteration_time": "iteration",
+    "scaling_efficiency": "efficiency",
+}
+
+
+def _option(one: click.Parameter) -> click.Option:
+    """Return an option of ``predict`` as one that takes many values."""
+    kind: Any = one.type
+    if kind.name == "integer":
+        kind = Counts(LARGEST_BATCH_SIZE if "batch_size" in str(one.name) else kind.largest)
+    elif one.name not in WHOLE:
+        kind = Names(kind)
+    told = (getattr(one, "help", None) or "").partition("  [default")[0]
+    return click.Option([*one.opts, str(one.name)], type=kind, multiple=True, help=told)
+
+
+def _sweep_options(command: click.Command) -> click.Command:
+    """Give a command every option of a scenario, each with many values."""
+    of_one = [one for one in predict_command.params if one.name in Scenario.model_fields]
+    flags = [one for one in of_one if getattr(one, "is_flag", False)]
+    command.params[:0] = [one if one in flags else _option(one) for one in of_one]
+    return command
+
+
+@_sweep_options
+@click.command("sweep")
+@click.option(
+    "--scenario", "scenario_file", metavar="FILE", help="TOML file with any of these, also as lists."
+)
+@click.option("--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in.")
+@click.option("--columns", help="Of the table, e.g. gpus,iteration_time,low_80.  [default: all]")
+@click.option("--output", metavar="FILE", help="Write every row to a .csv or .parquet file.")
+@export_options
+def command(
+    scenario_file: str | None, specs: tuple[str, ...], columns: str | None, output: str | None, **options: Any
+) -> None:
+    """Predict every combination of options given as lists or ranges, a million a second.
+
+    Numbers may be ranges: 1-8, or 8-64:8 with a step.  Scenarios that cannot be
+    (a batch that does not divide, a network the machine lacks) are left out and counted.
+
+    \b
+    Examples:
+      perfmodel sweep --gpus 1-64 --inter-link ethernet-10g-tcp,ethernet-25g-tcp
+      perfmodel sweep --workload resnet50,vgg16 --local-batch-size 32-256:32 --gpus 8,64 --csv
+      perfmodel sweep --accelerator v100-sxm2-16gb,t4 --gpus 1-100 --output sweep.csv
+    """
+    from perfmodel.sweeps import sweep
+
+    form = take_form(options)
+    if output is not None and form not in (None, "json"):
+        raise InputError(f"--{form} and --output: give one of them")
+    asked = (
+        _values(options) if scenario_file is None else read_scenario(Path(scenario_file)) | _values(options)
+    )
+    names = None if columns is None else [_column(name) for name in columns.split(",")]
+    if names is None and not form and output is None:
+        names = [*(name for name, value in asked.items() if _many(value)), *FIGURES]
+    found = sweep(catalogue=catalogue_from(specs), columns=names, **asked)
+    if output is not None:
+        _write(found, output, form == "json")
+    elif form == "csv":
+        found.to_csv("-")
+    elif form:
+        _show_rows(found, form)
+    else:
+        _show(found)
+
+
+def _values(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given, those of several values as one list."""
+    given = {}
+    for name, value in options.items():
+        if value is None or value == ():
+            continue
+        if not isinstance(value, tuple):
+            given[name] = value
+        elif name in WHOLE:
+            given[name] = list(value)
+        else:
+            given[name] = list(itertools.chain.from_iterable(value))
+    return given
+
+
+def _many(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 1
+
+
+def _column(name: str) -> str:
+    name = name.strip().replace("-", "_")
+    return "world_size" if name == "gpus" else name
+
+
+def _write(found: Sweep, output: str, as_json: bool) -> None:
+    import json
+
+    writers = {".csv": found.to_csv, ".parquet": found.to_parquet}
+    suffix = Path(output).suffix
+    if suffix not in writers:
+        raise InputError(f"--output {output}: expected a name that ends in .csv or .parquet")
+    rows = writers[suffix](output)
+    if as_json:
+        told = {"output": output, "rows_written": rows, "scenarios": len(found), "refused": found.refused}
+        click.echo(json.dumps(told))
+        return
+    click.echo(f"{rows:,} of {len(found):,} scenarios written to {output}")
+    for line in _refused(found):
+        click.echo(line)
+
+
+def _show_rows(found: Sweep, form: str) -> None:
+    import json
+
+    from perfmodel.cli.export import markdown_table
+
+    if len(found) > MOST_IN_JSON:
+        raise InputError(
+            f"{len(found):,} scenarios are too many for --{form}; --csv and --output take any number"
+        )
+    rows = list(_rows(found))
+    if form == "json":
+        click.echo(json.dumps({"rows": rows, "scenarios": len(found), "refused": found.refused}))
+    else:
+        click.echo(markdown_table(rows, found.columns), nl=False)
+
+
+def _rows(found: Sweep) -> Iterator[dict[str, Any]]:
+    for chunk in found.chunks():
+        for row in zip(*(chunk[name].tolist() for name in found.columns), strict=True):
+            yield {name: None if x != x else x for name, x in zip(found.columns, row, strict=True)}
+
+
+def _show(found: Sweep) -> None:
+    """The first rows, at 80 columns; all are computed, to count those that cannot be."""
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+
+    out = console()
+    names = found.columns
+    shown = table(*(TITLES.get(name, name.replace("_", " ")) for name in names), left=0)
+    rows = _rows(found)
+    for row in itertools.islice(rows, SHOWN):
+        shown.add_row(*(_cell(name, row[name]) for name in names))
+    left = sum(1 for _ in rows)
+    out.print(shown)
+    if left:
+        out.print(Text(f"and {left:,} more; --csv or --output FILE gives every row and every column"))
+    for line in _refused(found):
+        out.print(Text(line))
+
+
+def _cell(name: str, value: Any) -> str:
+    from perfmodel.cli.render import rate
+    from perfmodel.units import show
+
+    if value is None:
+        return "-"
+    if name.endswith("_time") or name in ("low_80", "high_80", "low_95", "high_95"):
+        return show(value, "s")
+    if name.startswith("memory_"):
+        return show(value, "B")
+    if name in ("scaling_efficiency", "mfu", "communication_overhead"):
+        return f"{value:.1%}"
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    return rate(value) if isinstance(value, float) else str(value)
+
+
+def _refused(found: Sweep) -> list[str]:
+    total = sum(found.refused.values())
+    if not total:
+        return []
+    most = sorted(found.refused.items(), key=lambda item: -item[1])
+    lines = [f"left out: {total:,} scenarios, that cannot be"]
+    lines += [f"  {count:,}: {reason}" for reason, count in most[:3]]
+    return lines + ([f"  and {len(most) - 3} more reasons"] if len(most) > 3 else [])

@@ -1,0 +1,173 @@
+"""The answers of a block of scenarios: some plans on some places, by the functions ``predict`` calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel.calibration import Calibration
+from perfmodel.errors import InputError
+from perfmodel.prediction.computation import Computation
+from perfmodel.prediction.fabric import Fabric
+from perfmodel.prediction.interval import factors, strengths
+from perfmodel.prediction.terms import (
+    alone_time,
+    anchor_factor,
+    exchange,
+    figures,
+    memory_of,
+    scaled,
+    terms_of,
+)
+from perfmodel.resolve import Setting
+from perfmodel.sweeps.places import Places
+from perfmodel.sweeps.plans import Plans
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+ONE_BY_ONE = ("optimal",)
+"""Ways to overlap that merge messages anew for each scenario."""
+PLAN_BY_PLAN = ("fused",)
+"""Those that merge anew for each plan."""
+
+
+def answers(setting: Setting, plans: Plans, places: Places, constants: Calibration) -> dict[str, Any]:
+    """Return every figure of ``predict`` that is a number, by its name; arrays of shape (plans, places).
+
+    Some are narrower, (plans, 1) or (places,), or a number where all scenarios share one.
+
+    Parameters
+    ----------
+    setting : any one of the group's, for what all share
+    plans, places : to be crossed; places share their loader workers where an anchor is given
+    constants : as for ``predict``
+
+    Raises
+    ------
+    InputError : a number so absurd that the arithmetic fails
+    """
+    block = _with_arrays(setting, plans, places)
+    if setting.scenario.anchor is not None:
+        block = block._replace(loader_workers=places.loader_workers[0])
+    factor = anchor_factor(block, plans.work, constants)
+    work = scaled(plans.work, factor)
+    alone, exposed = _communication(block, work, places, constants)
+    terms = terms_of(block, work, factor, alone, exposed, constants)
+    iteration_time = sum(terms.values())
+    if not (np.all(np.isfinite(iteration_time)) and np.all(iteration_time > 0)):
+        raise InputError("an iteration time is no finite number; a spec or workload holds an absurd number")
+    baseline_time = alone_time(
+        block,
+        scaled(plans.baseline, factor),
+        plans.baseline_local_batch_size,
+        plans.baseline_accumulation_steps,
+        factor,
+        constants,
+    )
+    needed, capacity, largest = memory_of(block, constants)
+    told: dict[str, Any] = {"iteration_time": iteration_time, **terms}
+    told |= figures(block, iteration_time, baseline_time, exposed)
+    told |= {"baseline_time": baseline_time, "communication_time": alone}
+    told |= {"memory_bytes": needed, "memory_capacity": capacity, "fits": needed <= capacity}
+    told |= {"largest_local_batch_size": largest}
+    told |= _interval(block, work, terms, places, iteration_time, constants)
+    return told
+
+
+def _with_arrays(setting: Setting, plans: Plans, places: Places) -> Setting:
+    batch = plans.local_batch_size * plans.accumulation_steps
+    return setting._replace(
+        local_batch_size=plans.local_batch_size,
+        accumulation_steps=plans.accumulation_steps,
+        global_batch_size=batch * places.world_size,
+        world_size=places.world_size,
+        nodes=places.nodes,
+        accelerators_per_node=places.accelerators_per_node,
+        servers=places.servers,
+        loader_workers=places.loader_workers,
+    )
+
+
+def _interval(
+    setting: Setting,
+    work: Computation,
+    terms: dict[str, Any],
+    places: Places,
+    iteration_time: Any,
+    constants: Calibration,
+) -> dict[str, Any]:
+    anchored = setting.scenario.anchor or setting.scenario.profile
+    spread = constants.spread.get("anchored" if anchored else "specs")
+    if spread is None:
+        return {}
+    near, far = factors(strengths(setting, work, terms, places.unseen_link, constants), spread)
+    return {
+        "low_80": iteration_time / near,
+        "high_80": iteration_time * near,
+        "low_95": iteration_time / far,
+        "high_95": iteration_time * far,
+    }
+
+
+def _communication(
+    setting: Setting, work: Computation, places: Places, constants: Calibration
+) -> tuple[Array, Array]:
+    """On its own, shape (places,), or (plans, places) where merging differs; and exposed, (plans, places)."""
+    plans, count = work.forward_time.shape[0], len(places.world_size)
+    alone, exposed = np.zeros((plans, count)), np.zeros((plans, count))
+    for link, which in kinds(setting.strategy, places):
+        some = places.at(which)
+        shared = setting._replace(intra_link=link)
+        if setting.overlap in ONE_BY_ONE:
+            found = _each_scenario(shared, work, some, constants)
+        elif setting.overlap in PLAN_BY_PLAN:
+            rows = [_exchange(shared, _row(work, i), some, constants) for i in range(plans)]
+            found = tuple(np.stack(column) for column in zip(*rows, strict=True))  # type: ignore[assignment]
+        else:
+            found = _exchange(shared, work, some, constants)
+        alone[:, which], exposed[:, which] = found
+    return alone, exposed
+
+
+def kinds(strategy: str, places: Places) -> list[tuple[Any, Any]]:
+    """Return the link in a node and the indices of places that communicate alike: over nodes or in one."""
+    sends = (places.world_size > 1) | (strategy == "parameter-server")
+    kind = np.where(sends, 2 * places.link + (places.nodes > 1), -1)
+    return [(places.links[k // 2], np.flatnonzero(kind == k)) for k in np.unique(kind).tolist() if k >= 0]
+
+
+def _exchange(setting: Setting, work: Computation, places: Places, constants: Calibration) -> tuple[Any, Any]:
+    """Every place at once: message times have the messages along a last axis of their own."""
+    across = setting._replace(
+        world_size=places.world_size[:, None],
+        nodes=places.nodes[:, None],
+        accelerators_per_node=places.accelerators_per_node[:, None],
+        servers=places.servers[:, None],
+    )
+    on = Fabric(*(column[:, None] for column in places.fabric))
+    return exchange(across, work, on, on, constants)
+
+
+def _each_scenario(
+    setting: Setting, work: Computation, places: Places, constants: Calibration
+) -> tuple[Any, Any]:
+    plans, count = work.forward_time.shape[0], len(places.world_size)
+    found = np.zeros((2, plans, count))
+    for i in range(plans):
+        for j in range(count):
+            at: dict[str, Any] = {
+                name: int(getattr(places, name)[j]) for name in ("world_size", "nodes", "servers")
+            }
+            one = setting._replace(**at, accelerators_per_node=int(places.accelerators_per_node[j]))
+            on = Fabric(*(float(column[j]) for column in places.fabric))
+            found[:, i, j] = exchange(one, _row(work, i), on, on, constants)
+    return found[0], found[1]
+
+
+def _row(work: Computation, index: int) -> Computation:
+    times: tuple[Any, ...] = work
+    return Computation(*(time[index, 0] for time in times))

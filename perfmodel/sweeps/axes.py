@@ -1,0 +1,136 @@
+"""The options of a sweep: each one value or many, checked before anything is crossed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+
+COMPUTATION: Final = ("workload", "sequence_length", "accelerator", "precision", "optimizer", "framework")
+"""What one accelerator's work hangs on, besides the batch."""
+PLAN: Final = ("local_batch_size", "global_batch_size", "accumulation_steps")
+"""What tells one plan of a group from another."""
+WAY: Final = (
+    "node",
+    "accelerators_per_node",
+    "strategy",
+    "local_aggregation",
+    "algorithm",
+    "overlap",
+    "input",
+    "storage",
+    "jitter",
+    "anchor",
+    "profile",
+)
+"""How the work is shared out; with ``COMPUTATION`` it makes a group, whose scenarios are one array."""
+PLACE: Final = (
+    "intra_link",
+    "inter_link",
+    "nics",
+    "oversubscription",
+    "rack_nodes",
+    "placement",
+    "servers",
+    "loader_workers",
+    "world_size",
+)
+"""What tells one place of a group from another; world sizes come last and vary fastest."""
+
+Axes = dict[str, tuple[Any, ...]]
+
+
+def axes(options: Mapping[str, Any], catalogue: Catalogue) -> Axes:
+    """Return every option of a scenario as a tuple of the values it is to take.
+
+    Parameters
+    ----------
+    options : a value, or a list, tuple, range or array of values, by the names of a ``Scenario``
+    catalogue : hardware that is named
+
+    Raises
+    ------
+    InputError : an unknown option or name, a value of the wrong kind, or an empty list
+    """
+    found: Axes = {}
+    for name, given in options.items():
+        if name not in Scenario.model_fields:
+            raise unknown_name("option of a sweep", name, Scenario.model_fields)
+        found[name] = tuple(dict.fromkeys(_checked(name, value) for value in _values(given)))
+        if not found[name]:
+            raise InputError(f"{name}: expected at least one value to sweep over")
+    for name, field in Scenario.model_fields.items():
+        found.setdefault(name, (field.default,))
+    if found["local_batch_size"] != (None,) and found["global_batch_size"] != (None,):
+        raise InputError("local_batch_size and global_batch_size: give one, the other follows")
+    _check_names(found, catalogue)
+    return found
+
+
+def is_number(name: str) -> bool:
+    """Whether an option is a number, where it is given."""
+    return name in ("sequence_length", *PLAN, *PLACE, "accelerators_per_node") and "link" not in name
+
+
+def _values(given: Any) -> Iterable[Any]:
+    if hasattr(given, "tolist"):
+        given = given.tolist()
+    return given if isinstance(given, (list, tuple, range)) else (given,)
+
+
+def _checked(name: str, value: Any) -> Any:
+    if hasattr(value, "item"):
+        value = value.item()
+    try:
+        return getattr(Scenario.model_validate({name: value}), name)
+    except ValidationError as error:
+        wanted = error.errors(include_url=False)[0]["msg"].replace("Input should be", "expected")
+        raise InputError(f"{name} = {value!r}: {wanted}") from None
+
+
+def _check_names(found: Axes, catalogue: Catalogue) -> None:
+    """An unknown name is a slip, whatever it is crossed with; only what does not go together is left out."""
+    from perfmodel.specs.framework import parse_framework
+    from perfmodel.specs.storage import storage
+    from perfmodel.workloads import workload
+
+    named = {
+        "accelerator": catalogue.accelerator,
+        "node": catalogue.node,
+        "intra_link": catalogue.link,
+        "inter_link": catalogue.link,
+        "framework": parse_framework,
+        "storage": storage,
+        "workload": workload,
+        "jitter": _law,
+        "anchor": _anchor,
+        "profile": _profile,
+    }
+    for name, look_up in named.items():
+        for value in found[name]:
+            if value is not None:
+                look_up(value)
+
+
+def _law(spec: str) -> None:
+    from perfmodel.equations.distributions import parse_distribution
+
+    if spec != "none":
+        parse_distribution(spec)
+
+
+def _anchor(spec: str) -> None:
+    from perfmodel.anchor import parse_anchor
+
+    parse_anchor(spec)
+
+
+def _profile(path: str) -> None:
+    from perfmodel.profile import read_profile
+
+    read_profile(path)

@@ -1,0 +1,146 @@
+"""Where the scenarios of a group run: world sizes on links, as arrays of what the equations ask of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.calibration import Calibration
+from perfmodel.errors import InputError
+from perfmodel.prediction.fabric import Fabric
+from perfmodel.prediction.interval import unseen_link
+from perfmodel.prediction.terms import fabric_of
+from perfmodel.resolve import Setting, placed, resolve
+from perfmodel.specs.link import Link
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.sweeps.axes import PLACE, Axes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+OPTIONS = PLACE[:-1]
+"""What is resolved once for many world sizes."""
+
+
+class Refusal(NamedTuple):
+    """Scenarios that ``predict`` refuses, and what it says."""
+
+    scenarios: int
+    reason: str
+
+
+class Places(NamedTuple):
+    """Arrays of shape (places,)."""
+
+    world_size: Array
+    nodes: Array
+    accelerators_per_node: Array
+    servers: Array
+    loader_workers: Array
+    fabric: Fabric
+    unseen_link: Array
+    link: NDArray[np.intp]
+    """Index in ``links`` of the link inside a node."""
+    option: NDArray[np.intp]
+    """Index in ``options``."""
+    links: tuple[Link, ...]
+    options: tuple[tuple[Any, ...], ...]
+    """Values of ``OPTIONS``, one tuple for each way of crossing them."""
+
+    def at(self, which: Any) -> Places:
+        """Return some of the places, picked by a slice, booleans or indices."""
+        arrays = {name: getattr(self, name)[which] for name in _ARRAYS}
+        return self._replace(**arrays, fabric=Fabric(*(column[which] for column in self.fabric)))
+
+
+_ARRAYS = tuple(name for name in Places._fields if name not in ("fabric", "links", "options"))
+_COUNTS = ("servers", "loader_workers")
+
+
+def places(
+    fixed: Mapping[str, Any],
+    axes: Axes,
+    world_sizes: tuple[int, ...],
+    catalogue: Catalogue,
+    constants: Calibration,
+) -> tuple[Places, list[Refusal]]:
+    """Return every place of a group that ``predict`` accepts, and what it says of the others.
+
+    A place is resolved once for all world sizes that fill a node alike, since nothing else of it changes.
+
+    Parameters
+    ----------
+    fixed : the options that all places share
+    axes : of which ``OPTIONS`` are crossed
+    world_sizes : to be placed, each on every crossing
+    catalogue, constants : as for ``predict``
+    """
+    sizes = np.array(world_sizes, dtype=np.int64)
+    options = tuple(itertools.product(*(axes[name] for name in OPTIONS)))
+    refusals: list[Refusal] = []
+    links: dict[str, Link] = {}
+    crossings = []
+    for index, values in enumerate(options):
+        asked = dict(fixed) | dict(zip(OPTIONS, values, strict=True))
+        try:
+            held = asked["accelerators_per_node"] or _resolved(asked, 1, catalogue).node.accelerators
+        except InputError as error:
+            refusals.append(Refusal(len(sizes), str(error)))
+            continue
+        nodes, per_node = placed(sizes, held)
+        columns: dict[str, NDArray[Any]] = {
+            "world_size": sizes,
+            "nodes": nodes,
+            "accelerators_per_node": per_node,
+        }
+        columns |= {name: np.zeros(len(sizes)) for name in (*_COUNTS, *Fabric._fields)}
+        columns |= {"unseen_link": np.zeros(len(sizes)), "link": np.full(len(sizes), -1)}
+        columns["option"] = np.full(len(sizes), index)
+        for alike in _alike(nodes, per_node, by_nodes=asked["oversubscription"] != 1):
+            try:
+                setting = _resolved(asked, int(sizes[alike[0]]), catalogue)
+            except InputError as error:
+                refusals.append(Refusal(len(alike), str(error)))
+                continue
+            links.setdefault(setting.intra_link.id, setting.intra_link)
+            told = {name: getattr(setting, name) for name in _COUNTS} | fabric_of(
+                setting, constants
+            )._asdict()
+            told |= {
+                "unseen_link": unseen_link(setting, constants),
+                "link": list(links).index(setting.intra_link.id),
+            }
+            for name, value in told.items():
+                columns[name][alike] = value
+        crossings.append({name: column[columns["link"] >= 0] for name, column in columns.items()})
+    if not crossings:
+        return _places({name: np.zeros(0) for name in (*_ARRAYS, *Fabric._fields)}, (), options), refusals
+    joined = {name: np.concatenate([part[name] for part in crossings]) for name in crossings[0]}
+    return _places(joined, tuple(links.values()), options), refusals
+
+
+def _places(columns: dict[str, Any], links: tuple[Link, ...], options: tuple[tuple[Any, ...], ...]) -> Places:
+    whole = {name: columns[name].astype(np.intp) for name in ("link", "option")}
+    numbers = {name: columns[name].astype(np.float64) for name in _ARRAYS if name not in whole}
+    fabric = Fabric(*(columns[name].astype(np.float64) for name in Fabric._fields))
+    return Places(**numbers, **whole, fabric=fabric, links=links, options=options)
+
+
+def _alike(nodes: Any, per_node: Any, by_nodes: bool) -> list[NDArray[np.intp]]:
+    """Indices of the world sizes that one setting stands for; racks tell every number of nodes apart."""
+    key = per_node * 2 + (nodes > 1)
+    if by_nodes:
+        key = nodes * (2 * int(per_node.max()) + 2) + key
+    _, which = np.unique(key, return_inverse=True)
+    order = np.argsort(which, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(which[order])) + 1)
+
+
+def _resolved(asked: Mapping[str, Any], world_size: int, catalogue: Catalogue) -> Setting:
+    return resolve(Scenario.model_construct(**{**asked, "world_size": world_size}), catalogue)

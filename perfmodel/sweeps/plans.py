@@ -1,0 +1,124 @@
+"""What one accelerator does in the scenarios of a group: batches, as arrays of the times they take."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.calibration import Calibration
+from perfmodel.errors import InputError
+from perfmodel.prediction.computation import Computation
+from perfmodel.prediction.terms import computation_of, whole_batch
+from perfmodel.resolve import Setting, resolve
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.sweeps.axes import PLAN, Axes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+MOST_KEPT = 4096
+"""Sets of plans kept for the groups to come."""
+
+
+class Plans(NamedTuple):
+    """Columns of shape (plans, 1); times by layer of shape (plans, 1, layers)."""
+
+    local_batch_size: Any
+    accumulation_steps: Any
+    work: Computation
+    baseline_local_batch_size: Any
+    """Of the one accelerator that speed-up is measured against."""
+    baseline_accumulation_steps: Any
+    baseline: Computation
+
+    def at(self, rows: slice) -> Plans:
+        """Return some of the plans."""
+        return Plans(*(_rows(part, rows) for part in self))
+
+
+def _rows(part: Any, rows: slice) -> Any:
+    if not isinstance(part, Computation):
+        return part[rows]
+    times: tuple[Any, ...] = part
+    return Computation(*(time[rows] for time in times))
+
+
+class Work:
+    """Times of one accelerator, each computed once however many groups ask for it."""
+
+    def __init__(self, catalogue: Catalogue, constants: Calibration) -> None:
+        self._catalogue, self._constants = catalogue, constants
+        self._known: dict[Any, tuple[Plans | None, list[tuple[int, str]]]] = {}
+
+    def plans(
+        self, fixed: Mapping[str, Any], axes: Axes, world_size: int
+    ) -> tuple[Plans | None, list[tuple[int, str]]]:
+        """Return the plans that ``predict`` accepts on so many accelerators, and why it refuses others.
+
+        Parameters
+        ----------
+        fixed : what the computation hangs on besides the batch, and a profile
+        axes : of which batches and accumulation are crossed
+        world_size : matters where it shares out a global batch
+        """
+        key = (*fixed.values(), world_size)
+        if key not in self._known:
+            if len(self._known) >= MOST_KEPT:
+                self._known.clear()
+            self._known[key] = self._plans(fixed, axes, world_size)
+        return self._known[key]
+
+    def _plans(
+        self, fixed: Mapping[str, Any], axes: Axes, world_size: int
+    ) -> tuple[Plans | None, list[tuple[int, str]]]:
+        settings: list[Setting] = []
+        refused: list[tuple[int, str]] = []
+        for values in itertools.product(*(axes[name] for name in PLAN)):
+            asked = dict(zip(PLAN, values, strict=True))
+            if settings and asked["global_batch_size"] is None:
+                # what one accelerator is given changes nothing else
+                settings.append(_with_batch(settings[0], asked))
+                continue
+            scenario = Scenario.model_construct(**fixed, **asked, world_size=world_size)
+            try:
+                settings.append(resolve(scenario, self._catalogue))
+            except InputError as error:
+                refused.append((1, str(error)))
+        if not settings:
+            return None, refused
+        one = settings[0]
+        plans = [(setting.local_batch_size, float(setting.accumulation_steps)) for setting in settings]
+        alone = plans
+        if one.scaling == "strong":
+            alone = [whole_batch(setting, self._constants) for setting in settings]
+        work = self._computation(one, plans)
+        baseline = work if alone is plans else self._computation(one, alone)
+        return Plans(*_columns(plans), work, *_columns(alone), baseline), refused
+
+    def _computation(self, setting: Setting, plans: list[tuple[int, float]]) -> Computation:
+        micro, steps = _columns(plans)
+        work = computation_of(setting, micro, self._constants, steps[:, 0])
+        times: tuple[Any, ...] = work
+        # what no plan changes is one number, and becomes a column as well
+        rows = (t if np.ndim(t) else np.full(len(plans), t) for t in times)
+        return Computation(*(t[:, None] for t in rows))
+
+
+def _with_batch(setting: Setting, asked: Mapping[str, Any]) -> Setting:
+    steps = asked["accumulation_steps"]
+    micro = asked["local_batch_size"] or setting.workload.default_local_batch_size
+    return setting._replace(
+        local_batch_size=micro, accumulation_steps=steps, global_batch_size=micro * steps * setting.world_size
+    )
+
+
+def _columns(plans: list[tuple[int, float]]) -> tuple[Array, Array]:
+    """Micro-batches and how many of them, each of shape (plans, 1)."""
+    micro, steps = np.array(plans, dtype=np.float64).T[:, :, None]
+    return micro, steps

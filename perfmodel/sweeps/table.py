@@ -1,0 +1,186 @@
+"""A sweep as a table: in chunks of bounded memory, whole, or as a CSV or Parquet file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel.calibration import Calibration, calibration
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.sweeps.axes import Axes, axes
+from perfmodel.sweeps.groups import Block, Groups
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Table = dict[str, "NDArray[Any]"]
+
+ALWAYS = (
+    "workload",
+    "accelerator",
+    "node",
+    "world_size",
+    "strategy",
+    "precision",
+    "local_batch_size",
+    "global_batch_size",
+)
+"""Options that tell scenarios apart even where nobody asked for them."""
+WHOLE = ("world_size", "nodes", "local_batch_size", "global_batch_size", "accumulation_steps")
+ANSWERS = (
+    "nodes",
+    "scaling",
+    "iteration_time",
+    "forward_time",
+    "backward_time",
+    "launch_overhead_time",
+    "update_time",
+    "exposed_communication_time",
+    "input_time",
+    "straggler_time",
+    "low_80",
+    "high_80",
+    "low_95",
+    "high_95",
+    "samples_per_second",
+    "tokens_per_second",
+    "speedup",
+    "scaling_efficiency",
+    "baseline_time",
+    "communication_time",
+    "communication_overhead",
+    "epoch_time",
+    "mfu",
+    "memory_bytes",
+    "memory_capacity",
+    "fits",
+    "largest_local_batch_size",
+)
+"""Every answer of ``predict`` that is a number, by the same name."""
+
+
+def sweep(
+    *,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+    columns: Sequence[str] | None = None,
+    **options: Any,
+) -> Sweep:
+    """Cross options and predict every scenario.
+
+    Nothing is computed until the answer is read: by ``chunks``, ``table``, ``to_csv`` or ``to_parquet``.
+
+    Parameters
+    ----------
+    options : fields of ``Scenario``, each a value or a list, tuple, range or array of values
+    catalogue, constants : as for ``predict``
+    columns : of the table; by default the options given and every answer
+
+    Raises
+    ------
+    InputError : an unknown option, name or column, or a value of the wrong kind
+
+    Examples
+    --------
+    Two networks on 1 to 64 accelerators, over two links: 2 x 7 x 2 scenarios.
+
+    >>> found = sweep(
+    ...     workload=["resnet50", "vgg16"],
+    ...     world_size=[1, 2, 4, 8, 16, 32, 64],
+    ...     inter_link=["ethernet-25g-tcp", "ib-edr-100g"],
+    ... )
+    >>> len(found)
+    28
+    >>> table = found.table()
+    >>> bool((table["iteration_time"] > 0).all())
+    True
+    """
+    return Sweep(options, catalogue or Catalogue.built_in(), constants or calibration(), columns)
+
+
+class Sweep:
+    """Scenarios that are crossed, and their answers when they are asked for."""
+
+    def __init__(
+        self,
+        options: dict[str, Any],
+        catalogue: Catalogue,
+        constants: Calibration,
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        self._axes: Axes = axes(options, catalogue)
+        self._catalogue, self._constants = catalogue, constants
+        asked = dict.fromkeys((*ALWAYS, *(name for name in Scenario.model_fields if name in options)))
+        self.columns = tuple(columns or (*asked, *ANSWERS))
+        """Of the table, in order."""
+        known = (*Scenario.model_fields, *ANSWERS)
+        for name in self.columns:
+            if name not in known:
+                raise unknown_name("column", name, known)
+        self.refused: dict[str, int] = {}
+        """Scenarios that ``predict`` refuses, by what it says of them; complete once the table was read."""
+
+    def __len__(self) -> int:
+        """Scenarios crossed, those included that are refused."""
+        count = 1
+        for values in self._axes.values():
+            count *= len(values)
+        return count
+
+    def chunks(self) -> Iterator[Table]:
+        """Yield the table in parts of some thousand scenarios; memory does not grow with their number.
+
+        Raises
+        ------
+        InputError : ``predict`` refuses every one of the scenarios
+        """
+        groups = Groups(self._axes, self._catalogue, self._constants)
+        self.refused = groups.refused
+        none = True
+        for block in groups.blocks():
+            none = False
+            yield _flat(block, self.columns)
+        if none:
+            raise InputError(f"none of {len(self):,} scenarios can be predicted: {next(iter(self.refused))}")
+
+    def table(self) -> Table:
+        """Return the whole table, one array for each column."""
+        parts = list(self.chunks())
+        return {name: np.concatenate([part[name] for part in parts]) for name in self.columns}
+
+    def to_csv(self, path: str) -> int:
+        """Write a CSV file, ``-`` for standard output, and return how many rows it has."""
+        from perfmodel.sweeps.files import write_csv
+
+        return write_csv(path, self.columns, self.chunks())
+
+    def to_parquet(self, path: str) -> int:
+        """Write a Parquet file and return how many rows it has; needs ``perfmodel[parquet]``."""
+        from perfmodel.sweeps.files import write_parquet
+
+        return write_parquet(path, self.columns, self.chunks())
+
+
+def _flat(block: Block, columns: tuple[str, ...]) -> Table:
+    """Answer a block and give every column one value for each scenario."""
+    told = block()
+    shape = told["iteration_time"].shape
+    return {name: _column(name, told.get(name), shape) for name in columns}
+
+
+def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    size = shape[0] * shape[1]
+    if isinstance(values, np.ndarray):
+        column = np.broadcast_to(values, shape).reshape(size)
+        return column.astype(np.int64) if name in WHOLE else column
+    if isinstance(values, (int, float)) and not isinstance(values, bool):
+        return np.full(size, values)
+    if values is None and name in ANSWERS:
+        return np.full(size, np.nan)
+    texts = np.empty(size, dtype=object)
+    texts.fill(values)
+    return texts
