@@ -112,7 +112,9 @@ def test_every_shipped_run_is_read() -> None:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the published files are not beside the checkout")
-@pytest.mark.parametrize("file", sorted(path.name for path in MEASURED.glob("*.csv")))
+@pytest.mark.parametrize(
+    "file", sorted(path.name for path in MEASURED.glob("*.csv") if path.name != "mlperf.csv")
+)  # of that one, some rows and columns come along: tests/test_mlperf.py compares them
 def test_measurements_are_as_published(file: str) -> None:
     assert (MEASURED / file).read_bytes() == (SHARED / file).read_bytes()
 

@@ -14,7 +14,7 @@ from perfmodel.equations.ring_search import ring_bandwidth, rings
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces import table as traces
-from perfmodel.validate import overlap_order, published_cases
+from perfmodel.validate import mlperf_section, overlap_order, published_cases
 from perfmodel.validate.collective_fit import compare_collectives, shipped_measurements, summarise
 from perfmodel.validate.compare import Row
 from perfmodel.validate.misses import LIMIT, beyond_limit, explained
@@ -56,6 +56,7 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: Sequence[str] = 
         paragraphs(specs, anchored),
         "",
         *more,
+        *mlperf_section.section(),
         *traces.section(),
         *_collectives(),
     ]

@@ -1,0 +1,250 @@
+"""Time to train of MLPerf submissions: rules, curves of the other rounds, a row by hand, and the report's line."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from perfmodel.calibration import FITTED
+from perfmodel.errors import InputError
+from perfmodel.prediction import predict
+from perfmodel.resources import folder
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.validate import shipped_runs
+from perfmodel.validate.mlperf import Answer, compare_mlperf, curve_without, errors_by
+from perfmodel.validate.mlperf_kernels import JOINED, iteration_time, joined
+from perfmodel.validate.mlperf_rows import Submission, read_submissions, shipped_submissions
+from perfmodel.validate.mlperf_rules import IMAGES, evaluation_of, framework_of, scenario_of, target_of
+from perfmodel.validate.mlperf_section import headline, section
+from perfmodel.validate.scenarios import Refused
+from perfmodel.workloads import workload
+
+MEASURED = folder("validation") / "measured" / "mlperf.csv"
+SHARED = Path(__file__).parents[1].parent / "shared" / "measured" / "mlperf.csv"
+CATALOGUE = Catalogue.built_in()
+
+
+@pytest.fixture(scope="module")
+def specs() -> list[Answer]:
+    return compare_mlperf("specs")
+
+
+@pytest.fixture(scope="module")
+def anchored() -> list[Answer]:
+    return compare_mlperf("anchored")
+
+
+def _submission(run_id: str) -> Submission:
+    return next(each for each in shipped_submissions() if each.run_id == run_id)
+
+
+def _answer(answers: list[Answer], run_id: str) -> Answer:
+    return next(each for each in answers if each.submission.run_id == run_id)
+
+
+@pytest.mark.skipif(not SHARED.is_file(), reason="the published file is not beside the checkout")
+def test_rows_are_as_published():
+    with MEASURED.open(newline="", encoding="utf-8") as file:
+        ours = list(csv.DictReader(file))
+    with SHARED.open(newline="", encoding="utf-8") as file:
+        published = [row for row in csv.DictReader(file) if row["workload"] in ("resnet50", "bert")]
+    assert [row["run_id"] for row in ours] == [row["run_id"] for row in published]
+    for mine, theirs in zip(ours, published, strict=True):
+        assert {key: value for key, value in mine.items() if key != "source"}.items() <= theirs.items()
+
+
+def test_nothing_was_learned_from_these_rows():
+    assert "mlperf-training-v0.5-v1.1" not in {run.source for run in shipped_runs()}
+    assert "mlperf" not in FITTED.read_text("utf-8")
+
+
+def test_a_row_by_hand(specs):
+    """One DGX A100 of v1.1: its curve, its iteration and its evaluations, one after another."""
+    asked = _submission("mlperf-0470")
+    assert (asked.world_size, asked.global_batch_size, asked.time_to_train) == (8, 3264, 1748.796)
+    found = predict(
+        Scenario(
+            workload="resnet50-v1.5",
+            accelerator="a100-sxm4-80gb",
+            world_size=8,
+            local_batch_size=408,
+            precision="fp16",
+            optimizer="sgd",
+            framework="mxnet-ngc@2021",
+            overlap="fused",
+            algorithm="auto",
+        )
+    )
+    curve = curve_without("v1.1", "resnet50", shipped_submissions())
+    samples = curve.smallest_samples * (1 + 3264 / curve.critical_batch_size)
+    assert 35 < samples / IMAGES < 42  # 35 epochs were needed
+    # every 4 epochs and at the end: after 4, 8, ... 36 and 40 for 38.5 epochs
+    evaluations = 1 + math.ceil(samples / IMAGES / 4 - 1)
+    # 50,000 images are 15.3 batches of 3264
+    time = samples / 3264 * found.iteration_time + evaluations * 16 * found.terms["forward_time"]
+    row = _answer(specs, "mlperf-0470")
+    assert row.time_to_train == pytest.approx(time, rel=1e-9)
+    assert row.error == pytest.approx(time / 1748.796 - 1, rel=1e-9)
+
+
+def test_report_says_what_the_rows_say(specs, anchored):
+    """The line people read first, from the shipped rows again; and the section stands in the report as written."""
+    report = (folder("validation") / "report.md").read_text("utf-8")
+    line = re.search(r"\*\*Goal 15%.*\*\*", report)[0]
+    shown = [(float(x), int(n)) for x, n in re.findall(r"error ([\d.]+)%, n (\d+)", line)]
+    with MEASURED.open(newline="", encoding="utf-8") as file:
+        times = {row["run_id"]: float(row["time_to_train"]) for row in csv.DictReader(file)}
+    for answers, (told, n) in zip((specs, anchored), shown, strict=True):
+        wrong = [
+            abs(each.time_to_train / times[each.submission.run_id] - 1)
+            for each in answers
+            if each.time_to_train is not None
+        ]
+        assert len(wrong) == n
+        assert 100 * median(wrong) == pytest.approx(told, abs=0.051)
+    assert headline(specs, anchored) == line
+    assert "\n".join(section()) in report
+
+
+def test_a_round_does_not_see_its_own_epochs():
+    """The curve of a round is the same whatever that round's samples were."""
+    rows = shipped_submissions()
+    changed = [
+        each._replace(samples_to_target=7 * each.samples_to_target)
+        if each.round == "v1.1" and each.samples_to_target
+        else each
+        for each in rows
+    ]
+    assert curve_without("v1.1", "resnet50", changed) == curve_without("v1.1", "resnet50", rows)
+    assert curve_without("v1.0", "resnet50", changed) != curve_without("v1.0", "resnet50", rows)
+
+
+def test_an_anchor_comes_from_another_round(anchored):
+    """Making one round's machines twice as fast moves every other round's answer, and not its own."""
+    rows = [
+        each._replace(samples_per_second=2 * each.samples_per_second)
+        if each.round == "v1.0" and each.benchmark == "resnet50" and each.samples_per_second
+        else each
+        for each in shipped_submissions()
+        if each.benchmark == "resnet50"
+    ]
+    after = {each.submission.run_id: each for each in compare_mlperf("anchored", rows)}
+    for before in anchored:
+        now = after.get(before.submission.run_id)
+        if now is None or before.time_to_train is None:
+            continue
+        if before.submission.round == "v1.0":
+            assert now.time_to_train == before.time_to_train
+        elif before.submission.round == "v1.1":
+            assert now.time_to_train < before.time_to_train
+
+
+def test_an_anchored_machine_is_met_again():
+    """A round of one row, anchored on its twin of another round, comes out at the measured rate."""
+    twin = _submission("mlperf-0470")
+    others = [each for each in shipped_submissions() if each.benchmark == "resnet50" and each.round == "v0.7"]
+    curve = [each for each in others if not each.accelerator.startswith("a100")]
+    rows = [twin._replace(run_id="a", round="v1.0"), twin, *curve]
+    found = _answer(compare_mlperf("anchored", rows), "mlperf-0470")
+    assert found.samples_per_second == pytest.approx(twin.samples_per_second, rel=1e-3)
+
+
+def test_curve_takes_the_same_target_where_it_can():
+    assert curve_without("v1.1", "bert", shipped_submissions()).same_target
+    assert not curve_without("v0.7", "bert", shipped_submissions()).same_target
+    assert not curve_without("v0.5", "resnet50", shipped_submissions()).same_target
+    few = [each for each in shipped_submissions() if each.round == "v0.5"]
+    with pytest.raises(Refused, match="no other round"):
+        curve_without("v0.5", "resnet50", few)
+
+
+@pytest.mark.parametrize(
+    ("run_id", "framework"),
+    [
+        ("mlperf-0011", "tensorflow@2018"),
+        ("mlperf-0470", "mxnet-ngc@2021"),
+        ("mlperf-0436", "paddle-ngc@2021"),
+        ("mlperf-0106", "pytorch-apex@2020"),
+        ("mlperf-0232", "pytorch-ngc@2021"),  # the row says MXNet
+    ],
+)
+def test_software(run_id, framework):
+    assert framework_of(_submission(run_id)) == framework
+
+
+def test_a_batch_that_does_not_fit_is_accumulated():
+    """36 sequences of a DGX-1's V100s with 16 GB; the submission took six micro-batches."""
+    scenario = scenario_of(_submission("mlperf-0101"), CATALOGUE)
+    assert scenario.local_batch_size * scenario.accumulation_steps == 36
+    assert scenario.accumulation_steps > 1
+    assert predict(scenario).memory.fits
+
+
+def test_evaluations_and_targets():
+    early, late = _submission("mlperf-0106"), _submission("mlperf-0382")
+    assert (target_of(early), target_of(late)) == ("masked-LM accuracy 0.712", "masked-LM accuracy 0.720")
+    # at 3M and 3.5M samples
+    assert evaluation_of(early).evaluations(3.4e6, 256) == 2
+    # the submitted configuration of 448 sequences evaluates every 150,000
+    assert evaluation_of(late).evaluations(2_700_096, 448) == 19
+
+
+def test_joined_kernels_take_traffic_and_no_arithmetic():
+    for name, benchmark, length in (("resnet50-v1.5", "resnet50", None), ("bert-large", "bert", 256)):
+        whole = workload(name, length)
+        less = joined(whole, benchmark, "v1.1")
+        assert less.training_flops == whole.training_flops
+        assert less.parameters == whole.parameters
+        assert less.column("forward_elements").sum() < whole.column("forward_elements").sum()
+        assert (less.column("backward_elements") <= whole.column("backward_elements")).all()
+    assert all(0 <= rule.forward <= 1 and 0 <= rule.backward <= 1 for rule in JOINED)
+    # no BERT of v0.7 joined anything: the same traffic
+    assert (
+        joined(workload("bert-large", 256), "bert", "v0.7").column("forward_elements")
+        == workload("bert-large", 256).column("forward_elements")
+    ).all()
+
+
+def test_replayed_graphs_cost_the_host_nothing():
+    asked = _submission("mlperf-0468")
+    scenario = scenario_of(asked, CATALOGUE)
+    plain, replay, before = (
+        iteration_time(scenario, "resnet50", round_, CATALOGUE, frozenset(changes))
+        for round_, changes in (("v1.1", ()), ("v1.1", ("replayed",)), ("v0.6", ("replayed",)))
+    )
+    assert plain == before == pytest.approx(predict(scenario).iteration_time, rel=1e-12)
+    assert replay < 0.7 * plain
+
+
+def test_who_is_refused(specs):
+    reasons = {each.reason.split(": ")[0] for each in specs if each.reason}
+    assert reasons <= {"accelerator without a spec", "no machine that large"}
+    assert all(each.submission.accelerator[:4] in ("v100", "a100") for each in specs)
+    assert sum(each.error is not None for each in specs) > 100
+    assert errors_by(specs)["benchmark"]["bert"].n + errors_by(specs)["benchmark"]["resnet50"].n == (
+        errors_by(specs)["all"]["all"].n
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wanted"),
+    [
+        ("time_to_train", "time", "no column time_to_train"),
+        ("v0.5", "v9", "expected one of v0.5"),
+        ("8268.012", "-1", "line 2, column time_to_train: '-1'; expected a positive number"),
+        ("8268.012", "nan", "expected a positive number"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path, old, new, wanted):
+    path = tmp_path / "rows.csv"
+    path.write_text("".join(MEASURED.read_text("utf-8").splitlines(keepends=True)[:2]).replace(old, new))
+    with pytest.raises(InputError, match=re.escape(wanted)):
+        read_submissions(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_submissions(tmp_path / "absent.csv")
