@@ -21,6 +21,7 @@ COMMANDS = (
     "emulate",
     "predict",
     "scale",
+    "sensitivity",
     "specs",
     "stragglers",
     "sweep",

@@ -1,0 +1,186 @@
+"""``perfmodel sensitivity``: what the time and the cost of an iteration hang on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfmodel.cli.economics_options import ABOVE_ZERO, conditions_options
+from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
+from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from perfmodel.sensitivity.told import Told
+
+SMALL = 0.005
+"""An elasticity below it is told in one line with the others."""
+HALF_BAR = 22
+MOST_BARS = 12
+
+
+@click.command("sensitivity")
+@click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
+@scenario_options
+@click.option("--price", type=ABOVE_ZERO, help="Of one node, USD per hour.  [default: on demand, if known]")
+@click.option("--purchase-price", type=ABOVE_ZERO, help="Of one node, USD, instead of a rent.")
+@conditions_options
+@export_options
+def command(specs: tuple[str, ...], **options: Any) -> None:
+    """What the time and the cost of an iteration hang on, and where that changes.
+
+    An elasticity of -0.8 says: 1 % more of this input takes 0.8 % off the time.  At a kink, where two arms
+    of a maximum meet, the sides differ and both are shown.
+
+    \b
+    Examples:
+      perfmodel sensitivity --gpus 32
+      perfmodel sensitivity --gpus 16 --node aws-p3.16xlarge
+      perfmodel sensitivity --gpus 8 --workload vgg16 --accelerator k80 --price 7.2
+    """
+    from perfmodel.calibration import calibration
+    from perfmodel.economics import Conditions
+    from perfmodel.sensitivity import sensitivity
+    from perfmodel.sensitivity.told import told
+
+    form = take_form(options)
+    given = {name: options.pop(name) for name in Conditions._fields if name in options}
+    catalogue = catalogue_from(specs)
+    found = sensitivity(scenario_from(options), catalogue, None, Conditions(**given))
+    answer = told(found, catalogue, calibration())
+    if form == "json":
+        click.echo(json.dumps(answer))
+    elif form == "csv":
+        click.echo(csv_text(answer["inputs"]), nl=False)
+    elif form == "markdown":
+        click.echo(_markdown(answer), nl=False)
+    else:
+        _show(answer)
+
+
+_COLUMNS = {
+    "name": "input",
+    "value": "value",
+    "unit": "unit",
+    "time.elasticity": "time",
+    "time.below": "below",
+    "time.above": "above",
+    "cost.elasticity": "cost",
+    "at_-25%": "-25 % [s]",
+    "at_+25%": "+25 % [s]",
+}
+
+
+def _markdown(answer: Told) -> str:
+    priced = answer["cost_per_1000_samples"] is not None
+    columns = {key: text for key, text in _COLUMNS.items() if priced or not key.startswith("cost")}
+    parts = [
+        f"## {answer['title']}\n",
+        f"Iteration time {answer['iteration_time']:.6g} s.  Elasticities: percent for each percent.\n",
+        markdown_table(answer["inputs"], columns),
+        "### Which arm binds\n",
+        "".join(f"- {arm['of']}: {arm['words']}\n" for arm in answer["maxima"]) or "- none\n",
+        "### Where it turns\n",
+        "".join(f"- {turn['words']}\n" for turn in answer["crossovers"]) or "- nowhere found\n",
+    ]
+    return "\n".join(parts)
+
+
+def _show(answer: Told) -> None:
+    from rich.text import Text
+
+    from perfmodel.cli.render import console
+    from perfmodel.units import show
+
+    out = console()
+    out.print(Text(answer["title"]), style="bold")
+    line = f"iteration time {show(answer['iteration_time'], 's')}"
+    cost = answer["cost_per_1000_samples"]
+    if cost is not None and answer["price"] is not None:
+        line += (
+            f"; {cost:.3g} USD for 1,000 {answer['sample']}s at {answer['price']['usd_per_hour']:.4g} USD/h"
+        )
+    out.print(Text(line))
+    _show_inputs(out, answer)
+    _show_tornado(out, answer)
+    for heading, lines in (
+        ("which arm binds", [f"{arm['of']}: {arm['words']}" for arm in answer["maxima"]]),
+        ("where it turns", [turn["words"] for turn in answer["crossovers"]]),
+        ("note", answer["notes"]),
+    ):
+        if lines:
+            out.print(Text(heading), style="bold")
+        for told in lines:
+            out.print(Text(f"- {told}"))
+
+
+def _show_inputs(out: Console, answer: Told) -> None:
+    from rich.text import Text
+
+    from perfmodel.cli.render import table
+    from perfmodel.units import show
+
+    priced = answer["cost_per_1000_samples"] is not None
+    rows = table("elasticity to", "value", "of time", *(["of cost"] if priced else []))
+    small: list[str] = []
+    none: list[str] = []
+    for each in answer["inputs"]:
+        sides = [side for of in (each["time"], each["cost"]) if of for side in (of["below"], of["above"])]
+        largest = max(map(abs, sides))
+        if largest < SMALL:
+            (small if largest > 1e-9 else none).append(each["name"])
+            continue
+        value = show(each["value"], each["unit"]) if each["unit"] != "1" else f"{each['value']:.4g}"
+        cells = [_sides(each["time"]), *([_sides(each["cost"])] if priced else [])]
+        rows.add_row(each["name"], value, *cells)
+    if answer["counts"]:
+        rows.add_section()
+    for each in answer["counts"]:
+        cells = [_sides(each["time"]), *([_sides(each["cost"])] if priced else [])]
+        rows.add_row(f"{each['name']} (halved, doubled)", str(each["value"]), *cells)
+    out.print(rows)
+    if small:
+        out.print(Text(f"below {SMALL:g}: {', '.join(small)}"))
+    if none:
+        out.print(Text(f"no effect: {', '.join(none)}"))
+    out.print()
+
+
+def _sides(of: dict[str, Any] | None) -> str:
+    if of is None:
+        return "-"
+    if of["elasticity"] is not None:
+        return f"{of['elasticity']:+.3f}"
+    return f"{of['below']:+.3f} | {of['above']:+.3f}"
+
+
+def _show_tornado(out: Console, answer: Told) -> None:
+    """Bars from the smaller to the larger time, around the time as it is."""
+    from rich.text import Text
+
+    whole = answer["iteration_time"]
+    swings = [
+        (each["name"], each["at_-25%"] / whole - 1, each["at_+25%"] / whole - 1) for each in answer["inputs"]
+    ]
+    swings.sort(key=lambda swing: -abs(swing[1] - swing[2]))
+    swings = [swing for swing in swings if max(abs(swing[1]), abs(swing[2])) >= SMALL / 4][:MOST_BARS]
+    if not swings:
+        return
+    widest = max(abs(side) for _, *sides in swings for side in sides)
+    out.print(Text("iteration time with an input at -25 % (-) and at +25 % (+)"), style="bold")
+    for name, low, high in swings:
+        out.print(Text(f"{name[:25]:<25}{_bar(low, high, widest)}{low:+6.1%}{high:+7.1%}".rstrip()))
+    out.print()
+
+
+def _bar(low: float, high: float, widest: float) -> str:
+    cells = [" "] * (2 * HALF_BAR - 4)
+    middle = len(cells) // 2
+    for side, mark in ((low, "-"), (high, "+")):
+        length = round(abs(side) / widest * middle)
+        for i in range(length):
+            cells[middle - 1 - i if side < 0 else middle + i] = mark
+    return "".join(cells[:middle]) + "|" + "".join(cells[middle:])

@@ -1,0 +1,1 @@
+"""The equations of one prediction with its numbers in them, and the sources it stands on."""

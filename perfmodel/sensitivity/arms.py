@@ -1,0 +1,185 @@
+"""Which arm of each maximum and minimum a prediction lies on: inputs of the other arms have no effect."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.prediction.assemble import terms_at
+from perfmodel.prediction.communication import message_times
+from perfmodel.prediction.computation import Computation
+from perfmodel.prediction.fabric import Fabric, bulk_bandwidth, fraction
+from perfmodel.prediction.feeding import NATIVE_SPEED, SAMPLE_ELEMENT_BYTES
+from perfmodel.prediction.messages import messages
+from perfmodel.prediction.terms import (
+    anchor_factor,
+    communicates,
+    computation_of,
+    fabric_of,
+    scaled,
+)
+from perfmodel.sensitivity.case import Case
+from perfmodel.specs.link import Link
+from perfmodel.specs.storage import storage
+from perfmodel.units import show
+
+
+class Choice(NamedTuple):
+    """One maximum or minimum."""
+
+    of: str
+    """What it is the time or the rate of."""
+    kind: str
+    """``max`` or ``min``."""
+    unit: str
+    arms: dict[str, float | None]
+    """Every arm; None for one that is never reached."""
+    active: str
+    words: str
+    """What follows for the inputs."""
+
+
+def choices(case: Case) -> list[Choice]:
+    """Return every maximum and minimum of a case with its active arm."""
+    setting, constants = case.setting, case.constants
+    work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
+    factor = float(anchor_factor(setting, work, constants))
+    work = scaled(work, factor)
+    found = []
+    if communicates(setting):
+        on = fabric_of(setting, constants)
+        found += _rates(case, on)
+        if setting.overlap != "priority":
+            found.append(_queue(case, work, on))
+        if setting.strategy == "parameter-server":
+            found.append(_ports(case, on))
+    if setting.scenario.input == "real":
+        found.append(_feeding(case, factor))
+    return found
+
+
+def _choice(of: str, kind: str, unit: str, arms: dict[str, float], without: str) -> Choice:
+    """A choice by value; ``without`` says what the idle arms are called."""
+    pick = max if kind == "max" else min
+    active = pick(arms, key=arms.__getitem__)
+    idle = [name for name in arms if name != active and not math.isclose(arms[name], arms[active])]
+    ties = [name for name in arms if name != active and name not in idle]
+    words = f"{active} binds"
+    if ties:
+        words = f"{active} and {' and '.join(ties)} bind together: at a kink"
+    if idle:
+        words += f"; {without}: {', '.join(idle)}"
+    known = {name: value if math.isfinite(value) else None for name, value in arms.items()}
+    return Choice(of, kind, unit, known, active, words)
+
+
+def _rates(case: Case, on: Fabric) -> list[Choice]:
+    setting, constants = case.setting, case.constants
+    found = []
+    if setting.nodes > 1 or setting.strategy == "parameter-server":
+        found.append(_choice(f"rate of {setting.inter_link.id}", "min", "B/s", _caps(case), "without effect"))
+    if setting.nodes > 1 and setting.strategy == "all-reduce" and setting.scenario.algorithm == "ring":
+        arms = {
+            "inside a node": float(on.intra_link_bandwidth),
+            "between nodes": float(on.inter_link_bandwidth),
+        }
+        found.append(_choice("rate of the ring", "min", "B/s", arms, "without effect"))
+    crossing = setting.node.cross_socket_bandwidth
+    if (
+        setting.world_size > 1
+        and setting.intra_link.kind == "pcie"
+        and crossing is not None
+        and 2 * setting.accelerators_per_node > setting.node.accelerators
+    ):
+        arms = {
+            setting.intra_link.id: bulk_bandwidth(setting.intra_link, constants),
+            "the way between sockets": crossing.value,
+        }
+        found.append(_choice("rate inside a node", "min", "B/s", arms, "without effect"))
+    return found
+
+
+def _caps(case: Case) -> dict[str, float]:
+    """What may bind the adapters of a node together [B/s]."""
+    setting, constants = case.setting, case.constants
+    link: Link = setting.inter_link
+    share = fraction(link, constants)
+    arms = {f"{share:.0%} of its bandwidth": setting.nics * share * link.bandwidth.value}
+    if link.kind == "ethernet-tcp":
+        arms["the kernel's TCP"] = setting.nics * constants.tcp_ceiling
+    if link.flow_bandwidth is not None:
+        arms["the cap on one connection"] = setting.nics * link.flow_bandwidth.value
+    cap = setting.node.network_bandwidth
+    if cap is not None and setting.scenario.nics is None and link.id == setting.node.inter_link:
+        arms["the machine's cap"] = share * cap.value
+    return arms
+
+
+def _queue(case: Case, work: Computation, on: Fabric) -> Choice:
+    """From which message on the network is never idle until the end of the exchange."""
+    setting = case.setting
+
+    def times_of(sizes: Any) -> Any:
+        return message_times(setting, sizes, on)
+
+    sent = messages(setting, work, times_of)
+    times = np.asarray(times_of(sent.message_bytes), dtype=np.float64)
+    ends = sent.ready_times + np.cumsum(times[::-1])[::-1]
+    backward = float(work.backward_by_layer.sum())
+    first, count = int(np.argmax(ends)), len(times)
+    exposed = float(ends[first]) - backward
+    arms: dict[str, float | None] = {
+        "hidden": 0.0,
+        "the last message": float(ends[-1]) - backward,
+        "all messages in a row": float(ends[0]) - backward,
+    }
+    of = "exposed communication"
+    if exposed <= 0:
+        return Choice(of, "max", "s", arms, "hidden", "communication hidden: its bandwidth has no effect")
+    if first == count - 1 and count > 1:
+        words = (
+            f"only the last of {count} messages is exposed, {show(float(sent.message_bytes[-1]), 'B')} "
+            f"that wait for the end of the backward pass; the bytes of the others have no effect"
+        )
+        return Choice(of, "max", "s", arms, "the last message", words)
+    active = "all messages in a row" if first == 0 else f"messages {first + 1} to {count} in a row"
+    arms[active] = exposed
+    if count == 1:
+        words = "one message after the backward pass: all of its bytes are exposed"
+    else:
+        words = f"the network is busy from message {first + 1} of {count} to the end: their bytes count"
+    return Choice(of, "max", "s", arms, active, words)
+
+
+def _ports(case: Case, on: Fabric) -> Choice:
+    setting = case.setting
+    aggregated = setting.scenario.local_aggregation
+    workers = setting.nodes if aggregated else setting.world_size
+    port = float(on.inter_link_bandwidth)
+    arms = {
+        "the workers' ports": 1e9 / (port if aggregated else port / setting.accelerators_per_node),
+        "the servers' ports": 1e9 * workers / (setting.servers * port),
+    }
+    return _choice("push of 1 GB", "max", "s", arms, "without effect")
+
+
+def _feeding(case: Case, factor: float) -> Choice:
+    """What the samples of one iteration wait for; an anchor's factor is in all of it."""
+    setting, constants = case.setting, case.constants
+    workload, terms = setting.workload, terms_at(setting, constants)
+    samples = setting.local_batch_size * setting.accumulation_steps
+    node = samples * setting.accelerators_per_node
+    arms = {"the rest of the iteration": sum(terms.values()) - terms["input_time"]}
+    if workload.stored_bytes:
+        arms["reading"] = factor * node * workload.stored_bytes / storage(setting.storage)
+        if workload.sample == "image":
+            speed = constants.decode_rate * (NATIVE_SPEED if setting.framework.native_decoding else 1)
+            arms["decoding"] = factor * node / (setting.loader_workers * speed)
+    copied = samples * workload.input_elements * SAMPLE_ELEMENT_BYTES
+    arms["copying"] = factor * copied / bulk_bandwidth(setting.host_link, constants)
+    found = _choice("an iteration and its samples", "max", "s", arms, "without effect")
+    if found.active == "the rest of the iteration" and found.words.startswith(f"{found.active} binds"):
+        return found._replace(words="samples are there in time: reading, decoding and copying have no effect")
+    return found

@@ -1,0 +1,65 @@
+"""One case of a what-if: a setting and constants, either of them changed, with its time and its cost."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from perfmodel.calibration import Calibration
+from perfmodel.economics import Conditions, Price, rates
+from perfmodel.prediction.assemble import terms_at
+from perfmodel.resolve import Setting
+
+
+class Case(NamedTuple):
+    """What a time and a cost are computed from."""
+
+    setting: Setting
+    constants: Calibration
+    conditions: Conditions = Conditions()
+    price: Price | None = None
+    """Of one node; None where nobody knows it, and then there is no cost."""
+
+
+class Answer(NamedTuple):
+    """What a case comes to."""
+
+    iteration_time: float
+    """[s]"""
+    cost_per_sample: float | None
+    """Failures included [$]; None where the price is unknown."""
+
+
+def answer(case: Case) -> Answer:
+    """Return the iteration time and the cost of a case."""
+    setting = case.setting
+    terms = terms_at(setting, case.constants)
+    time = float(sum(terms.values()))
+    if case.price is None:
+        return Answer(time, None)
+    found = rates(
+        time,
+        terms["forward_time"] + terms["backward_time"] + terms["update_time"],
+        terms["exposed_communication_time"] + terms["straggler_time"],
+        setting.world_size,
+        setting.nodes + setting.servers,
+        rated_power=setting.accelerator.tdp.value if setting.accelerator.tdp else None,
+        usd_per_hour=case.price.usd_per_hour,
+        conditions=case.conditions,
+        own_electricity=case.price.basis != "on demand",
+    )
+    kept = float(found.goodput)
+    if not kept > 0:
+        return Answer(time, None)
+    return Answer(time, float(found.cost) * time / (kept * setting.global_batch_size))
+
+
+def scaled_quantity(quantity: Any, factor: float) -> Any:
+    """Return a spec's quantity with its value multiplied; None stays None."""
+    if quantity is None:
+        return None
+    return quantity.model_copy(update={"value": quantity.value * factor})
+
+
+def scaled_spec(spec: Any, factor: float, *fields: str) -> Any:
+    """Return a spec with some of its quantities multiplied."""
+    return spec.model_copy(update={name: scaled_quantity(getattr(spec, name), factor) for name in fields})

@@ -1,0 +1,293 @@
+"""How each input of a case is read and scaled: specs, network or constants with one number changed."""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import replace
+from typing import Any
+
+from perfmodel.anchor import parse_anchor
+from perfmodel.prediction.computation import REFERENCE_PER_WATT
+from perfmodel.resolve import Setting
+from perfmodel.sensitivity.case import Case, scaled_quantity, scaled_spec
+from perfmodel.specs.link import Link
+from perfmodel.specs.workload import Workload
+
+_SPREAD = re.compile(r"\b(cv|std)=([0-9.eE+-]+)")
+
+
+def with_accelerator(case: Case, spec: Any) -> Case:
+    """Return the case with another accelerator."""
+    return case._replace(setting=case.setting._replace(accelerator=spec))
+
+
+def scaled_accelerator(case: Case, factor: float, *fields: str) -> Case:
+    """Return the case with some quantities of its accelerator multiplied."""
+    return with_accelerator(case, scaled_spec(case.setting.accelerator, factor, *fields))
+
+
+def has_own_vector_peak(setting: Setting) -> bool:
+    """Return whether work that matrix units cannot do has a peak of its own."""
+    return setting.peak_format not in ("fp32", "fp16-vector") and "fp32" in setting.accelerator.peak_flops
+
+
+def peak(case: Case, factor: float) -> Case:
+    """The peak that serves the precision; where that is the one of ordinary units, theirs with it."""
+    setting = case.setting
+    if not has_own_vector_peak(setting):
+        case = vector_peak(case, factor)
+    return case._replace(setting=case.setting._replace(peak_flops=setting.peak_flops * factor))
+
+
+def vector_peak(case: Case, factor: float) -> Case:
+    """Multiply the fp32 peak."""
+    accelerator = case.setting.accelerator
+    if "fp32" not in accelerator.peak_flops:
+        return case
+    scaled = {"fp32": scaled_quantity(accelerator.peak_flops["fp32"], factor)}
+    return with_accelerator(
+        case, accelerator.model_copy(update={"peak_flops": accelerator.peak_flops | scaled})
+    )
+
+
+def power(case: Case, factor: float) -> Case:
+    """Multiply the rated power."""
+    accelerator = case.setting.accelerator
+    if accelerator.tdp is None:
+        return case
+    return scaled_accelerator(case, factor, "tdp")
+
+
+def compute_units(case: Case, factor: float) -> Case:
+    """Multiply the units that share a product."""
+    accelerator = case.setting.accelerator
+    units = accelerator.compute_units
+    return with_accelerator(case, accelerator.model_copy(update={"compute_units": units and units * factor}))
+
+
+def with_workload(case: Case, workload: Workload) -> Case:
+    """Return the case with another network."""
+    return case._replace(setting=case.setting._replace(workload=workload))
+
+
+def scaled_layers(case: Case, factor: float, *fields: str) -> Case:
+    """The same network with some counts of every layer multiplied."""
+    workload = case.setting.workload
+    layers = tuple(
+        layer._replace(**{name: multiplied(getattr(layer, name), factor) for name in fields})
+        for layer in workload.layers
+    )
+    return with_workload(case, replace(workload, layers=layers))
+
+
+def multiplied(value: Any, factor: float) -> Any:
+    """Return a number, or each of several, multiplied."""
+    return tuple(v * factor for v in value) if isinstance(value, tuple) else value * factor
+
+
+def element_bytes(case: Case, factor: float) -> Case:
+    """Multiply what every number takes: in memory, on its way, in the optimizer's state."""
+    setting = case.setting
+    form: Any = setting.format._replace(**{k: v * factor for k, v in setting.format._asdict().items()})
+    states: Any = setting.states._replace(**{k: v * factor for k, v in setting.states._asdict().items()})
+    return case._replace(setting=setting._replace(format=form, states=states))
+
+
+def batch(case: Case, factor: float) -> Case:
+    """Multiply the samples of each accelerator."""
+    setting = case.setting
+    larger: dict[str, Any] = {
+        "local_batch_size": setting.local_batch_size * factor,
+        "global_batch_size": setting.global_batch_size * factor,
+    }
+    return case._replace(setting=setting._replace(**larger))
+
+
+def constant(case: Case, factor: float, name: str) -> Case:
+    """Multiply a constant that stands alone."""
+    changed: dict[str, Any] = {name: getattr(case.constants, name) * factor}
+    return case._replace(constants=case.constants._replace(**changed))
+
+
+def efficiency(case: Case, factor: float, name: str) -> Case:
+    """Multiply a learned number of one accelerator."""
+    learned = copy.copy(case.constants.efficiency)
+    setattr(learned, name, getattr(learned, name) * factor)
+    return case._replace(constants=case.constants._replace(efficiency=learned))
+
+
+def half_work(case: Case, factor: float) -> Case:
+    """Multiply the work at which half a unit's rate is reached."""
+    learned = copy.copy(case.constants.efficiency)
+    learned.half = learned.half.copy()
+    learned.half[0] *= factor
+    return case._replace(constants=case.constants._replace(efficiency=learned))
+
+
+def of_efficiency(case: Case, name: str) -> float:
+    """Return a learned number of one accelerator."""
+    return float(getattr(case.constants.efficiency, name))
+
+
+LINKS = ("intra_link", "inter_link", "host_link")
+
+
+def used_links(case: Case) -> dict[str, Link]:
+    """Return the links whose numbers can matter, by place; one of two places that share a link."""
+    setting = case.setting
+    found: dict[str, Link] = {}
+    if setting.world_size > 1 and setting.strategy != "parameter-server-local":
+        found["intra_link"] = setting.intra_link
+    if setting.nodes > 1 or setting.strategy == "parameter-server":
+        found["inter_link"] = setting.inter_link
+    fed = setting.scenario.input == "real" or setting.strategy == "parameter-server-local"
+    by_host = fed or setting.intra_link.kind in ("pcie", "nvlink")
+    if by_host and setting.host_link.id not in [link.id for link in found.values()]:
+        found["host_link"] = setting.host_link
+    return found
+
+
+def scaled_link(case: Case, factor: float, place: str, what: str) -> Case:
+    """Every place that holds the same link changes with it."""
+    link: Link = getattr(case.setting, place)
+    if what == "hop_latency":
+        changed = scaled_spec(link, factor, "hop_latency", "bulk_hop_latency")
+    elif what == "flow_bandwidth":
+        changed = scaled_spec(link, factor, "flow_bandwidth")
+    else:
+        changed = scaled_spec(link, factor, "bandwidth")
+        if link.ring_bandwidth is not None:
+            rates = {n: rate * factor for n, rate in link.ring_bandwidth.by_group_size.items()}
+            measured = link.ring_bandwidth.model_copy(update={"by_group_size": rates})
+            changed = changed.model_copy(update={"ring_bandwidth": measured})
+    same: dict[str, Any] = {name: changed for name in LINKS if getattr(case.setting, name).id == link.id}
+    return case._replace(setting=case.setting._replace(**same))
+
+
+def of_link(case: Case, place: str, what: str) -> float | None:
+    """Return a number of a link that matters, as bulk transfers see it."""
+    link = used_links(case).get(place)
+    if link is None:
+        return None
+    quantity = getattr(link, "bulk_" + what, None) or getattr(link, what)
+    return quantity.value if quantity else None
+
+
+def scaled_node(case: Case, factor: float, field: str) -> Case:
+    """Multiply a quantity of the machine."""
+    return case._replace(setting=case.setting._replace(node=scaled_spec(case.setting.node, factor, field)))
+
+
+def of_node(case: Case, field: str) -> float | None:
+    """Return a quantity of the machine where several accelerators use it."""
+    quantity = getattr(case.setting.node, field)
+    return quantity.value if quantity is not None and case.setting.world_size > 1 else None
+
+
+def with_scenario(case: Case, **changes: Any) -> Case:
+    """Return the case with other options, which are read only when it is answered."""
+    asked = case.setting.scenario.model_copy(update=changes)
+    return case._replace(setting=case.setting._replace(scenario=asked))
+
+
+def jitter(case: Case, factor: float) -> Case:
+    """Multiply the spread of a worker's time: the given one, or the learned one."""
+    given = case.setting.scenario.jitter
+    if given is None:
+        return constant(case, factor, "jitter")
+    spread = _SPREAD.sub(lambda found: f"{found[1]}={float(found[2]) * factor!r}", given)
+    return with_scenario(case, jitter=spread)
+
+
+def of_jitter(case: Case) -> float | None:
+    """Return that spread; None where a law is given by other parameters."""
+    if case.setting.world_size == 1:
+        return None
+    given = case.setting.scenario.jitter
+    if given is None:
+        return case.constants.jitter or None
+    found = _SPREAD.search(given)
+    return float(found[2]) if found else None
+
+
+def anchor(case: Case, factor: float) -> Case:
+    """Multiply what was measured."""
+    found = parse_anchor(str(case.setting.scenario.anchor))
+    return with_scenario(case, anchor=f"{found.quantity}={found.value * factor!r}@{found.world_size}")
+
+
+def of_anchor(case: Case, quantity: str) -> float | None:
+    """Return what was measured, if it was this quantity."""
+    given = case.setting.scenario.anchor
+    if given is None:
+        return None
+    found = parse_anchor(given)
+    return found.value if found.quantity == quantity else None
+
+
+def fed(case: Case, value: float | None) -> float | None:
+    """Return a value where samples are read."""
+    return value if case.setting.scenario.input == "real" and value else None
+
+
+def stored(case: Case, factor: float) -> Case:
+    """Multiply the bytes of a stored sample."""
+    workload = case.setting.workload
+    return with_workload(case, replace(workload, stored_bytes=workload.stored_bytes * factor))
+
+
+def storage(case: Case, factor: float) -> Case:
+    """Storage is asked for by name; a sample of fewer bytes is read in the same time."""
+    return stored(case, 1 / factor)
+
+
+def copied(case: Case, factor: float) -> Case:
+    """Multiply the bytes of a sample that is copied."""
+    workload = case.setting.workload
+    return with_workload(case, replace(workload, input_elements=workload.input_elements * factor))
+
+
+def loaders(case: Case, factor: float) -> Case:
+    """Multiply the decoding workers."""
+    more: dict[str, Any] = {"loader_workers": case.setting.loader_workers * factor}
+    return case._replace(setting=case.setting._replace(**more))
+
+
+def scaled_price(case: Case, factor: float) -> Case:
+    """Multiply the price of a node."""
+    price = case.price
+    return case._replace(price=price and price._replace(usd_per_hour=price.usd_per_hour * factor))
+
+
+def reference(case: Case) -> float | None:
+    """Return the constant that power is counted from, where power matters."""
+    return REFERENCE_PER_WATT if case.setting.accelerator.tdp else None
+
+
+def of_network(case: Case) -> dict[str, float]:
+    """Return FLOP and elements of one sample, over all layers and both passes."""
+    layers = case.setting.workload.layers
+    return {
+        "flops": sum(layer.forward_flops + layer.backward_flops for layer in layers),
+        "elements": sum(layer.forward_elements + layer.backward_elements for layer in layers),
+    }
+
+
+def contention(case: Case) -> float | None:
+    """Return the cost of hiding messages where it is paid."""
+    is_used = case.setting.world_size > 1 and case.setting.strategy == "all-reduce"
+    return case.constants.contention if is_used else None
+
+
+def replica(case: Case) -> float | None:
+    """Return the host's work for a replica where one process makes them."""
+    setting = case.setting
+    is_used = setting.strategy == "data-parallel-single-process" and setting.framework.python_replicas
+    return case.constants.replica_dispatches if is_used and setting.world_size > 1 else None
+
+
+def ceiling(case: Case) -> float | None:
+    """Return the ceiling of the kernel's TCP where it is in the way."""
+    over_tcp = any(link.kind == "ethernet-tcp" for link in used_links(case).values())
+    return case.constants.tcp_ceiling if over_tcp else None

@@ -1,0 +1,222 @@
+"""Elasticities d ln T / d ln x by central difference, both sides where they differ, and a tornado."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from perfmodel.calibration import Calibration, calibration
+from perfmodel.economics import Conditions, price_of
+from perfmodel.errors import InputError
+from perfmodel.prediction.assemble import settled
+from perfmodel.sensitivity.case import Answer, Case, answer
+from perfmodel.sensitivity.inputs import Input, inputs_of
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+
+STEP = 1e-5
+"""Relative; the error of the difference is its square, and rounding over it: both about 1e-10."""
+KINK = 1e-3
+"""Sides of an elasticity that differ by more lie on two arms of a maximum."""
+SWING = 0.25
+"""Of the tornado."""
+
+
+class Elasticity(NamedTuple):
+    """Percent of an answer for each percent of an input, at a point."""
+
+    value: float
+    """Between the two sides."""
+    below: float
+    """Towards a smaller input."""
+    above: float
+    """Towards a larger one."""
+
+    @property
+    def is_kink(self) -> bool:
+        """Whether the two sides lie on different arms: then ``value`` is neither."""
+        return abs(self.above - self.below) > KINK
+
+
+class Row(NamedTuple):
+    """What hangs on one input."""
+
+    name: str
+    value: float
+    unit: str
+    meaning: str
+    dimension: dict[str, int]
+    time: Elasticity
+    cost: Elasticity | None
+    low: float
+    """Iteration time with the input a quarter smaller [s]."""
+    high: float
+    """With it a quarter larger [s]."""
+
+
+class Count(NamedTuple):
+    """What hangs on a whole number: its half and its double, where they can be."""
+
+    name: str
+    value: int
+    meaning: str
+    time: Elasticity | None
+    """Over a halving (below), a doubling (above) and both."""
+    cost: Elasticity | None
+
+
+class Sensitivity(NamedTuple):
+    """Everything one scenario hangs on."""
+
+    case: Case
+    answer: Answer
+    rows: list[Row]
+    """The strongest first."""
+    counts: list[Count]
+
+
+def sensitivity(
+    scenario: Scenario,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+    conditions: Conditions | None = None,
+) -> Sensitivity:
+    """Return the elasticities of iteration time and cost to every input of a scenario.
+
+    Parameters
+    ----------
+    scenario, catalogue, constants : as for ``predict``
+    conditions : prices and failures; a known on-demand price is taken where none is given
+
+    Raises
+    ------
+    InputError : as ``predict``; options of the price that exclude each other
+
+    Examples
+    --------
+    One accelerator's time falls as its memory gets faster, and no link matters:
+
+    >>> found = sensitivity(Scenario())
+    >>> by_name = {row.name: row.time.value for row in found.rows}
+    >>> by_name["memory_bandwidth"] < 0, "inter_link_bandwidth" in by_name
+    (True, False)
+    """
+    catalogue = catalogue or Catalogue.built_in()
+    case = case_of(scenario, catalogue, constants or calibration(), conditions or Conditions())
+    here = _answered(case)
+    rows = [_row(case, here, each, value) for each, value in inputs_of(case)]
+    rows.sort(key=lambda row: -max(abs(row.time.below), abs(row.time.above)))
+    return Sensitivity(case, here, rows, _counts(case, here, catalogue))
+
+
+def case_of(scenario: Scenario, catalogue: Catalogue, constants: Calibration, conditions: Conditions) -> Case:
+    """Return the case a scenario means.
+
+    Raises
+    ------
+    InputError : as ``sensitivity``
+    """
+    setting, constants = settled(scenario, catalogue, constants)
+    return Case(setting, constants, conditions, price_of(catalogue, setting.node.id, conditions))
+
+
+def _answered(case: Case) -> Answer:
+    try:
+        found = answer(case)
+    except (FloatingPointError, OverflowError, ZeroDivisionError) as error:
+        raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
+    if not (math.isfinite(found.iteration_time) and found.iteration_time > 0):
+        raise InputError(
+            f"iteration time comes out as {found.iteration_time} s; a spec or workload holds an absurd number"
+        )
+    return found
+
+
+def elasticity(case: Case, which: Input, step: float = STEP) -> tuple[Elasticity, Elasticity | None]:
+    """Return the elasticities of the iteration time and of the cost to one input, by central difference."""
+    return _between(
+        answer(which.scaled(case, 1 - step)), answer(case), answer(which.scaled(case, 1 + step)), step
+    )
+
+
+def _between(low: Answer, here: Answer, high: Answer, step: float) -> tuple[Elasticity, Elasticity | None]:
+    up, down = math.log1p(step), math.log1p(-step)
+
+    def of(get: Callable[[Answer], float]) -> Elasticity:
+        below, middle, above = math.log(get(low)), math.log(get(here)), math.log(get(high))
+        return Elasticity((above - below) / (up - down), (middle - below) / -down, (above - middle) / up)
+
+    cost = None if None in (low[1], here[1], high[1]) else of(lambda found: found.cost_per_sample or math.nan)
+    return of(lambda found: found.iteration_time), cost
+
+
+def _row(case: Case, here: Answer, which: Input, value: float) -> Row:
+    time, cost = _between(
+        answer(which.scaled(case, 1 - STEP)), here, answer(which.scaled(case, 1 + STEP)), STEP
+    )
+    low, high = (answer(which.scaled(case, factor)).iteration_time for factor in (1 - SWING, 1 + SWING))
+    return Row(which.name, value, which.unit, which.meaning, which.dimension, time, cost, low, high)
+
+
+COUNTS = {
+    "world_size": "accelerators in the job",
+    "servers": "parameter servers",
+    "nics": "network adapters of a node",
+    "accumulation_steps": "micro-batches of an iteration",
+}
+"""Whole numbers of a scenario that change what its time is made of."""
+
+
+def _counts(case: Case, here: Answer, catalogue: Catalogue) -> list[Count]:
+    setting = case.setting
+    matter = {
+        "world_size": True,
+        "servers": setting.servers > 0,
+        "nics": setting.nodes > 1 or setting.servers > 0,
+        "accumulation_steps": setting.scenario.anchor is None,
+    }
+    return [_count(case, here, name, catalogue) for name in COUNTS if matter[name]]
+
+
+def _count(case: Case, here: Answer, name: str, catalogue: Catalogue) -> Count:
+    value: int = getattr(case.setting, name)
+    half = _with_count(case, name, value // 2, catalogue) if value % 2 == 0 else None
+    double = _with_count(case, name, 2 * value, catalogue)
+    return Count(
+        name,
+        value,
+        COUNTS[name],
+        _over_doublings(half, here, double, lambda found: found.iteration_time),
+        _over_doublings(half, here, double, lambda found: found.cost_per_sample),
+    )
+
+
+def _with_count(case: Case, name: str, value: int, catalogue: Catalogue) -> Answer | None:
+    """The answer with another count; None where the scenario cannot have it."""
+    changed: dict[str, Any] = {name: value}
+    scenario = case.setting.scenario
+    try:
+        asked = Scenario.model_validate(
+            {key: getattr(scenario, key) for key in scenario.model_fields_set} | changed
+        )
+        setting, _ = settled(asked, catalogue, case.constants)
+        return answer(case._replace(setting=setting))
+    except (InputError, ValueError):
+        return None
+
+
+def _over_doublings(
+    half: Answer | None, here: Answer, double: Answer | None, get: Callable[[Answer], float | None]
+) -> Elasticity | None:
+    """Elasticities over a halving and a doubling; where one of them cannot be, the other stands for it."""
+    middle = get(here)
+    low, high = (get(side) if side is not None else None for side in (half, double))
+    if middle is None or (low is None and high is None):
+        return None
+    slopes = [
+        math.log(after / before) / math.log(2)
+        for before, after in ((low, middle), (middle, high))
+        if before is not None and after is not None
+    ]
+    return Elasticity(sum(slopes) / len(slopes), slopes[0], slopes[-1])

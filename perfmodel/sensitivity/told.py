@@ -1,0 +1,100 @@
+"""A sensitivity as it is told: the answer of ``perfmodel sensitivity --json``."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from perfmodel.calibration import Calibration
+from perfmodel.sensitivity.arms import choices
+from perfmodel.sensitivity.crossovers import crossovers
+from perfmodel.sensitivity.elasticity import Elasticity, Sensitivity
+from perfmodel.specs.store import Catalogue
+
+MOST = 1e3
+"""An elasticity beyond it is a jump: the input moves a threshold."""
+
+
+class Told(TypedDict):
+    """Times in seconds, money in USD; elasticities are percent for each percent."""
+
+    title: str
+    sample: str
+    iteration_time: float
+    cost_per_1000_samples: float | None
+    price: dict[str, Any] | None
+    inputs: list[dict[str, Any]]
+    """name, value, unit, meaning, time and cost {elasticity (null at a kink), below, above}, iteration time
+    at -25 % and at +25 %."""
+    counts: list[dict[str, Any]]
+    """name, value, meaning, time and cost over a halving (below) and a doubling (above)."""
+    maxima: list[dict[str, Any]]
+    """of, kind, unit, arms, active, words."""
+    crossovers: list[dict[str, Any]]
+    """words, axis, at."""
+    notes: list[str]
+
+
+def told(found: Sensitivity, catalogue: Catalogue, constants: Calibration) -> Told:
+    """Return everything there is to say of a sensitivity, in plain tables."""
+    case, setting = found.case, found.case.setting
+    cost = found.answer.cost_per_sample
+    return {
+        "title": (
+            f"{setting.workload.id} on {setting.world_size} x {setting.accelerator.id}, {setting.precision}, "
+            f"batch {setting.local_batch_size} each, {setting.strategy}"
+        ),
+        "sample": setting.workload.sample,
+        "iteration_time": found.answer.iteration_time,
+        "cost_per_1000_samples": None if cost is None else 1000 * cost,
+        "price": case.price._asdict() if case.price else None,
+        "inputs": [
+            {
+                "name": row.name,
+                "value": row.value,
+                "unit": row.unit,
+                "meaning": row.meaning,
+                "time": _sides(row.time),
+                "cost": _sides(row.cost) if row.cost else None,
+                "at_-25%": row.low,
+                "at_+25%": row.high,
+            }
+            for row in found.rows
+        ],
+        "counts": [
+            {
+                "name": count.name,
+                "value": count.value,
+                "meaning": count.meaning,
+                "time": count.time and count.time._asdict() | {"elasticity": count.time.value},
+                "cost": count.cost and count.cost._asdict() | {"elasticity": count.cost.value},
+            }
+            for count in found.counts
+        ],
+        "maxima": [choice._asdict() for choice in choices(case)],
+        "crossovers": [turn._asdict() for turn in crossovers(setting, catalogue, constants)],
+        "notes": _notes(found),
+    }
+
+
+def _sides(of: Elasticity) -> dict[str, float | None]:
+    def known(value: float) -> float | None:
+        return value if abs(value) < MOST else None
+
+    return {
+        "elasticity": None if of.is_kink else of.value,
+        "below": known(of.below),
+        "above": known(of.above),
+    }
+
+
+def _notes(found: Sensitivity) -> list[str]:
+    setting, lines = found.case.setting, []
+    if found.case.price is None:
+        lines.append(
+            f"no known price of {setting.node.id}: give --price, USD per hour of one node, for its cost"
+        )
+    if setting.scenario.anchor is not None:
+        lines.append("anchored: the measurement holds for this batch, which is not varied")
+    if setting.overlap == "fused":
+        lines.append("gradients fused by time: messages merge anew as inputs change, by jumps")
+    return lines

@@ -1,0 +1,275 @@
+"""What a prediction hangs on: other specs, dimensional analysis, both sides of a kink."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+
+import pytest
+from click.testing import CliRunner
+
+from perfmodel.calibration import calibration
+from perfmodel.cli import main
+from perfmodel.economics import Conditions, economics
+from perfmodel.prediction import predict
+from perfmodel.resources import folder
+from perfmodel.sensitivity import sensitivity
+from perfmodel.sensitivity.arms import choices
+from perfmodel.sensitivity.case import answer
+from perfmodel.sensitivity.crossovers import crossovers
+from perfmodel.sensitivity.elasticity import STEP, elasticity
+from perfmodel.sensitivity.inputs import INPUTS, inputs_of
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+
+BUILT_IN = Catalogue.built_in()
+SCENARIOS = {
+    "one accelerator": {},
+    "a ring over Ethernet": {"world_size": 32, "accelerator": "p100-pcie-16gb", "precision": "fp32"},
+    "a ring in the cloud": {"world_size": 32, "node": "aws-p3.16xlarge"},
+    "a ring of cards": {"world_size": 4, "accelerator": "k80", "workload": "vgg16"},
+    "a tree": {"world_size": 8, "accelerator": "gtx-1080-ti", "algorithm": "tree", "overlap": "wfbp"},
+    "after the pass": {
+        "world_size": 16,
+        "node": "aws-p3.16xlarge",
+        "overlap": "none",
+        "workload": "bert-base",
+    },
+    "parameter servers": {
+        "world_size": 16,
+        "node": "aws-p3.16xlarge",
+        "strategy": "parameter-server",
+        "servers": 3,
+        "workload": "vgg16",
+    },
+    "variables on the host": {
+        "world_size": 4,
+        "node": "aws-p3.16xlarge",
+        "strategy": "parameter-server-local",
+    },
+    "one process": {"world_size": 4, "strategy": "data-parallel-single-process"},
+    "anchored": {"world_size": 16, "anchor": "iteration_time=0.145s@1", "inter_link": "ethernet-10g-tcp"},
+    "anchored by a rate": {"world_size": 16, "anchor": "samples_per_second=400@1"},
+    "real input": {"world_size": 8, "input": "real", "loader_workers": 30, "storage": "local-ssd"},
+    "slow storage": {"world_size": 8, "input": "real", "storage": "ebs-gp2"},
+    "micro-batches": {
+        "world_size": 8,
+        "accumulation_steps": 4,
+        "workload": "bert-large",
+        "precision": "bf16",
+    },
+}
+SCENARIOS["micro-batches"]["accelerator"] = "a100-sxm4-40gb"
+
+
+def of(name, **conditions):
+    return sensitivity(Scenario(**SCENARIOS[name]), conditions=Conditions(**conditions))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_elasticities_sum_as_dimensions_demand(name):
+    """A clock twice as slow doubles the time, whatever else is counted in seconds: sum of e_x times the
+    exponent of s in x is 1, and likewise 0 for bytes, FLOP and joules."""
+    case = of(name).case
+    found = [(which, elasticity(case, which)[0]) for which, _ in inputs_of(case, inner=True)]
+    for unit, whole in (("s", 1), ("B", 0), ("FLOP", 0), ("J", 0)):
+        moved = [(which.dimension[unit], each) for which, each in found if which.dimension.get(unit)]
+        if not any(each.is_kink for _, each in moved):
+            total = sum(exponent * each.value for exponent, each in moved)
+            assert total == pytest.approx(whole, abs=1e-6), unit
+
+
+def test_most_scenarios_lie_off_kinks():
+    smooth = [name for name in SCENARIOS if not any(row.time.is_kink for row in of(name).rows)]
+    assert len(smooth) >= 8, smooth
+
+
+@pytest.mark.parametrize("name", ["a ring over Ethernet", "parameter servers", "anchored", "real input"])
+@pytest.mark.parametrize("unit", ["s", "B", "FLOP"])
+def test_a_change_of_unit_changes_nothing_else(name, unit):
+    """Scaled together, all inputs that carry a unit scale the time as a change of the unit would."""
+    case = of(name).case
+    scaled = case
+    # buckets close at a number of bytes: a change that moves none of them
+    factor = 1.001 if unit == "B" else 3.0
+    for which, _ in inputs_of(case, inner=True):
+        scaled = which.scaled(scaled, factor ** which.dimension.get(unit, 0))
+    ratio = answer(scaled).iteration_time / answer(case).iteration_time
+    assert ratio == pytest.approx(factor if unit == "s" else 1.0, rel=1e-9)
+
+
+def test_a_quarter_more_is_what_a_changed_spec_file_says(tmp_path):
+    """The inputs are scaled in memory; a user would change the file."""
+    asked = Scenario(**SCENARIOS["a ring over Ethernet"])
+    rows = {row.name: row for row in sensitivity(asked).rows}
+    for kind, name, table, number, row in (
+        ("links", "ethernet-25g-tcp", "[hop_latency]", "hop_latency", "inter_link_hop_latency"),
+        ("accelerators", "p100-pcie-16gb", "[memory_bandwidth]", "memory_bandwidth", "memory_bandwidth"),
+    ):
+        mine = tmp_path / name
+        (mine / kind).mkdir(parents=True)
+        file = mine / kind / f"{name}.toml"
+        shutil.copy(folder("hardware_specs") / kind / f"{name}.toml", file)
+        before, after = file.read_text().split(table)
+        spec = getattr(BUILT_IN, kind.removesuffix("s"))(name)
+        old = getattr(spec, number).value
+        line = next(each for each in after.splitlines() if each.startswith("value"))
+        file.write_text(before + table + after.replace(line, f"value = {old * 1.25!r}", 1))
+        changed = predict(asked, Catalogue([mine]))
+        if number == "hop_latency" and spec.bulk_hop_latency is not None:
+            continue
+        assert rows[row].high == pytest.approx(changed.iteration_time, rel=1e-12), row
+
+
+def test_the_point_is_the_prediction():
+    for options in SCENARIOS.values():
+        asked = Scenario(**options)
+        assert sensitivity(asked).answer.iteration_time == pytest.approx(
+            predict(asked).iteration_time, rel=1e-14
+        )
+
+
+def test_known_elasticities():
+    anchored = {
+        row.name: row.time.value for row in sensitivity(Scenario(anchor="iteration_time=0.1s@1")).rows
+    }
+    assert anchored["measured_iteration_time"] == pytest.approx(1, abs=1e-9)
+    assert anchored["memory_bandwidth"] == pytest.approx(0, abs=1e-9)
+    fed = {row.name: row.time for row in of("slow storage").rows}
+    assert fed["storage_bandwidth"].value == pytest.approx(-1, abs=1e-8)
+    assert fed["stored_bytes"].value == pytest.approx(1, abs=1e-8)
+    assert fed["peak_flops"].value == pytest.approx(0, abs=1e-8)
+
+
+def test_cost_follows_the_price_and_the_rate():
+    found = of("a ring over Ethernet", price=10.0)
+    rows = {row.name: row for row in found.rows}
+    assert rows["price"].cost.value == pytest.approx(1, abs=1e-9)
+    assert rows["price"].time.value == 0
+    for name, row in rows.items():
+        if name not in ("price", "local_batch_size"):
+            assert row.cost.value == pytest.approx(row.time.value, abs=1e-8)
+    # twice the samples for e more time
+    batch = rows["local_batch_size"]
+    assert batch.cost.value == pytest.approx(batch.time.value - 1, abs=1e-8)
+    predicted = predict(Scenario(**SCENARIOS["a ring over Ethernet"]))
+    money = economics(predicted, Conditions(price=10.0), BUILT_IN)["per_iteration"]["cost"]
+    samples = predicted.scenario["global_batch_size"]
+    assert found.answer.cost_per_sample * samples == pytest.approx(money, rel=1e-12)
+    assert of("a ring over Ethernet").answer.cost_per_sample is None
+
+
+def test_both_sides_of_a_kink():
+    """A DGX-1V's cap is just what its four adapters carry: more of either alone does nothing."""
+    asked = Scenario(world_size=32, node="dgx-1v")
+    found = sensitivity(asked)
+    row = next(row for row in found.rows if row.name == "inter_link_bandwidth")
+    assert row.time.is_kink
+    assert row.time.above == pytest.approx(0, abs=1e-9)
+    which = next(each for each in INPUTS if each.name == "inter_link_bandwidth")
+    less = answer(which.scaled(found.case, 1 - STEP)).iteration_time
+    assert row.time.below == pytest.approx(
+        math.log(found.answer.iteration_time / less) / -math.log1p(-STEP), rel=1e-9
+    )
+    assert row.time.below < -0.01
+    assert "at a kink" in next(arm.words for arm in choices(found.case) if arm.of.startswith("rate of ib"))
+
+
+def test_counts_are_predictions_of_the_half_and_the_double():
+    count = next(count for count in of("a ring over Ethernet").counts if count.name == "world_size")
+    times = [
+        predict(Scenario(**SCENARIOS["a ring over Ethernet"] | {"world_size": n})).iteration_time
+        for n in (16, 32, 64)
+    ]
+    assert count.time.below == pytest.approx(math.log2(times[1] / times[0]), rel=1e-9)
+    assert count.time.above == pytest.approx(math.log2(times[2] / times[1]), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_idle_arms_have_no_effect(name):
+    found = of(name)
+    rows = {row.name: row.time.value for row in found.rows}
+    arms = {choice.of: choice for choice in choices(found.case)}
+    feeding = arms.get("an iteration and its samples")
+    if feeding is not None and feeding.active == "the rest of the iteration":
+        assert rows["decode_rate"] == rows["storage_bandwidth"] == rows["sample_bytes"] == 0
+    if feeding is not None and feeding.active == "decoding":
+        assert rows["decode_rate"] == pytest.approx(-1, abs=1e-8)
+    rate = next(
+        (choice for choice in arms.values() if choice.of.startswith("rate of") and "ring" not in choice.of),
+        None,
+    )
+    if rate is not None and rate.active == "the cap on one connection":
+        assert rows["inter_link_bandwidth"] == 0
+        assert rows["inter_link_flow_bandwidth"] < 0
+    for choice in arms.values():
+        reached = [value for value in choice.arms.values() if value is not None]
+        assert choice.active in choice.arms
+        assert choice.arms[choice.active] == (max if choice.kind == "max" else min)(reached)
+
+
+def test_where_the_ring_overtakes_the_server():
+    options = {"accelerator": "p100-pcie-16gb", "inter_link": "ethernet-25g-tcp"}
+    case = sensitivity(Scenario(world_size=32, **options)).case
+    turns = crossovers(case.setting, BUILT_IN, calibration())
+    at = next(turn.at for turn in turns if turn.words.startswith("the ring overtakes"))
+
+    def lead(n):
+        served = Scenario(world_size=n, strategy="parameter-server", servers=1, **options)
+        return predict(served).iteration_time - predict(Scenario(world_size=n, **options)).iteration_time
+
+    assert lead(at) > 0
+    assert lead(at - 1) <= 0
+
+
+def test_where_a_link_stops_being_the_bottleneck():
+    options = {"accelerator": "p100-pcie-16gb", "inter_link": "ethernet-25g-tcp", "world_size": 32}
+    turns = crossovers(sensitivity(Scenario(**options)).case.setting, BUILT_IN, calibration())
+    at = next(turn.at for turn in turns if "stops being the bottleneck" in turn.words)
+
+    def exposed_over_busy(batch):
+        terms = predict(Scenario(local_batch_size=batch, **options)).terms
+        return terms["exposed_communication_time"] / (terms["forward_time"] + terms["backward_time"])
+
+    assert exposed_over_busy(at) <= 1 < exposed_over_busy(at - 1)
+    largest = next(turn.at for turn in turns if "do not fit" in turn.words)
+    assert predict(Scenario(local_batch_size=largest - 1, **options)).memory.fits
+    assert not predict(Scenario(local_batch_size=largest, **options)).memory.fits
+
+
+def run(*args):
+    return CliRunner().invoke(main, ["sensitivity", *args])
+
+
+def test_the_command_tells_the_same(tmp_path):
+    answered = json.loads(run("--gpus", "32", "--price", "20", "--json").stdout)
+    found = sensitivity(Scenario(world_size=32), conditions=Conditions(price=20.0))
+    assert answered["iteration_time"] == found.answer.iteration_time
+    assert [row["name"] for row in answered["inputs"]] == [row.name for row in found.rows]
+    kinked = {row["name"]: row["time"] for row in answered["inputs"]}["inter_link_bandwidth"]
+    assert kinked["elasticity"] is None
+    assert kinked["below"] < kinked["above"]
+    text = run("--gpus", "32").stdout
+    assert "-0.022 | +0.000" in text
+    assert "no known price of dgx-1v" in text
+    assert "| input |" in run("--gpus", "8", "--markdown").stdout
+    assert run("--gpus", "8", "--csv").stdout.startswith("name,value,unit")
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        (["--gpus", "0"], "whole number"),
+        (["--workload", "resnet5"], "resnet50"),
+        (["--price", "-1"], "above 0"),
+        (["--price", "1", "--purchase-price", "2"], "give one"),
+        (["--json", "--csv"], "give one"),
+        (["--anchor", "fast"], "iteration_time=0.145s@1"),
+    ],
+)
+def test_bad_input_is_told_in_a_line(bad, told):
+    result = run(*bad)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr
