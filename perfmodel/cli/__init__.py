@@ -19,6 +19,7 @@ COMMANDS = (
     "check-quote",
     "collective",
     "emulate",
+    "plan",
     "predict",
     "scale",
     "sensitivity",

@@ -88,7 +88,7 @@ def _held_against(
     slower = f"slower by {show(longer, 's')}"
     if longer >= 0 and more >= 0:
         both = " and ".join(text for text, by in ((dearer, more), (slower, longer)) if by > 0)
-        return Lost(one, "dominated", f"dominated: {both}" if both else "as good, and later in the list")
+        return Lost(one, "dominated", f"dominated: {both}" if both else "as good; found later")
     if by_cost:
         return Lost(one, "dearer", f"{dearer}, faster by {show(-longer, 's')}")
     return Lost(one, "slower", f"{slower}, cheaper by {dollars(-more)}")
@@ -97,12 +97,14 @@ def _held_against(
 def dollars(amount: float) -> str:
     """An amount to the cent where that shows.
 
-    >>> dollars(1234.5), dollars(12.345), dollars(0.0123)
-    ('$1,234', '$12.35', '$0.0123')
+    >>> dollars(1234.5), dollars(12.345), dollars(500.0), dollars(0.0123)
+    ('$1,234', '$12.35', '$500', '$0.0123')
     """
     if amount >= 1000:
         return f"${amount:,.0f}"
-    return f"${amount:.2f}" if amount >= 1 else f"${amount:.3g}"
+    if amount < 1:
+        return f"${amount:.3g}"
+    return f"${amount:.2f}".removesuffix(".00")
 
 
 def _share(part: float, whole: Any) -> str:

@@ -125,6 +125,12 @@ class Found:
         return self.cheapest if self.by_cost else self.fastest
 
     @property
+    def met(self) -> bool:
+        """Whether a plan of known price meets every limit."""
+        chosen = self.chosen
+        return chosen is not None and False not in (chosen["meets_deadline"], chosen["within_budget"])
+
+    @property
     def lost(self) -> list[Row]:
         """The best plan of every machine that was not chosen, with ``reason`` and ``why`` in words."""
         chosen = self.cheapest_row if self.by_cost else self.fastest_row

@@ -1,0 +1,168 @@
+"""``perfmodel plan``: what to hire for a run, by when and for how much."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfmodel.cli.economics_options import ABOVE_ZERO, TIME, conditions_options
+from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.lists import Counts
+from perfmodel.cli.options import COUNT, SAMPLES, catalogue_from
+from perfmodel.errors import InputError
+
+if TYPE_CHECKING:
+    from perfmodel.plan import Found
+
+_CONDITIONS = (
+    "region",
+    "service_years",
+    "used_fraction",
+    "electricity_price",
+    "pue",
+    "host_power",
+    "carbon_intensity",
+    "node_failure_interval",
+    "checkpoint_time",
+    "restart_time",
+)
+_NAMES = ("accelerators", "instances", "nodes", "strategies", "algorithms", "precisions")
+
+
+class _Words(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """``a,b,c``"""
+
+    name = "names"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        words = tuple(word.strip() for word in str(value).split(","))
+        if not all(words):
+            self.fail(f"{value!r}: expected names joined by commas", param, ctx)
+        return words
+
+
+class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """``dgx-h100=98.5``: a machine and a number of dollars."""
+
+    name = "node=usd"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, float]:
+        name, equals, amount = str(value).rpartition("=")
+        if not equals or not name.strip():
+            self.fail(f"{value!r}: expected NODE=USD, e.g. dgx-h100=98.5", param, ctx)
+        return name.strip(), ABOVE_ZERO.convert(amount, param, ctx)
+
+
+@click.command("plan")
+@click.option("--workload", default="resnet50", show_default=True, help="Network, or a file.")
+@click.option("--epochs", type=ABOVE_ZERO, help="Of the run.  [default: those the target takes]")
+@click.option("--target", help="Published quality that ends the run, instead of --epochs.")
+@click.option("--deadline", type=TIME, help="Of the run, e.g. 24h or 3d.")
+@click.option("--budget", type=ABOVE_ZERO, help="Of the run, USD.")
+@click.option("--accelerators", type=_Words(), help="To choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.")
+@click.option("--instances", type=_Words(), help="Cloud offers to choose from, e.g. p4d.24xlarge.")
+@click.option("--nodes", type=_Words(), help="Node types to choose from.  [default: all for hire]")
+@click.option("--max-gpus", type=COUNT, default=512, show_default=True, help="In the job.")
+@click.option("--strategies", type=_Words(), help="To choose from.  [default: all]")
+@click.option("--algorithms", type=_Words(), help="Of all-reduce.  [default: ring,tree,hierarchical,nvls]")
+@click.option("--precisions", type=_Words(), help="To choose from.  [default: fp32,tf32,amp,bf16]")
+@click.option("--local-batch-sizes", type=Counts(), help="To choose from.  [default: powers of two that fit]")
+@click.option(
+    "--max-global-batch", type=SAMPLES, help="Largest global batch.  [default: the largest published]"
+)
+@click.option("--price", type=_Priced(), multiple=True, help="NODE=USD: of one node per hour.")
+@click.option("--purchase-price", type=_Priced(), multiple=True, help="NODE=USD: of one node, instead.")
+@conditions_options
+@click.option("--sequence-length", type=COUNT, help="Tokens of one sample.")
+@click.option("--optimizer", help="Optimizer.")
+@click.option("--framework", help="Software, with its year: pytorch, tensorflow-xla@2020.")
+@click.option("--input", type=click.Choice(["synthetic", "real"]), help="Where samples come from.")
+@click.option("--loader-workers", type=COUNT, help="Decoding workers per node.")
+@click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram.")
+@click.option("--jitter", help="Spread of a worker's time: lognormal:cv=0.05, none.")
+@click.option("--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in.")
+@click.option("--torchrun", "as_torchrun", is_flag=True, help="Print the line that starts the plan chosen.")
+@click.option("--slurm", "as_slurm", is_flag=True, help="Print a Slurm job that runs the plan chosen.")
+@export_options
+def command(as_torchrun: bool, as_slurm: bool, specs: tuple[str, ...], **options: Any) -> None:
+    """What to hire: the cheapest in time, the fastest within budget, and why others lost.
+
+    Every offer of the catalogue, GPU count, strategy, precision and batch that fits
+    in memory is tried.  Without --epochs the run ends at the published target, whose
+    epochs grow with the batch.  Exit code 1 where no plan meets the limits.
+
+    \b
+    Examples:
+      perfmodel plan --workload resnet50 --epochs 90 --deadline 24h --budget 500
+      perfmodel plan --workload bert-large --deadline 12h --accelerators a100-sxm4-40gb
+      perfmodel plan --epochs 90 --nodes dgx-1v,dgx-a100-40gb --price dgx-1v=12
+      perfmodel plan --epochs 90 --deadline 2h --max-gpus 64 --slurm
+    """
+    from perfmodel.plan import search
+
+    form = take_form(options)
+    script = as_torchrun or as_slurm
+    if as_torchrun + as_slurm + (form is not None) > 1:
+        raise InputError("--torchrun, --slurm, --json, --csv and --markdown: give one of them")
+    found = search(_goal(options, script), catalogue_from(specs))
+    if script:
+        _show_script(found, as_slurm)
+    elif form == "json":
+        from perfmodel.plan.report import report
+
+        click.echo(json.dumps(report(found)))
+    elif form is not None:
+        show_rows(found.front, form)
+    else:
+        from perfmodel.cli.plan_render import show_plan
+
+        show_plan(found)
+    if not found.met:
+        click.get_current_context().exit(1)
+
+
+def _goal(options: dict[str, Any], script: bool) -> Any:
+    """What the options ask; a script needs a plan that torchrun and NCCL can run."""
+    from perfmodel.economics import Conditions
+    from perfmodel.plan import Goal
+    from perfmodel.plan.goal import SHARED
+    from perfmodel.plan.launch import NCCL_ALGORITHMS
+
+    options |= {name: options[name] or () for name in (*_NAMES, "local_batch_sizes")}
+    if script:
+        options["strategies"] = options["strategies"] or ("all-reduce",)
+        options["algorithms"] = options["algorithms"] or tuple(NCCL_ALGORITHMS)
+    conditions = Conditions(**{name: options.pop(name) for name in _CONDITIONS})
+    shared = {name: value for name in SHARED if (value := options.pop(name)) is not None}
+    return Goal(
+        prices=_once("price", options.pop("price")),
+        purchase_prices=_once("purchase-price", options.pop("purchase_price")),
+        conditions=conditions,
+        options=shared,
+        **options,
+    )
+
+
+def _once(option: str, given: tuple[tuple[str, float], ...]) -> dict[str, float]:
+    prices: dict[str, float] = {}
+    for name, price in given:
+        if name in prices:
+            raise InputError(f"--{option}: {name} is given twice")
+        prices[name] = price
+    return prices
+
+
+def _show_script(found: Found, as_slurm: bool) -> None:
+    from perfmodel.plan.launch import slurm_job, torchrun
+    from perfmodel.plan.verdict import verdict
+
+    chosen = found.chosen
+    if chosen is None:
+        raise InputError(" ".join(verdict(found)))
+    click.echo((slurm_job if as_slurm else torchrun)(chosen, found.goal.workload))

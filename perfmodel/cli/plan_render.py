@@ -1,0 +1,192 @@
+"""A search for machines as plain text, at 80 columns: the verdict first, then what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.text import Text
+
+from perfmodel.cli.render import console, rate, table
+from perfmodel.plan import Found
+from perfmodel.plan.verdict import notes, verdict
+from perfmodel.units import show
+
+Row = dict[str, Any]
+
+MOST_ON_FRONT = 10
+MOST_LOST = 10
+MOST_REASONS = 4
+
+
+def show_plan(found: Found) -> None:
+    """Print what a search found."""
+    out = console()
+    first, *more = verdict(found)
+    out.print(Text(first), style="bold")
+    for line in more:
+        out.print(Text(line))
+    chosen = found.chosen
+    if chosen is not None:
+        out.print()
+        for label, value in _figures(found, chosen):
+            out.print(Text(f"{label:<14}{value}"))
+    shown = _show_front(found)
+    shown += _show_lost(found)
+    _show_prices(found, ([chosen] if chosen else []) + shown)
+    _show_unpriced(found)
+    out.print(Text(f"tried: {len(found):,} plans on {len(found.machines)} machines; {_left_out(found)}"))
+    for note in notes(found):
+        out.print(Text(f"note: {note}"))
+
+
+def _figures(found: Found, row: Row) -> list[tuple[str, str]]:
+    batch = f"{row['local_batch_size']} on each GPU, {row['global_batch_size']:,} in all"
+    epochs = "" if row["epochs"] is None else f"{row['epochs']:.4g} epochs, "
+    figures = [
+        ("way", f"{_way(row)}, {row['precision']}"),
+        ("batch", batch),
+        ("work", f"{epochs}{row['samples']:.3g} samples at {rate(row['samples_per_second'])} a second"),
+        ("iteration", show(row["iteration_time"], "s")),
+    ]
+    if row["goodput"] != 1:
+        figures.append(("goodput", f"{row['goodput']:.1%} of the time is work kept"))
+    if row["energy"] is not None:
+        carbon = "" if row["carbon"] is None else f", {row['carbon'] / 1000:,.3g} kg CO2"
+        figures.append(("energy", f"{row['energy']:,.3g} kWh{carbon}"))
+    return figures
+
+
+def _way(row: Row) -> str:
+    if row["world_size"] == 1:
+        return "one GPU"
+    if row["strategy"] == "all-reduce":
+        return f"all-reduce {row['algorithm']}"
+    return str(row["strategy"])
+
+
+def _show_front(found: Found) -> list[Row]:
+    """The front, thinned where it is long; what is chosen stays."""
+    rows = found.front
+    kept = [row for i, row in enumerate(rows) if i in _spread(len(rows)) or row == found.chosen]
+    out = console()
+    if kept:
+        out.print()
+        some = f", {len(kept)} of {len(rows)} (--csv: all)" if len(kept) < len(rows) else ""
+        out.print(Text(f"None is both faster and cheaper than these{some}"), style="bold")
+        shown = table("machine", "way", "GPUs", "batch", "run", "at 80 %", "USD", "kWh", left=2)
+        shown.padding = (0, 1, 0, 0)
+        shown.columns[1].max_width = 12
+        for column in shown.columns[1:]:
+            column.no_wrap = column is not shown.columns[1]
+            column.min_width = 4 if column.no_wrap else 12
+        for row in kept:
+            shown.add_row(
+                row["name"],
+                f"{_short_way(row)} {row['precision']}",
+                str(row["world_size"]),
+                f"{row['global_batch_size']}",
+                show(row["run_time"], "s"),
+                show(row["run_time_high_80"], "s"),
+                _usd(row["cost"]),
+                "-" if row["energy"] is None else f"{row['energy']:,.3g}",
+            )
+        out.print(shown)
+    return kept
+
+
+def _spread(count: int) -> set[int]:
+    """Places of at most ``MOST_ON_FRONT`` rows, the first and the last among them."""
+    if count <= MOST_ON_FRONT:
+        return set(range(count))
+    return {round(i * (count - 1) / (MOST_ON_FRONT - 1)) for i in range(MOST_ON_FRONT)}
+
+
+def _short_way(row: Row) -> str:
+    if row["world_size"] == 1:
+        return "1 GPU"
+    if row["strategy"] == "all-reduce":
+        return str(row["algorithm"])
+    names = {
+        "parameter-server": f"{row['servers']} PS",
+        "parameter-server-local": "local PS",
+        "data-parallel-single-process": "1 process",
+    }
+    return names[row["strategy"]]
+
+
+def _usd(amount: float | None) -> str:
+    if amount is None:
+        return "-"
+    return f"{amount:,.0f}" if amount >= 100 else f"{amount:.4g}"
+
+
+def _show_lost(found: Found) -> list[Row]:
+    rows = found.lost
+    if not rows:
+        return []
+    out = console()
+    out.print(Text("Why others lost: each machine at its best"), style="bold")
+    shown = table("machine", "GPUs", "run", "USD", "why", left=1)
+    shown.padding = (0, 1, 0, 0)
+    shown.columns[-1].justify = "left"
+    for row in rows[:MOST_LOST]:
+        cells = (str(row["world_size"]), show(row["run_time"], "s"), _usd(row["cost"]))
+        shown.add_row(row["name"], *cells, row["why"])
+    out.print(shown)
+    counts = {reason: sum(row["reason"] == reason for row in rows[MOST_LOST:]) for reason in _reasons(rows)}
+    if len(rows) > MOST_LOST:
+        told = ", ".join(f"{count} {reason}" for reason, count in counts.items() if count)
+        out.print(Text(f"and {len(rows) - MOST_LOST} more: {told} (--json: all)"))
+    return rows[:MOST_LOST]
+
+
+def _reasons(rows: Iterable[Row]) -> list[str]:
+    return list(dict.fromkeys(row["reason"] for row in rows))
+
+
+def _show_prices(found: Found, shown: list[Row]) -> None:
+    """Of the machines that were shown."""
+    names = dict.fromkeys(row["name"] for row in shown)
+    prices = [price for price in found.prices() if price["name"] in names]
+    if not prices:
+        return
+    out = console()
+    rows = table("price of one node", "USD/h", "region", "date", "source", left=1)
+    rows.padding = (0, 1, 0, 0)
+    for column in rows.columns[2:]:
+        column.justify = "left"
+    for price in sorted(prices, key=lambda price: list(names).index(price["name"])):
+        source = price["source"] or {"given": "as given", "purchase": "from its purchase"}.get(price["basis"])
+        usd = f"{price['usd_per_hour']:,.4g}"
+        rows.add_row(price["name"], usd, price["region"] or "-", price["date"] or "-", source)
+    out.print(rows)
+
+
+def _show_unpriced(found: Found) -> None:
+    unpriced = found.unpriced
+    if not unpriced:
+        return
+    out = console()
+    count = sum(row["candidates"] for row in unpriced)
+    title = f"Price unknown of {len(unpriced)} machines, {count:,} plans: --price NODE=USD"
+    out.print(Text(title), style="bold")
+    rows = table("machine", "GPUs", "run", "as good as the chosen below", left=1)
+    rows.padding = (0, 1, 0, 0)
+    for row in unpriced[:MOST_LOST]:
+        worth, best = row["worth_usd_per_hour"], row["best"]
+        below = "-" if worth is None else f"{worth:,.4g} USD/h"
+        rows.add_row(row["name"], str(best["world_size"]), show(best["run_time"], "s"), below)
+    out.print(rows)
+    if len(unpriced) > MOST_LOST:
+        rest = ", ".join(row["name"] for row in unpriced[MOST_LOST:])
+        out.print(Text(f"and {rest}"))
+
+
+def _left_out(found: Found) -> str:
+    reasons = sorted(found.left_out.items(), key=lambda item: -item[1])
+    if not reasons:
+        return "none was left out"
+    told = "; ".join(f"{count:,} {reason}" for reason, count in reasons[:MOST_REASONS])
+    more = sum(count for _, count in reasons[MOST_REASONS:])
+    return f"left out: {told}" + (f"; {more:,} for other reasons" if more else "")

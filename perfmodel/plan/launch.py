@@ -1,0 +1,143 @@
+"""A plan as what starts it: a torchrun line, a Slurm job, and the command that predicts it."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping
+from typing import Any, Final
+
+from perfmodel.errors import InputError
+
+Row = Mapping[str, Any]
+
+NCCL_ALGORITHMS: Final = {"ring": "Ring", "tree": "Tree", "nvls": "NVLS"}
+"""What the environment variable ``NCCL_ALGO`` calls the algorithms NCCL has."""
+PORT = 29500
+SCRIPT = "train.py"
+
+
+def torchrun(plan: Row, workload: str) -> str:
+    r"""Return the lines that start a plan on each of its machines; the script's own options are yours.
+
+    Parameters
+    ----------
+    plan : a row of ``perfmodel.plan.Found``
+    workload : names the job
+
+    Raises
+    ------
+    InputError : the plan is not an all-reduce between equal ranks, or one that NCCL does not have
+
+    Examples
+    --------
+    >>> plan = {
+    ...     "strategy": "all-reduce", "algorithm": "tree", "nodes": 4, "world_size": 32,
+    ...     "precision": "amp", "local_batch_size": 128, "global_batch_size": 4096,
+    ... }
+    >>> print(torchrun(plan, "resnet50"))
+    # amp, 128 samples on each GPU, 4096 in all
+    NCCL_ALGO=Tree torchrun --nnodes=4 --nproc-per-node=8 \
+      --rdzv-id=resnet50 --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:29500 \
+      train.py
+    """
+    if plan["strategy"] != "all-reduce" or (
+        plan["world_size"] > 1 and plan["algorithm"] not in NCCL_ALGORITHMS
+    ):
+        way = plan["algorithm"] if plan["strategy"] == "all-reduce" else plan["strategy"]
+        raise InputError(
+            f"torchrun: the plan chosen is {way}; torchrun starts --strategies all-reduce "
+            f"with --algorithms {','.join(NCCL_ALGORITHMS)}"
+        )
+    samples = f"{plan['local_batch_size']} samples on each GPU, {plan['global_batch_size']} in all"
+    ranks = f"--nproc-per-node={_ranks(plan)}"
+    algorithm = f"NCCL_ALGO={NCCL_ALGORITHMS[plan['algorithm']]} " if plan["world_size"] > 1 else ""
+    if plan["nodes"] == 1:
+        return f"# {plan['precision']}, {samples}\n{algorithm}torchrun --standalone {ranks} {SCRIPT}"
+    name = _job_name(workload)
+    return (
+        f"# {plan['precision']}, {samples}\n"
+        f"{algorithm}torchrun --nnodes={plan['nodes']} {ranks} \\\n"
+        f"  --rdzv-id={name} --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:{PORT} \\\n"
+        f"  {SCRIPT}"
+    )
+
+
+def slurm_job(plan: Row, workload: str) -> str:
+    """Return a Slurm job: its header, where its machines meet, and the torchrun line on each of them.
+
+    The time asked for is the upper end of the 80 % interval of the run, to the next whole minute.
+
+    Raises
+    ------
+    InputError : as of ``torchrun``
+    """
+    line = torchrun(plan, workload)
+    minutes = math.ceil(plan["run_time_high_80"] / 60)
+    days, rest = divmod(minutes, 24 * 60)
+    comment, _, command = line.partition("\n")
+    lines = [
+        "#!/bin/bash",
+        f"#SBATCH --job-name={_job_name(workload)}",
+        f"#SBATCH --nodes={plan['nodes']}",
+        "#SBATCH --ntasks-per-node=1",
+        f"#SBATCH --gpus-per-node={_ranks(plan)}",
+        f"#SBATCH --time={days}-{rest // 60:02}:{rest % 60:02}:00",
+        "#SBATCH --exclusive",
+        "",
+        comment,
+    ]
+    if plan["nodes"] > 1:
+        lines.append('export HEAD_NODE=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)')
+    setting, space, rest_of_line = command.partition(" ")
+    if space and setting.startswith("NCCL_ALGO="):
+        lines.append(f"export {setting}")
+        command = rest_of_line
+    lines.append(f"srun {command}")
+    return "\n".join(lines)
+
+
+def predict_command(plan: Row, workload: str, options: Mapping[str, Any]) -> str:
+    """Return the command that predicts one iteration of a plan.
+
+    Examples
+    --------
+    >>> plan = {
+    ...     "node": "dgx-1v", "accelerator": "v100-sxm2-16gb", "world_size": 16, "strategy": "all-reduce",
+    ...     "algorithm": "ring", "servers": None, "precision": "amp", "local_batch_size": 64,
+    ... }
+    >>> print(predict_command(plan, "resnet50", {}))  # doctest: +NORMALIZE_WHITESPACE
+    perfmodel predict --workload resnet50 --node dgx-1v --accelerator v100-sxm2-16gb
+    --gpus 16 --strategy all-reduce --algorithm ring --precision amp --local-batch-size 64
+    """
+    words = ["perfmodel", "predict", "--workload", workload]
+    for name in (
+        "node",
+        "accelerator",
+        "world_size",
+        "strategy",
+        "algorithm",
+        "servers",
+        "precision",
+        "local_batch_size",
+    ):
+        if plan[name] is not None:
+            words += [_option(name), str(plan[name])]
+    for name, value in options.items():
+        words += [_option(name), str(value)]
+    return shlex.join(words)
+
+
+def _option(name: str) -> str:
+    return "--gpus" if name == "world_size" else f"--{name.replace('_', '-')}"
+
+
+def _ranks(plan: Row) -> int:
+    """GPUs of each node; a plan on several nodes fills them."""
+    return int(plan["world_size"]) // int(plan["nodes"])
+
+
+def _job_name(workload: str) -> str:
+    """The workload's name, or its file's, in letters a scheduler takes."""
+    stem = workload.replace("\\", "/").rsplit("/", 1)[-1]
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in stem) or "training"

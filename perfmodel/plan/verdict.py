@@ -1,0 +1,132 @@
+"""What a search found, in sentences: what to hire, whether the deadline holds, and what to keep in mind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.economics import COMMUNICATING, IDLE
+from perfmodel.plan.lost import dollars
+from perfmodel.plan.search import Found
+from perfmodel.units import show
+
+Row = dict[str, Any]
+
+MORE_EPOCHS = 1.05
+"""Growth of the epochs at the chosen batch from which a fixed number of them is doubted."""
+
+
+def verdict(found: Found) -> list[str]:
+    """Return what to hire, how sure that is, and what else to consider; the answer comes first."""
+    chosen, goal = found.chosen, found.goal
+    if chosen is None:
+        return _none(found)
+    limits = []
+    if goal.deadline is not None:
+        limits.append(f"the deadline of {show(goal.deadline, 's')}")
+    if goal.budget is not None and chosen["within_budget"]:
+        limits.append(f"the budget of {dollars(goal.budget)}")
+    most = "cheapest" if found.by_cost else "fastest"
+    within = f", the {most} within {' and '.join(limits)}" if limits else f", the {most} of all"
+    if goal.budget is not None and not chosen["within_budget"]:
+        over = dollars(chosen["cost"] - goal.budget)
+        lines = [
+            f"Nothing meets the deadline of {show(goal.deadline or 0.0, 's')} within {dollars(goal.budget)}.",
+            f"The cheapest in time is over the budget by {over}: {named(chosen)}: {_told(chosen)}.",
+        ]
+    else:
+        lines = [f"Take {named(chosen)}: {_told(chosen)}{within}."]
+    lines.append(_interval(found, chosen))
+    surest = found.surest
+    if chosen["sure_of_deadline"] is False and surest is not None:
+        lines.append(f"To be that sure of it: {named(surest)}: {_told(surest)}.")
+    fastest = found.fastest
+    if found.by_cost and goal.budget is not None and fastest is not None and fastest != chosen:
+        lines.append(f"Fastest within {dollars(goal.budget)}: {named(fastest)}: {_told(fastest)}.")
+    return lines
+
+
+def _none(found: Found) -> list[str]:
+    goal = found.goal
+    if not any(machine.price for machine in found.machines):
+        names = ", ".join(machine.name for machine in found.machines[:3])
+        return [f"No price is known of {names}: give --price NODE=USD, per hour of one node."]
+    limit = f"the deadline of {show(goal.deadline, 's')}" if goal.deadline is not None else ""
+    if not found.by_cost:
+        limit = f"the budget of {dollars(goal.budget or 0.0)}"
+    lines = [f"No plan of known price meets {limit}." if limit else "No run of known price ever ends."]
+    nearest = found.nearest
+    if nearest is not None and goal.deadline is not None:
+        over = show(nearest["run_time"] - goal.deadline, "s")
+        lines.append(f"The nearest is over it by {over}: {named(nearest)}: {_told(nearest)}.")
+    elif nearest is not None and goal.budget is not None:
+        over = dollars(nearest["cost"] - goal.budget)
+        lines.append(f"The nearest is over it by {over}: {named(nearest)}: {_told(nearest)}.")
+    able = [row["name"] for row in found.unpriced if row["best"]["meets_deadline"]]
+    if able:
+        lines.append(f"In time, were their price known: {', '.join(able)}.")
+    return lines
+
+
+def _interval(found: Found, chosen: Row) -> str:
+    low, high = show(chosen["run_time_low_80"], "s"), show(chosen["run_time_high_80"], "s")
+    line = f"The run takes {low} to {high} with 80 % confidence"
+    if found.goal.deadline is None:
+        return f"{line}."
+    holds = "holds" if chosen["sure_of_deadline"] else "does not hold"
+    return f"{line}: the deadline {holds} at the upper end."
+
+
+def named(row: Row) -> str:
+    """Say which machines a plan takes, and how many.
+
+    >>> named({"name": "p3.16xlarge", "nodes": 4, "world_size": 32, "accelerator": "v100", "servers": 2})
+    '4 x p3.16xlarge (32 x v100) with 2 parameter servers'
+    """
+    servers = row["servers"] or 0
+    more = f" with {servers} parameter server{'s' if servers > 1 else ''}" if servers else ""
+    return f"{row['nodes']} x {row['name']} ({row['world_size']} x {row['accelerator']}){more}"
+
+
+def _told(row: Row) -> str:
+    cost = "price unknown" if row["cost"] is None else dollars(row["cost"])
+    return f"{show(row['run_time'], 's')}, {cost}"
+
+
+def notes(found: Found) -> list[str]:
+    """Return what was taken for granted, and what would make the answer better."""
+    goal, chosen = found.goal, found.chosen
+    lines = ["the time to get the machines, to start and to evaluate is not in it"]
+    if goal.options.get("input", "synthetic") == "synthetic":
+        lines.append("samples are ready when they are needed: --input real counts reading and decoding")
+    published = goal.published()
+    if found.fit is not None:
+        lines.append(
+            f"epochs grow with the batch as in {found.fit.runs} published runs to {found.fit.target}"
+        )
+        if chosen is not None and not chosen["within_published"]:
+            lines.append(
+                f"a global batch of {chosen['global_batch_size']:,} is outside the published "
+                f"{found.fit.smallest_batch_size:,.0f} to {found.fit.largest_batch_size:,.0f}"
+            )
+    elif published is not None:
+        batch = chosen["global_batch_size"] if chosen is not None else published.smallest_batch_size
+        growth = float(published.epochs(batch) / published.smallest_epochs)
+        if growth > MORE_EPOCHS:
+            lines.append(
+                f"runs to {published.target} take {growth:.2f} times the epochs at a global batch of "
+                f"{batch:,.0f} that they take at small ones; without --epochs they are "
+                f"counted"
+            )
+    elif goal.max_global_batch is None:
+        lines.append(
+            f"nobody has published how {goal.workload} trains with large batches: --max-global-batch sets "
+            f"a limit"
+        )
+    if chosen is not None and chosen["energy"] is not None:
+        lines.append(
+            f"accelerators draw their rated power at work, {COMMUNICATING:.0%} of it communicating, "
+            f"{IDLE:.0%} waiting; hosts and cooling draw nothing without --host-power and --pue"
+        )
+    if goal.conditions.node_failure_interval is None:
+        lines.append("nothing fails: --node-mtbf and --checkpoint-time count failures")
+    return lines
