@@ -126,6 +126,9 @@ def test_text_fits_80_columns(command, count, invoke):
 
 def files_of_examples(folder):
     (folder / "times.csv").write_text("0.1\n0.11\n0.1\n0.12\n0.1\n")
+    (folder / "a.toml").write_text("gpus = 8\n")
+    (folder / "b.toml").write_text('gpus = 8\nworkload = "resnet50"\nprecision = "fp32"\n')
+    (folder / "saved.json").write_text(predict(Scenario(world_size=8)).to_json())
     for name in ("my_trace.json", "step.json"):
         write_timeline(folder / name, predict(Scenario(world_size=2)))
 
@@ -141,6 +144,7 @@ def test_json_parses(path, tmp_path, monkeypatch):
         "emulate": ["--steps", "1", "--speed", "1000"],
         "trace diff": ["my_trace.json", "step.json"],
         "trace summary": ["my_trace.json"],
+        "compare": ["--set", "gpus=2"],
         "collective": ["--ranks", "8", "--size", "1MB", "--link", "pcie3-x16"],
         "specs show": ["k80"],
         "workloads show": ["alexnet"],

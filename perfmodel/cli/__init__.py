@@ -18,6 +18,7 @@ COMMANDS = (
     "calibrate",
     "check-quote",
     "collective",
+    "compare",
     "emulate",
     "plan",
     "predict",

@@ -1,0 +1,301 @@
+"""``perfmodel compare``: scenarios side by side."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfmodel.cli.economics_options import economics_options, take_economics
+from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
+from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.scenario import Scenario
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from perfmodel.compare import Comparison, Row
+
+_NEXT_KEY = re.compile(r",(?=([A-Za-z_-]+)=)")
+
+
+@click.command("compare")
+@click.argument("files", nargs=-1, metavar="[SCENARIO.toml ...]")
+@click.option(
+    "--set", "changes", multiple=True, metavar="KEY=VALUE,...", help="A variant: the scenario with these."
+)
+@click.option("--compare-to", "saved", metavar="FILE", help="A saved predict --json, to compare with.")
+@click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
+@scenario_options
+@economics_options
+@export_options
+def command(
+    files: tuple[str, ...],
+    changes: tuple[str, ...],
+    saved: str | None,
+    specs: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Predictions side by side: what changed, by how much, and which is faster or cheaper.
+
+    The first is what the others are compared with: the saved prediction, or the first scenario.  Options
+    are laid over every file; without a file they are the scenario that --set varies.
+
+    \b
+    Examples:
+      perfmodel compare --gpus 32 --set algorithm=tree --set inter_link=ethernet-100g-tcp
+      perfmodel compare --node aws-p3.16xlarge --gpus 16 --set node=aws-p4d.24xlarge
+      perfmodel compare a.toml b.toml
+      perfmodel compare --compare-to saved.json --gpus 64
+    """
+    from perfmodel.compare import case_of, compare, saved_case
+    from perfmodel.economics import Conditions
+
+    form = take_form(options)
+    conditions = Conditions(**(take_economics(options) or {}))
+    catalogue = catalogue_from(specs)
+    cases = [saved_case(Path(saved), catalogue, conditions)] if saved is not None else []
+    scenarios = _scenarios(files, changes, options, bool(cases))
+    cases += [case_of(name, scenario, catalogue, conditions) for name, scenario in scenarios.items()]
+    found = compare(cases)
+    if form == "json":
+        told = found.model_dump(mode="json")
+        scenarios_told = [case.prediction.scenario for case in cases]
+        click.echo(json.dumps(told | {"scenarios": scenarios_told}))
+    elif form == "csv":
+        click.echo(csv_text(_table(found, row) for row in found.rows), nl=False)
+    elif form == "markdown":
+        click.echo(_markdown(found))
+    else:
+        _print(found)
+
+
+def _scenarios(
+    files: tuple[str, ...], changes: tuple[str, ...], options: dict[str, Any], saved: bool
+) -> dict[str, Scenario]:
+    """The cases to predict, by their names."""
+    if files and options.get("scenario_file"):
+        raise InputError("--scenario and a scenario's file: give one, they are the same")
+    if changes and len(files) > 1:
+        raise InputError("--set varies one scenario; give one file with it")
+    names = {file: Path(file).stem for file in files}
+    if len(set(names.values())) < len(files):
+        names = {file: file for file in files}
+    found: dict[str, Scenario] = {}
+    for file, name in names.items():
+        if name in found:
+            raise InputError(f"{file}: given twice")
+        found[name] = scenario_from(options | {"scenario_file": file})
+    if len(names) < len(files):
+        raise InputError(f"{files[0]}: given twice" if len(files) == 2 else "a file is given twice")
+    if not files:
+        found["now" if saved else "base"] = scenario_from(options)
+    base = next(iter(found.values()))
+    for text in changes:
+        if text in found:
+            raise InputError(f"--set {text}: given twice")
+        found[text] = _changed(base, text)
+    if len(found) + saved < 2:
+        raise InputError("give two scenarios' files, or --set KEY=VALUE, or --compare-to FILE, to compare")
+    return found
+
+
+def _changed(base: Scenario, text: str) -> Scenario:
+    """The scenario with the options of one ``--set``."""
+    from pydantic import ValidationError
+
+    changed = _options_of(text)
+    table = base.model_dump(exclude_unset=True)
+    for one, other in (("local_batch_size", "global_batch_size"), ("global_batch_size", "local_batch_size")):
+        if one in changed and other not in changed:
+            table.pop(other, None)
+    try:
+        return Scenario.model_validate(table | changed)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        wanted = first["msg"].replace("Input should be", "expected").replace("a valid", "a")
+        wanted = wanted.replace("a integer", "a whole number").replace("a boolean", "true or false")
+        raise InputError(f"--set {text}: {key} = {first['input']!r}: {wanted}") from None
+
+
+def _options_of(text: str) -> dict[str, Any]:
+    """``gpus=64,precision=bf16`` as a table; a comma that no option follows is part of the value."""
+    pieces: list[str] = []
+    last = 0
+    for comma in _NEXT_KEY.finditer(text):
+        if _option(comma[1]) in Scenario.model_fields:
+            pieces.append(text[last : comma.start()])
+            last = comma.end()
+    pieces.append(text[last:])
+    table: dict[str, Any] = {}
+    for piece in pieces:
+        key, equals, value = piece.partition("=")
+        if not (equals and value.strip()):
+            raise InputError(f"--set {text}: expected KEY=VALUE, e.g. gpus=64 or gpus=64,precision=bf16")
+        if _option(key) not in Scenario.model_fields:
+            known = ["gpus", *Scenario.model_fields]
+            raise InputError(f"--set {text}: {unknown_name('option', key.strip(), known)}")
+        table[_option(key)] = _value(value.strip())
+    return table
+
+
+def _option(key: str) -> str:
+    key = key.strip().replace("-", "_")
+    return "world_size" if key == "gpus" else key
+
+
+def _value(text: str) -> Any:
+    """A number or a truth value, where it is one."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, (int, float)) else text.strip("\"'")
+
+
+def _table(found: Comparison, row: Row) -> dict[str, Any]:
+    """A row of a table file: the values, then differences and ratios from the second case on."""
+    table: dict[str, Any] = {"quantity": row.quantity, "unit": row.unit}
+    table |= dict(zip(found.names, row.values, strict=True))
+    for name, difference, relative in zip(
+        found.names[1:], row.differences[1:], row.relative[1:], strict=True
+    ):
+        table |= {f"{name} difference": difference, f"{name} relative": relative}
+    return table
+
+
+def _shown(value: float | None, unit: str) -> str:
+    from perfmodel.units import show
+
+    if value is None:
+        return "-"
+    if unit in ("s", "B"):
+        return f"{value / 2**30:.1f} GiB" if unit == "B" else show(value, unit)
+    if unit == "1":
+        return f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+_LABELS = {
+    "samples_per_second": "samples/s",
+    "tokens_per_second": "tokens/s",
+    "speedup": "speed-up",
+    "communication_time": "communication",
+    "mfu": "MFU",
+    "memory_bytes": "memory",
+    "price_per_hour": "USD/h",
+    "cost_per_million_samples": "USD/1e6 samples",
+    "energy_per_million_samples": "kWh/1e6 samples",
+    "carbon_per_million_samples": "g CO2/1e6 samples",
+    "run_cost": "run, USD",
+    "run_energy": "run, kWh",
+    "run_carbon": "run, g CO2",
+}
+
+
+def _label(row: Row) -> str:
+    from perfmodel.compare import TERMS
+
+    if row.quantity in TERMS:
+        return f"  {TERMS[row.quantity]}"
+    return _LABELS.get(row.quantity, row.quantity.replace("_", " "))
+
+
+def _percent(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:+.1%}" if value else "0"
+
+
+def _print(found: Comparison) -> None:
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+
+    out = console()
+    out.print(Text(found.verdict), style="bold")
+    out.print()
+    letters = [chr(ord("A") + index) if index < 26 else str(index) for index in range(len(found.names))]
+    for letter, name in zip(letters, found.names, strict=True):
+        out.print(Text(f"{letter}  {name}"))
+    for chosen in _parts(len(letters), 3):
+        if found.inputs:
+            inputs = table("what changed", *(letters[i] for i in chosen))
+            for entry in found.inputs:
+                inputs.add_row(entry.option, *(_told(entry.values[i]) for i in chosen))
+            out.print(inputs)
+    if len(letters) == 2:
+        rows = table("", "A", "B", "B - A", "%")
+        for row in found.rows:
+            values = (_shown(value, row.unit) for value in row.values)
+            rows.add_row(_label(row), *values, _difference(row, 1), _percent(row.relative[1]))
+        out.print(rows)
+    else:
+        _print_several(found, letters, out)
+    for note in found.notes:
+        out.print(Text(f"note: {note}"))
+
+
+def _parts(count: int, most: int) -> list[range]:
+    """Columns, a few at a time."""
+    return [range(first, min(first + most, count)) for first in range(0, count, most)]
+
+
+def _print_several(found: Comparison, letters: list[str], out: Console) -> None:
+    """Values of all cases, then what the others differ by from the first."""
+    from perfmodel.cli.render import table
+
+    for chosen in _parts(len(letters), 5):
+        rows = table("", *(letters[i] for i in chosen))
+        for row in found.rows:
+            rows.add_row(_label(row), *(_shown(row.values[i], row.unit) for i in chosen))
+        out.print(rows)
+    for chosen in _parts(len(letters) - 1, 2):
+        rows = table("against A", *(head for i in chosen for head in (f"{letters[i + 1]} - A", "%")))
+        for row in found.rows:
+            if any(row.differences[1:]):
+                cells = ((_difference(row, i + 1), _percent(row.relative[i + 1])) for i in chosen)
+                rows.add_row(_label(row), *(cell for pair in cells for cell in pair))
+        out.print(rows)
+
+
+def _difference(row: Row, index: int) -> str:
+    difference = row.differences[index]
+    if not difference:
+        return "" if difference is None else "0"
+    return ("+" if difference > 0 else "-") + _shown(abs(difference), row.unit)
+
+
+def _markdown(found: Comparison) -> str:
+    rows = []
+    for row in found.rows:
+        cells = {"": _label(row).strip()}
+        cells |= {name: _shown(value, row.unit) for name, value in zip(found.names, row.values, strict=True)}
+        cells |= {
+            f"{name}, change": _percent(relative)
+            for name, relative in zip(found.names[1:], row.relative[1:], strict=True)
+        }
+        rows.append(cells)
+    parts = [f"**{found.verdict}**"]
+    if found.inputs:
+        parts.append(
+            markdown_table(
+                {
+                    "what changed": entry.option,
+                    **dict(zip(found.names, map(_told, entry.values), strict=True)),
+                }
+                for entry in found.inputs
+            ).rstrip()
+        )
+    parts.append(markdown_table(rows).rstrip())
+    return "\n\n".join([*parts, *(f"Note: {note}." for note in found.notes)])
+
+
+def _told(value: Any) -> str:
+    return "-" if value is None else str(value)
