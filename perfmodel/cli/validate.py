@@ -20,7 +20,10 @@ GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
 @click.command("validate")
 @click.option("--data", metavar="FILE", help="CSV of measured runs.  [default: those that come along]")
 @click.option(
-    "--kind", type=click.Choice(["training", "collectives"]), default="training", help="What was measured."
+    "--kind",
+    type=click.Choice(["training", "collectives", "mlperf"]),
+    default="training",
+    help="What was measured; mlperf is time to train.",
 )
 @click.option(
     "--mode",
@@ -58,6 +61,7 @@ def command(
       perfmodel validate --data my_runs.csv --json
       perfmodel validate --kind collectives --out-of-sample
       perfmodel validate --mode anchored --by accelerator
+      perfmodel validate --kind mlperf --mode anchored
     """
     from perfmodel.validate import compare, read_runs, shipped_runs
     from perfmodel.writing import check_writable
@@ -67,6 +71,9 @@ def command(
     catalogue = catalogue_from(specs)
     if kind == "collectives":
         _collectives(data, catalogue, out_of_sample, as_json)
+        return
+    if kind == "mlperf":
+        _mlperf(data, mode, catalogue, as_json)
         return
     runs = shipped_runs() if data is None else read_runs(data)
     constants: Constants = lambda run: None  # noqa: E731
@@ -196,3 +203,35 @@ def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, as
             for key, group in groups[name].items():
                 shown.add_row(key, *_cells(group))
         out.print(shown)
+
+
+def _mlperf(data: str | None, mode: Any, catalogue: Catalogue, as_json: bool) -> None:
+    from perfmodel.validate.mlperf import compare_mlperf, errors_by
+    from perfmodel.validate.mlperf_rows import read_submissions
+
+    answers = compare_mlperf(mode, None if data is None else read_submissions(Path(data)), catalogue)
+    found = errors_by(answers)
+    if as_json:
+        groups = {kind: {name: group._asdict() for name, group in of.items()} for kind, of in found.items()}
+        rows = [answer.to_dict() for answer in answers]
+        click.echo(json.dumps({"rows": rows, "summary": {"mode": mode, **groups}}, allow_nan=False))
+        return
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+
+    out = console()
+    refused = sum(answer.error is None for answer in answers)
+    how = "from specs alone" if mode == "specs" else "anchored on machines of the other rounds"
+    out.print(
+        Text(f"{len(answers)} submissions to MLPerf Training, {refused} not predicted, {how}"), style="bold"
+    )
+    out.print(Text("error = predicted / measured - 1 of time to train; epochs from the other rounds"))
+    shown = table("", "n", "mean", "median", "bias", "<10%", "<20%")
+    for of in found.values():
+        shown.add_section()
+        for name, group in of.items():
+            cells = (group.mean_absolute_error, group.median_absolute_error)
+            shares = map(_percent, (group.within_10, group.within_20))
+            shown.add_row(name, str(group.n), *map(_percent, cells), _percent(group.bias, "+"), *shares)
+    out.print(shown)

@@ -150,6 +150,7 @@ def compare_mlperf(
     submissions: Sequence[Submission] | None = None,
     catalogue: Catalogue | None = None,
     changes: Changes = frozenset(),
+    earlier: bool = False,
 ) -> list[Answer]:
     """Predict the time to train of every submission on an NVIDIA accelerator, in order.
 
@@ -160,21 +161,25 @@ def compare_mlperf(
     submissions : by default those that come along; other makers' tell about epochs and nothing else
     catalogue : hardware; by default what comes with the package
     changes : what to take into account of the kernels that configurations name; see ``mlperf_kernels``
+    earlier : whether a round is told by the rounds before it alone, as a forecast must be
     """
     submissions = shipped_submissions() if submissions is None else submissions
     catalogue = catalogue or Catalogue.built_in()
-    asked = _Rounds(submissions, catalogue, changes)
+    asked = _Rounds(submissions, catalogue, changes, earlier)
     return [asked.answer(each, mode) for each in submissions if asked.is_nvidia(each.accelerator)]
 
 
 class _Rounds:
     """Submissions, with what each round is told by the others worked out once."""
 
-    def __init__(self, submissions: Sequence[Submission], catalogue: Catalogue, changes: Changes) -> None:
+    def __init__(
+        self, submissions: Sequence[Submission], catalogue: Catalogue, changes: Changes, earlier: bool
+    ) -> None:
         self.submissions = submissions
         self.catalogue = catalogue
         self.changes = changes
-        self.curve = cache(lambda round_, benchmark: curve_without(round_, benchmark, submissions))
+        self.earlier = earlier
+        self.curve = cache(lambda round_, benchmark: curve_without(round_, benchmark, self.seen(round_)))
         self.factor = cache(self._factor)
         self.known = frozenset(catalogue.ids("accelerators"))
 
@@ -183,6 +188,11 @@ class _Rounds:
         if accelerator in self.known:
             return self.catalogue.accelerator(accelerator).vendor == "NVIDIA"
         return accelerator.startswith(("v100-", "a100-"))
+
+    def seen(self, round_: str) -> Sequence[Submission]:
+        """Every submission, or those up to a round where later ones are not to be known."""
+        held = ROUNDS[: ROUNDS.index(round_) + 1] if self.earlier else ROUNDS
+        return [each for each in self.submissions if each.round in held]
 
     def answer(self, asked: Submission, mode: Mode) -> Answer:
         try:
@@ -216,7 +226,7 @@ class _Rounds:
         """Accelerator anchored on, and the median factor of its single machines in the other rounds."""
         others = [
             each
-            for each in self.submissions
+            for each in self.seen(asked.round)
             if each.benchmark == asked.benchmark
             and each.round != asked.round
             and each.nodes == 1

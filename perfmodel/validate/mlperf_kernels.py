@@ -39,7 +39,7 @@ class Joined(NamedTuple):
 
 
 JOINED = (
-    # --fuse-bn-relu, --fuse-bn-add-relu: a norm applies what follows; of an addition, one operand more is read
+    # --fuse-bn-relu, --fuse-bn-add-relu: a norm applies what follows, and reads one operand of an addition
     Joined("resnet50", "v0.5", kind="activation"),
     Joined("resnet50", "v0.5", kind="add", forward=1 / 3, backward=1 / 3),
     # resnet-v1b-normconv-fl, resnet-v1b-stats-fl: the convolution before a norm has taken its statistics

@@ -66,7 +66,7 @@ COMMON: dict[str, Any] = {
 }
 """Options of every submission."""
 
-NODES = {"dgx2h": "dgx-2h", "nd96amsr": "azure-nd96amsr_a100_v4"}
+NODES = {"dgx2h": "dgx-2h", "nd96amsr": "azure-nd96amsr_a100_v4", "DSS8440": "dell-dss8440"}
 """In the system's name -> the machine, where it is not the one the accelerator is usually sold in."""
 
 TARGETS = {("resnet50", "v0.5"): "top-1 0.749", ("bert", "v0.7"): "masked-LM accuracy 0.712"}
@@ -144,11 +144,9 @@ def scenario_of(submission: Submission, catalogue: Catalogue) -> Scenario:
 
     Raises
     ------
-    Refused : an accelerator or machine nobody specified, or a benchmark the model is not asked for
+    Refused : an accelerator or machine nobody specified
     """
-    benchmark = BENCHMARKS.get(submission.benchmark)
-    if benchmark is None:
-        raise Refused("unknown benchmark", submission.benchmark)
+    benchmark = BENCHMARKS[submission.benchmark]
     if submission.accelerator not in catalogue.ids("accelerators"):
         raise Refused("accelerator without a spec", submission.accelerator)
     chosen = {
