@@ -192,10 +192,20 @@ def lines(
             marker={"symbol": "x", "size": 8, "color": COLOURS[(index + 5) % len(COLOURS)]},
             hovertemplate="%{text}<extra></extra>",
         )
-    figure.update_xaxes(title=x, type="log" if log_x else "linear")
+    figure.update_xaxes(title=x, **_scale(log_x, [each for xs, _ in series.values() for each in xs]))
     if ticks is not None:
-        figure.update_xaxes(tickvals=list(ticks), ticktext=[f"{tick:,}" for tick in ticks])
-    figure.update_yaxes(title=y, type="log" if log_y else "linear", rangemode="normal" if log_y else "tozero")
-    if percent:
-        figure.update_yaxes(tickformat=".0%")
+        figure.update_xaxes(tickvals=list(ticks), ticktext=[f"{tick:,}" for tick in ticks], dtick=None)
+    figure.update_yaxes(title=y, **_scale(log_y, [each for _, ys in series.values() for each in ys]))
+    if not log_y:
+        figure.update_yaxes(rangemode="tozero")
+    figure.update_yaxes(tickformat=".0%" if percent else "~s" if "B]" in y or "s]" in y else "~g")
     return figure
+
+
+def _scale(log: bool, values: Sequence[float | None]) -> dict[str, Any]:
+    """A linear axis, or a logarithmic one with a tick for each power of ten where there are several."""
+    if not log:
+        return {"type": "linear"}
+    positive = [value for value in values if value]
+    wide = bool(positive) and max(positive) > 100 * min(positive)
+    return {"type": "log", "tickformat": "~s", **({"dtick": 1} if wide else {})}

@@ -77,10 +77,12 @@ def ask(
     groups: Mapping[str, Sequence[Option]],
     body: Sequence[Option] = (),
     start: Mapping[str, Any] = START,
+    ends: Mapping[str, str] = {},
 ) -> Asked:
     """Draw options beside the page, those of a heading folded away, and ``body`` over its picture.
 
-    A URL that says what cannot be is told, and the page ends there.
+    A URL that says what cannot be is told, and the page ends there.  ``ends`` names, for a slider in the
+    body, the option whose number it ends at.
     """
     known = {option.name: with_own(option) for option in (*body, *chain(*groups.values()))}
     open_page(page, known, start)
@@ -94,7 +96,8 @@ def ask(
     if body:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             for option in body:
-                widget(known[option.name])
+                end = chosen(known).get(ends.get(option.name, ""), 0)
+                widget(known[option.name]._replace(largest=end))
     close_page(page, known)
     return Asked(chosen(known), top)
 
@@ -118,7 +121,7 @@ def told() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        st.error(str(error))
+        st.error(own.without_folder(str(error)))
         st.stop()
 
 

@@ -12,9 +12,10 @@ if str(HERE.parent) not in sys.path:  # the pages import one another as parts of
 from app.menu import PAGES  # noqa: E402
 
 st.set_page_config(page_title="perfmodel", layout="wide")
+# not in a folder ``pages``, which Streamlit would make pages of before this list is read
 st.navigation(
     [
-        st.Page(HERE / "pages" / f"{name}.py", title=title, url_path=name, default=name == "predict")
+        st.Page(HERE / "views" / f"{name}.py", title=title, url_path=name, default=name == "predict")
         for name, title in PAGES
     ],
     position="top",

@@ -3,5 +3,7 @@
 PAGES = (
     ("predict", "Predict"),
     ("scale", "Scale"),
+    ("communication", "Communication"),
+    ("stragglers", "Stragglers"),
 )
-"""File below ``pages`` and word in the URL -> title."""
+"""File below ``views`` and word in the URL -> title."""

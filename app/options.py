@@ -104,13 +104,15 @@ class Option(NamedTuple):
     choices: tuple[str, ...]
     """What it can be; empty where it is free text or a number."""
     kind: str
-    """``choice``, ``choices`` (several of them), ``whole`` (a number) or ``text``."""
+    """``choice``, ``choices`` (several of them), ``whole`` (a number), ``slider`` (too) or ``text``."""
     help: str
     parameter: click.Parameter
     usual: str = "as usual"
     """Shown where nothing is chosen."""
     session: str = ""
     """Name in the session, where two pages give one name two meanings."""
+    largest: int = 0
+    """Where a slider ends."""
 
     @property
     def key(self) -> str:
@@ -206,7 +208,7 @@ def read(option: Option, text: str) -> Any:
     if option.kind == "choice":
         return _known(option, text)
     value = convert(option, text)
-    return value if option.kind == "whole" else text
+    return value if option.kind in ("whole", "slider") else text
 
 
 def _known(option: Option, word: str) -> str:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from perfmodel.equations.distributions import Distribution, distribution
 from perfmodel.specs.store import Catalogue
+from perfmodel.traces.step_times import read_step_times
 
 PROFILE = "profile.toml"
 
@@ -18,6 +20,13 @@ def folder() -> Path:
     if "folder" not in session:
         session.folder = tempfile.TemporaryDirectory(prefix="perfmodel-app-")
     return Path(session.folder.name)
+
+
+def without_folder(message: str) -> str:
+    """Return a message about a file as its owner knows the file."""
+    if "folder" not in st.session_state:
+        return message
+    return message.replace(f"{folder()}/specs/", "").replace(f"{folder()}/", "")
 
 
 def catalogue() -> Catalogue:
@@ -36,3 +45,24 @@ def profile() -> str | None:
         return None
     file = folder() / st.session_state.get("profile-name", PROFILE)
     return str(file) if file.is_file() else None
+
+
+def take_sample(content: bytes | None) -> None:
+    """Take a file of measured times as the law of a worker's, or forget the one before.
+
+    Raises
+    ------
+    InputError : no times in it
+    """
+    if content is None:
+        st.session_state.pop("sample", None)
+        return
+    file = folder() / "times.csv"
+    file.write_bytes(content)
+    times = read_step_times(file)
+    st.session_state["sample"] = distribution("empirical", sample=times)
+
+
+def sample() -> Distribution | None:
+    """Return the law of the session's own times."""
+    return st.session_state.get("sample")

@@ -116,6 +116,8 @@ def widget(option: Option) -> Any:
             placeholder=option.usual,
             **common,
         )
+    elif option.kind == "slider":
+        value = _slider(option, common)
     else:
         value = _field(option, common)
     if value is None:
@@ -138,6 +140,14 @@ def _shown(option: Option, value: Any) -> Any:
     if option.kind == "choice":
         return value if value in option.choices else None
     return (value or "") if option.kind == "text" else value
+
+
+def _slider(option: Option, common: dict[str, Any]) -> int:
+    """From 1 to the option's largest, or to what a URL says where that is more."""
+    session, key = st.session_state, _key(option)
+    if session[key] is None:
+        session[key] = max(1, option.largest // 2)
+    return int(st.slider(option.label, 1, max(2, option.largest, session[key]), step=1, **common))
 
 
 def _field(option: Option, common: dict[str, Any]) -> str | None:

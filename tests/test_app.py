@@ -37,7 +37,7 @@ def opened(page: str = "predict", **query: str) -> AppTest:
     test = AppTest.from_file(str(MAIN), default_timeout=30)
     if page != "predict":
         test.run()
-        test.switch_page(f"pages/{page}.py")
+        test.switch_page(f"views/{page}.py")
         test.query_params.clear()
     for name, value in query.items():
         test.query_params[name] = value
@@ -105,7 +105,7 @@ def test_a_url_is_what_its_widgets_say():
 
 def test_a_scenario_goes_along_to_the_next_page():
     test = opened(workload="alexnet")
-    test.switch_page("pages/scale.py")
+    test.switch_page("views/scale.py")
     test.query_params.clear()
     sound(test.run())
     assert test.subheader[0].value.startswith("alexnet on")

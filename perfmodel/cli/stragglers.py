@@ -85,7 +85,7 @@ def command(
       perfmodel stragglers --order-statistic 16:16 --distribution lognormal:cv=0.1
       perfmodel stragglers --curve --workers 8 --k 4
     """
-    distribution = _distribution(law, params)
+    distribution = law_of(law, params)
     if order is not None:
         _print_order(distribution, order, as_json)
         return
@@ -93,7 +93,7 @@ def command(
     service = parse(server_time, "s")
     wanted = VARIANTS if variant == "all" else (variant,)
     found = [
-        _predict(name, distribution, workers, k, local_steps, common, service, len(wanted) == 1)
+        one_variant(name, distribution, workers, k, local_steps, common, service, len(wanted) == 1)
         for name in wanted
     ]
     if curve:
@@ -105,7 +105,13 @@ def command(
         _print_variants(found, distribution, workers)
 
 
-def _distribution(law: str, params: tuple[str, ...]) -> Distribution:
+def law_of(law: str, params: tuple[str, ...]) -> Distribution:
+    """Return the distribution that ``--distribution`` and ``--param`` stand for.
+
+    Raises
+    ------
+    InputError : an unknown law, a parameter it lacks or does not know
+    """
     from perfmodel.equations.distributions import parse_distribution
 
     if not params and ":" not in law:
@@ -119,7 +125,7 @@ def _distribution(law: str, params: tuple[str, ...]) -> Distribution:
     return parse_distribution(law)
 
 
-def _predict(
+def one_variant(
     name: str,
     distribution: Distribution,
     workers: int,
@@ -129,7 +135,12 @@ def _predict(
     service: float,
     alone: bool,
 ) -> StragglerPrediction:
-    """One variant; where all are asked for, each takes the options it can."""
+    """Return one variant's prediction; where all are asked for, each takes the options it can.
+
+    Raises
+    ------
+    InputError : an option the variant does not take, asked for alone; k out of its range
+    """
     from perfmodel.equations.stragglers import straggler_variant
 
     takes_k = name not in ("sync", "async", "local-sgd")

@@ -41,7 +41,7 @@ def presets() -> None:
     with st.container(horizontal=True):
         for question, (page, query) in PRESETS.items():
             if st.button(question, key=f"preset-{question}"):
-                st.switch_page(f"pages/{page}.py", query_params=query)
+                st.switch_page(f"views/{page}.py", query_params=query)
 
 
 def figures(prediction: Prediction) -> None:

@@ -1,0 +1,159 @@
+"""Collectives side by side: what each algorithm takes, and where one overtakes another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from perfmodel.calibration import before_fit
+from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
+from perfmodel.equations.crossover import crossover_bytes
+from perfmodel.equations.parameter_server import parameter_server_time
+from perfmodel.errors import InputError
+from perfmodel.prediction.collective import Fabric, algorithms, collective
+from perfmodel.prediction.fabric import bulk_bandwidth
+
+SERVER = "parameter-server"
+NCCL = "NCCL's choice"
+
+
+class Point(NamedTuple):
+    """One algorithm moving one message."""
+
+    time: float
+    """[s]."""
+    bus_bandwidth: float
+    """[B/s], as nccl-tests define it."""
+
+
+def times(name: str, fabric: Fabric, servers: int | None) -> dict[str, Callable[[float], float]]:
+    """Return every way these ranks can do a collective, as a function of message bytes that gives seconds.
+
+    Raises
+    ------
+    InputError : links that cannot join these ranks
+    """
+    found: dict[str, Callable[[float], float]] = {
+        NCCL: lambda size: collective(name, "auto", fabric, size).time
+    }
+    found |= algorithms(name, fabric)
+    if name == "all-reduce":
+        found[SERVER] = _served(fabric, servers)
+    return found
+
+
+def _served(fabric: Fabric, servers: int | None) -> Callable[[float], float]:
+    """Every rank pushes to dedicated servers and pulls, over its share of its machine's adapters."""
+    link = fabric.inter_link or fabric.link
+    port = bulk_bandwidth(link, before_fit()) * (fabric.nics if fabric.inter_link else 1)
+    share = port / (fabric.per_node if fabric.nodes > 1 else 1)
+    count = servers or fabric.nodes
+    return lambda size: float(
+        parameter_server_time(fabric.group_size, count, size, link.hop_latency.value, share, port)
+    )
+
+
+def point(name: str, group_size: int, size: float, time: float) -> Point:
+    """Return the time with the bus bandwidth it comes to."""
+    reached = float(algorithm_bandwidth(size, time)) if time else 0.0
+    return Point(time, float(bus_bandwidth(name, reached, group_size)) if reached else 0.0)
+
+
+def by_size(name: str, fabric: Fabric, sizes: Sequence[float], servers: int | None) -> dict[str, list[Point]]:
+    """Return every algorithm at every message size [B].
+
+    Raises
+    ------
+    InputError : links that cannot join these ranks
+    """
+    return {
+        known: [point(name, fabric.group_size, size, float(time(size))) for size in sizes]
+        for known, time in times(name, fabric, servers).items()
+    }
+
+
+def by_ranks(
+    name: str, fabrics: Sequence[Fabric], size: float, servers: int | None
+) -> dict[str, list[Point | None]]:
+    """Return every algorithm at every number of ranks; None where it cannot run there."""
+    found: dict[str, list[Point | None]] = {}
+    for index, fabric in enumerate(fabrics):
+        try:
+            able = times(name, fabric, servers)
+            for known, time in able.items():
+                line = found.setdefault(known, [None] * len(fabrics))
+                line[index] = point(name, fabric.group_size, size, float(time(size)))
+        except InputError:  # a mesh that joins fewer ranks
+            continue
+    return found
+
+
+class Crossover(NamedTuple):
+    """Where the fastest algorithm changes."""
+
+    message_bytes: float
+    smaller: str
+    """Fastest below."""
+    larger: str
+    """Fastest above."""
+
+
+def crossovers(
+    sizes: Sequence[float], lines: Mapping[str, Sequence[Point | None]], among: Sequence[str]
+) -> list[Crossover]:
+    """Return the message sizes at which the fastest of some algorithms changes.
+
+    Between two sizes every time is a line, a + b S, so where two lines meet is exact.
+    """
+    rows: list[dict[str, float]] = [
+        {name: p.time for name in among if (p := lines[name][index]) is not None}
+        for index in range(len(sizes))
+    ]
+    found = []
+    for (low, at_low), (high, at_high) in pairwise(zip(sizes, rows, strict=True)):
+        if not at_low or not at_high:
+            continue
+        before, after = min(at_low, key=at_low.__getitem__), min(at_high, key=at_high.__getitem__)
+        if before == after or after not in at_low or before not in at_high:
+            continue
+        first, second = (_straight(low, at_low[name], high, at_high[name]) for name in (before, after))
+        found.append(Crossover(float(crossover_bytes(*first, *second)), before, after))
+    return found
+
+
+def _straight(low: float, at_low: float, high: float, at_high: float) -> tuple[float, float]:
+    """Fixed time and time per byte of the line through two points."""
+    slope = (at_high - at_low) / (high - low)
+    return at_low - slope * low, slope
+
+
+def told(crossing: Crossover, show: Callable[[float, str], str]) -> str:
+    """Say where the fastest changes."""
+    return f"below {show(crossing.message_bytes, 'B')} {crossing.smaller}, above it {crossing.larger}"
+
+
+def fabric_of(
+    picked: Mapping[str, Any], ranks: int, catalogue: Any, default_link: str, per_node: int | None = None
+) -> Fabric:
+    """Return the fabric of the command line's options, by ``perfmodel collective``'s own rules.
+
+    Raises
+    ------
+    InputError : ranks that do not spread evenly over the nodes
+    """
+    outer = picked.get("inter-link")
+    nodes = max(1, ranks // (per_node or 8)) if outer else 1
+    if per_node is None and "nodes" in picked:
+        nodes = picked["nodes"]
+    if ranks % nodes:
+        raise InputError(f"{ranks} ranks do not spread evenly over {nodes} nodes")
+    if nodes > 1 and not outer:
+        raise InputError(f"{nodes} nodes need a network between machines (--inter-link)")
+    return Fabric(
+        ranks,
+        nodes,
+        catalogue.link(picked.get("link", default_link)),
+        catalogue.link(outer) if outer else None,
+        picked.get("nics", 1),
+    )

@@ -1,0 +1,143 @@
+"""Communication: rings, trees and parameter servers by message size and by ranks, and where they cross."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from app import charts, exchanges, own
+from app.layout import Asked, ask, downloads, told, ways_out
+from app.options import convert, one_of, options, some_of
+from perfmodel.prediction.collective import Fabric
+from perfmodel.units import show
+
+START = {"link": "nvlink2-cube-mesh", "inter-link": "ethernet-25g-tcp", "ranks": 32, "size": "100MB"}
+LINK = "nvlink3-nvswitch"
+RANKS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
+DRAWN = (exchanges.NCCL, "ring", "tree", "halving-doubling", "hierarchical", exchanges.SERVER)
+YS = {"time": ("time [s]", "time"), "bus-bandwidth": ("bus bandwidth [B/s]", "bus_bandwidth")}
+
+Lines = Mapping[str, Sequence[exchanges.Point | None]]
+
+KNOWN = {name: option._replace(session=f"exchange-{name}") for name, option in options("collective").items()}
+COLLECTIVE, SIZE = KNOWN["collective"], KNOWN["size"]
+RANKS_OPTION = KNOWN["ranks"]._replace(label="Ranks (GPUs)")
+SERVERS = options()["servers"]._replace(session="exchange-servers")
+SHOWN = one_of("show", YS, "time", "What is drawn.")._replace(session="show-exchange")
+ALGORITHMS = some_of(
+    "algorithms",
+    (*DRAWN, "recursive-doubling", "reduce-broadcast", "exchange", "hub", "leader", "nvls", "switch-tree"),
+    "What is drawn.",
+)._replace(usual="the usual ones")
+
+
+def picture(
+    lines: Lines, xs: Sequence[float], y: str, x: str, name: str, marks: list[exchanges.Crossover]
+) -> None:
+    """Draw every algorithm, and mark where the fastest changes."""
+    title, field = YS[y]
+    series = {
+        known: (xs, [None if p is None else getattr(p, field) for p in line]) for known, line in lines.items()
+    }
+    figure = charts.lines(series, x, title, log_y=True, ticks=xs if name == "by-ranks" else None)
+    for mark in marks:
+        figure.add_vline(x=mark.message_bytes, line={"dash": "dot", "color": charts.GREY})
+        figure.add_annotation(
+            x=mark.message_bytes,
+            y=1,
+            xref="x",
+            yref="paper",
+            text=show(mark.message_bytes, "B"),
+            showarrow=False,
+            yanchor="bottom",
+        )
+    charts.draw(figure, name, f"{title} against {x}")
+
+
+def page(asked: Asked) -> None:
+    """Draw the answer."""
+    picked, y = asked.picked, asked.picked.get("show", "time")
+    name = picked.get("collective", "all-reduce")
+    ranks, servers = picked.get("ranks", 8), picked.get("servers")
+    with told():
+        size = convert(SIZE, picked.get("size", "100MB"))[0]
+        sizes = convert(SIZE, "1KB..1GB")
+        fabric = exchanges.fabric_of(picked, ranks, own.catalogue(), LINK)
+        if ranks < 2:
+            st.info("One rank has nobody to talk to: choose two or more.")
+            return
+        by_size = exchanges.by_size(name, fabric, sizes, servers)
+        at = exchanges.by_size(name, fabric, [size], servers)
+        by_ranks = exchanges.by_ranks(name, _fabrics(asked, fabric), size, servers)
+    wanted = [known for known in picked.get("algorithms", DRAWN) if known in by_size]
+    if not wanted:
+        st.info("None of the algorithms chosen can run here.")
+        return
+    marks = exchanges.crossovers(sizes, by_size, [known for known in wanted if known != exchanges.NCCL])
+    with asked.top:
+        st.subheader(
+            f"{name} of {show(size, 'B')} over {ranks} GPUs on {fabric.nodes} machines", anchor=False
+        )
+        st.markdown(f"**{_verdict(at, wanted, marks)}**")
+    st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")
+    picture({k: by_size[k] for k in wanted}, list(sizes), y, "message [B]", "by-size", marks)
+    st.caption(f"By number of GPUs, {show(size, 'B')}, up to {fabric.per_node} on each machine")
+    picture({k: by_ranks[k] for k in wanted if k in by_ranks}, list(RANKS), y, "GPUs [1]", "by-ranks", [])
+    rows = [
+        {"algorithm": known, "message_bytes": each, "time": p.time, "bus_bandwidth": p.bus_bandwidth}
+        for known in wanted
+        for each, p in zip(sizes, by_size[known], strict=True)
+        if p
+    ]
+    command = {k: v for k, v in picked.items() if k in ("collective", "ranks", "nodes", "nics", "inter-link")}
+    command |= {"link": fabric.link.id, "size": "1KB..1GB", "ranks": ranks}
+    with st.container(horizontal=True):
+        ways_out("collective", command, _python(name, fabric, size))
+        downloads("communication", rows, {"rows": rows})
+
+
+def _fabrics(asked: Asked, fabric: Fabric) -> list[Fabric]:
+    """The same machines, more and more of them."""
+    return [
+        exchanges.fabric_of(asked.picked, ranks, own.catalogue(), LINK, per_node=fabric.per_node)
+        for ranks in RANKS
+    ]
+
+
+def _verdict(
+    at: Mapping[str, Sequence[exchanges.Point]], wanted: list[str], marks: list[exchanges.Crossover]
+) -> str:
+    """Say who is fastest for the message asked for, and where that changes."""
+    each = {known: at[known][0] for known in wanted if known != exchanges.NCCL} or {
+        k: at[k][0] for k in wanted
+    }
+    best = min(each, key=lambda known: each[known].time)
+    told = (
+        f"{best} is fastest: {show(each[best].time, 's')}, {show(each[best].bus_bandwidth, 'B/s')} on the bus"
+    )
+    if exchanges.NCCL in wanted:
+        told += f"; NCCL's choice, by its measurements, takes {show(at[exchanges.NCCL][0].time, 's')}"
+    crossings = "; ".join(exchanges.told(mark, show) for mark in marks)
+    return f"{told}. {crossings[:1].upper()}{crossings[1:]}{'.' if crossings else ''}"
+
+
+def _python(name: str, fabric: Fabric, size: float) -> str:
+    """The question in Python."""
+    outer = f'catalogue.link("{fabric.inter_link.id}")' if fabric.inter_link else "None"
+    return (
+        "from perfmodel.prediction.collective import Fabric, collective\n"
+        "from perfmodel.specs.store import Catalogue\n\n"
+        "catalogue = Catalogue.built_in()\n"
+        f'fabric = Fabric({fabric.group_size}, {fabric.nodes}, catalogue.link("{fabric.link.id}"), {outer}, '
+        f"{fabric.nics})\n"
+        f'print(collective("{name}", "best", fabric, {size!r}))'
+    )
+
+
+page(
+    ask(
+        "communication",
+        {"": [KNOWN["link"], KNOWN["inter-link"], KNOWN["nodes"], KNOWN["nics"], SERVERS, ALGORITHMS]},
+        body=(COLLECTIVE, RANKS_OPTION, SIZE, SHOWN),
+        start=START,
+    )
+)

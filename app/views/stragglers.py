@@ -1,0 +1,206 @@
+"""Stragglers: what the slowest worker costs, and what each variant of SGD makes of it."""
+
+from dataclasses import asdict
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from app import charts, own
+from app.layout import Asked, ask, downloads, told, ways_out
+from app.options import convert, options, text_of
+from perfmodel.cli.stragglers import VARIANTS, law_of, one_variant
+from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.laws import LAWS
+from perfmodel.equations.stragglers import StragglerPrediction, sync_over_async
+from perfmodel.prediction.error_curve import error_curves
+from perfmodel.units import parse, show
+
+START = {"workers": 16, "k": 8}
+# what a law is drawn with until somebody says more
+EXAMPLES = {
+    "shifted-exponential": "shift=1,rate=1",
+    "exponential": "rate=1",
+    "uniform": "low=0.5,high=1.5",
+    "normal": "mean=1,std=0.1",
+    "lognormal": "mean=1,cv=0.1",
+    "pareto": "scale=1,shape=3",
+    "weibull": "scale=1,shape=2",
+    "gamma": "shape=4,scale=0.25",
+    "two-point": "fast=1,slow=3,probability=0.05",
+}
+LARGEST_SAMPLE = 5
+
+KNOWN = options("stragglers")
+LAW = KNOWN["distribution"]._replace(
+    choices=tuple(name for name in EXAMPLES if name in LAWS), kind="choice", session="straggler-law"
+)
+PARAM = KNOWN["param"]._replace(label="Its parameters", usual="an example's")
+K = KNOWN["k"]._replace(kind="slider")
+RATE = text_of("learning-rate", float, "0.05", KNOWN["learning-rate"].help)
+
+
+def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
+    """Return the law of a worker's time, and the options that say it."""
+    sample = own.sample()
+    if sample is not None:
+        return sample, {"distribution": "empirical:times.csv"}
+    name = picked.get("distribution", "shifted-exponential")
+    params = picked.get("param", EXAMPLES[name])
+    return law_of(name, (params,)), {"distribution": f"{name}:{params}"}
+
+
+def variants(picked: dict[str, Any], times: Distribution) -> list[StragglerPrediction]:
+    """Return every variant, as ``perfmodel stragglers`` has them."""
+    common = convert(KNOWN["communication-time"], picked.get("communication-time", "0s"))
+    service = convert(KNOWN["server-time"], picked.get("server-time", "0s"))
+    return [
+        one_variant(
+            name,
+            times,
+            picked.get("workers", 16),
+            picked.get("k"),
+            picked.get("local-steps", 10),
+            parse(common, "s"),
+            parse(service, "s"),
+            alone=False,
+        )
+        for name in VARIANTS
+    ]
+
+
+def times_of(found: list[StragglerPrediction]) -> go.Figure:
+    """Time per update and per gradient of each variant, with what is proven of the first."""
+    figure = go.Figure()
+    names = [row.variant for row in found]
+    for row in found:
+        figure.add_scatter(
+            x=[row.low, row.high],
+            y=[row.variant, row.variant],
+            mode="lines",
+            line={"color": charts.GREY, "width": 5},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    figure.add_scatter(
+        x=[row.time_per_gradient for row in found],
+        y=names,
+        name="time per gradient",
+        mode="markers+text",
+        text=[show(row.time_per_gradient, "s") for row in found],
+        textposition="top center",
+        marker={"color": charts.ORANGE, "symbol": "diamond", "size": 11},
+        hovertemplate="%{y}: %{text} per gradient<extra></extra>",
+    )
+    figure.add_scatter(
+        x=[row.update_time for row in found],
+        y=names,
+        name="time per update (grey: proven bounds)",
+        mode="markers+text",
+        text=[show(row.update_time, "s") for row in found],
+        textposition="top center",
+        marker={"color": charts.BLUE, "size": 11},
+        customdata=[row.status for row in found],
+        hovertemplate="%{y}: %{text} per update, %{customdata}<extra></extra>",
+    )
+    figure.update_xaxes(title="mean time [s]", type="log", tickformat="~s")
+    figure.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
+    return figure
+
+
+def page(asked: Asked) -> None:
+    """Draw the answer."""
+    picked = asked.picked
+    with told():
+        times, said = law(picked)
+        found = variants(picked, times)
+        workers = picked.get("workers", 16)
+        per_gradient = sync_over_async(times, workers)[1]
+        rate = convert(RATE, picked.get("learning-rate", "0.05"))
+        if not 0 < rate <= 1:
+            st.error(f"learning-rate {rate:g}: expected a number above 0, at most 1")
+            return
+        curves = error_curves([row for row in found if row.variant != "local-sgd"], rate)
+    fastest = min(found, key=lambda row: row.time_per_gradient)
+    with asked.top:
+        st.subheader(f"{workers} workers, {times}", anchor=False)
+        st.markdown(
+            f"**Waiting for everybody takes {per_gradient:.2f} times as long per gradient as waiting for "
+            "nobody; "
+            f"{fastest.variant} is fastest: {show(fastest.time_per_gradient, 's')} per gradient, "
+            f"{fastest.mean_staleness:.1f} updates stale.**"
+        )
+    charts.draw(times_of(found), "variants", "Mean time of each variant")
+    st.caption("Bound on the error of an example objective against wall clock")
+    lines = {c["variant"]: (curves["times"], c["error"]) for c in curves["variants"]}
+    charts.draw(
+        charts.lines(lines, "time [s]", "error bound [1]", log_y=True), "error", "Error against wall clock"
+    )
+    st.caption(curves["note"])
+    rows = [asdict(row) for row in found]
+    command = {k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")} | said
+    with st.container(horizontal=True):
+        ways_out("stragglers", command, _python(str(times), workers, picked))
+        downloads("stragglers", rows, rows)
+    with st.expander("As a table"):
+        st.dataframe(
+            [
+                {
+                    "variant": row.variant,
+                    "per update": show(row.update_time, "s"),
+                    "gradients": row.gradients_per_update,
+                    "per gradient": show(row.time_per_gradient, "s"),
+                    "staleness [updates]": row.mean_staleness,
+                    "fresh": row.fresh_fraction,
+                    "status": row.status,
+                }
+                for row in found
+            ],
+            hide_index=True,
+        )
+
+
+def _python(times: str, workers: int, picked: dict[str, Any]) -> str:
+    """The question in Python."""
+    return (
+        "from perfmodel.equations.distributions import parse_distribution\n"
+        "from perfmodel.equations.stragglers import straggler_variant\n\n"
+        f"law = parse_distribution({times!r})\n"
+        f'print(straggler_variant("k-sync", law, {workers}, k={picked.get("k", max(1, workers // 2))}))'
+    )
+
+
+def upload() -> None:
+    """Take a sample of one's own."""
+    with st.sidebar:
+        file = st.file_uploader(
+            "Or your own times: a CSV or text file, seconds, one a line",
+            type=["csv", "txt", "log"],
+            max_upload_size=LARGEST_SAMPLE,
+            key="times-file",
+        )
+    with told():
+        own.take_sample(file.getvalue() if file else None)
+    if file:
+        st.caption(f"From {file.name}; an upload is not part of the URL.")
+
+
+asked = ask(
+    "stragglers",
+    {
+        "": [
+            LAW,
+            PARAM,
+            KNOWN["workers"],
+            KNOWN["communication-time"],
+            KNOWN["server-time"],
+            KNOWN["local-steps"],
+            RATE,
+        ]
+    },
+    body=(K,),
+    start=START,
+    ends={"k": "workers"},
+)
+upload()
+page(asked)
