@@ -28,6 +28,9 @@ Mode = Literal["specs", "anchored"]
 ANCHOR_STEPS = 4
 """Each brings the predicted time of an anchor's machine nearer to the measured one, by about tenfold."""
 
+EVALUATED = "evaluation included"
+"""In the note of a row whose samples per second count the time of evaluations."""
+
 
 class Curve(NamedTuple):
     """Samples to a target against batch size, fitted to some rounds."""
@@ -249,12 +252,17 @@ class _Rounds:
         if single.samples_per_second is None:
             return None
         try:
-            scenario_of(single, self.catalogue)
+            scenario = scenario_of(single, self.catalogue)
         except Refused:
             return None
-        measured, factor = single.global_batch_size / single.samples_per_second, 1.0
+        measured, factor, evaluating = single.global_batch_size / single.samples_per_second, 1.0, 0.0
+        if EVALUATED in single.note and single.samples_to_target:
+            forward_time = predict(scenario, self.catalogue).terms["forward_time"]
+            evaluations = evaluation_time(single, single.samples_to_target, forward_time)
+            evaluating = evaluations * single.global_batch_size / single.samples_to_target
         for _ in range(ANCHOR_STEPS):
-            factor *= measured / self._time(self._anchored(single, factor), single)
+            trained = self._time(self._anchored(single, factor), single)
+            factor *= measured / (trained + factor * evaluating)
         return factor
 
     def _naive(self, asked: Submission) -> float | None:

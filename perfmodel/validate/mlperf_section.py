@@ -142,7 +142,7 @@ def _ingredients(specs: Sequence[Answer], anchored: Sequence[Answer], both: Sequ
         ("from specs, as above", specs, False, False),
         ("samples to the target as they were", specs, True, False),
         ("rate as it was", specs, False, True),
-        ("both as they were: evaluation and rounding", specs, True, True),
+        ("both as they were (the rates of BERT have its evaluations in them)", specs, True, True),
         ("joined kernels, as configurations name them", joined, False, False),
         ("no launches, where graphs are replayed", replayed, False, False),
         ("joined kernels and no launches", both, False, False),
