@@ -34,15 +34,15 @@ def replacing(path: Path) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write text under a temporary name beside ``path`` and rename it.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write text, as UTF-8, or bytes under a temporary name beside ``path`` and rename it.
 
     Raises
     ------
     InputError : the file cannot be written; nothing of it is left behind
     """
     with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def check_writable(path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import COUNT, catalogue_from
 from perfmodel.errors import InputError
 from perfmodel.units import parse, show
@@ -60,7 +61,7 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 )
 @click.option("--nics", type=COUNT, default=1, show_default=True, help="Network adapters per node.")
 @click.option("--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@export_options
 def command(
     name: str,
     algorithm: str,
@@ -71,7 +72,7 @@ def command(
     nodes: int | None,
     nics: int,
     specs: tuple[str, ...],
-    as_json: bool,
+    **options: Any,
 ) -> None:
     """How long a collective takes, by which algorithm, and how close that is to the bound.
 
@@ -83,6 +84,7 @@ def command(
     """
     from perfmodel.prediction.collective import Fabric, collective
 
+    form = take_form(options)
     if nodes is None:
         nodes = max(1, ranks // 8) if inter_link else 1
     if ranks % nodes:
@@ -92,9 +94,11 @@ def command(
         ranks, nodes, catalogue.link(link), catalogue.link(inter_link) if inter_link else None, nics
     )
     results = [collective(name, algorithm, fabric, size) for size in sizes]
-    if as_json:
+    if form == "json":
         found = [result.model_dump() for result in results]
         click.echo(json.dumps(found if len(found) > 1 else found[0]))
+    elif form is not None:
+        show_rows((result.model_dump() for result in results), form)
     elif len(results) == 1:
         _print_one(results[0])
     else:

@@ -38,9 +38,13 @@ class _Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        from perfmodel.errors import InputError
         from perfmodel.units import parse
 
-        return parse(value, "s")
+        try:
+            return parse(value, "s")
+        except InputError as error:
+            self.fail(str(error), param, ctx)
 
 
 ABOVE_ZERO, TIME = _Positive(), _Time()
@@ -132,7 +136,7 @@ def show_economics(found: dict[str, Any]) -> None:
         span = found[key]
         if span:
             name = f"run of {span['epochs']:g} epochs" if key == "run" else label
-            cells = (_amount(span["cost"]), _amount(span["energy"]), _amount(span["carbon"], 1e-3))
+            cells = (amount(span["cost"]), amount(span["energy"]), amount(span["carbon"], 1e-3))
             rows.add_row(name, show(span["time"], "s"), *cells)
     out.print(rows)
     for line in (*_price(found["price"]), *_failures(found["reliability"])):
@@ -143,7 +147,8 @@ def show_economics(found: dict[str, Any]) -> None:
         out.print(Text(f"unknown: {line}"))
 
 
-def _amount(value: float | None, scale: float = 1.0) -> str:
+def amount(value: float | None, scale: float = 1.0) -> str:
+    """An amount of money, energy or carbon as people write it; a dash where it is not known."""
     if value is None:
         return "-"
     value *= scale
@@ -169,7 +174,7 @@ def _failures(reliability: dict[str, Any] | None) -> list[str]:
 
     lines = [
         f"{'goodput':<22}{reliability['goodput']:.1%} of the time is work kept",
-        f"{'failures':<22}one in {_amount(reliability['failure_interval'], 1 / 3600)} h; "
+        f"{'failures':<22}one in {amount(reliability['failure_interval'], 1 / 3600)} h; "
         f"best to write a checkpoint every {show(reliability['checkpoint_interval'], 's')}",
     ]
     if reliability["failures"] is not None:

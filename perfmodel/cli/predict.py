@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from perfmodel.cli.economics_options import economics_options, take_economics
+from perfmodel.cli.export import csv_text, export_options, take_form
 from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
 
 
@@ -17,10 +18,8 @@ from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario
 @economics_options
 @click.option("--time-to-target", "target", is_flag=True, help="Also the time to a published accuracy.")
 @click.option("--timeline", metavar="FILE", help="Also write the predicted step as a Chrome trace.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(
-    as_json: bool, target: bool, timeline: str | None, specs: tuple[str, ...], **options: Any
-) -> None:
+@export_options
+def command(target: bool, timeline: str | None, specs: tuple[str, ...], **options: Any) -> None:
     """How long one training iteration takes, where the time goes, and how well it scales.
 
     \b
@@ -34,6 +33,7 @@ def command(
     """
     from perfmodel.prediction import predict
 
+    form = take_form(options)
     asked = take_economics(options)
     catalogue = catalogue_from(specs)
     prediction = predict(scenario_from(options), catalogue)
@@ -53,10 +53,17 @@ def command(
         from perfmodel.prediction.target import time_to_target
 
         reached = time_to_target(prediction)
-    if as_json:
+    if form in ("json", "csv"):
         text = prediction.to_json()
         more = {key: value for key, value in (("time_to_target", reached), ("economics", money)) if value}
-        click.echo(json.dumps(json.loads(text) | more) if more else text)
+        if form == "csv":
+            click.echo(csv_text([json.loads(text) | more]), nl=False)
+        else:
+            click.echo(json.dumps(json.loads(text) | more) if more else text)
+    elif form == "markdown":
+        from perfmodel.cli.prediction_markdown import prediction_markdown
+
+        click.echo(prediction_markdown(prediction, reached, money))
     else:
         from perfmodel.cli.render import show_prediction
 

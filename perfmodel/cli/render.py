@@ -45,14 +45,7 @@ def rate(value: float) -> str:
 def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = None) -> None:
     """Print one prediction, with the time to a target where it was asked for."""
     out = console()
-    asked = prediction.scenario
-    out.print(
-        Text(
-            f"{asked['workload']} on {asked['world_size']} x {asked['accelerator']}, {asked['precision']}, "
-            f"batch {asked['local_batch_size']} each, {asked['strategy']}"
-        ),
-        style="bold",
-    )
+    out.print(Text(headline(prediction)), style="bold")
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
     rows = table("iteration", "time", "share")
     for name, label in TERMS.items():
@@ -62,9 +55,9 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     rows.add_section()
     rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
     out.print(rows)
-    for line in _interval(prediction):
+    for line in interval_lines(prediction):
         out.print(Text(line))
-    for label, value in _figures(prediction):
+    for label, value in figures(prediction):
         out.print(Text(f"{label:<22}{value}"))
     if reached:
         amount = f"{reached['amount']:,.0f} {reached['unit']}"
@@ -80,7 +73,16 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
         out.print(Text(f"note: {warning}"))
 
 
-def _interval(prediction: Prediction) -> list[str]:
+def headline(prediction: Prediction) -> str:
+    """The job in a line."""
+    asked = prediction.scenario
+    return (
+        f"{asked['workload']} on {asked['world_size']} x {asked['accelerator']}, {asked['precision']}, "
+        f"batch {asked['local_batch_size']} each, {asked['strategy']}"
+    )
+
+
+def interval_lines(prediction: Prediction) -> list[str]:
     """Where the time lies, and what makes that wider than usual."""
     found = prediction.interval
     if found is None:
@@ -109,15 +111,16 @@ def _mode(prediction: Prediction) -> str:
     return "from specs" if prediction.mode == "specs" else prediction.mode
 
 
-def _figures(prediction: Prediction) -> list[tuple[str, str]]:
+def figures(prediction: Prediction) -> list[tuple[str, str]]:
+    """Label and value of everything else there is to tell of a prediction."""
     memory = prediction.memory
     unit = f"{prediction.sample}s"
-    figures = [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
+    told = [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
     if prediction.tokens_per_second:
-        figures.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))
+        told.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))
     if prediction.scenario["world_size"] > 1:
         kind = prediction.scaling
-        figures += [
+        told += [
             ("speed-up", f"{prediction.speedup:.2f}"),
             (
                 "scaling efficiency",
@@ -130,15 +133,13 @@ def _figures(prediction: Prediction) -> list[tuple[str, str]]:
             ),
         ]
     if prediction.epoch_time:
-        figures.append(("epoch", show(prediction.epoch_time, "s")))
-    figures.append(
-        ("utilisation (MFU)", f"{prediction.mfu:.1%} of the {prediction.scenario['precision']} peak")
-    )
+        told.append(("epoch", show(prediction.epoch_time, "s")))
+    told.append(("utilisation (MFU)", f"{prediction.mfu:.1%} of the {prediction.scenario['precision']} peak"))
     fits = f"fits up to batch {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
-    figures.append(
+    told.append(
         ("memory", f"{memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB per accelerator; {fits}")
     )
-    return figures
+    return told
 
 
 def _span(interval: dict[str, Any] | None) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
+from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
 from perfmodel.cli.options import MOST_DIGITS, catalogue_from, scenario_from, scenario_options
-from perfmodel.errors import InputError
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE
 
 COLUMNS = (
@@ -23,6 +22,18 @@ COLUMNS = (
     "low_80",
     "high_80",
 )
+HEADINGS = {
+    "world_size": "GPUs",
+    "iteration_time": "iteration [s]",
+    "low_80": "80 %, from [s]",
+    "high_80": "to [s]",
+    "samples_per_second": "samples/s",
+    "speedup": "speed-up",
+    "scaling_efficiency": "efficiency",
+    "exposed_communication_time": "exposed communication [s]",
+    "fits": "fits",
+}
+"""Columns of the Markdown table."""
 
 
 class _Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -56,22 +67,25 @@ def _is_whole(text: str) -> bool:
     "--gpus", "counts", type=_Counts(), default="1,2,4,8,16,32", show_default=True, help="Accelerators."
 )
 @scenario_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-def command(
-    counts: tuple[int, ...], as_json: bool, as_csv: bool, specs: tuple[str, ...], **options: Any
-) -> None:
+@click.option("--plot", metavar="FILE", help="Also draw it: FILE ends in .svg, .png or .html.")
+@export_options
+def command(counts: tuple[int, ...], plot: str | None, specs: tuple[str, ...], **options: Any) -> None:
     """Throughput and scaling efficiency against the number of accelerators.
 
     \b
     Examples:
       perfmodel scale --gpus 1,2,4,8,16,32
       perfmodel scale --workload vgg16 --accelerator k80 --gpus 1-8 --csv
+      perfmodel scale --gpus 1,2,4,8,16,32,64 --plot scaling.svg
     """
     from perfmodel.prediction import predict
 
-    if as_json and as_csv:
-        raise InputError("--json and --csv: give one of them")
+    form = take_form(options)
+    draw = None
+    if plot is not None:
+        from perfmodel.cli.plot import drawing
+
+        draw = drawing(Path(plot))
     catalogue = catalogue_from(specs)
     predictions = [predict(scenario_from(options | {"world_size": n}), catalogue) for n in counts]
     rows = [
@@ -87,13 +101,17 @@ def command(
         }
         for n, p in zip(counts, predictions, strict=True)
     ]
-    if as_json:
+    if draw is not None:
+        draw(rows, predictions[-1])
+    if form == "json":
         click.echo(json.dumps({"rows": rows, "scenario": predictions[-1].scenario}))
-    elif as_csv:
-        writer = csv.DictWriter(sys.stdout, COLUMNS, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    elif form == "csv":
+        click.echo(csv_text(rows, COLUMNS), nl=False)
+    elif form == "markdown":
+        click.echo(markdown_table(rows, HEADINGS), nl=False)
     else:
         from perfmodel.cli.render import show_scaling
 
         show_scaling(rows, predictions[-1])
+        if plot is not None:
+            click.echo(f"drawn: {plot}")

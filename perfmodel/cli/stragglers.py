@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import COUNT, MOST_DIGITS
 from perfmodel.errors import InputError
 from perfmodel.units import parse, show
 
 if TYPE_CHECKING:
+    from perfmodel.cli.export import Form
     from perfmodel.equations.distribution import Distribution
     from perfmodel.equations.stragglers import StragglerPrediction
 
@@ -61,7 +63,7 @@ class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--order-statistic", "order", type=_Order(), help="Mean and variance of the K-th of N instead.")
 @click.option("--curve", is_flag=True, help="Error bound against wall clock instead.")
 @click.option("--learning-rate", type=float, default=0.05, show_default=True, help="For --curve.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@export_options
 def command(
     variant: str,
     workers: int,
@@ -74,7 +76,7 @@ def command(
     order: tuple[int, int] | None,
     curve: bool,
     learning_rate: float,
-    as_json: bool,
+    **options: Any,
 ) -> None:
     """What stragglers cost: time per update and per gradient, staleness, error against time.
 
@@ -85,9 +87,10 @@ def command(
       perfmodel stragglers --order-statistic 16:16 --distribution lognormal:cv=0.1
       perfmodel stragglers --curve --workers 8 --k 4
     """
+    form = take_form(options)
     distribution = law_of(law, params)
     if order is not None:
-        _print_order(distribution, order, as_json)
+        _print_order(distribution, order, form)
         return
     common = parse(communication_time, "s")
     service = parse(server_time, "s")
@@ -97,8 +100,10 @@ def command(
         for name in wanted
     ]
     if curve:
-        _print_curve(found, workers, learning_rate, as_json)
-    elif as_json:
+        _print_curve(found, workers, learning_rate, form)
+    elif form in ("csv", "markdown"):
+        show_rows((asdict(row) for row in found), form)
+    elif form == "json":
         rows = [asdict(row) for row in found]
         click.echo(json.dumps(rows if variant == "all" else rows[0]))
     else:
@@ -159,13 +164,17 @@ def one_variant(
     )
 
 
-def _print_order(distribution: Distribution, order: tuple[int, int], as_json: bool) -> None:
+def _print_order(distribution: Distribution, order: tuple[int, int], form: Form | None) -> None:
     from perfmodel.equations.order_statistics import order_statistic
 
     mean, variance = (float(moment) for moment in order_statistic(distribution, *order))
     finite = variance if variance < float("inf") else None
-    if as_json:
-        click.echo(json.dumps({"mean": mean, "variance": finite}))
+    row = {"mean": mean, "variance": finite}
+    if form == "json":
+        click.echo(json.dumps(row))
+        return
+    if form is not None:
+        show_rows([row], form)
         return
     click.echo(f"number {order[0]} of {order[1]}, {distribution}")
     click.echo(f"  mean       {mean:.6g}")
@@ -204,15 +213,24 @@ def _print_variants(found: list[StragglerPrediction], distribution: Distribution
     out.print(Text("stale: mean updates between reading and applying; fresh: share of gradients without any"))
 
 
-def _print_curve(found: list[StragglerPrediction], workers: int, learning_rate: float, as_json: bool) -> None:
+def _print_curve(
+    found: list[StragglerPrediction], workers: int, learning_rate: float, form: Form | None
+) -> None:
     """Bounds on the error against wall clock, for the objective of the published examples."""
     from perfmodel.prediction.error_curve import error_curves
 
     if not 0 < learning_rate <= 1:
         raise InputError(f"--learning-rate {learning_rate:g}: expected a number above 0, at most 1")
     curves = error_curves([row for row in found if row.variant != "local-sgd"], learning_rate)
-    if as_json:
+    if form == "json":
         click.echo(json.dumps(curves))
+        return
+    if form is not None:
+        errors = {curve["variant"]: curve["error"] for curve in curves["variants"]}
+        times = enumerate(curves["times"])
+        show_rows(
+            ({"time": time} | {name: error[i] for name, error in errors.items()} for i, time in times), form
+        )
         return
     from rich.text import Text
 

@@ -1,0 +1,160 @@
+"""Draw a scaling table: SVG and PNG by matplotlib, a page by plotly; both are extras."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from perfmodel.errors import InputError
+from perfmodel.prediction.result import Prediction
+from perfmodel.writing import check_writable, write_whole
+
+BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"
+"""Told apart by colour-blind readers (Okabe and Ito)."""
+
+MOST_TICKS = 12
+"""Counts that are written out under an axis; of more, the powers of ten."""
+
+Row = dict[str, Any]
+Draw = Callable[[Sequence[Row], Prediction], None]
+
+
+def drawing(path: Path) -> Draw:
+    """Return what draws rows of ``perfmodel scale`` into a file; what would fail later fails now.
+
+    Raises
+    ------
+    InputError : an unknown ending, a folder that cannot be written to, an extra that is not installed
+    """
+    ending = path.suffix.lower()
+    if ending not in (".svg", ".png", ".html"):
+        raise InputError(f"--plot {path}: {ending or 'no ending'}: expected a name in .svg, .png or .html")
+    check_writable(path)
+    if ending == ".html":
+        try:
+            import plotly.graph_objects  # noqa: F401
+        except ImportError:
+            raise InputError("pages need plotly: pip install 'perfmodel[app]'") from None
+        return lambda rows, last: write_whole(path, _page(rows, last))
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise InputError("figures need matplotlib: pip install 'perfmodel[plot]'") from None
+    return lambda rows, last: write_whole(path, _figure(rows, last, ending.removeprefix(".")))
+
+
+def _title(last: Prediction) -> str:
+    asked = last.scenario
+    return f"{asked['workload']} on {asked['accelerator']}, {asked['precision']}, {last.scaling} scaling"
+
+
+class _Series:
+    """What both libraries draw, from the rows of a table."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = sorted(rows, key=lambda row: row["world_size"])
+        self.counts = [row["world_size"] for row in self.rows]
+        self.rates = [row["samples_per_second"] for row in self.rows]
+        self.efficiencies = [100 * row["scaling_efficiency"] for row in self.rows]
+        one = self.rates[0] / self.rows[0]["speedup"]
+        self.ideal = [one * count for count in self.counts]
+
+    @property
+    def has_band(self) -> bool:
+        return all(row["low_80"] is not None for row in self.rows)
+
+    def band(self, end: str) -> list[float]:
+        """Throughput at one end of the 80 % interval of the time."""
+        return [row["samples_per_second"] * row["iteration_time"] / row[end] for row in self.rows]
+
+
+def _figure(rows: Sequence[Row], last: Prediction, form: str) -> bytes:
+    """Throughput and efficiency side by side; the same bytes for the same rows."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    series, sample = _Series(rows), last.sample
+    style: Any = {"svg.hashsalt": "perfmodel", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}
+    with matplotlib.rc_context(style):
+        figure = Figure(figsize=(9, 3.8), layout="constrained")
+        figure.suptitle(_title(last))
+        left, right = figure.subplots(1, 2)
+        left.plot(series.counts, series.ideal, "--", color=GREY, label="ideal")
+        left.plot(series.counts, series.rates, "o-", color=BLUE, label="predicted")
+        if series.has_band:
+            low, high = series.band("high_80"), series.band("low_80")
+            left.fill_between(series.counts, low, high, color=BLUE, alpha=0.2, label="80 % interval")
+        left.set(xscale="log", yscale="log", xlabel="GPUs", ylabel=f"{sample}s per second")
+        left.legend()
+        right.plot(series.counts, series.efficiencies, "o-", color=ORANGE)
+        right.axhline(100, linestyle="--", color=GREY)
+        top = max(105.0, 1.05 * max(series.efficiencies))
+        right.set(xscale="log", ylim=(0, top), xlabel="GPUs", ylabel="scaling efficiency [%]")
+        if len(series.counts) <= MOST_TICKS:
+            for axes in (left, right):
+                axes.set_xticks(series.counts, [str(count) for count in series.counts], minor=False)
+                axes.set_xticks([], minor=True)
+        buffer = BytesIO()
+        metadata = {"Date": None} if form == "svg" else {"Software": None}
+        figure.savefig(buffer, format=form, dpi=150, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _page(rows: Sequence[Row], last: Prediction) -> str:
+    """A page that needs nothing from the network: the library is in it."""
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    series, sample = _Series(rows), last.sample
+    figure = make_subplots(rows=1, cols=2)
+    counts = series.counts
+    if series.has_band:
+        low, high = series.band("high_80"), series.band("low_80")
+        figure.add_scatter(
+            x=counts + counts[::-1],
+            y=high + low[::-1],
+            fill="toself",
+            fillcolor="rgba(0, 114, 178, 0.2)",
+            line={"width": 0},
+            name="80 % interval",
+            hoverinfo="skip",
+            row=1,
+            col=1,
+        )
+    dashes = {"color": GREY, "dash": "dash"}
+    figure.add_scatter(x=counts, y=series.ideal, mode="lines", line=dashes, name="ideal", row=1, col=1)
+    figure.add_scatter(
+        x=counts,
+        y=series.rates,
+        mode="lines+markers",
+        line={"color": BLUE},
+        name="predicted",
+        hovertemplate=f"%{{x}} GPUs: %{{y:,.0f}} {sample}s/s",
+        row=1,
+        col=1,
+    )
+    figure.add_scatter(
+        x=counts,
+        y=series.efficiencies,
+        mode="lines+markers",
+        line={"color": ORANGE},
+        name="efficiency",
+        hovertemplate="%{x} GPUs: %{y:.1f} %",
+        row=1,
+        col=2,
+    )
+    ticks: dict[str, Any] = {"tickvals": counts} if len(counts) <= MOST_TICKS else {}
+    figure.update_xaxes(type="log", title_text="GPUs", **ticks)
+    figure.update_yaxes(type="log", title_text=f"{sample}s per second", row=1, col=1)
+    figure.update_yaxes(rangemode="tozero", title_text="scaling efficiency [%]", row=1, col=2)
+    figure.update_layout(title_text=_title(last), template="plotly_white")
+    page: str = go.Figure(figure).to_html(include_plotlyjs=True, include_mathjax=False, div_id="scaling")
+    return page.replace("<head>", f"<head><title>{_escaped(_title(last))}</title>", 1)
+
+
+def _escaped(text: str) -> str:
+    from html import escape
+
+    return escape(text)

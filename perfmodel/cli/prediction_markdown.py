@@ -1,0 +1,56 @@
+"""One prediction as Markdown, to paste into a proposal or a review."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.cli.economics_options import amount
+from perfmodel.cli.export import markdown_table
+from perfmodel.cli.render import TERMS, figures, headline, interval_lines
+from perfmodel.prediction.result import Prediction
+from perfmodel.units import show
+
+_SPANS = {"per_iteration": "iteration", "per_epoch": "epoch", "run": "run"}
+
+
+def prediction_markdown(
+    prediction: Prediction, reached: dict[str, Any] | None = None, money: dict[str, Any] | None = None
+) -> str:
+    """Return a prediction, with its time to a target and its costs where they are given."""
+    whole = prediction.iteration_time
+    terms = [
+        {"iteration": TERMS[name], "time": show(time, "s"), "share": f"{time / whole:.1%}"}
+        for name, time in prediction.terms.items()
+        if time
+    ]
+    terms.append({"iteration": "iteration time", "time": show(whole, "s"), "share": "100.0%"})
+    told = [tuple(part.strip() for part in line.split("  ", 1)) for line in interval_lines(prediction)]
+    told += figures(prediction)
+    if reached:
+        told.append(("time to target", f"{show(reached['time'], 's')}: {reached['target']}"))
+    facts = [{"figure": label, "value": value} for label, value in told]
+    parts = [f"**{headline(prediction)}**", markdown_table(terms), markdown_table(facts)]
+    if money is not None:
+        parts.append(markdown_table(_costs(money)))
+    parts.append(prediction.verdict)
+    if prediction.defaults:
+        parts.append("Defaults taken: " + ", ".join(f"`{option}`" for option in prediction.defaults))
+    parts += [f"Note: {warning}" for warning in prediction.warnings]
+    if money is not None:
+        parts += [f"Assumed: {line}" for line in money["assumed"]]
+        parts += [f"Unknown: {line}" for line in money["unknown"]]
+    return "\n\n".join(part.rstrip() for part in parts)
+
+
+def _costs(money: dict[str, Any]) -> list[dict[str, str]]:
+    return [
+        {
+            "cost": label,
+            "time": show(span["time"], "s"),
+            "USD": amount(span["cost"]),
+            "kWh": amount(span["energy"]),
+            "kg CO2": amount(span["carbon"], 1e-3),
+        }
+        for key, label in _SPANS.items()
+        if (span := money[key])
+    ]
