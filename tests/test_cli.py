@@ -146,6 +146,7 @@ def test_json_parses(path, tmp_path, monkeypatch):
         "trace summary": ["my_trace.json"],
         "compare": ["--set", "gpus=2"],
         "collective": ["--ranks", "8", "--size", "1MB", "--link", "pcie3-x16"],
+        "plan": ["--max-gpus", "8"],
         "specs show": ["k80"],
         "workloads show": ["alexnet"],
     }.get(" ".join(path), [])

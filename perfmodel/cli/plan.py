@@ -102,16 +102,16 @@ def command(as_torchrun: bool, as_slurm: bool, specs: tuple[str, ...], **options
       perfmodel plan --workload resnet50 --epochs 90 --deadline 24h --budget 500
       perfmodel plan --workload bert-large --deadline 12h --accelerators a100-sxm4-40gb
       perfmodel plan --epochs 90 --nodes dgx-1v,dgx-a100-40gb --price dgx-1v=12
-      perfmodel plan --epochs 90 --deadline 2h --max-gpus 64 --slurm
+      perfmodel plan --deadline 2h --instances p3.16xlarge,p4d.24xlarge --slurm
     """
     from perfmodel.plan import search
 
     form = take_form(options)
     script = as_torchrun or as_slurm
-    if as_torchrun + as_slurm + (form is not None) > 1:
-        raise InputError("--torchrun, --slurm, --json, --csv and --markdown: give one of them")
+    if (as_torchrun and as_slurm) or (script and form not in (None, "json")):
+        raise InputError("--torchrun, --slurm, --csv and --markdown: give one of them")
     found = search(_goal(options, script), catalogue_from(specs))
-    if script:
+    if script and form is None:
         _show_script(found, as_slurm)
     elif form == "json":
         from perfmodel.plan.report import report

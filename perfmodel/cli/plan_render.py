@@ -36,6 +36,8 @@ def show_plan(found: Found) -> None:
     _show_prices(found, ([chosen] if chosen else []) + shown)
     _show_unpriced(found)
     out.print(Text(f"tried: {len(found):,} plans on {len(found.machines)} machines; {_left_out(found)}"))
+    if found.impossible:
+        out.print(Text(f"no plan is possible on: {', '.join(found.impossible)}"))
     for note in notes(found):
         out.print(Text(f"note: {note}"))
 

@@ -33,6 +33,7 @@ PRECISIONS: Final = ("fp32", "tf32", "amp", "bf16")
 """Those that train as fp32 does; pure fp16 must be asked for."""
 SERVERS: Final = (1, 4, 16)
 """Parameter servers offered; never more than the machines they serve."""
+NO_MEMORY: Final = "does not fit in memory"
 LARGEST_BATCH = 2**20
 """Of one accelerator, where a network is so small that memory sets no limit."""
 
@@ -93,10 +94,13 @@ def candidates(
     ------
     InputError : no plan is possible, with what is said of the first that is not
     """
+    # what is wrong with the run or its conditions is known before anything is predicted
+    _samples(goal, network, fit, 1.0)
+    rates(1.0, 1.0, 0.0, 1.0, 1.0, rated_power=None, usd_per_hour=None, conditions=goal.conditions)
     left_out: dict[str, int] = {}
     tables = []
     places = {(machine.node, machine.accelerator): i for i, machine in enumerate(machines)}
-    for accelerator, options in _crossings(goal, machines, catalogue, constants):
+    for accelerator, options in _crossings(goal, machines, catalogue, constants, left_out):
         crossed = sweep(
             workload=goal.workload,
             accelerator=accelerator,
@@ -121,11 +125,15 @@ def candidates(
     if not sum(len(table["machine"]) for table in tables):
         raise InputError(_none_left(goal, left_out))
     whole = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
-    return _valued(whole, goal, machines, network, fit, catalogue), left_out
+    return valued(whole, goal, machines, network, fit, catalogue), left_out
 
 
 def _crossings(
-    goal: Goal, machines: Sequence[Machine], catalogue: Catalogue, constants: Calibration
+    goal: Goal,
+    machines: Sequence[Machine],
+    catalogue: Catalogue,
+    constants: Calibration,
+    left_out: dict[str, int],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Options to be crossed, of machines that hold as many of the same accelerator."""
     alike: dict[tuple[str, int, bool], list[str]] = {}
@@ -136,23 +144,28 @@ def _crossings(
     for (accelerator, held, joins), nodes in alike.items():
         sizes = sized(goal.max_gpus if joins else min(goal.max_gpus, held), held)
         if accelerator not in batches:
-            batches[accelerator] = _largest_batches(goal, accelerator, catalogue, constants)
+            batches[accelerator] = _largest_batches(goal, accelerator, catalogue, constants, left_out)
         for largest, precisions in batches[accelerator].items():
-            shared = {
-                "node": nodes,
-                "precision": precisions,
-                "local_batch_size": goal.local_batch_sizes or [2**i for i in range(largest.bit_length())],
-            }
+            offered = goal.local_batch_sizes or [2**i for i in range(largest.bit_length())]
+            fitting = [batch for batch in offered if batch < 2 * largest]
+            if not fitting:
+                left_out[NO_MEMORY] = left_out.get(NO_MEMORY, 0) + len(offered) * len(sizes)
+                continue
+            shared = {"node": nodes, "precision": precisions, "local_batch_size": fitting}
             for way in _ways(goal, held, sizes):
                 yield accelerator, shared | way
 
 
 def _largest_batches(
-    goal: Goal, accelerator: str, catalogue: Catalogue, constants: Calibration
+    goal: Goal, accelerator: str, catalogue: Catalogue, constants: Calibration, left_out: dict[str, int]
 ) -> dict[int, list[str]]:
     """Precisions the accelerator has, by the largest power of two of samples that fits with each."""
     found: dict[int, list[str]] = {}
     for precision in goal.precisions or PRECISIONS:
+        try:
+            catalogue.accelerator(accelerator).training_peak(precision)
+        except InputError:
+            continue
         asked = sweep(
             workload=goal.workload,
             accelerator=accelerator,
@@ -168,8 +181,13 @@ def _largest_batches(
         except InputError:
             if not asked.refused:
                 raise
+            for told in asked.refused:
+                left_out[told] = left_out.get(told, 0) + 1
             continue
-        if largest >= 1:
+        if largest < 1:
+            reason = f"not one sample of {goal.workload} fits in the memory of {accelerator}"
+            left_out[reason] = left_out.get(reason, 0) + 1
+        else:
             found.setdefault(min(2 ** (largest.bit_length() - 1), LARGEST_BATCH), []).append(precision)
     return found
 
@@ -200,7 +218,7 @@ def _allowed(table: Table, most: float | None, left_out: dict[str, int]) -> Tabl
     keep = np.ones(len(table["fits"]), dtype=bool)
     servers = np.nan_to_num(table["servers"].astype(np.float64))
     for reason, able in (
-        ("does not fit in memory", table["fits"].astype(bool)),
+        (NO_MEMORY, table["fits"].astype(bool)),
         ("more parameter servers than machines", servers <= table["nodes"]),
         (
             f"a global batch over {most or 0:,.0f} (--max-global-batch)",
@@ -222,7 +240,7 @@ def _none_left(goal: Goal, left_out: dict[str, int]) -> str:
     return f"no plan is left of {sum(left_out.values()):,}; {count:,} of them: {reason}"
 
 
-def _valued(
+def valued(
     table: Table,
     goal: Goal,
     machines: Sequence[Machine],
@@ -230,7 +248,15 @@ def _valued(
     fit: EpochsFit | None,
     catalogue: Catalogue,
 ) -> Table:
-    """The table with the run's time, its interval, money and energy in the place of the iteration's parts."""
+    """Return a table with the run's time, its interval, money and energy in place of the iteration's parts.
+
+    Parameters
+    ----------
+    table : columns ``machine`` (an index of ``machines``) and those a sweep was asked for, shape (plans,)
+    goal, machines : what says how long the run is, and what a node costs
+    network, fit : of the goal's workload
+    catalogue : knows the accelerators' power
+    """
     which = table["machine"]
     of_servers = np.nan_to_num(table["servers"].astype(np.float64))
     batch = table["global_batch_size"].astype(np.float64)

@@ -73,7 +73,7 @@ def slurm_job(plan: Row, workload: str) -> str:
     InputError : as of ``torchrun``
     """
     line = torchrun(plan, workload)
-    minutes = math.ceil(plan["run_time_high_80"] / 60)
+    minutes = math.ceil((plan["run_time_high_80"] or plan["run_time"]) / 60)
     days, rest = divmod(minutes, 24 * 60)
     comment, _, command = line.partition("\n")
     lines = [

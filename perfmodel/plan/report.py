@@ -24,6 +24,7 @@ def report(found: Found) -> dict[str, Any]:
     lost : plans, each with ``reason`` and ``why``
     candidates : how many plans were tried
     left_out : how many could not be, by the reason
+    impossible : machines on which none could
     unpriced : machines without a price
     prices : of the machines, with basis, region, date and source
     target : quality that ends the run, or None
@@ -44,6 +45,7 @@ def report(found: Found) -> dict[str, Any]:
         "lost": found.lost,
         "candidates": len(found),
         "left_out": found.left_out,
+        "impossible": found.impossible,
         "unpriced": found.unpriced,
         "prices": found.prices(),
         "target": found.fit.target if found.fit else None,

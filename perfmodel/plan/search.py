@@ -63,8 +63,14 @@ class Found:
             "accelerator": machine.accelerator,
             **row,
             "usd_per_hour": machine.price.usd_per_hour if machine.price else None,
-            "meets_deadline": None if goal.deadline is None else row["run_time"] <= goal.deadline,
-            "sure_of_deadline": None if goal.deadline is None else row["run_time_high_80"] <= goal.deadline,
+            "meets_deadline": None
+            if goal.deadline is None
+            else (row["run_time"] or math.inf) <= goal.deadline,
+            "sure_of_deadline": (
+                None
+                if goal.deadline is None or row["run_time_high_80"] is None
+                else row["run_time_high_80"] <= goal.deadline
+            ),
             "within_budget": (
                 None if goal.budget is None or row["cost"] is None else row["cost"] <= goal.budget
             ),
@@ -174,6 +180,12 @@ class Found:
                 }
             )
         return told
+
+    @property
+    def impossible(self) -> list[str]:
+        """Names of the machines on which no plan could be made; ``left_out`` has the reasons."""
+        able = set(np.unique(self.candidates["machine"]).tolist())
+        return [machine.name for i, machine in enumerate(self.machines) if i not in able]
 
     def prices(self) -> list[Row]:
         """Return the price of every machine tried, with its basis, region, date and source."""

@@ -35,7 +35,8 @@ def verdict(found: Found) -> list[str]:
         ]
     else:
         lines = [f"Take {named(chosen)}: {_told(chosen)}{within}."]
-    lines.append(_interval(found, chosen))
+    if chosen["run_time_high_80"] is not None:
+        lines.append(_interval(found, chosen))
     surest = found.surest
     if chosen["sure_of_deadline"] is False and surest is not None:
         lines.append(f"To be that sure of it: {named(surest)}: {_told(surest)}.")

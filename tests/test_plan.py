@@ -1,0 +1,416 @@
+"""Plans: worked by hand, equal to predict and economics one by one, and honest about what nobody knows."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from perfmodel import Catalogue, InputError, Scenario, predict
+from perfmodel.economics import Conditions, Price, economics
+from perfmodel.epochs_to_target import EpochsFit, epochs_fit
+from perfmodel.plan import Found, Goal, search
+from perfmodel.plan.candidates import valued
+from perfmodel.plan.front import front
+from perfmodel.plan.goal import sized
+from perfmodel.plan.launch import predict_command, slurm_job, torchrun
+from perfmodel.plan.machines import Machine
+from perfmodel.plan.verdict import notes, verdict
+from perfmodel.prediction.target import time_to_target
+from perfmodel.workloads import workload
+
+CATALOGUE = Catalogue.built_in()
+DAY, HOUR = 86400.0, 3600.0
+FAILING = Conditions(node_failure_interval=2000 * HOUR, checkpoint_time=60.0, restart_time=600.0, pue=1.3)
+NAMED = ("accelerator", "world_size", "node", "strategy", "precision", "local_batch_size")
+
+
+@pytest.fixture(scope="module")
+def found():
+    """ResNet-50 on every machine for hire."""
+    return search(Goal(epochs=90, deadline=DAY, budget=500.0, conditions=FAILING, max_gpus=256))
+
+
+def test_the_front_equals_brute_force_over_predict_on_2000_plans(found):
+    rng = np.random.default_rng(7)
+    sample = rng.choice(np.flatnonzero(np.isfinite(found.candidates["cost"])), 2000, replace=False)
+    told = []
+    for index in sample.tolist():
+        row = found.row(index)
+        asked = {name: row[name] for name in NAMED}
+        asked |= {name: row[name] for name in ("algorithm", "servers") if row[name] is not None}
+        prediction = predict(Scenario(workload="resnet50", **asked))
+        conditions = FAILING._replace(price=row["usd_per_hour"], epochs=90)
+        run = economics(prediction, conditions, CATALOGUE)["run"]
+        told.append((run["time"], run["cost"], run["energy"]))
+        assert row["memory_bytes"] == prediction.memory.bytes <= prediction.memory.capacity
+        assert row["run_time_high_80"] / row["run_time"] == pytest.approx(
+            prediction.interval.high_80 / prediction.iteration_time
+        )
+    time, cost, energy = np.array(told).T
+    table = found.candidates
+    np.testing.assert_allclose(table["run_time"][sample], time, rtol=1e-9)
+    np.testing.assert_allclose(table["cost"][sample], cost, rtol=1e-9)
+    np.testing.assert_allclose(table["energy"][sample], energy, rtol=1e-9)
+    for one, other, worth in ((time, cost, "cost"), (time, energy, "energy")):
+        as_good = (one[:, None] <= one) & (other[:, None] <= other)
+        better = as_good & ((one[:, None] < one) | (other[:, None] < other))
+        brute = set(zip(one[~better.any(axis=0)], other[~better.any(axis=0)], strict=True))
+        kept = front(table["run_time"][sample], table[worth][sample])
+        assert len(kept) == len(brute) > 3
+        np.testing.assert_allclose(
+            sorted(brute),
+            np.array([table["run_time"][sample][kept], table[worth][sample][kept]]).T,
+            rtol=1e-9,
+        )
+    able = time <= DAY
+    assert found.cheapest["cost"] <= cost[able].min()
+    assert found.fastest["run_time"] <= time[cost <= 500].min()
+
+
+def test_a_target_takes_what_its_curve_says_at_each_batch():
+    goal = Goal(deadline=DAY, accelerators=("v100-sxm2-16gb",), max_gpus=64)
+    found = search(goal)
+    for index in np.random.default_rng(1).choice(len(found), 100, replace=False).tolist():
+        row = found.row(index)
+        asked = {name: row[name] for name in (*NAMED, "servers") if row[name] is not None}
+        asked |= {"algorithm": row["algorithm"]} if row["algorithm"] else {}
+        reached = time_to_target(predict(Scenario(workload="resnet50", **asked)))
+        assert row["run_time"] == pytest.approx(reached["time"])
+        assert row["epochs"] == pytest.approx(reached["amount"])
+        assert row["within_published"] == reached["within_range"]
+    spread = epochs_fit("resnet50").residual
+    row = found.row(0)
+    fixed = search(Goal(epochs=40, accelerators=("v100-sxm2-16gb",), max_gpus=64)).row(0)
+    ratio = np.log(fixed["run_time_high_80"] / fixed["run_time"])
+    both = np.log(row["run_time_high_80"] / row["run_time"])
+    assert both == pytest.approx(np.hypot(ratio, 1.2815515655 * spread))
+
+
+MACHINES = (
+    Machine("aws-p3.16xlarge", "v100-sxm2-16gb", 8, True, "p3.16xlarge", "AWS", Price(24.48, "on demand")),
+    Machine("dgx-1v", "v100-sxm2-16gb", 8, True, None, None, Price(20.0, "purchase")),
+    Machine("aws-p5e.48xlarge", "h200-sxm-141gb", 8, True, "p5e.48xlarge", "AWS", None),
+)
+
+
+def by_hand(goal: Goal, fit: EpochsFit | None = None) -> Found:
+    """Three plans of which every iteration takes 0.1 s: 80 ms at work, 10 ms sending, 10 ms waiting."""
+    size = np.array([32.0, 8.0, 8.0])
+    batch = np.array([256, 128, 256])
+    table = {
+        "machine": np.array([0, 1, 2]),
+        "world_size": size.astype(int),
+        "nodes": np.array([4, 1, 1]),
+        "servers": np.full(3, np.nan),
+        "strategy": np.array(["all-reduce"] * 3, dtype=object),
+        "algorithm": np.array(["ring"] * 3, dtype=object),
+        "local_batch_size": batch,
+        "global_batch_size": (batch * size).astype(int),
+        "iteration_time": np.full(3, 0.1),
+        "forward_time": np.full(3, 0.03),
+        "backward_time": np.full(3, 0.049),
+        "update_time": np.full(3, 0.001),
+        "exposed_communication_time": np.full(3, 0.008),
+        "straggler_time": np.full(3, 0.002),
+        "high_80": np.full(3, 0.12),
+        "samples_per_second": batch * size / 0.1,
+        "memory_bytes": np.full(3, 1e9),
+        "fits": np.full(3, True),
+        "node": np.array([machine.node for machine in MACHINES], dtype=object),
+    }
+    network = workload("resnet50")
+    return Found(goal, MACHINES, valued(table, goal, MACHINES, network, fit, CATALOGUE), {}, fit)
+
+
+def test_a_rented_plan_by_hand():
+    """90 epochs of 1,281,167 images are 115,305,030; 8,192 of them each 0.1 s take 1,407.5 s, 0.39097 h.
+
+    Four machines of 24.48 USD/h cost 38.28 USD.  A GPU of 300 W draws it all for 80 % of the time, half for
+    10 % and 15 % of it for 10 %: 240 + 15 + 4.5 = 259.5 W; 32 of them for 0.39097 h use 3.2466 kWh.  The
+    upper end of 0.12 s to 0.1 s is 1.2 times as long.
+    """
+    plan = by_hand(Goal(epochs=90)).row(0)
+    assert plan["samples"] == 115_305_030
+    assert plan["run_time"] == pytest.approx(1407.532, abs=0.001)
+    assert plan["cost"] == pytest.approx(38.285, abs=0.001)
+    assert plan["energy"] == pytest.approx(3.2467, abs=0.0001)
+    assert plan["run_time_high_80"] == pytest.approx(1689.04, abs=0.01)
+    assert plan["run_time_low_80"] == pytest.approx(1172.94, abs=0.01)
+
+
+def test_a_plan_of_ones_own_to_a_target_by_hand():
+    """30 epochs at small batches, twice as many at 1,024: 60 x 1,281,167 images at 10,240 a second.
+
+    That is 7,506.8 s, 2.08523 h, for 41.70 USD at 20 USD/h.  Eight GPUs of 259.5 W use 4.3289 kWh, for
+    0.87 USD at 0.2 USD/kWh on top.  The rented plan pays for no electricity, but at a batch of 8,192 it
+    takes 30 x (1 + 8) = 270 epochs: more machines are no free lunch.
+    """
+    fit = EpochsFit("resnet50", "by hand", "epochs", "samples", 30.0, 1024.0, 0.0, 256, 16384, 5, 9)
+    found = by_hand(Goal(conditions=Conditions(electricity_price=0.2), purchase_prices={"dgx-1v": 1.0}), fit)
+    rented, own, _ = (found.row(i) for i in range(3))
+    assert (own["epochs"], rented["epochs"]) == (60, pytest.approx(270))
+    assert own["run_time"] == pytest.approx(7506.84, abs=0.01)
+    assert own["energy"] == pytest.approx(4.3289, abs=0.0001)
+    assert own["cost"] == pytest.approx(41.7047 + 0.86578, abs=0.001)
+    assert rented["cost"] == pytest.approx(3 * 38.285, abs=0.01)
+    assert found.cheapest == own
+    assert found.fastest == rented
+
+
+def test_a_plan_that_fails_by_hand():
+    """A node of four fails every 2,000 h, the job every 500 h; a checkpoint takes 60 s.
+
+    Young: write one every sqrt(2 x 60 x 1,800,000) = 14,697 s, and lose 60 / 14,697 = 0.41 % writing and
+    as much again doing half an interval over.  1,407.53 s become 1,407.53 / (1 - 0.0082) = 1,419.1 s.
+    """
+    failing = Conditions(node_failure_interval=2000 * HOUR, checkpoint_time=60.0)
+    plan = by_hand(Goal(epochs=90, conditions=failing)).row(0)
+    assert plan["goodput"] == pytest.approx(1 - 0.0082, abs=0.0001)
+    assert plan["run_time"] == pytest.approx(1419.1, abs=0.2)
+    assert plan["cost"] == pytest.approx(38.285 * 1419.1 / 1407.53, abs=0.01)
+
+
+def test_the_choice_among_three_plans_by_hand():
+    """The rented plan takes 0.39 h and 38.28 USD, one's own 1,024 images each 0.1 s: 3.13 h and 62.56 USD."""
+    for deadline, budget, words in (
+        (HOUR, None, ["Take 4 x p3.16xlarge", "holds at the upper end"]),
+        (1500.0, None, ["deadline of 25 min", "does not hold at the upper end"]),
+        (600.0, None, ["No plan of known price meets the deadline of 10 min", "over it by 13.5 min"]),
+        (None, 30.0, ["No plan of known price meets the budget of $30", "over it by $8.28"]),
+        (HOUR, 30.0, ["Nothing meets the deadline of 60 min within $30", "over the budget by $8.28"]),
+        (None, None, ["the cheapest of all"]),
+    ):
+        found = by_hand(Goal(epochs=90, deadline=deadline, budget=budget))
+        text = " ".join(verdict(found))
+        assert all(word in text for word in words), text
+        assert found.met == ("Take" in text)
+    late, both = by_hand(Goal(epochs=90, deadline=HOUR)).lost, by_hand(Goal(epochs=90)).lost
+    assert [row["why"] for row in late] == ["over the deadline by 2.13 h"]
+    assert [row["why"] for row in both] == ["dominated: dearer by $24.27 (63%) and slower by 2.74 h"]
+    assert [row["node"] for row in by_hand(Goal(epochs=90)).front] == ["aws-p3.16xlarge"]
+
+
+def test_a_price_nobody_knows_is_asked_for_and_never_invented():
+    """The third plan takes 2,048 images each 0.1 s: 1.5639 h; for 38.285 USD an hour may cost 24.48 USD."""
+    found = by_hand(Goal(epochs=90))
+    assert found.row(2)["cost"] is None
+    assert 2 not in found.front_rows
+    (unknown,) = found.unpriced
+    assert (unknown["name"], unknown["candidates"]) == ("p5e.48xlarge", 1)
+    assert unknown["worth_usd_per_hour"] == pytest.approx(24.48)
+    asked = search(Goal(epochs=90, instances=("p5e.48xlarge",), max_gpus=8))
+    assert asked.chosen is None
+    assert "give --price" in verdict(asked)[0]
+    priced = search(Goal(epochs=90, instances=("p5e.48xlarge",), max_gpus=8, prices={"p5e.48xlarge": 30.0}))
+    assert priced.chosen["usd_per_hour"] == 30.0
+    assert not priced.unpriced
+
+
+def test_a_price_shows_its_region_date_and_source(found, invoke):
+    prices = {price["name"]: price for price in found.prices()}
+    for offer in CATALOGUE.instances():
+        if offer.price_usd_per_hour:
+            price = prices[offer.instance]
+            assert price["date"] == offer.price_date.isoformat()
+            assert price["region"]
+            assert price["source"]
+        else:
+            assert offer.instance in {row["name"] for row in found.unpriced}
+    shown = invoke("plan", "--instances", "p3.16xlarge", "--max-gpus", "16").stdout
+    assert "us-east-1 2026-07-20 karpenter-aws" in " ".join(shown.split())
+
+
+def test_a_larger_cluster_does_not_look_free():
+    """With a target the samples of a run grow with the batch; with epochs the batch has a limit."""
+    table = search(Goal(accelerators=("a100-sxm4-40gb",))).candidates
+    order = np.argsort(table["global_batch_size"], kind="stable")
+    assert np.all(np.diff(table["samples"][order]) >= 0)
+    assert table["samples"][order][-1] > 2 * table["samples"][order][0]
+    fixed = search(Goal(epochs=90, accelerators=("a100-sxm4-40gb",)))
+    assert fixed.candidates["global_batch_size"].max() <= epochs_fit("resnet50").largest_batch_size
+    assert any("1.20 times the epochs" in note for note in notes(by_hand(Goal(epochs=90))))
+    limited = search(Goal(epochs=90, accelerators=("a100-sxm4-40gb",), max_global_batch=1024))
+    assert limited.candidates["global_batch_size"].max() <= 1024
+
+
+def test_every_kind_of_plan_is_offered_where_it_can_be(found):
+    table = found.candidates
+    assert set(table["strategy"]) == {
+        "all-reduce",
+        "parameter-server",
+        "parameter-server-local",
+        "data-parallel-single-process",
+    }
+    assert {"fp32", "tf32", "amp", "bf16"} == set(table["precision"])
+    assert np.all(table["servers"] <= table["nodes"])
+    lonely = [i for i, machine in enumerate(found.machines) if not machine.joins]
+    assert lonely
+    assert table["nodes"][np.isin(table["machine"], lonely)].max() == 1
+    within = np.isin(table["strategy"], ["parameter-server-local", "data-parallel-single-process"])
+    assert table["nodes"][within].max() == 1
+    offered = {found.row(int(i))["name"] for i in np.unique(table["machine"], return_index=True)[1]}
+    assert offered | set(found.impossible) == {offer.instance for offer in CATALOGUE.instances()}
+    assert len(offered) > 60
+
+
+@pytest.mark.parametrize("held", [1, 4, 8, 16, 256])
+@pytest.mark.parametrize("most", [1, 7, 100, 512, 65536])
+def test_counts_fill_machines_and_leave_no_gap(held, most):
+    counts = sized(most, held)
+    assert counts[0] == 1
+    assert all(n % held == 0 or (n < held and n & (n - 1) == 0) for n in counts)
+    whole = [n // held for n in counts if n >= held]
+    assert all(b - a <= max(1, a / 16) for a, b in itertools.pairwise(whole))
+    if most >= held:
+        assert most - counts[-1] < held * max(1, whole[-1] / 16)
+
+
+@pytest.mark.parametrize("points", [0, 1, 2, 50])
+def test_the_front_of_points_is_what_brute_force_keeps(points):
+    rng = np.random.default_rng(points)
+    for _ in range(20):
+        time, cost = rng.integers(0, 12, (2, points)).astype(float)
+        cost[rng.random(points) < 0.1] = np.nan
+        kept = front(time, cost)
+        able = [(t, c) for t, c in zip(time, cost, strict=True) if c == c]
+        brute = {(t, c) for t, c in able if not any(u <= t and d <= c and (u, d) != (t, c) for u, d in able)}
+        assert [(time[i], cost[i]) for i in kept] == sorted(brute)
+
+
+def test_the_chosen_plan_starts(invoke, tmp_path):
+    words = ("plan", "--deadline", "30min", "--instances", "p3.16xlarge")
+    job = invoke(*words, "--slurm")
+    assert job.exit_code == 0, job.stderr
+    told = json.loads(invoke(*words, "--slurm", "--json").stdout)
+    chosen = told["chosen"]
+    assert chosen["nodes"] > 1
+    assert told["launch"]["slurm"] + "\n" == job.stdout
+    assert f"#SBATCH --nodes={chosen['nodes']}\n" in job.stdout
+    assert "#SBATCH --gpus-per-node=8\n" in job.stdout
+    limit = next(line for line in job.stdout.splitlines() if "--time=" in line).partition("=")[2]
+    days, clock = limit.split("-")
+    hours, minutes, _ = map(int, clock.split(":"))
+    seconds = (int(days) * 24 + hours) * 3600 + minutes * 60
+    assert chosen["run_time_high_80"] <= seconds < chosen["run_time_high_80"] + 60
+    assert subprocess.run(["bash", "-n"], input=job.stdout, text=True, check=False).returncode == 0
+    line = invoke(*words, "--torchrun").stdout
+    assert f"--nnodes={chosen['nodes']} --nproc-per-node=8" in line
+    assert line.split("NCCL_ALGO=")[1].split()[0].lower() == chosen["algorithm"]
+    predicted = json.loads(invoke(*told["launch"]["predict"].split()[1:], "--json").stdout)
+    assert predicted["iteration_time"] == pytest.approx(chosen["iteration_time"])
+    assert predicted["scenario"]["global_batch_size"] == chosen["global_batch_size"]
+
+
+def test_what_torchrun_cannot_start_it_refuses(found):
+    plan = found.cheapest | {"strategy": "parameter-server", "servers": 2}
+    for written in (torchrun, slurm_job):
+        with pytest.raises(InputError, match="--strategies all-reduce"):
+            written(plan, "resnet50")
+    plan = found.cheapest | {"algorithm": "hierarchical", "world_size": 16, "nodes": 2}
+    with pytest.raises(InputError, match="hierarchical"):
+        torchrun(plan, "resnet50")
+    one = found.cheapest | {"strategy": "all-reduce", "algorithm": "ring", "world_size": 1, "nodes": 1}
+    assert "--standalone --nproc-per-node=1" in torchrun(one, "nets/my net.csv")
+    assert "--job-name=my-net.csv" in slurm_job(one, "nets/my net.csv")
+    assert "'nets/my net.csv'" in predict_command(one, "nets/my net.csv", {"input": "real"})
+
+
+SMALL = ("plan", "--accelerators", "v100-sxm2-16gb", "--max-gpus", "16")
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--epochs", "0"), "--epochs"),
+        (("--deadline", "soon"), "--deadline"),
+        (("--deadline", "0s"), "--deadline"),
+        (("--budget", "-1"), "--budget"),
+        (("--accelerators", "v100"), "v100-sxm2-16gb"),
+        (("--accelerators", "p100-sxm2-16gb"), "--nodes: dgx-1p"),
+        (("--instances", "p3.17xlarge"), "p3.16xlarge"),
+        (("--nodes", "dgx-1"), "dgx-1v"),
+        (("--nodes", "pcie-workstation-4gpu"), "--accelerators"),
+        (("--nodes", "dgx-1v", "--accelerators", "k80"), "none of the machines named"),
+        (("--max-gpus", "0"), "--max-gpus"),
+        (("--max-gpus", "1000000"), "--max-gpus"),
+        (("--strategies", "allreduce"), "--strategies"),
+        (("--algorithms", "rings"), "--algorithms"),
+        (("--precisions", "fp8"), "--precisions"),
+        (("--accelerators", "k80", "--precisions", "bf16"), "--precisions bf16"),
+        (("--local-batch-sizes", "0"), "--local-batch-sizes"),
+        (("--local-batch-sizes", "1000000"), "memory"),
+        (("--price", "12"), "NODE=USD"),
+        (("--price", "dgx-1v=free"), "--price"),
+        (("--price", "dgx-9=3"), "dgx-9"),
+        (("--price", "dgx-1v=1", "--price", "dgx-1v=2"), "twice"),
+        (("--price", "dgx-1v=1", "--purchase-price", "dgx-1v=2"), "dgx-1v"),
+        (("--service-years", "3"), "--purchase-price"),
+        (("--electricity-price", "0.1"), "--price"),
+        (("--region", "us-east-9"), "us-east-1"),
+        (("--node-mtbf", "100h"), "--checkpoint-time"),
+        (("--target", "top-1 0.9"), "top-1 0.759"),
+        (("--epochs", "90", "--target", "top-1 0.759"), "give one"),
+        (("--workload", "vgg16"), "--epochs"),
+        (("--workload", "bert-large", "--epochs", "3"), "data set"),
+        (("--workload", "resnet51"), "resnet50"),
+        (("--optimizer", "sgdd"), "optimizer"),
+        (("--jitter", "often"), "often"),
+        (("--torchrun", "--slurm"), "--slurm"),
+        (("--csv", "--json"), "--csv"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, tuple) else "",
+)
+def test_bad_input_names_the_option(words, named, invoke):
+    result = invoke(*SMALL[:1], *SMALL[3:], *words) if "--max-gpus" not in words else invoke("plan", *words)
+    assert result.exit_code == 2, result.output
+    assert named in result.stderr
+    assert len(result.stderr.splitlines()) <= 2
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--deadline", "1min"),
+        ("--deadline", "6h", "--budget", "20"),
+        ("--budget", "60", "--epochs", "90"),
+        ("--node-mtbf", "500h", "--checkpoint-time", "2min", "--carbon-intensity", "380"),
+        ("--purchase-price", "dgx-1v=149000", "--electricity-price", "0.2", "--nodes", "dgx-1v"),
+        ("--workload", "vgg16", "--epochs", "74", "--region", "eastus"),
+        ("--workload", "bert-large", "--precisions", "amp,fp16", "--strategies", "all-reduce"),
+    ],
+    ids=" ".join,
+)
+def test_every_form_says_the_same(words, invoke):
+    text = invoke(*SMALL, *words)
+    told = invoke(*SMALL, *words, "--json")
+    told_json = json.loads(told.stdout, parse_constant=pytest.fail)
+    assert text.exit_code == told.exit_code == (0 if told_json["met"] else 1)
+    assert max(map(len, text.stdout.splitlines())) <= 80
+    assert told_json["verdict"][0].split(":")[0] in " ".join(text.stdout.split())
+    rows = invoke(*SMALL, *words, "--csv").stdout.splitlines()
+    assert len(rows) == 1 + len(told_json["front"])
+    table = invoke(*SMALL, *words, "--markdown").stdout.splitlines()
+    assert len(table) == 2 + len(told_json["front"])
+
+
+def test_a_node_of_ones_own_may_hold_any_accelerator():
+    goal = Goal(
+        epochs=90,
+        nodes=("pcie-workstation-4gpu",),
+        accelerators=("v100-pcie-16gb", "t4"),
+        purchase_prices={"pcie-workstation-4gpu": 40_000.0},
+        conditions=Conditions(service_years=3, used_fraction=0.5, electricity_price=0.3),
+    )
+    found = search(goal)
+    assert {row["accelerator"] for row in [*found.lost, found.cheapest]} == {"v100-pcie-16gb", "t4"}
+    assert found.candidates["nodes"].max() == 1 or found.machines[0].joins
+    with pytest.raises(InputError, match="nodes"):
+        search(Goal(epochs=90, nodes=("nodes",)))
+    with pytest.raises(InputError, match="servers"):
+        search(Goal(epochs=90, options={"servers": 2}))
