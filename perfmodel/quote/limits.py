@@ -21,6 +21,10 @@ SUPERLINEAR = 1.10
 published runs of trust A or B with one undisputed baseline the largest has 1.07, which is noise."""
 
 
+LEAST_GRADIENT_BYTES = 2
+"""Of one gradient that is sent uncompressed: fp16 or bf16, whatever it is computed in."""
+
+
 class Limit(NamedTuple):
     """The best a quantity can be, and why."""
 
@@ -29,7 +33,17 @@ class Limit(NamedTuple):
 
 
 def least_iteration_time(setting: Setting) -> Limit:
-    """Return the time no iteration of a setting can beat [s]."""
+    """Return the time no iteration of a setting can beat [s]: that of its arithmetic or of its gradients.
+
+    One may hide behind the other, so the longer counts.
+    """
+    work, sums = _least_computation(setting), _least_exchange(setting)
+    if sums.value > work.value:
+        return sums
+    return work
+
+
+def _least_computation(setting: Setting) -> Limit:
     time = physical_bound(setting)
     workload, accelerator = setting.workload, setting.accelerator
     samples = setting.local_batch_size * setting.accumulation_steps
@@ -44,12 +58,37 @@ def least_iteration_time(setting: Setting) -> Limit:
     if time > 1.001 * filled * samples * least / peak:
         rate = show(accelerator.memory_bandwidth.value, "B/s")
         return Limit(time, (f"reading weights and writing gradients once at {rate} takes {show(time, 's')}",))
+    rate = f"{show(peak, 'FLOP/s')} ({unit}, dense)"
+    takes = f"{samples} {workload.sample}s on one {accelerator.id} at {rate} take {show(time, 's')}"
+    return Limit(time, (needs, f"{takes} at the least, communication not counted"))
+
+
+def _least_exchange(setting: Setting) -> Limit:
+    """The time to sum the gradients over the narrowest cut, in the smallest format they are sent in whole.
+
+    Embedding tables are left out, as their gradients may be sent by row; so are strategies within a node,
+    which may copy over the host.
+    """
+    if setting.world_size == 1 or setting.strategy not in ("all-reduce", "parameter-server"):
+        return Limit(0.0, ())
+    parameters = sum(layer.parameters for layer in setting.workload.layers if layer.kind != "embedding")
+    size = LEAST_GRADIENT_BYTES * parameters
+    if setting.strategy == "parameter-server":
+        # every node sends its sum to the servers, each of which takes in its share from every node
+        cut = _node_cut(setting)
+        time = size / cut.bandwidth * max(1.0, setting.nodes / setting.servers)
+        over = f"{setting.servers} servers behind as much as {cut.words}"
+    else:
+        cuts = [cut for cut in _cuts(setting) if cut.groups > 1]
+        time, cut = max(((_all_reduce_time(size, cut), cut) for cut in cuts), key=lambda pair: pair[0])
+        over = cut.words
     return Limit(
         time,
         (
-            needs,
-            f"{samples} {workload.sample}s on one {accelerator.id} at {show(peak, 'FLOP/s')} "
-            f"({unit}, dense) take {show(time, 's')} at the least, communication not counted",
+            f"each iteration sums {parameters / 1e6:.3g} M gradients, {show(size, 'B')} at "
+            f"{LEAST_GRADIENT_BYTES} B each",
+            f"over {over}, {show(cut.bandwidth, 'B/s')} in one direction, this takes {show(time, 's')} "
+            f"at the least, unless gradients are compressed",
         ),
     )
 
@@ -117,33 +156,35 @@ def bus_bandwidth_limit(collective: str, setting: Setting) -> Limit:
     return Limit(rate, tuple(lines))
 
 
-def _cuts(setting: Setting) -> list[_Cut]:
-    n, nodes, per_node = setting.world_size, setting.nodes, setting.accelerators_per_node
-    inside, between, asked = setting.intra_link, setting.inter_link, setting.scenario
+def _node_cut(setting: Setting) -> _Cut:
+    between, cap = setting.inter_link, setting.node.network_bandwidth
     adapters = setting.nics * between.bandwidth.value
-    cap = setting.node.network_bandwidth
-    if cap is not None and asked.nics is None and between.id == setting.node.inter_link:
+    if cap is not None and setting.scenario.nics is None and between.id == setting.node.inter_link:
         adapters = min(adapters, cap.value)
-    summing = between.kind == "infiniband"  # SHARP
-    own = inside.bandwidth.value + (adapters if nodes > 1 else 0.0)
-    words = f"each rank's {inside.id}" + (" with its node's adapters" if nodes > 1 else "")
-    cuts = [
-        _Cut(n, 1, own, adds(inside) or (nodes > 1 and summing), words),
-        _Cut(nodes, per_node, adapters, summing, f"each node's {setting.nics} x {between.id}"),
-    ]
+    words = f"each node's {setting.nics} x {between.id}"
+    # InfiniBand switches may add (SHARP)
+    return _Cut(setting.nodes, setting.accelerators_per_node, adapters, between.kind == "infiniband", words)
+
+
+def _cuts(setting: Setting) -> list[_Cut]:
+    n, nodes, asked, inside = setting.world_size, setting.nodes, setting.scenario, setting.intra_link
+    node = _node_cut(setting)
+    several, adapters, summing = nodes > 1, node.bandwidth, node.adds
+    words = f"each rank's {inside.id}" + (" with its node's adapters" if several else "")
+    own = inside.bandwidth.value + (adapters if several else 0.0)
+    cuts = [_Cut(n, 1, own, adds(inside) or (several and summing), words), node]
     rack = asked.rack_nodes
     if rack is not None and nodes > rack:
         up = rack * adapters / asked.oversubscription
         words = f"each rack's uplink (1/{asked.oversubscription:g} of its {rack} nodes' adapters)"
-        cuts.append(_Cut(-(-nodes // rack), rack * per_node, up, summing, words))
+        cuts.append(_Cut(-(-nodes // rack), rack * node.members, up, summing, words))
     return cuts
 
 
 def _through(collective: str, group_size: int, cut: _Cut) -> float:
     """Bus bandwidth that a cut lets pass [B/s], from the least time of one byte."""
     if collective == "all-reduce":
-        bound = in_network_all_reduce_lower_bound if cut.adds else all_reduce_lower_bound
-        time = float(bound(cut.groups, 1.0, 0.0, cut.bandwidth))
+        time = _all_reduce_time(1.0, cut)
     elif collective == "broadcast":
         time = float(broadcast_lower_bound(cut.groups, 1.0, 0.0, cut.bandwidth))
     elif collective == "all-to-all":  # every member of a group has a buffer of its own for the others
@@ -151,6 +192,12 @@ def _through(collective: str, group_size: int, cut: _Cut) -> float:
     else:
         time = float(share_lower_bound(cut.groups, 1.0, 0.0, cut.bandwidth))
     return float(bus_bandwidth(collective, 1 / time, group_size))
+
+
+def _all_reduce_time(message_bytes: float, cut: _Cut) -> float:
+    """Least time of an all-reduce through a cut [s], latency left out."""
+    bound = in_network_all_reduce_lower_bound if cut.adds else all_reduce_lower_bound
+    return float(bound(cut.groups, message_bytes, 0.0, cut.bandwidth))
 
 
 def doubled(ratio: float, quantity: str, architecture: str) -> str | None:
