@@ -171,7 +171,8 @@ def _show_unpriced(found: Found) -> None:
         return
     out = console()
     count = sum(row["candidates"] for row in unpriced)
-    title = f"Price unknown of {len(unpriced)} machines, {count:,} plans: --price NODE=USD"
+    where = f" in {found.goal.conditions.region}" if found.goal.conditions.region else ""
+    title = f"Price unknown{where} of {len(unpriced)} machines, {count:,} plans: --price NODE=USD"
     out.print(Text(title), style="bold")
     rows = table("machine", "GPUs", "run", "as good as the chosen below", left=1)
     rows.padding = (0, 1, 0, 0)

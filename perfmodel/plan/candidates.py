@@ -33,6 +33,7 @@ PRECISIONS: Final = ("fp32", "tf32", "amp", "bf16")
 """Those that train as fp32 does; pure fp16 must be asked for."""
 SERVERS: Final = (1, 4, 16)
 """Parameter servers offered; never more than the machines they serve."""
+NOT_THERE: Final = "all-reduce algorithms that their links cannot do"
 NO_MEMORY: Final = "does not fit in memory"
 LARGEST_BATCH = 2**20
 """Of one accelerator, where a network is so small that memory sets no limit."""
@@ -117,7 +118,7 @@ def candidates(
                 raise
             table = None
         for told, count in crossed.refused.items():
-            reason = told.partition("; known:")[0]
+            reason = NOT_THERE if told.startswith("unknown algorithm on these links") else told
             left_out[reason] = left_out.get(reason, 0) + count
         if table is not None:
             table["machine"] = np.array([places[node, accelerator] for node in table["node"].tolist()])

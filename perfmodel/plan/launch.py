@@ -11,8 +11,11 @@ from perfmodel.errors import InputError
 
 Row = Mapping[str, Any]
 
-NCCL_ALGORITHMS: Final = {"ring": "Ring", "tree": "Tree", "nvls": "NVLS"}
-"""What the environment variable ``NCCL_ALGO`` calls the algorithms NCCL has."""
+NCCL_ALGORITHMS: Final = {"ring": "Ring", "tree": "Tree,Ring", "nvls": "NVLS,Ring"}
+"""What the environment variable ``NCCL_ALGO`` calls the algorithms NCCL has.
+
+Replicas also broadcast their parameters, which NCCL does around a ring alone; without it, it fails.
+"""
 PORT = 29500
 SCRIPT = "train.py"
 
@@ -37,7 +40,7 @@ def torchrun(plan: Row, workload: str) -> str:
     ... }
     >>> print(torchrun(plan, "resnet50"))
     # amp, 128 samples on each GPU, 4096 in all
-    NCCL_ALGO=Tree torchrun --nnodes=4 --nproc-per-node=8 \
+    NCCL_ALGO=Tree,Ring torchrun --nnodes=4 --nproc-per-node=8 \
       --rdzv-id=resnet50 --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:29500 \
       train.py
     """

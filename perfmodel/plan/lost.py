@@ -108,4 +108,5 @@ def dollars(amount: float) -> str:
 
 
 def _share(part: float, whole: Any) -> str:
-    return f"{part / float(whole):.0%}"
+    ratio = part / float(whole)
+    return f"{ratio:.0%}" if ratio < 2 else f"{1 + ratio:.3g} times"

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from perfmodel.errors import InputError
+from perfmodel.plan.found import Found
 from perfmodel.plan.launch import predict_command, slurm_job, torchrun
-from perfmodel.plan.search import Found
 from perfmodel.plan.verdict import notes, verdict
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.economics import COMMUNICATING, IDLE
+from perfmodel.plan.found import Found
 from perfmodel.plan.lost import dollars
-from perfmodel.plan.search import Found
 from perfmodel.units import show
 
 Row = dict[str, Any]

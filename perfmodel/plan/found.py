@@ -1,4 +1,4 @@
-"""From a goal to the plans worth having: the front, the cheapest in time, the fastest within budget."""
+"""What a search found: the plans worth having, those that lost, and those nobody can price."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.calibration import Calibration, calibration
 from perfmodel.epochs_to_target import EpochsFit
-from perfmodel.plan.candidates import candidates
 from perfmodel.plan.front import front
 from perfmodel.plan.goal import Goal
 from perfmodel.plan.lost import Lost, lost
-from perfmodel.plan.machines import Machine, machines_of
-from perfmodel.specs.store import Catalogue
-from perfmodel.workloads import workload
+from perfmodel.plan.machines import Machine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -202,7 +198,10 @@ class Found:
         """The able row with the least of one quantity, then of another; it has a price and an end."""
         one, two = self.candidates[first], self.candidates[second]
         rows = np.flatnonzero(able & np.isfinite(one) & np.isfinite(two))
-        return int(rows[np.lexsort((two[rows], one[rows]))[0]]) if len(rows) else None
+        if not len(rows):
+            return None
+        rows = rows[one[rows] == one[rows].min()]
+        return int(rows[np.argmin(two[rows])])
 
     def _row_or_none(self, index: int | None) -> Row | None:
         return None if index is None else self.row(index)
@@ -211,34 +210,3 @@ class Found:
 def _plain(value: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def search(goal: Goal, catalogue: Catalogue | None = None, constants: Calibration | None = None) -> Found:
-    """Try every plan a goal leaves open.
-
-    Parameters
-    ----------
-    goal : the run, its limits and what may be hired
-    catalogue, constants : as for ``predict``; by default the built-in ones
-
-    Raises
-    ------
-    InputError : the goal names something unknown or impossible; nothing fits
-
-    Examples
-    --------
-    Ninety epochs of ResNet-50 within a day: no plan of the front costs less than the cheapest.
-
-    >>> found = search(Goal(epochs=90, deadline=86400.0, accelerators=("v100-sxm2-16gb",), max_gpus=32))
-    >>> found.cheapest["run_time"] < 86400
-    True
-    >>> found.cheapest["cost"] == min(row["cost"] for row in found.front if row["meets_deadline"])
-    True
-    """
-    goal.check()
-    catalogue, constants = catalogue or Catalogue.built_in(), constants or calibration()
-    network = workload(goal.workload, goal.options.get("sequence_length"))
-    fit = goal.fit()
-    machines = machines_of(goal, catalogue)
-    table, left_out = candidates(goal, machines, network, fit, catalogue, constants)
-    return Found(goal, tuple(machines), table, left_out, fit)
