@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from perfmodel.prediction import Prediction
 from perfmodel.units import show
+
+if TYPE_CHECKING:
+    from perfmodel.validate import Row
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#B8A800")
 """Okabe and Ito's, those that show on white and on black."""
@@ -209,3 +212,37 @@ def _scale(log: bool, values: Sequence[float | None]) -> dict[str, Any]:
     positive = [value for value in values if value]
     wide = bool(positive) and max(positive) > 100 * min(positive)
     return {"type": "log", "tickformat": "~s", **({"dtick": 1} if wide else {})}
+
+
+def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> go.Figure:
+    """Both times on logarithmic axes, with the lines of 10 and 20 percent; rows by group."""
+    figure = go.Figure()
+    every = [row.measured_iteration_time or 0.0 for rows in groups.values() for row in rows]
+    ends = [min(every), max(every)]
+    for factor, dash in ((1.0, "solid"), (0.9, "dash"), (1.1, "dash"), (0.8, "dot"), (1.2, "dot")):
+        figure.add_scatter(
+            x=ends,
+            y=[end * factor for end in ends],
+            mode="lines",
+            line={"color": GREY, "dash": dash, "width": 1},
+            name={"solid": "equal", "dash": "10 % off", "dot": "20 % off"}[dash],
+            showlegend=factor >= 1,
+            hoverinfo="skip",
+        )
+    for index, (name, rows) in enumerate(groups.items()):
+        figure.add_scatter(
+            x=[row.measured_iteration_time for row in rows],
+            y=[row.predicted_iteration_time for row in rows],
+            name=name,
+            mode="markers",
+            text=[f"{row.run.run_id}: {row.error or 0.0:+.1%}<br>{row.run.locator}" for row in rows],
+            marker={
+                "color": COLOURS[index % len(COLOURS)],
+                "size": 6,
+                "symbol": SYMBOLS[index % len(SYMBOLS)],
+            },
+            hovertemplate="%{text}<extra></extra>",
+        )
+    figure.update_xaxes(title="measured iteration time [s]", type="log", tickformat="~s", dtick=1)
+    figure.update_yaxes(title="predicted iteration time [s]", type="log", tickformat="~s", dtick=1)
+    return figure

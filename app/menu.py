@@ -5,5 +5,6 @@ PAGES = (
     ("scale", "Scale"),
     ("communication", "Communication"),
     ("stragglers", "Stragglers"),
+    ("validation", "Validation"),
 )
 """File below ``views`` and word in the URL -> title."""

@@ -22,6 +22,7 @@ PAGES = {
     "&networks=ethernet-100g-tcp,ethernet-100g-rdma",
     "communication": "communication",
     "stragglers": "stragglers",
+    "validation": "validation",
 }
 
 

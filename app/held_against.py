@@ -1,0 +1,88 @@
+"""Measured runs and what the model says of them, with where each was published."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from perfmodel.resources import folder
+from perfmodel.validate import Row, compare, shipped_runs
+from perfmodel.validate.compare import Mode
+from perfmodel.validate.scenarios import measured_time
+
+FILTERS = ("source", "workload", "accelerator", "strategy", "trust")
+
+
+@cache
+def rows(mode: Mode) -> tuple[Row, ...]:
+    """Return every shipped run with its prediction by the shipped fit; computed once, never changed."""
+    return tuple(compare(shipped_runs(), mode))
+
+
+@cache
+def addresses() -> dict[str, str]:
+    """Return where each source was published."""
+    with (folder("validation") / "sources.csv").open(encoding="utf-8") as file:
+        found = {row["key"]: row["address"].split()[0] for row in csv.DictReader(file)}
+    return {key: address for key, address in found.items() if address.startswith("https://")}
+
+
+def known(name: str) -> list[str]:
+    """Return what a filter can be."""
+    return sorted({str(getattr(run, name)) for run in shipped_runs()})
+
+
+def filtered(mode: Mode, wanted: Mapping[str, Sequence[str]]) -> list[Row]:
+    """Return the rows that pass every filter; an empty one lets all pass."""
+    return [
+        row
+        for row in rows(mode)
+        if all(str(getattr(row.run, name)) in words for name, words in wanted.items() if words)
+    ]
+
+
+def misses_first(found: Iterable[Row]) -> list[Row]:
+    """Return the predicted rows, those farthest off by factor first."""
+    predicted = [row for row in found if row.error is not None]
+    return sorted(predicted, key=lambda row: -abs(math.log1p(row.error or 0.0)))
+
+
+def table(found: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return rows as a table people read, each with its source's address."""
+    return [
+        {
+            "error": row.error,
+            "run": row.run.run_id,
+            "workload": row.run.workload,
+            "accelerator": row.run.accelerator,
+            "GPUs": row.run.world_size,
+            "precision": row.run.precision,
+            "batch": row.run.local_batch_size,
+            "strategy": row.run.strategy,
+            "measured [s]": measured_time(row.run),
+            "predicted [s]": row.predicted_iteration_time,
+            "source": addresses().get(row.run.source),
+            "where": row.run.locator,
+            "trust": row.run.trust,
+        }
+        for row in found
+    ]
+
+
+@cache
+def section(heading: str) -> str:
+    """Return one section of ``validation/report.md``, which judges each source by a fit to the others."""
+    text = (folder("validation") / "report.md").read_text("utf-8")
+    found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+@cache
+def misses() -> str:
+    """Return ``validation/misses.md`` with smaller headings: what the model gets wrong, and why."""
+    text = (folder("validation") / "misses.md").read_text("utf-8")
+    return re.sub(r"^#+ ", "##### ", text, flags=re.MULTILINE)

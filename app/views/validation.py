@@ -1,0 +1,92 @@
+"""Validation: predicted against measured, the misses first, every point with its source."""
+
+import streamlit as st
+
+from app import charts, held_against
+from app.layout import Asked, ask, downloads, ways_out
+from app.options import label, one_of, options, some_of
+from perfmodel.validate import Row
+from perfmodel.validate.summary import GROUPS, counted, refused_by_reason, statistics
+
+KNOWN = options("validate")
+MODE = KNOWN["mode"]
+BY = one_of("by", GROUPS, "source", "What a colour stands for.")._replace(label="Colour by")
+FILTERS = [
+    some_of(name, held_against.known(name), "Only these.")._replace(
+        label=label(name), usual="all", session=f"filter-{name}"
+    )
+    for name in held_against.FILTERS
+]
+MOST_GROUPS = 8
+SHOWN = 300
+
+
+def picture(found: list[Row], by: str) -> None:
+    """Draw both times; the largest groups in colours of their own."""
+    groups: dict[str, list[Row]] = {}
+    for row in found:
+        groups.setdefault(str(GROUPS[by](row)), []).append(row)
+    largest = sorted(groups, key=lambda name: -len(groups[name]))
+    drawn = {name: groups[name] for name in largest[: MOST_GROUPS - 1]}
+    rest = [row for name in largest[MOST_GROUPS - 1 :] for row in groups[name]]
+    charts.draw(
+        charts.predicted_against_measured(drawn | ({"others": rest} if rest else {})),
+        "validation",
+        "Predicted against measured iteration time, both logarithmic",
+        height=560,
+    )
+
+
+def page(asked: Asked) -> None:
+    """Draw the answer."""
+    picked = asked.picked
+    mode = picked.get("mode", "specs")
+    found = held_against.filtered(mode, {name: picked.get(name, ()) for name in held_against.FILTERS})
+    predicted = held_against.misses_first(found)
+    told = statistics([row for row in predicted if counted(row)])
+    with asked.top:
+        st.subheader("The model against published measurements", anchor=False)
+        if told["n"]:
+            st.markdown(
+                f"**Off by {told['median_absolute_error']:.1%} in the median of {told['n']:,} runs of trust A "
+                f"and B, {told['within_10']:.0%} of them by at most 10 %, {told['within_20']:.0%} by at most "
+                f"20 %; a naive answer is off by {told['baseline']['median_absolute_error']:.1%}.**"
+            )
+        else:
+            st.markdown("**No run of trust A or B passes these filters.**")
+        st.caption(
+            "By the shipped fit, which has seen most of these runs. Judged by a fit to all other sources, "
+            "the model is as far off as the first table below the misses says."
+        )
+    if predicted:
+        picture(predicted, picked.get("by", "source"))
+    st.caption(f"The misses first ({min(SHOWN, len(predicted)):,} of {len(predicted):,})")
+    st.dataframe(
+        held_against.table(predicted[:SHOWN]),
+        hide_index=True,
+        column_config={
+            "error": st.column_config.NumberColumn(format="percent"),
+            "source": st.column_config.LinkColumn(display_text=r"https://(?:github\.com/)?(.*)"),
+        },
+    )
+    with st.container(horizontal=True):
+        ways_out("validate", {"mode": mode}, _python(mode))
+        downloads("validation", held_against.table(predicted), [row.to_dict() for row in found])
+    with st.expander("Out of sample: each source judged by a fit to all the others"):
+        st.markdown(held_against.section("In short"))
+    with st.expander("What the model does not cover"):
+        for reason, count in refused_by_reason(found).items():
+            st.markdown(f"* {count} runs refused: {reason}")
+        st.markdown(held_against.misses())
+
+
+def _python(mode: str) -> str:
+    """The question in Python."""
+    return (
+        "from perfmodel.validate import compare, shipped_runs\n\n"
+        f'for row in compare(shipped_runs(), "{mode}"):\n'
+        "    print(row.run.run_id, row.error)"
+    )
+
+
+page(ask("validation", {"": [MODE, BY, *FILTERS]}, start={}))
