@@ -233,6 +233,9 @@ def test_a_larger_cluster_does_not_look_free():
     fixed = search(Goal(epochs=90, accelerators=("a100-sxm4-40gb",)))
     assert fixed.candidates["global_batch_size"].max() <= epochs_fit("resnet50").largest_batch_size
     assert any("1.20 times the epochs" in note for note in notes(by_hand(Goal(epochs=90))))
+    unpublished = search(Goal(workload="vgg16", epochs=74, accelerators=("a100-sxm4-40gb",)))
+    assert unpublished.candidates["global_batch_size"].max() <= epochs_fit("resnet50").largest_batch_size
+    assert any("nobody has published" in note for note in notes(unpublished))
     limited = search(Goal(epochs=90, accelerators=("a100-sxm4-40gb",), max_global_batch=1024))
     assert limited.candidates["global_batch_size"].max() <= 1024
 
@@ -410,6 +413,12 @@ def test_a_node_of_ones_own_may_hold_any_accelerator():
     found = search(goal)
     assert {row["accelerator"] for row in [*found.lost, found.cheapest]} == {"v100-pcie-16gb", "t4"}
     assert found.candidates["nodes"].max() == 1 or found.machines[0].joins
+    assert not any("written off" in note or "electricity" in note for note in notes(found))
+    plain = search(Goal(epochs=90, nodes=("dgx-1v",), purchase_prices={"dgx-1v": 1e5}, max_gpus=8))
+    told = " ".join(notes(plain))
+    assert "written off in 4 years" in told
+    assert "--used-fraction" in told
+    assert "--electricity-price" in told
     with pytest.raises(InputError, match="nodes"):
         search(Goal(epochs=90, nodes=("nodes",)))
     with pytest.raises(InputError, match="servers"):

@@ -122,7 +122,7 @@ def candidates(
             left_out[reason] = left_out.get(reason, 0) + count
         if table is not None:
             table["machine"] = np.array([places[node, accelerator] for node in table["node"].tolist()])
-            tables.append(_allowed(table, goal.most_samples(), left_out))
+            tables.append(_allowed(table, goal.most_samples(network.sample), left_out))
     if not sum(len(table["machine"]) for table in tables):
         raise InputError(_none_left(goal, left_out))
     whole = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
@@ -214,7 +214,7 @@ def _ways(goal: Goal, held: int, sizes: Sequence[int]) -> Iterator[dict[str, Any
         yield {"strategy": within, "world_size": inside}
 
 
-def _allowed(table: Table, most: float | None, left_out: dict[str, int]) -> Table:
+def _allowed(table: Table, most: float, left_out: dict[str, int]) -> Table:
     """The rows that fit in memory and keep within the batches that are known to train."""
     keep = np.ones(len(table["fits"]), dtype=bool)
     servers = np.nan_to_num(table["servers"].astype(np.float64))
@@ -222,8 +222,8 @@ def _allowed(table: Table, most: float | None, left_out: dict[str, int]) -> Tabl
         (NO_MEMORY, table["fits"].astype(bool)),
         ("more parameter servers than machines", servers <= table["nodes"]),
         (
-            f"a global batch over {most or 0:,.0f} (--max-global-batch)",
-            table["global_batch_size"] <= (np.inf if most is None else most),
+            f"a global batch over {most:,.0f} (--max-global-batch)",
+            table["global_batch_size"] <= most,
         ),
     ):
         lost = int(np.count_nonzero(keep & ~able))

@@ -24,6 +24,8 @@ SHARED: Final = ("sequence_length", "optimizer", "framework", "input", "loader_w
 ALGORITHMS: Final = ("ring", "tree", "hierarchical", "nvls")
 """Those offered where nobody names any: what libraries for all-reduce can be told to do."""
 NO_CONDITIONS: Final = Conditions()
+LIKE: Final = {"image": "resnet50", "sequence": "bert"}
+"""Benchmarks of the largest batches published, by what a sample is."""
 LARGEST_SEARCH = 65_536
 """GPUs of a search; beyond, ask for fewer machines."""
 
@@ -53,7 +55,7 @@ class Goal:
     local_batch_sizes: tuple[int, ...] = ()
     """By default every power of two that fits in memory."""
     max_global_batch: int | None = None
-    """Largest global batch the recipe stands; by default the largest that published runs trained with."""
+    """Largest global batch the recipe stands; by default that of ``most_samples``."""
     prices: Mapping[str, float] = field(default_factory=dict)
     """Of one node by node type or instance [$/h]; over what the catalogue has."""
     purchase_prices: Mapping[str, float] = field(default_factory=dict)
@@ -112,16 +114,21 @@ class Goal:
             )
         return fit
 
-    def most_samples(self) -> float | None:
-        """Return the largest global batch of a candidate; None where nobody has said.
+    def most_samples(self, sample: str) -> float:
+        """Return the largest global batch of a candidate.
 
         Epochs that were given hold for the batches they were found with: beyond what anybody has trained
-        with, a larger cluster would only look free.
+        with, a larger cluster would only look free.  Where nothing is published of the workload, no batch
+        is offered beyond the largest published of any network on such samples.
+
+        Parameters
+        ----------
+        sample : ``image`` or ``sequence``, as the workload has it
         """
         if self.max_global_batch is not None:
             return self.max_global_batch
-        fit = self.published()
-        return fit.largest_batch_size if fit else None
+        fit = self.published() or epochs_fit(LIKE.get(sample, LIKE["image"]))
+        return fit.largest_batch_size
 
     def published(self) -> EpochsFit | None:
         """Return what is published of this workload's epochs against its batch, if anything is."""

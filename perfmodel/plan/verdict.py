@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.economics import COMMUNICATING, IDLE
+from perfmodel.economics import COMMUNICATING, DEFAULT_SERVICE_YEARS, IDLE
 from perfmodel.plan.found import Found
 from perfmodel.plan.lost import dollars
 from perfmodel.units import show
@@ -120,14 +120,32 @@ def notes(found: Found) -> list[str]:
             )
     elif goal.max_global_batch is None:
         lines.append(
-            f"nobody has published how {goal.workload} trains with large batches: --max-global-batch sets "
-            f"a limit"
+            f"nobody has published how {goal.workload} trains with large batches: offered are those that "
+            f"some network was trained with; --max-global-batch sets the limit"
         )
     if chosen is not None and chosen["energy"] is not None:
         lines.append(
             f"accelerators draw their rated power at work, {COMMUNICATING:.0%} of it communicating, "
             f"{IDLE:.0%} waiting; hosts and cooling draw nothing without --host-power and --pue"
         )
+    if chosen is not None and chosen["servers"]:
+        lines.append("a parameter server costs what a node does, and draws what a host does")
+    lines += _of_ones_own(found)
     if goal.conditions.node_failure_interval is None:
         lines.append("nothing fails: --node-mtbf and --checkpoint-time count failures")
+    return lines
+
+
+def _of_ones_own(found: Found) -> list[str]:
+    """What is taken for granted of machines that are bought."""
+    if not any(machine.price and machine.price.basis == "purchase" for machine in found.machines):
+        return []
+    conditions, lines = found.goal.conditions, []
+    if conditions.service_years is None:
+        years = f"{DEFAULT_SERVICE_YEARS:g}"
+        lines.append(f"a machine that is bought is written off in {years} years (--service-years)")
+    if conditions.used_fraction is None:
+        lines.append("it is always at work (--used-fraction)")
+    if conditions.electricity_price is None:
+        lines.append("its electricity is not in the cost: --electricity-price")
     return lines
