@@ -15,9 +15,10 @@ from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.prediction.bound import physical_bound
 from perfmodel.quote import Claim, Quote, check_quote, example_names, read_quote
-from perfmodel.quote.file import GOES_WITH, KINDS, scenario_of
+from perfmodel.quote.file import GOES_WITH, KINDS, SYNONYMS, scenario_of
 from perfmodel.quote.limits import SUPERLINEAR, bus_bandwidth_limit, least_iteration_time
 from perfmodel.resolve import resolve
+from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate import shipped_runs
@@ -157,7 +158,7 @@ def test_every_quantity_of_the_iteration_has_its_limit_at_the_same_time(quantity
     options = A100 | {"workload": "resnet50"}
     rates = checked(options, quantity="images_per_second", value=1.0)
     found = checked(
-        options, quantity=quantity, value=1e-9 if not KINDS[quantity].higher_is_better else 1e30, **more
+        options, quantity=quantity, value=1e-9 if not KINDS[quantity].higher_is_better else 1e24, **more
     )
     assert found.verdict == "impossible"
     flops = 22.9e9
@@ -317,6 +318,7 @@ GOOD = 'title = "x"\n[scenario]\ngpus = 8\n[[claims]]\nquantity = "images_per_se
         ("gpus = 8", 'gpus = 8\nworkload = "resnet5"', "claim 1: unknown workload 'resnet5'; nearest"),
         ("gpus = 8", "gpus = 8\nworld_size = 8", "give one"),
         ("value = 1000", "value = 0", "claim 1: value = 0.0: expected a number above 0"),
+        ("value = 1000", "value = 1e30", "claim 1: value = 1e.30: expected a number above 0 and up to 1e"),
         ("value = 1000", 'value = "1000GB"', "claim 1: '1000GB' is not a rate"),
         ("value = 1000", "", "claim 1: value: the key is missing"),
         ("value = 1000", "value = 1\nvalu = 2", "claim 1: unknown key 'valu'; nearest: value"),
@@ -359,6 +361,16 @@ def test_options_of_a_claim_are_laid_over_those_of_the_quote():
 def test_every_key_that_goes_with_a_quantity_is_a_key():
     assert GOES_WITH.keys() <= Claim.model_fields.keys()
     assert {kind for kinds in GOES_WITH.values() for kind in kinds} <= KINDS.keys()
+
+
+def test_the_manual_names_every_key_and_quantity_and_its_example_runs(tmp_path, invoke):
+    manual = (folder("validation") / "quotes" / "README.md").read_text()
+    for name in (*Claim.model_fields, *Quote.model_fields, *KINDS, *SYNONYMS):
+        assert (
+            f"`{name}`" in manual or f"{name} =" in manual or f"[{name}]" in manual or f"[[{name}]]" in manual
+        )
+    example = re.search(r"```toml\n(.*?)```", manual, re.DOTALL)[1]
+    assert invoke("check-quote", write(tmp_path, example)).exit_code == 0
 
 
 # --- the examples and the command

@@ -98,5 +98,7 @@ def test_its_other_commands_find_their_data(environment, tmp_path):
     assert "suspicious" not in run(environment, tmp_path, "specs", "check")
     assert json.loads(run(environment, tmp_path, "scale", "--gpus", "1,2", "--json"))["rows"]
     assert json.loads(run(environment, tmp_path, "validate", "--json"))["rows"]
+    assert "horovod-512-gpus" in run(environment, tmp_path, "check-quote", "--examples")
+    assert json.loads(run(environment, tmp_path, "check-quote", "imagenet-one-hour", "--json"))["claims"]
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert run(environment, tmp_path, "--version").split()[-1] == version

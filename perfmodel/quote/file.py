@@ -63,6 +63,10 @@ GOES_WITH = {
 """A key of a claim -> the quantities it says something about."""
 
 
+RANGES = {"value": (1e-12, 1e24), "epochs": (1e-6, 1e6), "samples": (1.0, 1e15), "size": (1.0, 1e15)}
+"""What each number of a claim may be, in SI; beyond is a slip of the unit."""
+
+
 class Claim(Spec):
     """One figure of a quote."""
 
@@ -112,10 +116,12 @@ class Claim(Spec):
             raise ValueError("time_to_train needs epochs, e.g. epochs = 90, or else samples")
         if self.quantity == "flops" and "per" not in self.model_fields_set:
             raise ValueError("flops needs per = 'accelerator' or per = 'job'")
-        if not self.number > 0:
-            raise ValueError(f"value = {self.value!r}: expected a number above 0")
-        if self.message_bytes is not None and not self.message_bytes >= 1:
-            raise ValueError(f"size = {self.size!r}: expected at least 1 B")
+        stated = {"value": self.number, "epochs": self.epochs, "samples": self.samples}
+        stated["size"] = self.message_bytes
+        for key, number in stated.items():
+            low, high = RANGES[key]
+            if number is not None and not low <= number <= high:
+                raise ValueError(f"{key} = {getattr(self, key)!r}: expected a number {_range(low, high)}")
         return self
 
 
@@ -232,6 +238,12 @@ def _told(error: ValidationError, known: Any) -> str:
     wanted = first["msg"].replace("Input should be", "expected").replace("a valid", "a")
     wanted = wanted.replace("a integer", "a whole number").replace("Tuple should", "expected to")
     return " ".join(f"{key} = {shown}: {wanted}".split())
+
+
+def _range(low: float, high: float) -> str:
+    return (
+        f"from {low:g} to {high:g}, in SI units" if low >= 1 else f"above 0 and up to {high:g}, in SI units"
+    )
 
 
 def _names() -> tuple[str, ...]:
