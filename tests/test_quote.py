@@ -74,7 +74,7 @@ def test_a_run_three_times_faster_than_its_bound_is_impossible(part):
         time = physical_bound(setting) / 3
         found = rate_claimed(run, time, scenario, setting.global_batch_size / time)
         assert found.verdict == "impossible", run.run_id
-        assert found.value >= 3 * found.limit * (1 - 1e-9)
+        assert found.value > 1.9 * found.limit  # 3 times, or less where the data sheet's peak may be boosted
 
 
 def test_measured_efficiencies_of_undisputed_baselines_are_below_the_limit():
@@ -268,6 +268,17 @@ def test_efficiency_above_one_is_explained():
     assert checked(A100, quantity="speedup", value=9).verdict == "impossible"
     assert checked(A100, quantity="speedup", value=4.5, from_gpus=2).verdict == "impossible"
     assert checked(A100, quantity="scaling_efficiency", value=0.2).verdict == "pessimistic"
+
+
+def test_boards_counted_as_devices_are_pointed_out():
+    """A K80 device boosts to 4.37e12 of its board's 8.74e12 FLOP/s."""
+    assert (
+        checked({"accelerator": "k80"}, quantity="flops", per="accelerator", value=4.3e12).verdict
+        == "possible"
+    )
+    found = checked({"accelerator": "k80"}, quantity="flops", per="accelerator", value="8.7TFLOP/s")
+    assert found.verdict == "impossible"
+    assert any("boards" in line for line in found.arithmetic)
 
 
 def test_speedup_and_efficiency_say_the_same():

@@ -95,7 +95,7 @@ def _claimed(claim: Checked) -> str:
     from perfmodel.quote.file import KINDS
 
     value = _value(claim, claim.value)
-    return value if claim.quantity.endswith("per_second") else f"{value} {KINDS[claim.quantity].words}"
+    return value if claim.quantity.endswith("per_second") else f"{KINDS[claim.quantity].words} of {value}"
 
 
 def _interval(claim: Checked, level: int) -> str | None:

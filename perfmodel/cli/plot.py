@@ -115,6 +115,7 @@ def _page(rows: Sequence[Row], last: Prediction) -> str:
         figure.add_scatter(
             x=counts + counts[::-1],
             y=high + low[::-1],
+            mode="lines",
             fill="toself",
             fillcolor="rgba(0, 114, 178, 0.2)",
             line={"width": 0},
@@ -147,7 +148,7 @@ def _page(rows: Sequence[Row], last: Prediction) -> str:
     )
     ticks: dict[str, Any] = {"tickvals": counts} if len(counts) <= MOST_TICKS else {}
     figure.update_xaxes(type="log", title_text="GPUs", **ticks)
-    figure.update_yaxes(type="log", title_text=f"{sample}s per second", row=1, col=1)
+    figure.update_yaxes(type="log", dtick=1, title_text=f"{sample}s per second", row=1, col=1)
     figure.update_yaxes(rangemode="tozero", title_text="scaling efficiency [%]", row=1, col=2)
     figure.update_layout(title_text=_title(last), template="plotly_white")
     page: str = go.Figure(figure).to_html(include_plotlyjs=True, include_mathjax=False, div_id="scaling")

@@ -23,8 +23,8 @@ from perfmodel.quote.limits import (
     Limit,
     best_efficiency,
     bus_bandwidth_limit,
-    doubled,
     least_iteration_time,
+    origin_of,
     peak_of,
 )
 from perfmodel.resolve import Setting, resolve
@@ -140,9 +140,9 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
     kind, value, expected = KINDS[claim.kind], claim.number, found.expected
     ratio = value / found.limit.value if kind.higher_is_better else found.limit.value / value
     verdict = _verdict(value, ratio, kind.higher_is_better, expected)
-    twice = doubled(ratio, claim.kind, setting.accelerator.architecture)
+    origin = origin_of(ratio, claim.kind, setting.accelerator)
     lines = [*found.limit.because, _compared(claim, found.limit.value, ratio, setting.workload.sample)]
-    lines += [*([twice] if twice and verdict == "impossible" else []), *found.notes]
+    lines += [*([origin] if origin and verdict == "impossible" else []), *found.notes]
     return Checked(
         text=claim.text,
         quantity=claim.kind,
@@ -193,8 +193,8 @@ def _efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue: C
     prediction = predict(scenario, catalogue)
     expected = expected_efficiency(claim, scenario, prediction, catalogue)
     n, m = setting.world_size, claim.from_gpus
-    limit = best_efficiency(m, n, setting.scaling)
     speedup = claim.kind == "speedup"
+    limit = best_efficiency(m, n, setting.scaling, claim.number * (m / n if speedup else 1))
     if speedup:
         ideal = (
             f"{n} are {n / m:g} times {m}: a speed-up of {n / m:g}, or {limit.value * n / m:.3g} with that"
@@ -257,7 +257,7 @@ def shown(value: float, kind: str, sample: str = "sample", per: str = "job") -> 
         unit = "tokens" if kind == "tokens_per_second" else f"{sample}s"
         return f"{value:,.0f} {unit}/s{each}" if value >= 1000 else f"{value:.4g} {unit}/s{each}"
     if kind in ("scaling_efficiency", "mfu"):
-        return f"{value:.1%}"
+        return f"{100 * value:.3g}%"
     return f"{value:.4g}" if kind == "speedup" else f"{show(value, KINDS[kind].unit)}{each}"
 
 

@@ -14,6 +14,7 @@ from perfmodel.equations.lower_bounds import (
 from perfmodel.prediction.all_reduce import adds
 from perfmodel.prediction.bound import LEAST_FILLED, physical_bound, saving
 from perfmodel.resolve import Setting
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.units import show
 
 SUPERLINEAR = 1.10
@@ -23,6 +24,14 @@ published runs of trust A or B with one undisputed baseline the largest has 1.07
 
 LEAST_GRADIENT_BYTES = 2
 """Of one gradient that is sent uncompressed: fp16 or bf16, whatever it is computed in."""
+
+
+SPARSE = ("Ampere", "Ada", "Hopper", "Blackwell")
+"""Architectures whose data sheets also state a peak with structured sparsity."""
+
+
+BASE_CLOCKED = ("Kepler",)
+"""Architectures whose data sheets state peaks at the base clock; a run may boost."""
 
 
 class Limit(NamedTuple):
@@ -44,7 +53,7 @@ def least_iteration_time(setting: Setting) -> Limit:
 
 
 def _least_computation(setting: Setting) -> Limit:
-    time = physical_bound(setting)
+    time = physical_bound(setting) / _boost(setting.accelerator)
     workload, accelerator = setting.workload, setting.accelerator
     samples = setting.local_batch_size * setting.accumulation_steps
     least = sum((layer.forward_flops + layer.backward_flops) / saving(layer) for layer in workload.layers)
@@ -98,7 +107,16 @@ def _fastest(setting: Setting) -> tuple[float, str]:
     peaks = [(setting.peak_flops, setting.peak_format)]
     if setting.precision != "tf32" and "fp32" in setting.accelerator.peak_flops:
         peaks.append((setting.accelerator.peak_flops["fp32"].value, "fp32"))
-    return max(peaks)
+    peak, unit = max(peaks)
+    return peak * _boost(setting.accelerator), unit
+
+
+def _boost(accelerator: Accelerator) -> float:
+    """How much above its stated peak an accelerator may compute for a while."""
+    base, boost = accelerator.base_clock, accelerator.boost_clock
+    if base is None or boost is None or accelerator.architecture.split()[0] not in BASE_CLOCKED:
+        return 1.0
+    return max(1.0, boost.value / base.value)
 
 
 def peak_of(setting: Setting, per: str) -> Limit:
@@ -109,19 +127,20 @@ def peak_of(setting: Setting, per: str) -> Limit:
     return Limit(n * peak, (f"{each}: {show(n * peak, 'FLOP/s')}",))
 
 
-def best_efficiency(baseline: int, world_size: int, scaling: str) -> Limit:
+def best_efficiency(baseline: int, world_size: int, scaling: str, claimed: float = 0.0) -> Limit:
     """Return the largest scaling efficiency of ``world_size`` accelerators against ``baseline``."""
     same = "the same batch" if scaling == "weak" else "its share of the batch"
     against = "alone" if baseline == 1 else f"among {baseline}"
-    return Limit(
-        SUPERLINEAR,
-        (
-            f"each of {world_size} accelerators computes {same} and communicates besides, so it is no faster "
-            f"than {against}: at most 100 %, and {SUPERLINEAR:.0%} with what measurements scatter",
-            "more would say that the baseline was slow for another reason (other software, batch or input, "
-            "a cold start): then throughputs are what to compare",
-        ),
-    )
+    lines = [
+        f"each of {world_size} accelerators computes {same} and communicates besides, so it is no faster "
+        f"than {against}: at most 100%, and {SUPERLINEAR:.0%} with what measurements scatter"
+    ]
+    if claimed > 1:
+        lines.append(
+            "more than 100% says that the baseline was slow for another reason (other software, batch or "
+            "input, a cold start): then throughputs are what to compare"
+        )
+    return Limit(SUPERLINEAR, tuple(lines))
 
 
 class _Cut(NamedTuple):
@@ -200,15 +219,18 @@ def _all_reduce_time(message_bytes: float, cut: _Cut) -> float:
     return float(bound(cut.groups, message_bytes, 0.0, cut.bandwidth))
 
 
-def doubled(ratio: float, quantity: str, architecture: str) -> str | None:
-    """Say where a claim of twice the limit usually comes from; None for any other ratio."""
+def origin_of(ratio: float, quantity: str, accelerator: Accelerator) -> str | None:
+    """Say where a claim so many times its limit usually comes from; None where nothing is known of it."""
+    devices = accelerator.board_devices
+    if quantity not in ("bus_bandwidth", "scaling_efficiency", "speedup") and 1 < ratio <= devices:
+        return (
+            f"one {accelerator.id} is {accelerator.unit}: counted by boards it could be {devices} times this"
+        )
     if not 1.9 <= ratio <= 2.1:
         return None
     if quantity == "bus_bandwidth":
         return "twice one direction: data sheets add both directions of a link, bus bandwidth counts one"
-    if quantity in ("flops", "mfu") and any(
-        name in architecture for name in ("Ampere", "Ada", "Hopper", "Blackwell")
-    ):
+    if quantity in ("flops", "mfu") and accelerator.architecture.split()[0] in SPARSE:
         return (
             "twice the dense peak: the data sheet's figure with 2:4 structured sparsity, which holds "
             "for matrices half of whose entries are zero, not for training a dense network"
