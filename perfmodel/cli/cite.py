@@ -1,0 +1,89 @@
+"""``perfmodel cite``: the sources a prediction stands on."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfmodel.cli.economics_options import ABOVE_ZERO
+from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
+from perfmodel.errors import InputError
+
+if TYPE_CHECKING:
+    from perfmodel.explain.sources import Source
+
+KINDS = {
+    "formula": "formulas that ran",
+    "workload": "workload",
+    "spec": "hardware",
+    "price": "price of a node, where a cost is asked for",
+    "fit": "measurements the constants come from",
+}
+WIDTH = 80
+
+
+@click.command("cite")
+@click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
+@scenario_options
+@click.option("--price", type=ABOVE_ZERO, help="Of one node, USD per hour, in place of a known one.")
+@click.option("--bibtex", "as_bibtex", is_flag=True, help="Print BibTeX.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    as_json: bool, as_bibtex: bool, price: float | None, specs: tuple[str, ...], **options: Any
+) -> None:
+    """The sources of exactly the formulas, specs, prices and constants that a prediction used.
+
+    \b
+    Examples:
+      perfmodel cite --gpus 32
+      perfmodel cite --gpus 16 --node aws-p3.16xlarge --algorithm tree
+    """
+    from perfmodel.calibration import calibration
+    from perfmodel.economics import Conditions
+    from perfmodel.explain.equations import title_of
+    from perfmodel.explain.sources import assumed_of, bibtex, predict_recorded, sources_of
+    from perfmodel.sensitivity.elasticity import case_of
+
+    if as_json and as_bibtex:
+        raise InputError("--json and --bibtex: give one of them")
+    scenario, catalogue = scenario_from(options), catalogue_from(specs)
+    prediction, calls = predict_recorded(scenario, catalogue)
+    case = case_of(scenario, catalogue, calibration(), Conditions(price=price))
+    found = sources_of(case, calls)
+    if as_json:
+        answer = {"scenario": prediction.scenario, "sources": found, "assumed": assumed_of(case)}
+        click.echo(json.dumps(answer))
+    elif as_bibtex:
+        click.echo(bibtex(found), nl=False)
+    else:
+        for line in _wrapped(title_of(prediction), ""):
+            click.echo(line)
+        for line in _lines(found, assumed_of(case)):
+            click.echo(line)
+
+
+def _lines(found: list[Source], assumed: list[str]) -> list[str]:
+    lines = []
+    for kind, heading in KINDS.items():
+        of_kind = [source for source in found if source["kind"] == kind]
+        if of_kind:
+            lines += ["", heading]
+        for source in of_kind:
+            read = f", read {source['date']}" if kind in ("spec", "price") and source["date"] else ""
+            lines += _wrapped(f"[{source['key']}] {source['cited']}{read}", "  ")
+            if source["url"]:
+                lines += _wrapped(source["url"], "      ")
+            lines += _wrapped(f"for {', '.join(source['used_for'])}", "      ")
+    if assumed:
+        lines += ["", "assumed, with no source"]
+        lines += _wrapped(", ".join(assumed), "  ")
+    return lines
+
+
+def _wrapped(line: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        line, WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_on_hyphens=False
+    )

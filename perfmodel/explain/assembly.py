@@ -1,0 +1,358 @@
+"""How a prediction joins its formulas: sums over layers, times micro-batches, and the terms' total.
+
+Each rule repeats what ``perfmodel.prediction`` does between two formulas, in the same form as a formula: an
+equation, a plain function of numbers, arrays and symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from perfmodel import ops
+from perfmodel.ops import Real
+from perfmodel.prediction.computation import WORK_UNIT
+from perfmodel.vocabulary import QUANTITIES, Quantity
+
+WORDS: dict[str, Quantity] = {
+    "flops_per_sample": Quantity("f", "FLOP", "of one layer's pass over one sample"),
+    "activations": Quantity("x", "1", "activations read and written by a pass over one sample"),
+    "element_bytes": Quantity("e", "B", "of one activation"),
+    "weights": Quantity("p", "1", "weights read, or read and written, by a pass"),
+    "weight_bytes": Quantity("e_w", "B", "of one weight as it is computed with"),
+    "compute_units": Quantity("c", "1", "units that share a product"),
+    "busy_times": Quantity("t", "s", "of each pass of a layer, launches apart"),
+    "busy_sum": Quantity("t", "s", "of all passes, launches apart"),
+    "update_kernels": Quantity("k_u", "1", "launched by the optimizer"),
+    "device_time": Quantity("t_d", "s", "of an iteration on the accelerator alone"),
+    "host_time": Quantity("t_h", "s", "of an iteration on the host alone"),
+    "paced_time": Quantity("t_p", "s", "of an iteration that both pace"),
+    "stretch": Quantity("g", "1", "what the pace of the host makes of the accelerator's time"),
+    "effect": Quantity("z", "1", "of the network, as measured runs of it were slower or faster"),
+    "anchor_factor": Quantity("a", "1", "measured over predicted time of one accelerator"),
+    "measured_time": Quantity("T_m", "s", "iteration time measured on one accelerator"),
+    "alone_time": Quantity("T_0", "s", "iteration time of one accelerator before the measurement is known"),
+    "iteration_overhead": Quantity("o", "s", "of every iteration, whatever it does"),
+    "launches": Quantity("t_l", "s", "launches of one micro-batch"),
+    "once": Quantity("o", "s", "of every iteration, with what the update loses to the host"),
+    "one_host_time": Quantity("t_o", "s", "one process that serves every accelerator in turn"),
+    "layer_indices": Quantity("l_k", "1", "layer whose backward pass makes the last gradient of a message"),
+    "straggler_factor": Quantity("\\rho", "1", "mean time of the slowest worker over the mean of one"),
+    "pass_time": Quantity("t", "s", "forward and backward, launches included"),
+    "replica_dispatches": Quantity("q", "1", "launches' worth of host time for each object of a replica"),
+    "first_part": Quantity("t_1", "s", "of two: forward, or inside the nodes"),
+    "second_part": Quantity("t_2", "s", "of two: backward, or between the nodes"),
+    "values": Quantity("v", "s", "each"),
+}
+"""Quantities that only the assembly needs."""
+
+RULES: dict[str, Callable[..., Any]] = {}
+"""Every rule, by name."""
+LINEAR: set[Callable[..., Any]] = set()
+"""Rules that are linear in their arrays of times: what holds for the times holds for changes of them."""
+
+
+def meaning(name: str) -> Quantity:
+    """Return symbol, unit and meaning of a word of the assembly or of the vocabulary."""
+    return WORDS.get(name) or QUANTITIES[name]
+
+
+def _rule(function: Callable[..., Any]) -> Callable[..., Any]:
+    RULES[function.__name__] = function
+    return function
+
+
+def _linear(function: Callable[..., Any]) -> Callable[..., Any]:
+    LINEAR.add(function)
+    return _rule(function)
+
+
+@_rule
+def operation_flops(local_batch_size: Real, flops_per_sample: Real) -> Real:
+    r"""Arithmetic of each pass over a micro-batch.
+
+    .. math:: F = b f
+    """
+    return local_batch_size * flops_per_sample
+
+
+@_rule
+def unit_work(operation_flops: Real, compute_units: Real) -> Real:
+    r"""Arithmetic of each compute unit, in units of 500 FLOP.
+
+    .. math:: w = \max\left(\frac{F}{c}, 1\right) / 500
+    """
+    return ops.maximum(operation_flops / compute_units, 1) / WORK_UNIT
+
+
+@_rule
+def operation_bytes(
+    local_batch_size: Real, activations: Real, element_bytes: Real, weights: Real, weight_bytes: Real
+) -> Real:
+    r"""Bytes that each pass reads and writes: activations of every sample, and the weights once.
+
+    .. math:: D = b x e + p e_w
+    """
+    return local_batch_size * activations * element_bytes + weights * weight_bytes
+
+
+@_linear
+def sum_of(values: Any) -> Any:
+    r"""All of them together.
+
+    .. math:: \sum v
+    """
+    return np.sum(values)
+
+
+@_rule
+def both_passes(first_part: Real, second_part: Real) -> Real:
+    r"""Forward and backward pass of one micro-batch, launches apart.
+
+    .. math:: t = t_1 + t_2
+    """
+    return first_part + second_part
+
+
+@_rule
+def update_on_device(update_time: Real, inefficiency: Real, update_kernels: Real, kernel_floor: Real) -> Real:
+    r"""Optimizer's update on the accelerator: its traffic and its kernels.
+
+    .. math:: t_u' = t_u s + k_u \theta
+    """
+    return update_time * inefficiency + update_kernels * kernel_floor
+
+
+@_rule
+def device_time(
+    accumulation_steps: Real, busy_sum: Real, kernels: Real, kernel_floor: Real, update_time: Real
+) -> Real:
+    r"""An iteration as the accelerator alone would do it.
+
+    .. math:: t_d = m\,(t + k\,\theta) + t_u
+    """
+    return accumulation_steps * (busy_sum + kernels * kernel_floor) + update_time
+
+
+@_rule
+def host_time(accumulation_steps: Real, kernels: Real, update_kernels: Real, dispatch_time: Real) -> Real:
+    r"""The same as the host alone would do it: launch after launch.
+
+    .. math:: t_h = (m\,k + k_u)\,\tau
+    """
+    return (accumulation_steps * kernels + update_kernels) * dispatch_time
+
+
+@_rule
+def stretch(paced_time: Real, device_time: Real) -> Real:
+    r"""What the host makes of the accelerator's time.
+
+    .. math:: g = t_p / t_d
+    """
+    return paced_time / device_time
+
+
+@_rule
+def computing(accumulation_steps: Real, busy_sum: Real, effect: Real, anchor_factor: Real) -> Real:
+    r"""Time of a pass through all layers in every micro-batch.
+
+    .. math:: T = m\,a\,z\,t
+    """
+    return accumulation_steps * anchor_factor * effect * busy_sum
+
+
+@_rule
+def launches(
+    busy_sum: Real, kernels: Real, kernel_floor: Real, stretch: Real, effect: Real, anchor_factor: Real
+) -> Real:
+    r"""What a micro-batch loses between kernels and to the host.
+
+    .. math:: t_l = a\,z\,((t + k\,\theta)\,g - t)
+    """
+    return anchor_factor * effect * ((busy_sum + kernels * kernel_floor) * stretch - busy_sum)
+
+
+@_rule
+def once_an_iteration(
+    iteration_overhead: Real, update_time: Real, stretch: Real, effect: Real, anchor_factor: Real
+) -> Real:
+    r"""What every iteration loses: a fixed time, and the update's share of the host's pace.
+
+    .. math:: o' = a\,z\,(o + t_u\,(g - 1))
+    """
+    return anchor_factor * effect * (iteration_overhead + update_time * (stretch - 1))
+
+
+@_rule
+def launch_overhead_time(accumulation_steps: Real, launches: Real, once: Real, one_host_time: Real) -> Real:
+    r"""All launch overhead of an iteration.
+
+    .. math:: T = m\,(t_l + t_o) + o
+    """
+    return accumulation_steps * (launches + one_host_time) + once
+
+
+@_rule
+def updating(update_time: Real, effect: Real, anchor_factor: Real) -> Real:
+    r"""Time of the update.
+
+    .. math:: T = a\,z\,t_u
+    """
+    return anchor_factor * effect * update_time
+
+
+@_rule
+def passing(forward_time: Real, backward_time: Real, launches: Real, accumulation_steps: Real) -> Real:
+    r"""Forward and backward of all micro-batches, launches included.
+
+    .. math:: t = t_f + t_b + m\,t_l
+    """
+    return forward_time + backward_time + accumulation_steps * launches
+
+
+@_rule
+def alone(pass_time: Real, update_time: Real, once: Real, input_time: Real) -> Real:
+    r"""One accelerator's iteration, with nothing to wait for but its samples.
+
+    .. math:: T_0 = t + t_u + o + t_i
+    """
+    return pass_time + update_time + once + input_time
+
+
+@_rule
+def busy_alone(pass_time: Real, update_time: Real, once: Real) -> Real:
+    r"""One accelerator's iteration, with nothing to wait for.
+
+    .. math:: t = t + t_u + o
+    """
+    return pass_time + update_time + once
+
+
+@_rule
+def anchoring(measured_time: Real, alone_time: Real) -> Real:
+    r"""Factor that brings one accelerator's time to the measured one.
+
+    .. math:: a = T_m / T_0
+    """
+    return measured_time / alone_time
+
+
+@_rule
+def backward_by_layer(
+    busy_times: Real, kernels: Real, kernel_floor: Real, stretch: Real, effect: Real, anchor_factor: Real
+) -> Real:
+    r"""Backward pass of each layer with its launches.
+
+    .. math:: b = a\,z\,g\,(t + k\,\theta)
+    """
+    return anchor_factor * effect * stretch * (busy_times + kernels * kernel_floor)
+
+
+@_linear
+def when_ready(backward_times: Any, layer_indices: Any) -> Any:
+    r"""When each message is ready: the backward pass goes from the last layer to the first.
+
+    .. math:: r_k = \sum_{l \ge l_k} b_l
+    """
+    passed = np.cumsum(np.asarray(backward_times)[::-1])[::-1]
+    return passed[np.asarray(layer_indices, dtype=np.intp)]
+
+
+@_rule
+def both_levels(first_part: Real, second_part: Real) -> Real:
+    r"""A message's time inside the nodes and then between them.
+
+    .. math:: c = t_1 + t_2
+    """
+    return first_part + second_part
+
+
+@_rule
+def waiting(pass_time: Real, straggler_factor: Real) -> Real:
+    r"""Mean wait for the slowest of all workers.
+
+    .. math:: T = t\,(\rho - 1)
+    """
+    return pass_time * (straggler_factor - 1)
+
+
+@_rule
+def waiting_in_a_queue(
+    pass_time: Real, straggler_factor: Real, communication_time: Real, workers: Real
+) -> Real:
+    r"""The same where the pushes of the others hide behind it.
+
+    .. math:: T = \max\left(0,\; t\,(\rho - 1) - \frac{t_c}{2}\,\frac{W-1}{W}\right)
+    """
+    return ops.maximum(
+        0, pass_time * (straggler_factor - 1) - communication_time / 2 * (workers - 1) / workers
+    )
+
+
+@_rule
+def rest_of_the_iteration(
+    forward_time: Real,
+    backward_time: Real,
+    launch_overhead_time: Real,
+    update_time: Real,
+    exposed_communication_time: Real,
+    straggler_time: Real,
+    anchor_factor: Real,
+) -> Real:
+    r"""What samples can be fetched behind, before the measurement is known.
+
+    .. math:: t = (t_f + t_b + t_l + t_u + t_x + t_s) / a
+    """
+    return (
+        forward_time
+        + backward_time
+        + launch_overhead_time
+        + update_time
+        + exposed_communication_time
+        + straggler_time
+    ) / anchor_factor
+
+
+@_rule
+def waiting_for_input(input_time: Real, anchor_factor: Real) -> Real:
+    r"""Waiting for samples.
+
+    .. math:: T = a\,t_i
+    """
+    return anchor_factor * input_time
+
+
+@_rule
+def replica_dispatch_time(replica_dispatches: Real, dispatch_time: Real) -> Real:
+    r"""Host time for each object of a replica.
+
+    .. math:: \tau' = q\,\tau
+    """
+    return replica_dispatches * dispatch_time
+
+
+@_rule
+def iteration_time(
+    forward_time: Real,
+    backward_time: Real,
+    launch_overhead_time: Real,
+    update_time: Real,
+    exposed_communication_time: Real,
+    input_time: Real,
+    straggler_time: Real,
+) -> Real:
+    r"""One iteration: the exposed terms add up.
+
+    .. math:: T = t_f + t_b + t_l + t_u + t_x + t_i + t_s
+    """
+    return (
+        forward_time
+        + backward_time
+        + launch_overhead_time
+        + update_time
+        + exposed_communication_time
+        + input_time
+        + straggler_time
+    )

@@ -1,0 +1,61 @@
+"""Explain one prediction: record its formulas, work it out again, and hold one to the other."""
+
+from __future__ import annotations
+
+from perfmodel.calibration import Calibration, calibration
+from perfmodel.economics import Conditions
+from perfmodel.explain.derivation import derivation
+from perfmodel.explain.equations import Explanation, equations_of, title_of
+from perfmodel.explain.recorder import recorded
+from perfmodel.explain.sources import cited
+from perfmodel.formula import FORMULAS
+from perfmodel.prediction import predict
+from perfmodel.sensitivity.elasticity import case_of
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+
+TOLERANCE = 1e-9
+"""Relative; the derivation and the prediction do the same sums in another order."""
+
+
+def explain(
+    scenario: Scenario, catalogue: Catalogue | None = None, constants: Calibration | None = None
+) -> Explanation:
+    """Return the equations of a prediction with its numbers, each before it is needed.
+
+    Parameters
+    ----------
+    scenario, catalogue, constants : as for ``predict``
+
+    Raises
+    ------
+    InputError : as ``predict``
+    ArithmeticError : the equations do not come to what was predicted, a mistake in this package
+
+    Examples
+    --------
+    >>> found = explain(Scenario(world_size=8))
+    >>> abs(sum(found["terms"].values()) / found["iteration_time"] - 1) < 1e-12
+    True
+    >>> found["equations"][-1]["formula"]
+    'assembly.iteration_time'
+    """
+    catalogue = catalogue or Catalogue.built_in()
+    constants = constants or calibration()
+    with recorded() as calls:
+        prediction = predict(scenario, catalogue, constants)
+    found = derivation(case_of(scenario, catalogue, constants, Conditions(price=1.0)))
+    for name, time in prediction.terms.items():
+        if abs(float(found.terms[name].value) - time) > TOLERANCE * prediction.iteration_time:
+            raise ArithmeticError(f"{name}: worked out as {found.terms[name].value} s, predicted as {time} s")
+    ran = list(dict.fromkeys(call.name for call in calls))
+    keys = dict.fromkeys(key for name in ran for key in FORMULAS[name].cites)
+    return {
+        "title": title_of(prediction),
+        "iteration_time": prediction.iteration_time,
+        "terms": dict(prediction.terms),
+        "equations": equations_of(found),
+        "complete": found.is_exact,
+        "recorded": ran,
+        "sources": {key: cited(key) for key in keys},
+    }

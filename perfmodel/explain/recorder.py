@@ -1,0 +1,83 @@
+"""Which formulas really run, with which numbers: a record of the calls of registered formulas.
+
+Python's profiling hook sees every call, however a formula was imported or looked up, and nothing has to be
+replaced to be watched; ``predict`` itself knows nothing of it and pays nothing for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.formula import FORMULAS
+
+REMEMBERING = ("perfmodel.equations.", "perfmodel.prediction.")
+"""Modules whose functions remember answers; they are made to forget, or a call would not be seen twice."""
+
+
+class Call(NamedTuple):
+    """One call of a formula."""
+
+    name: str
+    """Key of ``FORMULAS``."""
+    arguments: dict[str, Any]
+    """By parameter, defaults included; arrays are copies."""
+    result: Any
+    depth: int
+    """0 where no other formula made the call."""
+
+
+@contextmanager
+def recorded() -> Iterator[list[Call]]:
+    """Record every call of a registered formula, in the order in which they return.
+
+    Examples
+    --------
+    >>> from perfmodel.equations.compute import update_time
+    >>> with recorded() as calls:
+    ...     _ = update_time(25e6, 20, 500e9)
+    >>> calls[0].name, calls[0].arguments["parameters"], calls[0].result
+    ('compute.update_time', 25000000.0, 0.001)
+    """
+    _forget()
+    calls: list[Call] = []
+    names: dict[CodeType, str] = {}
+    running: list[tuple[FrameType, str, dict[str, Any]]] = []
+
+    def watch(frame: FrameType, event: str, result: Any) -> None:
+        if event == "call":
+            if len(names) != len(FORMULAS):
+                names.update({entry.function.__code__: name for name, entry in FORMULAS.items()})
+            name = names.get(frame.f_code)
+            if name is not None:
+                arguments = {key: _copied(value) for key, value in frame.f_locals.items()}
+                running.append((frame, name, arguments))
+        elif event == "return" and running and running[-1][0] is frame:
+            _, name, arguments = running.pop()
+            if result is not None:  # an exception returns None
+                calls.append(Call(name, arguments, _copied(result), len(running)))
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(before)
+
+
+def _copied(value: Any) -> Any:
+    """The caller may change an array afterwards."""
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _forget() -> None:
+    for module_name in [name for name in sys.modules if name.startswith(REMEMBERING)]:
+        for value in list(vars(sys.modules[module_name]).values()):
+            clear = getattr(value, "cache_clear", None)
+            if clear is not None and getattr(value, "__module__", "").startswith(REMEMBERING):
+                clear()

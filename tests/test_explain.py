@@ -1,0 +1,387 @@
+"""An explanation is the prediction: its equations give their results, its chain gives exact elasticities."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import perfmodel
+from perfmodel.calibration import calibration
+from perfmodel.cli import main
+from perfmodel.economics import Conditions
+from perfmodel.equations.compute import update_time
+from perfmodel.explain import explain, write
+from perfmodel.explain.assembly import RULES, WORDS
+from perfmodel.explain.derivation import derivation
+from perfmodel.explain.equations import latex
+from perfmodel.explain.exact import elasticities
+from perfmodel.explain.plain_math import plain
+from perfmodel.explain.recorder import recorded
+from perfmodel.explain.sources import assumed_of, predict_recorded, sources_of
+from perfmodel.formula import FORMULAS
+from perfmodel.prediction import predict
+from perfmodel.sensitivity.elasticity import case_of, elasticity
+from perfmodel.sensitivity.inputs import inputs_of
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.vocabulary import QUANTITIES
+
+BUILT_IN = Catalogue.built_in()
+EXACT = {
+    "one accelerator": {},
+    "a ring over Ethernet": {"world_size": 32, "accelerator": "p100-pcie-16gb", "precision": "fp32"},
+    "a ring in the cloud": {"world_size": 32, "node": "aws-p3.16xlarge"},
+    "at a kink": {"world_size": 32, "node": "dgx-1v"},
+    "a network alone": {"world_size": 4, "accelerator": "k80", "workload": "vgg16"},
+    "a tree": {"world_size": 8, "accelerator": "gtx-1080-ti", "algorithm": "tree", "overlap": "wfbp"},
+    "two levels": {"world_size": 16, "node": "aws-p3.16xlarge", "algorithm": "hierarchical"},
+    "after the pass": {
+        "world_size": 16,
+        "node": "aws-p3.16xlarge",
+        "overlap": "none",
+        "workload": "bert-base",
+    },
+    "merged": {"world_size": 8, "accelerator": "gtx-1080-ti", "overlap": "optimal"},
+    "parameter servers": {
+        "world_size": 16,
+        "node": "aws-p3.16xlarge",
+        "strategy": "parameter-server",
+        "servers": 3,
+        "workload": "vgg16",
+    },
+    "servers for every worker": {
+        "world_size": 6,
+        "accelerator": "p100-pcie-16gb",
+        "accelerators_per_node": 2,
+        "strategy": "parameter-server",
+        "servers": 1,
+        "local_aggregation": False,
+    },
+    "variables on the host": {
+        "world_size": 4,
+        "node": "aws-p3.16xlarge",
+        "strategy": "parameter-server-local",
+    },
+    "one process": {"world_size": 4, "strategy": "data-parallel-single-process"},
+    "one process, not Python": {
+        "world_size": 4,
+        "strategy": "data-parallel-single-process",
+        "framework": "mxnet",
+        "workload": "mobilenet-v2",
+    },
+    "anchored": {"world_size": 16, "anchor": "iteration_time=0.145s@1", "inter_link": "ethernet-10g-tcp"},
+    "anchored by a rate": {"world_size": 16, "anchor": "samples_per_second=400@1", "input": "real"},
+    "real input": {"world_size": 8, "input": "real", "loader_workers": 30},
+    "slow storage": {"world_size": 8, "input": "real", "storage": "ebs-gp2"},
+    "micro-batches": {
+        "world_size": 8,
+        "accelerator": "a100-sxm4-40gb",
+        "accumulation_steps": 4,
+        "workload": "bert-large",
+        "precision": "bf16",
+        "framework": "tensorflow-xla@2020",
+    },
+    "a law of one's own": {"world_size": 8, "jitter": "lognormal:cv=0.2", "framework": "torch7-cudnn-4"},
+}
+SEARCHED = {
+    "the cheapest": {"world_size": 16, "algorithm": "best"},
+    "as NCCL would": {"world_size": 16, "algorithm": "auto"},
+    "by priority": {"world_size": 8, "overlap": "priority"},
+    "fused": {"world_size": 8, "overlap": "fused", "accelerator": "gtx-1080-ti"},
+    "no jitter": {"world_size": 8, "jitter": "none", "overlap": "priority"},
+}
+ALL = EXACT | SEARCHED
+
+
+def of(name):
+    return explain(Scenario(**ALL[name]))
+
+
+def case(name):
+    return case_of(Scenario(**ALL[name]), BUILT_IN, calibration(), Conditions(price=10.0))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_terms_are_the_predictions_own(name):
+    found, predicted = of(name), predict(Scenario(**ALL[name]))
+    assert found["terms"] == predicted.terms
+    assert sum(found["terms"].values()) == pytest.approx(predicted.iteration_time, rel=1e-12)
+    if name != "the cheapest":  # where one algorithm is the cheapest for all messages
+        assert found["complete"] == (name in EXACT)
+    last = found["equations"][-1]
+    assert last["formula"] == "assembly.iteration_time"
+    assert last["value"] == pytest.approx(predicted.iteration_time, rel=1e-12)
+    for symbol in last["symbols"]:
+        assert symbol["value"] == pytest.approx(predicted.terms[symbol["parameter"]], rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_equation_gives_its_result(name):
+    """From the JSON alone: the formula of that name, with the values shown, gives the value shown."""
+    told = json.loads(json.dumps(of(name)))
+    evaluated = 0
+    for equation in told["equations"]:
+        function = (
+            FORMULAS[equation["formula"]].function
+            if equation["formula"] in FORMULAS
+            else RULES[equation["formula"].removeprefix("assembly.")]
+        )
+        if any(isinstance(symbol["value"], str) for symbol in equation["symbols"]):
+            continue  # NCCL's graph and tables
+        values = {
+            symbol["parameter"]: np.inf
+            if symbol["value"] is None
+            else np.array(symbol["value"])
+            if isinstance(symbol["value"], list)
+            else symbol["value"]
+            for symbol in equation["symbols"]
+        }
+        assert function(**values) == pytest.approx(np.array(equation["value"]), rel=1e-9, abs=1e-300), (
+            equation
+        )
+        evaluated += 1
+    assert evaluated >= 20
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_number_is_carried_from_equation_to_equation(name):
+    equations = of(name)["equations"]
+    for equation in equations:
+        for symbol in equation["symbols"]:
+            if symbol["equation"] is not None:
+                assert symbol["equation"] < equation["number"]
+                assert equations[symbol["equation"] - 1]["value"] == symbol["value"]
+    used = {symbol["equation"] for equation in equations for symbol in equation["symbols"]}
+    assert {equation["number"] for equation in equations} - used == {equations[-1]["number"]}
+
+
+def concatenated(values):
+    return np.concatenate([np.atleast_1d(np.asarray(value, dtype=float)) for value in values])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_equations_are_those_that_ran(name):
+    """Every formula shown was called by ``predict``, and came to the value shown."""
+    _, calls = predict_recorded(Scenario(**ALL[name]), BUILT_IN)
+    ran = {}
+    for call in calls:
+        if not isinstance(call.result, tuple):
+            ran.setdefault(call.name, []).append(np.atleast_1d(call.result).ravel())
+    for equation in of(name)["equations"]:
+        formula = equation["formula"]
+        if formula not in FORMULAS:
+            continue
+        assert formula in ran
+        if formula in ("layer_pass.product_time", "layer_pass.traffic_time"):
+            continue  # predict calls them with factors of 1 and multiplies afterwards
+        results = concatenated(ran[formula])
+        for value in np.atleast_1d(equation["value"]):
+            assert np.min(np.abs(results - value)) <= 1e-9 * abs(value) + 1e-15, formula
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_elasticities_match_central_differences(name):
+    """Each formula differentiated by sympy with its active arms fixed, chained through the terms."""
+    here = case(name)
+    found = derivation(here)
+    assert found.is_exact
+    inputs = [which for which, _ in inputs_of(here, inner=True)]
+    exact = elasticities(found, [which.name for which in inputs])
+    compared = 0
+    for which in inputs:
+        measured = elasticity(here, which)[0]
+        if measured.is_kink:
+            # on one arm or the other
+            off = min(abs(exact[which.name] - side) for side in (measured.below, measured.above))
+            assert off < 2e-4, which.name
+            continue
+        assert exact[which.name] == pytest.approx(measured.value, abs=1e-6), which.name
+        compared += 1
+    assert compared >= 14
+
+
+@pytest.mark.parametrize("name", [name for name in EXACT if name != "at a kink"])
+def test_exact_elasticities_sum_as_dimensions_demand(name):
+    here = case(name)
+    inputs = [which for which, _ in inputs_of(here, inner=True)]
+    exact = elasticities(derivation(here), [which.name for which in inputs])
+    for unit, whole in (("s", 1), ("B", 0), ("FLOP", 0), ("J", 0)):
+        total = sum(which.dimension.get(unit, 0) * exact[which.name] for which in inputs)
+        assert total == pytest.approx(whole, abs=1e-9), unit
+
+
+def test_active_arms_are_told():
+    active = [line for equation in of("a ring over Ethernet")["equations"] for line in equation["active"]]
+    assert "min is inter_link_bandwidth, not intra_link_bandwidth" in active
+    feeding = [line for equation in of("slow storage")["equations"] for line in equation["active"]]
+    assert any("storage_bandwidth/stored_bytes" in line.partition("not")[0] for line in feeding)
+
+
+def test_the_recorder_sees_nested_calls_and_leaves_nothing_behind():
+    hook = sys.getprofile()
+    with recorded() as calls:
+        predict(Scenario(world_size=8))
+        update_time(1.0, 2.0, 4.0)
+    assert sys.getprofile() is hook
+    names = [call.name for call in calls]
+    assert names.index("overlap.communication_finish_time") < names.index(
+        "overlap.exposed_communication_time"
+    )
+    assert next(c for c in calls if c.name == "overlap.communication_finish_time").depth == 1
+    assert calls[-1].arguments == {
+        "parameters": 1.0,
+        "update_bytes_per_parameter": 2.0,
+        "achieved_memory_bandwidth": 4.0,
+    }
+    assert calls[-1].result == 0.5
+    count = len(calls)
+    predict(Scenario())
+    assert len(calls) == count
+    with pytest.raises(ZeroDivisionError), recorded() as calls:
+        update_time(1.0, 2.0, 0.0)
+    assert sys.getprofile() is hook
+    assert not calls
+
+
+def test_the_recorder_sees_what_is_remembered():
+    scenario = Scenario(world_size=8)
+    first, second = (predict_recorded(scenario, BUILT_IN)[1] for _ in range(2))
+    assert [call.name for call in first] == [call.name for call in second]
+    assert "overlap.ddp_buckets" in [call.name for call in second]
+
+
+def test_rules_say_their_equation_and_their_words():
+    for name, rule in RULES.items():
+        assert latex(rule), name
+    assert not set(WORDS) & set(QUANTITIES), "one meaning each"
+
+
+def test_plain_equations_hold_no_latex():
+    for entry in FORMULAS.values():
+        told = plain(latex(entry.function))
+        assert told
+        assert not re.search(r"[\\{}&]", told), told
+        assert told.count("(") == told.count(")"), told
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_text_fits_and_sums(name):
+    found = of(name)
+    text = write.text(found)
+    assert max(map(len, text.splitlines())) <= 80
+    listed = re.findall(r"^  \w+ +([0-9.e-]+) ms +[0-9.]+%$", text, re.M)
+    assert len(listed) == len(found["terms"])
+    assert sum(map(float, listed)) == pytest.approx(1e3 * found["iteration_time"], rel=1e-5)
+    assert text.isprintable() or "\x1b" not in text
+
+
+def test_latex_is_balanced():
+    text = write.latex(of("real input"))
+    assert text.count("\\begin{") == text.count("\\end{")
+    outside = re.sub(r"\\\[.*?\\\]|\$[^$]*\$|\\(begin|end|documentclass|usepackage)[^\n]*", "", text)
+    assert not re.search(r"(?<!\\)[_%#&]", outside)
+
+
+def test_sources_are_those_of_what_ran():
+    scenario = Scenario(**EXACT["a ring in the cloud"])
+    _, calls = predict_recorded(scenario, BUILT_IN)
+    here = case_of(scenario, BUILT_IN, calibration(), Conditions())
+    found = sources_of(here, calls)
+    keys = {source["key"] for source in found if source["kind"] == "formula"}
+    assert keys == {key for call in calls for key in FORMULAS[call.name].cites}
+    assert {"patarasuk2009", "williams2009", "li2020"} <= keys
+    served = predict_recorded(Scenario(world_size=8, strategy="parameter-server", servers=1), BUILT_IN)[1]
+    assert "patarasuk2009" not in {key for call in served for key in FORMULAS[call.name].cites} or any(
+        "ring" in call.name for call in served
+    )
+    price = next(source for source in found if source["kind"] == "price")
+    assert price["date"]
+    assert "24.48" in price["used_for"][0]
+    specs = {source["key"].partition("/")[0] for source in found if source["kind"] == "spec"}
+    assert {"v100-sxm2-16gb", "aws-25g", "aws-p3.16xlarge"} <= specs
+    assert "a100-sxm4-40gb" not in specs
+    flow = next(s for s in found if "flow_bandwidth" in s["used_for"])
+    assert flow["url"].startswith("https://")
+    assert all(line.partition(": ")[2] for line in assumed_of(here))
+    assert any(source["key"] == "calibration.json" for source in found)
+
+
+def run(*args):
+    return CliRunner().invoke(main, args)
+
+
+def test_the_commands_tell_the_same():
+    options = ["--gpus", "16", "--node", "aws-p3.16xlarge"]
+    scenario = Scenario(world_size=16, node="aws-p3.16xlarge")
+    assert json.loads(run("explain", *options, "--json").stdout) == json.loads(json.dumps(explain(scenario)))
+    assert run("explain", *options).stdout == write.text(explain(scenario))
+    assert run("explain", *options, "--markdown").stdout.startswith("# resnet50 on 16")
+    assert run("explain", *options, "--latex").stdout.startswith("\\documentclass")
+    answered = json.loads(run("cite", *options, "--json").stdout)
+    text = run("cite", *options).stdout
+    assert max(map(len, text.splitlines())) <= 80
+    for source in answered["sources"]:
+        assert f"[{source['key']}]" in text
+    bibtex = run("cite", *options, "--bibtex").stdout
+    entries = re.findall(r"^@misc\{([^,]+),$", bibtex, re.M)
+    assert len(entries) == len(answered["sources"])
+    assert len(set(entries)) == len(entries)
+    assert bibtex.count("{") == bibtex.count("}")
+
+
+def test_a_profile_is_explained_as_far_as_it_goes(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'made_by = "t"\nfiles = []\nworkload = "resnet50"\naccelerator = "v100-sxm2-16gb"\n'
+        'precision = "amp"\nlocal_batch_size = 64\n\n'
+        '[computation]\nvalue = 1.2\ndeviation = 0.1\nbasis = "t"\n'
+    )
+    found = explain(Scenario(world_size=8, profile=str(file)))
+    assert not found["complete"]
+    assert found["terms"] == predict(Scenario(world_size=8, profile=str(file))).terms
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        (["explain", "--gpus", "0"], "whole number"),
+        (["explain", "--json", "--latex"], "give one"),
+        (["cite", "--json", "--bibtex"], "give one"),
+        (["cite", "--accelerator", "v10"], "v100"),
+    ],
+)
+def test_bad_input_is_told_in_a_line(bad, told):
+    result = run(*bad)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_sympy_is_imported_by_exact_derivatives_alone():
+    package = Path(perfmodel.__file__).parent
+    importing = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if re.search(r"^\s*(import|from) sympy", path.read_text(), re.M)
+    }
+    assert importing <= {"explain/exact.py", "ops.py"}
+    code = (
+        "import sys; from perfmodel.cli import main; "
+        "main(['cite', '--gpus', '8'], standalone_mode=False); assert 'sympy' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_cited_publications_exist():
+    known = tomllib.loads((Path(perfmodel.__file__).parent / "references.toml").read_text())
+    for name in ALL:
+        assert set(of(name)["sources"]) <= set(known)
