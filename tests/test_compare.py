@@ -222,6 +222,31 @@ def test_bad_input_is_told_in_a_line(words, told, tmp_path, monkeypatch, invoke)
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        (("scenario", "node"), None, r"scenario\.node: Input should be a valid string"),
+        (("scenario", "world_size"), [8], r"scenario\.world_size: "),
+        (("scenario", "global_batch_size"), "x", r"scenario\.global_batch_size: "),
+        (("scenario", "nodes"), 0, r"scenario\.nodes: "),
+        (("iteration_time",), -1.0, "iteration_time: expected a number from 0"),
+        (("terms", "update_time"), 1e300, r"terms\.update_time: expected a number from 0"),
+        (("terms", "update_time"), 1.0, "terms: they do not sum to iteration_time"),
+        (("interval", "low_80"), 0.0, "interval: expected times above 0"),
+        (("memory", "fits"), "maybe", r"memory\.fits: "),
+    ],
+)
+def test_a_saved_prediction_that_cannot_be_one_is_refused(key, value, told, tmp_path):
+    answer = json.loads(predict(Scenario(world_size=8)).to_json())
+    place = answer
+    for name in key[:-1]:
+        place = place[name]
+    place[key[-1]] = value
+    (tmp_path / "saved.json").write_text(json.dumps(answer))
+    with pytest.raises(InputError, match=rf"saved\.json: {told}.*expected the output of perfmodel predict"):
+        saved_case(tmp_path / "saved.json")
+
+
 def test_a_saved_prediction_that_lacks_a_key_names_it(tmp_path):
     answer = json.loads(predict(Scenario(world_size=2)).to_json())
     del answer["scenario"]["node"]
