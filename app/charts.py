@@ -19,6 +19,7 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8
 """Okabe and Ito's, those that show on white and on black."""
 BLUE, ORANGE, GREEN, PINK, SKY, RED, GREY, OLIVE = COLOURS
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+PATTERNS = ("", "", "x", "", "/", ".", "-")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "triangle-down")
 
 TERMS = {
@@ -117,6 +118,28 @@ def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> 
         hovertemplate="hidden behind the backward pass: %{text}<extra></extra>",
         showlegend=False,
     )
+
+
+def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
+    """The terms of several iterations, each a bar."""
+    figure = go.Figure()
+    names = list(predictions)
+    for index, (term, (name, _)) in enumerate(TERMS.items()):
+        times = [prediction.terms[term] for prediction in predictions.values()]
+        if any(times):
+            figure.add_bar(
+                y=names,
+                x=times,
+                name=name,
+                orientation="h",
+                marker={"color": COLOURS[index], "pattern": {"shape": PATTERNS[index]}},
+                customdata=[show(time, "s") for time in times],
+                hovertemplate="%{y}, " + name + ": %{customdata}<extra></extra>",
+            )
+    figure.update_layout(barmode="stack", legend={"traceorder": "normal"})
+    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_xaxes(title="time of one iteration [s]", rangemode="tozero")
+    return figure
 
 
 def memory(prediction: Prediction) -> go.Figure:

@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import own
-from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
+from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario, written
 from app.state import START, chosen, close_page, open_page, widget, with_own
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
@@ -53,6 +53,7 @@ def ask_scenario(
     without: Sequence[str] = (),
     start: Mapping[str, Any] = START,
     money: bool = False,
+    columns: Mapping[str, Sequence[Option]] = {},
 ) -> Asked:
     """Draw the options of a scenario beside the page; return what was asked.
 
@@ -63,13 +64,14 @@ def ask_scenario(
     without : options of a scenario the page has no use for, or has in ``body``
     start : what the page opens with
     money : whether prices, power and failures matter here
+    columns : as of ``ask``
     """
     groups = {"": BASIC, "More options": MORE, **({"Prices, power, failures": MONEY} if money else {})}
     known = {
         heading: [options()[name] for name in names if name not in without]
         for heading, names in groups.items()
     }
-    return ask(page, known, body, start)
+    return ask(page, known, body, start, columns=columns)
 
 
 def ask(
@@ -78,13 +80,23 @@ def ask(
     body: Sequence[Option] = (),
     start: Mapping[str, Any] = START,
     ends: Mapping[str, str] = {},
+    columns: Mapping[str, Sequence[Option]] = {},
 ) -> Asked:
-    """Draw options beside the page, those of a heading folded away, and ``body`` over its picture.
+    """Draw options beside the page, those of a heading folded away; return what was asked.
 
-    A URL that says what cannot be is told, and the page ends there.  ``ends`` names, for a slider in the
-    body, the option whose number it ends at.
+    A URL that says what cannot be is told, and the page ends there.
+
+    Parameters
+    ----------
+    page : its name in the URL
+    groups : options beside the page, by heading; those of an empty heading are not folded away
+    body : options over the page's picture, in a row
+    start : what the page opens with
+    ends : for a slider in the body, the option whose number it ends at
+    columns : options over the page's picture, in folds side by side, by heading
     """
-    known = {option.name: with_own(option) for option in (*body, *chain(*groups.values()))}
+    every = (*body, *chain(*columns.values()), *chain(*groups.values()))
+    known = {option.name: with_own(option) for option in every}
     open_page(page, known, start)
     top = st.container()
     for heading, members in groups.items():
@@ -98,6 +110,13 @@ def ask(
             for option in body:
                 end = chosen(known).get(ends.get(option.name, ""), 0)
                 widget(known[option.name]._replace(largest=end))
+    for place, (heading, members) in zip(st.columns(len(columns) or 1), columns.items(), strict=False):
+        said = [
+            f"{opt.label} {written(v)}" for opt in members if (v := chosen(known).get(opt.name)) is not None
+        ]
+        with place.expander(f"{heading}: {', '.join(said) or 'nothing'}", key=f"fold-{heading}"):
+            for option in members:
+                widget(known[option.name])
     close_page(page, known)
     return Asked(chosen(known), top)
 
@@ -125,16 +144,18 @@ def told() -> Iterator[None]:
         st.stop()
 
 
-def ways_out(command: str, picked: Mapping[str, Any], python: str | None = None) -> None:
-    """Offer the question as a command and as Python."""
+def ways_out(
+    command: str,
+    picked: Mapping[str, Any],
+    python: str | None = None,
+    more: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Offer the question as a command, with options given more than once, and as Python."""
     file = own.PROFILE if own.profile() else None
-    with st.container(horizontal=True):
+    profile = {"profile": file} if file else {}
+    with st.container(horizontal=True, width="content"):
         with st.popover("Copy as command"):
-            st.code(
-                as_command(command, {**picked, **({"profile": file} if file else {})}),
-                language="shell",
-                wrap_lines=True,
-            )
+            st.code(as_command(command, {**picked, **profile}, more), language="shell", wrap_lines=True)
         with st.popover("Copy as Python"):
             st.code(python or as_python(picked, file), language="python", wrap_lines=True)
 
@@ -142,7 +163,7 @@ def ways_out(command: str, picked: Mapping[str, Any], python: str | None = None)
 def downloads(name: str, rows: Sequence[Mapping[str, Any]], answer: Any) -> None:
     """Offer a table as CSV and the whole answer as JSON, given as text or as what JSON can hold."""
     text = answer if isinstance(answer, str) else json.dumps(answer, allow_nan=False)
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, width="content"):
         st.download_button("Download CSV", csv_text(rows), f"{name}.csv", "text/csv", on_click="ignore")
         st.download_button("Download JSON", text, f"{name}.json", "application/json", on_click="ignore")
 

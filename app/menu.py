@@ -3,6 +3,7 @@
 PAGES = (
     ("predict", "Predict"),
     ("scale", "Scale"),
+    ("compare", "Compare"),
     ("communication", "Communication"),
     ("stragglers", "Stragglers"),
     ("validation", "Validation"),

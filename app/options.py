@@ -261,13 +261,13 @@ def scenario(picked: Mapping[str, Any], profile: str | None = None) -> Scenario:
     return scenario_from(values(picked, SCENARIO) | {"profile": profile})
 
 
-def as_command(command: str, picked: Mapping[str, Any]) -> str:
-    """Return the line to type in a shell.
+def as_command(command: str, picked: Mapping[str, Any], more: Iterable[tuple[str, str]] = ()) -> str:
+    """Return the line to type in a shell; ``more`` are options that may be given several times.
 
     >>> as_command("predict", {"gpus": 8, "jitter": "lognormal:cv=0.05"})
     'perfmodel predict --gpus 8 --jitter lognormal:cv=0.05'
     """
-    words = [word for name, value in picked.items() for word in (f"--{name}", written(value))]
+    words = [word for name, value in (*picked.items(), *more) for word in (f"--{name}", written(value))]
     return shlex.join(["perfmodel", *command.split(), *words])
 
 

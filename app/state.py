@@ -88,9 +88,10 @@ def choose(option: Option, value: Any) -> None:
 
 def with_own(option: Option) -> Option:
     """Return an option that also offers the session's own hardware."""
-    if not own.specs() or option.name not in ("accelerator", "node", "link", "intra-link", "inter-link"):
+    kind = str(option.parameter.opts[0]).removeprefix("--")
+    if not own.specs() or kind not in ("accelerator", "node", "link", "intra-link", "inter-link"):
         return option
-    return option._replace(choices=catalogue_names(option.name, own.catalogue()))
+    return option._replace(choices=catalogue_names(kind, own.catalogue()))
 
 
 def widget(option: Option) -> Any:

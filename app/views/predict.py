@@ -9,12 +9,13 @@ from perfmodel.units import show
 
 PRESETS = {
     "25 or 100 Gbit/s for 32 V100s?": (
-        "scale",
+        "compare",
         {
             "accelerator": "v100-sxm2-16gb",
-            "gpus": "8,16,32,64",
+            "gpus": "32",
             "inter-link": "ethernet-25g-tcp",
-            "networks": "ethernet-100g-tcp,ethernet-100g-rdma",
+            "b-inter-link": "ethernet-100g-tcp",
+            "c-inter-link": "ethernet-100g-rdma",
         },
     ),
     "Parameter server or ring?": (

@@ -47,10 +47,11 @@ def page(asked: Asked) -> None:
     with asked.top:
         st.subheader("The model against published measurements", anchor=False)
         if told["n"]:
+            ten, twenty = told["within_10"], told["within_20"]
             st.markdown(
-                f"**Off by {told['median_absolute_error']:.1%} in the median of {told['n']:,} runs of trust A "
-                f"and B, {told['within_10']:.0%} of them by at most 10 %, {told['within_20']:.0%} by at most "
-                f"20 %; a naive answer is off by {told['baseline']['median_absolute_error']:.1%}.**"
+                f"**Off by {told['median_absolute_error']:.1%} in the median of {told['n']:,} runs of trust "
+                f"A or B: {ten:.0%} of them by at most 10 %, {twenty:.0%} by at most 20 %. "
+                f"A naive answer is off by {told['baseline']['median_absolute_error']:.1%}.**"
             )
         else:
             st.markdown("**No run of trust A or B passes these filters.**")

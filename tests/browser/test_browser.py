@@ -74,9 +74,9 @@ def test_downloads_arrive_and_parse(window, tmp_path):
 def test_a_preset_leads_to_a_picture_in_one_click(window):
     page = window.open()
     page.get_by_text("25 or 100 Gbit/s for 32 V100s?").click()
-    page.wait_for_selector("text=ethernet-100g-tcp")
+    page.wait_for_selector("strong:has-text('ethernet-100g-rdma')")
     page.wait_for_selector("[data-testid=stPlotlyChart] .main-svg")
-    assert "networks=" in page.url
+    assert "b-inter-link=ethernet-100g-tcp" in page.url
 
 
 def test_keys_alone_change_the_answer(window):

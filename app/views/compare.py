@@ -1,0 +1,162 @@
+"""Compare: two or three scenarios side by side, with what they differ by."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import charts, own
+from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
+from app.options import MONEY, SCENARIO, Option, options, scenario, values, written
+from perfmodel.compare import TERMS, Case, Comparison, Row, case_of, compare
+from perfmodel.economics import Conditions
+from perfmodel.units import show
+
+START = {"gpus": 32, "b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
+VARIED = (
+    "inter-link",
+    "gpus",
+    "accelerator",
+    "node",
+    "strategy",
+    "servers",
+    "precision",
+    "local-batch-size",
+    "algorithm",
+    "overlap",
+)
+LETTERS = ("b", "c")
+BATCHES = ("local-batch-size", "global-batch-size")
+
+
+def varied(letter: str) -> list[Option]:
+    """Return the options in which one variant may differ."""
+    return [
+        options()[name]._replace(name=f"{letter}-{name}", session=f"{letter}-{name}", usual="same as A")
+        for name in VARIED
+    ]
+
+
+def changes(picked: dict[str, Any], letter: str) -> dict[str, Any]:
+    """Return what one variant changes."""
+    return {name: picked[f"{letter}-{name}"] for name in VARIED if f"{letter}-{name}" in picked}
+
+
+def cases(asked: Asked) -> list[Case]:
+    """Predict the scenario and each variant of it."""
+    base = {name: value for name, value in asked.picked.items() if name in (*SCENARIO, *MONEY)}
+    conditions = Conditions(**values(base, MONEY))
+    plans: dict[str, dict[str, Any]] = {"A": {}} | {
+        f"{letter.upper()}: {_said(changed)}": changed
+        for letter in LETTERS
+        if (changed := changes(asked.picked, letter))
+    }
+    if len(plans) == 1:
+        plans["B: the same"] = {}
+    return [
+        case_of(name, scenario(_laid_over(base, changed), own.profile()), own.catalogue(), conditions)
+        for name, changed in plans.items()
+    ]
+
+
+def _laid_over(base: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
+    """A variant's options over the scenario's; a batch per GPU takes the place of one of the job."""
+    kept = {name: v for name, v in base.items() if not ("local-batch-size" in changed and name in BATCHES)}
+    return kept | changed
+
+
+def _said(changed: dict[str, Any]) -> str:
+    return ",".join(f"{name}={written(value)}" for name, value in changed.items())
+
+
+def shown(value: float | None, unit: str) -> str:
+    """Return a quantity as people read it."""
+    if value is None:
+        return "-"
+    if unit in ("s", "B"):
+        return show(value, unit)
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def _change(relative: float | None) -> str:
+    return "" if relative is None else f"{relative:+.1%}" if relative else "same"
+
+
+def table(found: Comparison) -> list[dict[str, str]]:
+    """Return every quantity, and what the others differ by from the first."""
+    letters = [name.partition(":")[0] for name in found.names]
+    return [
+        {
+            "": TERMS.get(row.quantity, row.quantity.replace("_", " ")),
+            "unit": "" if row.unit in ("s", "B", "1") else row.unit,
+            **{letter: shown(value, row.unit) for letter, value in zip(letters, row.values, strict=True)},
+            **{
+                f"{letter} - A": _change(change)
+                for letter, change in list(zip(letters, row.relative, strict=True))[1:]
+            },
+        }
+        for row in found.rows
+    ]
+
+
+def page(asked: Asked) -> None:
+    """Draw the answer."""
+    with told():
+        predicted = cases(asked)
+        found = compare(predicted)
+    answers = {case.name: case.prediction for case in predicted}
+    with asked.top:
+        first = predicted[0].prediction.scenario
+        st.subheader(
+            f"{first['world_size']} x {first['accelerator']} training {first['workload']}, and otherwise",
+            anchor=False,
+        )
+        st.markdown(f"**{sentence(found.verdict)}**")
+    if found.inputs:
+        differ = "; ".join(
+            f"{entry.option}: {' / '.join(str(value) for value in entry.values)}" for entry in found.inputs
+        )
+        st.caption(f"What differs: {differ}")
+    short = {name.partition(":")[0]: answer for name, answer in answers.items()}
+    charts.draw(charts.side_by_side(short), "compare", found.verdict, height=120 + 60 * len(short))
+    st.dataframe(table(found), hide_index=True, height="content")
+    for note in found.notes:
+        st.caption(note[:1].upper() + note[1:])
+    base = {name: value for name, value in asked.picked.items() if name in (*SCENARIO, *MONEY)}
+    said = [_said(changed) for letter in LETTERS if (changed := changes(asked.picked, letter))]
+    with st.container(horizontal=True):
+        ways_out("compare", base, _python(base, said), [("set", text) for text in said])
+        downloads("compare", [_flat(found, row) for row in found.rows], found.model_dump(mode="json"))
+
+
+def _flat(found: Comparison, row: Row) -> dict[str, Any]:
+    return {"quantity": row.quantity, "unit": row.unit, **dict(zip(found.names, row.values, strict=True))}
+
+
+def _python(base: dict[str, Any], said: list[str]) -> str:
+    """The question in Python."""
+    given = ", ".join(f"{name}={value!r}" for name, value in values(base, SCENARIO).items())
+    others = [
+        ", ".join(f"{name}={value!r}" for name, value in values(changed, SCENARIO).items())
+        for letter in LETTERS
+        if (changed := changes(asked.picked, letter))
+    ]
+    lines = [f'case_of("A", Scenario({given}))']
+    lines += [
+        f"case_of({text!r}, Scenario({', '.join(filter(None, (given, other)))}))"
+        for text, other in zip(said, others, strict=True)
+    ]
+    return (
+        "from perfmodel import Scenario\n"
+        "from perfmodel.compare import case_of, compare\n\n"
+        "found = compare([\n    " + ",\n    ".join(lines) + ",\n])\n"
+        "print(found.verdict)"
+    )
+
+
+asked = ask_scenario(
+    "compare",
+    start=START,
+    money=True,
+    columns={f"{letter.upper()} differs in": varied(letter) for letter in LETTERS},
+)
+page(asked)
