@@ -18,7 +18,16 @@ from perfmodel.prediction import predict
 from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.validate import Row, Run, compare, overlap_order, published_cases, read_runs, shipped_runs
+from perfmodel.validate import (
+    Row,
+    Run,
+    compare,
+    mlperf_section,
+    overlap_order,
+    published_cases,
+    read_runs,
+    shipped_runs,
+)
 from perfmodel.validate.anchors import Anchors
 from perfmodel.validate.baselines import ConstantUtilisation
 from perfmodel.validate.misses import LIMIT, beyond_limit, explained
@@ -497,6 +506,7 @@ def test_report_names_every_source_and_refusal(specs_rows: list[Row], anchored_r
         assert f"| {run.source} |" in text
     for heading in ("From specs alone", "Anchored on one accelerator", "The worst", "Ambiguous anchors"):
         assert heading in text
+    assert "\n".join(mlperf_section.section()) in text
     assert "* no batch size: 293" in text
     assert report(specs_rows, anchored_rows) == text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from statistics import median
 from textwrap import fill
 
@@ -19,12 +20,13 @@ LARGE = 64
 KERNELS: Changes = frozenset({"joined", "replayed"})
 
 
-def section() -> list[str]:
-    """Return the section, as lines of Markdown."""
+@cache
+def section() -> tuple[str, ...]:
+    """Return the section, as lines of Markdown; made once."""
     specs, anchored = compare_mlperf("specs"), compare_mlperf("anchored")
     forecast = compare_mlperf("anchored", earlier=True)
     joined = compare_mlperf("specs", changes=KERNELS)
-    return [
+    return (
         "## MLPerf Training: time to a target",
         "",
         _opening(specs),
@@ -36,7 +38,7 @@ def section() -> list[str]:
         *_ingredients(specs, anchored, joined),
         _told(specs, joined),
         "",
-    ]
+    )
 
 
 def headline(specs: Sequence[Answer], anchored: Sequence[Answer], forecast: Sequence[Answer]) -> str:
