@@ -9,6 +9,7 @@ import json
 import pytest
 
 from perfmodel.compare import case_of, compare, saved_case
+from perfmodel.compare.saved import TERMS
 from perfmodel.economics import Conditions, economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
@@ -245,6 +246,10 @@ def test_a_saved_prediction_that_cannot_be_one_is_refused(key, value, told, tmp_
     (tmp_path / "saved.json").write_text(json.dumps(answer))
     with pytest.raises(InputError, match=rf"saved\.json: {told}.*expected the output of perfmodel predict"):
         saved_case(tmp_path / "saved.json")
+
+
+def test_the_terms_of_a_saved_prediction_are_those_of_predict():
+    assert set(TERMS) == predict(Scenario()).terms.keys()
 
 
 def test_a_saved_prediction_that_lacks_a_key_names_it(tmp_path):

@@ -200,7 +200,7 @@ _LABELS = {
 
 
 def _label(row: Row) -> str:
-    from perfmodel.compare import TERMS
+    from perfmodel.cli.render import TERMS
 
     if row.quantity in TERMS:
         return f"  {TERMS[row.quantity]}"
