@@ -90,6 +90,31 @@ def test_a_target_takes_what_its_curve_says_at_each_batch():
     assert both == pytest.approx(np.hypot(ratio, 1.2815515655 * spread))
 
 
+@pytest.mark.parametrize(
+    ("workload_id", "options"),
+    [
+        ("resnet50", {"input": "real", "storage": "ebs-gp3", "framework": "tensorflow@2020"}),
+        ("vgg16", {"optimizer": "adam", "jitter": "lognormal:cv=0.1", "input": "real", "loader_workers": 8}),
+        ("bert-large", {"sequence_length": 128}),
+    ],
+)
+def test_options_of_every_candidate_are_those_of_predict(workload_id, options):
+    epochs = None if workload_id == "bert-large" else 10.0
+    goal = Goal(
+        workload=workload_id, epochs=epochs, instances=("p3.16xlarge", "g4dn.12xlarge"), options=options
+    )
+    found = search(goal)
+    for index in np.random.default_rng(3).choice(len(found), 60, replace=False).tolist():
+        row = found.row(index)
+        asked = {name: row[name] for name in (*NAMED, "algorithm", "servers") if row[name] is not None}
+        prediction = predict(Scenario(workload=workload_id, **asked, **options))
+        assert row["iteration_time"] == pytest.approx(prediction.iteration_time, rel=1e-9)
+        assert row["samples_per_second"] == pytest.approx(prediction.samples_per_second, rel=1e-9)
+        if epochs:
+            assert row["run_time"] == pytest.approx(10 * prediction.epoch_time, rel=1e-9)
+        assert prediction.memory.fits
+
+
 MACHINES = (
     Machine("aws-p3.16xlarge", "v100-sxm2-16gb", 8, True, "p3.16xlarge", "AWS", Price(24.48, "on demand")),
     Machine("dgx-1v", "v100-sxm2-16gb", 8, True, None, None, Price(20.0, "purchase")),
