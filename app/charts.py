@@ -269,3 +269,22 @@ def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> go.Figure
     figure.update_xaxes(title="measured iteration time [s]", type="log", tickformat="~s", dtick=1)
     figure.update_yaxes(title="predicted iteration time [s]", type="log", tickformat="~s", dtick=1)
     return figure
+
+
+def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, y: str) -> go.Figure:
+    """Things of the catalogue by two of their numbers; what each is called on hover."""
+    figure = go.Figure()
+    for index, (name, points) in enumerate(groups.items()):
+        if points:
+            figure.add_scatter(
+                x=[point[0] for point in points],
+                y=[point[1] for point in points],
+                name=name,
+                mode="markers",
+                text=[point[2].id for point in points],
+                marker={"color": COLOURS[index], "size": 9, "symbol": SYMBOLS[index]},
+                hovertemplate="%{text}<extra></extra>",
+            )
+    figure.update_xaxes(title=x, type="log", tickformat="~s")
+    figure.update_yaxes(title=y, type="log", tickformat="~s")
+    return figure

@@ -7,5 +7,6 @@ PAGES = (
     ("communication", "Communication"),
     ("stragglers", "Stragglers"),
     ("validation", "Validation"),
+    ("hardware", "Hardware"),
 )
 """File below ``views`` and word in the URL -> title."""

@@ -159,3 +159,55 @@ def test_without_streamlit_the_command_says_what_to_install(invoke, monkeypatch)
     assert done.exit_code == 2
     assert "perfmodel[app]" in done.stderr
     assert "Traceback" not in done.output
+
+
+def test_an_accelerator_of_ones_own_is_offered_everywhere_in_this_session_alone():
+    test = opened("hardware")
+    test.text_input(key="form-id").set_value("mine")
+    test.text_input(key="form-memory_bandwidth").set_value("1.8TB/s")
+    sound(submitted(test, 0).run())
+    assert "mine is checked" in "\n".join(element.value for element in test.success)
+    test.switch_page("views/predict.py")
+    test.query_params.clear()
+    sound(test.run())
+    assert "mine" in test.selectbox(key="option-accelerator").options
+    sound(test.selectbox(key="option-accelerator").set_value("mine").run())
+    assert test.subheader[0].value == "32 x mine training resnet50"
+    assert "mine" in errors(opened(accelerator="mine"))
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("", "id"),
+        ("id = ", "not TOML"),
+        ('id = "../x"', "id"),
+        ('id = "x"\nbandwidth = 1', "x.toml"),
+        ("x" * 200_000, "characters"),
+        ('id = "k80"\npeak_flops = {}\ncolour = "red"', "name: the key is missing"),
+    ],
+)
+def test_a_spec_of_ones_own_is_checked_as_strictly_as_the_files(text, wrong):
+    test = opened("hardware")
+    test.text_area(key="toml-text").set_value(text)
+    sound(submitted(test, 1).run())
+    assert wrong in errors(test)
+    assert not test.success
+    assert "/" not in errors(test).replace("../", "").split(":")[0]
+
+
+def submitted(test: AppTest, index: int) -> AppTest:
+    """Press the button of one of a page's forms."""
+    [button for button in test.button if button.label == "Check and use it"][index].click()
+    return test
+
+
+def test_times_of_ones_own_are_a_law(tmp_path):
+    test = opened("stragglers")
+    test.file_uploader(key="times-file").set_value(("times.csv", b"1.0\n1.1\n1.0\n3.0\n", "text/csv"))
+    sound(test.run())
+    assert "empirical" in test.subheader[0].value
+    test.file_uploader(key="times-file").set_value(("times.csv", b"\x00\xff\x00", "text/csv"))
+    sound(test.run())
+    assert "times.csv" in errors(test)
+    assert "/" not in errors(test)

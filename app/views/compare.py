@@ -7,7 +7,7 @@ import streamlit as st
 from app import charts, own
 from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
 from app.options import MONEY, SCENARIO, Option, options, scenario, values, written
-from perfmodel.compare import TERMS, Case, Comparison, Row, case_of, compare
+from perfmodel.compare import Case, Comparison, Row, case_of, compare
 from perfmodel.economics import Conditions
 from perfmodel.units import show
 
@@ -86,7 +86,7 @@ def table(found: Comparison) -> list[dict[str, str]]:
     letters = [name.partition(":")[0] for name in found.names]
     return [
         {
-            "": TERMS.get(row.quantity, row.quantity.replace("_", " ")),
+            "": charts.TERMS.get(row.quantity, (row.quantity.replace("_", " "),))[0],
             "unit": "" if row.unit in ("s", "B", "1") else row.unit,
             **{letter: shown(value, row.unit) for letter, value in zip(letters, row.values, strict=True)},
             **{

@@ -25,6 +25,7 @@ PAGES = {
     "communication": "communication",
     "stragglers": "stragglers",
     "validation": "validation",
+    "hardware": "hardware",
 }
 
 

@@ -1,0 +1,210 @@
+"""The catalogue as tables and charts show it, and specs of one's own, checked as the files are."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any
+
+import streamlit as st
+
+from app import own
+from perfmodel.cli.specs import UNITS
+from perfmodel.errors import InputError
+from perfmodel.resources import folder as data_folder
+from perfmodel.spec_quality import report
+from perfmodel.specs.provenance import Provenance, Quantity, SourcedSpec
+from perfmodel.specs.store import Catalogue, Kind
+from perfmodel.units import parse, show
+
+KINDS: tuple[Kind, ...] = ("accelerators", "nodes", "links")
+LARGEST = 100_000
+"""Characters of a spec file somebody hands over."""
+FIELDS = {
+    "memory_bytes": ("Memory", "B", "32GiB"),
+    "memory_bandwidth": ("Memory bandwidth", "B/s", "1.5TB/s"),
+    "tdp": ("Power", "W", "350W"),
+}
+"""Numbers of an accelerator that the form asks for -> label, unit, example."""
+
+
+def spec(catalogue: Catalogue, kind: Kind, id: str) -> SourcedSpec:
+    """Return one spec of a catalogue.
+
+    Raises
+    ------
+    InputError : an unknown id
+    """
+    get: Mapping[Kind, Callable[[str], SourcedSpec]] = {
+        "accelerators": catalogue.accelerator,
+        "nodes": catalogue.node,
+        "links": catalogue.link,
+    }
+    return get[kind](id)
+
+
+def kind_of(catalogue: Catalogue, id: str) -> Kind:
+    """Return what kind of thing an id is."""
+    return next(kind for kind in KINDS if id in catalogue.ids(kind))
+
+
+def told(name: str, value: float) -> str:
+    """Return a number of a spec with its unit."""
+    field = name.partition(".")[0]
+    unit = "B" if field.endswith("_bytes") else UNITS.get(field)
+    return show(value, unit) if unit else f"{value:g}"
+
+
+def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
+    """Return one row for each spec of a kind: its numbers, in SI units, and what it is joined by."""
+    rows = []
+    for id in catalogue.ids(kind):
+        found = spec(catalogue, kind, id)
+        row: dict[str, Any] = {"id": id, "name": found.name}
+        for name, value in found:
+            if isinstance(value, Quantity):
+                row[name] = told(name, value.value)
+            elif isinstance(value, dict) and name == "peak_flops":
+                row |= {f"{key} peak": told(name, peak.value) for key, peak in value.items()}
+            elif isinstance(value, str | int) and name not in ("id", "name", "note"):
+                row[name] = value
+        rows.append(row)
+    columns = dict.fromkeys(name for row in rows for name in row)
+    return [{name: row.get(name) for name in columns} for row in rows]
+
+
+def provenance(found: SourcedSpec) -> list[dict[str, Any]]:
+    """Return every number of a spec with its basis, its source, and the day somebody read it."""
+    rows = []
+    for name, stated in found.statements():
+        source = found.sources.get(stated.source or "")
+        for label, value in _values(name, stated):
+            rows.append(
+                {
+                    "number": label,
+                    "value": value,
+                    "basis": stated.basis,
+                    "source": source.title if source else "",
+                    "address": source.url if source else None,
+                    "read on": source.read_on.isoformat() if source else "",
+                    "note": stated.note,
+                }
+            )
+    return rows
+
+
+def _values(name: str, stated: Provenance) -> list[tuple[str, str]]:
+    if isinstance(stated, Quantity):
+        return [(name, told(name, stated.value))]
+    rings: dict[int, float] = dict(stated)["by_group_size"]
+    return [(f"{name}, {size} ranks", show(value, "B/s")) for size, value in rings.items()]
+
+
+def text_of(catalogue: Catalogue, id: str) -> str:
+    """Return the file of a spec."""
+    for parent in (own.folder() / "specs", data_folder("hardware_specs") / kind_of(catalogue, id)):
+        file = parent / f"{id}.toml"
+        if file.is_file():
+            return file.read_text("utf-8")
+    return ""
+
+
+def take(text: str) -> tuple[str, list[str]]:
+    """Take a spec file into the session, checked as strictly as the package's own.
+
+    Returns
+    -------
+    its id, and what ``perfmodel specs check`` finds suspicious or missing about it
+
+    Raises
+    ------
+    InputError : not TOML, no id, a key nobody knows, a value that does not fit
+    """
+    if len(text) > LARGEST:
+        raise InputError(f"{len(text):,} characters; expected at most {LARGEST:,}")
+    try:
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not TOML: {error}") from None
+    id = table.get("id")
+    if not isinstance(id, str) or not id.replace("-", "").replace(".", "").replace("_", "").isalnum():
+        raise InputError("id: expected the name of the spec, letters, digits, dot, dash and underscore")
+    file = own.folder() / "specs" / f"{id[:100]}.toml"
+    before = file.read_text("utf-8") if file.is_file() else None
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text, "utf-8")
+    try:
+        catalogue = Catalogue([file.parent])
+        kind = kind_of(catalogue, id)
+        spec(catalogue, kind, id)
+        findings = [f for f in report(catalogue, date.today()) if f.id == f"{kind}/{id}"]
+    except InputError:
+        if before is None:
+            file.unlink()
+        else:
+            file.write_text(before, "utf-8")
+        raise
+    st.session_state.catalogue = catalogue
+    return id, [f"{finding.kind}: {finding.message}" for finding in findings]
+
+
+def forget() -> None:
+    """Drop the session's own specs."""
+    for file in own.specs():
+        file.unlink()
+    st.session_state.pop("catalogue", None)
+
+
+def accelerator_toml(like: str, id: str, numbers: Mapping[str, str], peaks: Mapping[str, str]) -> str:
+    """Return the spec file of an accelerator like another, with some numbers a person gave.
+
+    Raises
+    ------
+    InputError : a number that cannot be read, an id that another has
+
+    Examples
+    --------
+    >>> text = accelerator_toml("v100-sxm2-16gb", "mine", {"tdp": "350W"}, {"fp32": "20TFLOP/s"})
+    >>> table = tomllib.loads(text)
+    >>> table["tdp"]["value"], table["tdp"]["basis"], table["peak_flops"]["fp32"]["value"]
+    (350.0, 'assumed', 20000000000000.0)
+    """
+    if id in own.catalogue().ids("accelerators"):
+        raise InputError(f"{id} is taken; give yours a name of its own")
+    base = own.catalogue().accelerator(like).model_dump(mode="python", exclude_defaults=True)
+    table = {**base, "id": id, "name": id, "accepted": []}
+    for name, said in numbers.items():
+        table[name] = _assumed(said, FIELDS[name][1])
+    table["peak_flops"] = base["peak_flops"] | {key: _assumed(said, "FLOP/s") for key, said in peaks.items()}
+    table.pop("usable_memory_bytes", None)
+    table.pop("achieved_flops", None)
+    table.pop("achieved_memory_bandwidth", None)
+    return "\n".join(_toml({key: value for key, value in table.items() if value not in ([], None)})) + "\n"
+
+
+def _assumed(said: str, unit: str) -> dict[str, Any]:
+    return {"value": parse(said, unit), "basis": "assumed", "note": "given in the app"}
+
+
+def _toml(table: Mapping[str, Any], path: str = "") -> list[str]:
+    """A table as TOML: plain values first, then the tables in it."""
+    lines = [f"[{path}]"] if path else []
+    plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
+    lines += [f"{key} = {_value(value)}" for key, value in plain.items() if value is not None]
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            lines += ["", *_toml(value, f"{path}.{key}" if path else key)]
+    return lines
+
+
+def _value(value: Any) -> str:
+    import json
+
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_value(item) for item in value)}]"
+    return repr(value)
