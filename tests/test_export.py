@@ -7,11 +7,20 @@ import io
 import json
 import re
 import sys
+from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
+from perfmodel.cli import main
 from perfmodel.cli.export import csv_text, flat, markdown_table
+from perfmodel.prediction import predict
+from perfmodel.resources import folder
+from perfmodel.specs.provenance import Quantity
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.traces.timeline import write_timeline
 from perfmodel.writing import write_whole
 
 TABLES = {
@@ -23,18 +32,31 @@ TABLES = {
     "stragglers": ("stragglers", "--workers", "8", "--k", "4"),
     "one variant": ("stragglers", "--variant", "k-sync", "--workers", "8", "--k", "4"),
     "order statistic": ("stragglers", "--order-statistic", "8:8", "--distribution", "lognormal:cv=0.1"),
+    "networks": ("workloads", "list"),
+    "findings": ("specs", "check"),
+    "difference": ("trace", "diff", "step.json", "step.json"),
+    "measured collectives": ("validate", "--kind", "collectives"),
+    "measured runs": ("validate", "--data", "runs.csv"),
 }
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_timeline(Path("step.json"), predict(Scenario(world_size=2)))
+    runs = folder("validation") / "measured" / "training_runs.csv"
+    Path("runs.csv").write_text("".join(runs.open().readlines()[:40]))
 
 
 def rows_of_json(text):
     answer = json.loads(text)
     if isinstance(answer, dict):
-        answer = answer.get("rows", [answer])
+        answer = answer.get("rows") or answer.get("parts") or [answer]
     return [flat(row) for row in answer]
 
 
 @pytest.mark.parametrize("words", TABLES.values(), ids=TABLES)
-def test_csv_holds_what_json_says(words, invoke):
+def test_csv_holds_what_json_says(words, files, invoke):
     told = rows_of_json(invoke(*words, "--json").stdout)
     printed = list(csv.DictReader(io.StringIO(invoke(*words, "--csv").stdout)))
     assert len(printed) == len(told)
@@ -50,7 +72,7 @@ def test_csv_holds_what_json_says(words, invoke):
 
 
 @pytest.mark.parametrize("words", TABLES.values(), ids=TABLES)
-def test_markdown_is_a_table(words, invoke):
+def test_markdown_is_a_table(words, files, invoke):
     lines = [line for line in invoke(*words, "--markdown").stdout.splitlines() if line.startswith("|")]
     assert re.fullmatch(r"\|( :?-+:? \|)+", lines[1])
     counts = {line.replace("\\|", "").count("|") for line in lines}
@@ -59,10 +81,42 @@ def test_markdown_is_a_table(words, invoke):
 
 
 @pytest.mark.parametrize("words", TABLES.values(), ids=TABLES)
-def test_two_forms_at_once_are_refused(words, invoke):
+def test_two_forms_at_once_are_refused(words, files, invoke):
     result = invoke(*words, "--csv", "--markdown")
     assert result.exit_code == 2
     assert result.stderr == "perfmodel: --csv and --markdown: give one of them\n"
+
+
+@pytest.mark.parametrize("kind", ["accelerators", "nodes", "links"])
+def test_a_catalogue_is_a_table_of_its_numbers(kind, invoke):
+    catalogue = Catalogue.built_in()
+    rows = list(csv.DictReader(io.StringIO(invoke("specs", "list", kind, "--csv").stdout)))
+    assert [row["id"] for row in rows] == catalogue.ids(kind)
+    for row in rows:
+        spec = getattr(catalogue, kind.removesuffix("s"))(row["id"])
+        told = {name: number.value for name, number in spec.statements() if isinstance(number, Quantity)}
+        assert {name: float(row[name]) for name in told} == told
+
+
+def test_a_trace_has_a_row_for_each_device(files, invoke):
+    devices = json.loads(invoke("trace", "summary", "step.json", "--json").stdout)["devices"]
+    rows = list(csv.DictReader(io.StringIO(invoke("trace", "summary", "step.json", "--csv").stdout)))
+    assert [float(row["totals.span"]) for row in rows] == [device["totals"]["span"] for device in devices]
+
+
+def test_every_command_with_csv_has_markdown_and_json():
+    for path, command in leaves(main):
+        options = {name for option in command.params for name in option.opts}
+        if "--csv" in options:
+            assert {"--json", "--markdown"} <= options, path
+
+
+def leaves(command, path=()):
+    if not isinstance(command, click.Group):
+        return [(path, command)]
+    with click.Context(command) as ctx:
+        names = command.list_commands(ctx)
+        return [leaf for name in names for leaf in leaves(command.get_command(ctx, name), (*path, name))]
 
 
 def test_the_curve_has_a_column_for_each_variant(invoke):
@@ -100,9 +154,7 @@ def test_markdown_writes_everyday_numbers_without_powers_of_ten():
 # --- figures
 
 
-@pytest.mark.parametrize(
-    ("name", "begins"), [("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("A.HTML", b"<")]
-)
+@pytest.mark.parametrize(("name", "begins"), [("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("A.HTML", b"<")])
 def test_a_figure_is_a_whole_file_of_its_kind(name, begins, tmp_path, invoke):
     path = tmp_path / name
     result = invoke("scale", "--gpus", "1,2,4", "--plot", path)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import catalogue_from
 from perfmodel.errors import unknown_name
 from perfmodel.units import show
@@ -51,16 +52,20 @@ def command() -> None:
 @command.command("list")
 @click.argument("kind", type=click.Choice(KINDS), default="accelerators")
 @_own
-@_json
-def list_(kind: Kind, specs: tuple[str, ...], as_json: bool) -> None:
+@export_options
+def list_(kind: Kind, specs: tuple[str, ...], **options: Any) -> None:
     """List accelerators (or nodes, or links).
 
     Example: perfmodel specs list links
     """
+    form = take_form(options)
     catalogue = catalogue_from(specs)
     found = [_get(catalogue, kind, id) for id in catalogue.ids(kind)]
-    if as_json:
+    if form == "json":
         click.echo(json.dumps([spec.model_dump(mode="json", exclude_defaults=True) for spec in found]))
+        return
+    if form is not None:
+        show_rows(map(_numbers, found), form)
         return
     from perfmodel.cli.render import console, table
 
@@ -110,8 +115,8 @@ def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
 @command.command("check")
 @click.option("--all", "everything", is_flag=True, help="Also what is only missing or assumed.")
 @_own
-@_json
-def check(everything: bool, specs: tuple[str, ...], as_json: bool) -> None:
+@export_options
+def check(everything: bool, specs: tuple[str, ...], **options: Any) -> None:
     """Report what is missing, stale, suspicious or without a source; exit code 1 if anything is suspicious.
 
     Example: perfmodel specs check --all
@@ -121,10 +126,13 @@ def check(everything: bool, specs: tuple[str, ...], as_json: bool) -> None:
 
     from perfmodel.spec_quality import report
 
+    form = take_form(options)
     findings = report(catalogue_from(specs), date.today())
     wrong = [finding for finding in findings if finding.kind in ("suspicious", "stale", "accepted")]
-    if as_json:
+    if form == "json":
         click.echo(json.dumps([finding._asdict() for finding in findings]))
+    elif form is not None:
+        show_rows((finding._asdict() for finding in findings), form)
     else:
         for finding in findings if everything else wrong:
             click.echo(f"{finding.id}: {finding.kind}: {finding.message}")
@@ -133,6 +141,14 @@ def check(everything: bool, specs: tuple[str, ...], as_json: bool) -> None:
         click.echo(f"found {told}{'' if everything else '; --all lists them'}")
     if any(finding.kind == "suspicious" for finding in findings):
         raise SystemExit(1)
+
+
+def _numbers(spec: SourcedSpec) -> dict[str, Any]:
+    """A spec as a row: names, and numbers in SI without where they come from."""
+    from perfmodel.specs.provenance import Quantity
+
+    plain = {name: value for name, value in spec if isinstance(value, (str, int)) and name != "note"}
+    return plain | {name: told.value for name, told in spec.statements() if isinstance(told, Quantity)}
 
 
 def _get(catalogue: Catalogue, kind: Kind, id: str) -> SourcedSpec:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def command() -> None:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--accelerator", multiple=True, help="What the GPUs are, where the file does not say.")
 @click.option("--skip", type=click.IntRange(0, 1_000_000), default=0, help="Marked steps to leave out first.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: int, as_json: bool) -> None:
+@export_options
+def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: int, **options: Any) -> None:
     """Computation, exposed and hidden communication, input and idling of each device; a folder is all ranks.
 
     A report of Nsight Systems is exported first, by ``nsys export --type sqlite``.
@@ -40,12 +41,18 @@ def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: 
     """
     from perfmodel.traces.summary import summary
 
+    form = take_form(options)
     traces, timings = read_all(files)
     told: dict[str, Any] = summary(traces, skip, accelerator)
     if timings:
         told["nccl_tests"] = [timing.rows and _timing(timing) for timing in timings]
-    if as_json:
+    if form == "json":
         click.echo(json.dumps(told, allow_nan=False))
+        return
+    if form is not None:
+        show_rows(
+            ({k: v for k, v in device.items() if k != "collectives"} for device in told["devices"]), form
+        )
         return
     from perfmodel.cli.trace_render import show_summary
 
@@ -56,8 +63,8 @@ def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: 
 @click.argument("first", metavar="MEASURED")
 @click.argument("second", metavar="PREDICTED")
 @click.option("--skip", type=click.IntRange(0, 1_000_000), default=0, help="Steps of the first to leave out.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def diff_command(first: str, second: str, skip: int, as_json: bool) -> None:
+@export_options
+def diff_command(first: str, second: str, skip: int, **options: Any) -> None:
     """Two traces side by side, a step's part by part: a measured one, and one of ``predict --timeline``.
 
     \b
@@ -66,9 +73,13 @@ def diff_command(first: str, second: str, skip: int, as_json: bool) -> None:
     """
     from perfmodel.traces.diff import difference
 
+    form = take_form(options)
     rows = difference(read_all((first,))[0], read_all((second,))[0], skip)
-    if as_json:
+    if form == "json":
         click.echo(json.dumps({"parts": rows}, allow_nan=False))
+        return
+    if form is not None:
+        show_rows(rows, form)
         return
     from perfmodel.cli.trace_render import show_difference
 

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import catalogue_from
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from perfmodel.cli.export import Form
     from perfmodel.specs.store import Catalogue
     from perfmodel.validate.compare import Constants
 
@@ -40,7 +44,7 @@ GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
 @click.option("--report", metavar="FILE", help="Write the whole report, both modes, as Markdown.")
 @click.option("--ablation", is_flag=True, help="In the report: what each ingredient takes off; some minutes.")
 @click.option("--plots", is_flag=True, help="Beside the report: figures (needs matplotlib).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: every row, and the summary.")
+@export_options
 def command(
     data: str | None,
     kind: str,
@@ -51,7 +55,7 @@ def command(
     report: str | None,
     ablation: bool,
     plots: bool,
-    as_json: bool,
+    **options: Any,
 ) -> None:
     """Hold the model against measured training runs: signed errors, next to a naive answer's.
 
@@ -62,18 +66,21 @@ def command(
       perfmodel validate --kind collectives --out-of-sample
       perfmodel validate --mode anchored --by accelerator
       perfmodel validate --kind mlperf --mode anchored
+
+    --json has every row and the summary, --csv and --markdown the rows.
     """
     from perfmodel.validate import compare, read_runs, shipped_runs
     from perfmodel.writing import check_writable
 
+    form = take_form(options)
     if report is not None:
         check_writable(Path(report))
     catalogue = catalogue_from(specs)
     if kind == "collectives":
-        _collectives(data, catalogue, out_of_sample, as_json)
+        _collectives(data, catalogue, out_of_sample, form)
         return
     if kind == "mlperf":
-        _mlperf(data, mode, catalogue, as_json)
+        _mlperf(data, mode, catalogue, form)
         return
     runs = shipped_runs() if data is None else read_runs(data)
     constants: Constants = lambda run: None  # noqa: E731
@@ -97,16 +104,23 @@ def command(
 
             write_plots(Path(report).parent / "plots", specs_rows, anchored)
         click.echo(f"wrote {report}", err=True)
-        if not as_json:
+        if form is None:
             return
     from perfmodel.validate.summary import summary
 
     rows = compare(runs, mode, catalogue, constants)
     found = summary(rows)
-    if as_json:
-        click.echo(json.dumps({"rows": [row.to_dict() for row in rows], "summary": found}, allow_nan=False))
+    if form is not None:
+        _tell((row.to_dict() for row in rows), found, form)
         return
     _show(found, by or ("source",), out_of_sample)
+
+
+def _tell(rows: Iterable[dict[str, Any]], summary: dict[str, Any], form: Form) -> None:
+    if form == "json":
+        click.echo(json.dumps({"rows": list(rows), "summary": summary}, allow_nan=False))
+    else:
+        show_rows(rows, form)
 
 
 def _show(found: dict[str, Any], by: tuple[str, ...], out_of_sample: bool) -> None:
@@ -170,7 +184,7 @@ def _percent(share: float | None, sign: str = "") -> str:
     return f"{share:{sign}.{1 if abs(share) < 0.9995 else 0}%}"
 
 
-def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, as_json: bool) -> None:
+def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, form: Form | None) -> None:
     from perfmodel.validate.collective_fit import (
         compare_collectives,
         read_measurements,
@@ -181,8 +195,8 @@ def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, as
     measured = shipped_measurements() if data is None else read_measurements(Path(data), catalogue)
     rows = compare_collectives(measured, out_of_sample)
     found = summarise(rows)
-    if as_json:
-        click.echo(json.dumps({"rows": [row.to_dict() for row in rows], "summary": found}, allow_nan=False))
+    if form is not None:
+        _tell((row.to_dict() for row in rows), found, form)
         return
     from rich.text import Text
 
@@ -205,16 +219,15 @@ def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, as
         out.print(shown)
 
 
-def _mlperf(data: str | None, mode: Any, catalogue: Catalogue, as_json: bool) -> None:
+def _mlperf(data: str | None, mode: Any, catalogue: Catalogue, form: Form | None) -> None:
     from perfmodel.validate.mlperf import compare_mlperf, errors_by
     from perfmodel.validate.mlperf_rows import read_submissions
 
     answers = compare_mlperf(mode, None if data is None else read_submissions(Path(data)), catalogue)
     found = errors_by(answers)
-    if as_json:
+    if form is not None:
         groups = {kind: {name: group._asdict() for name, group in of.items()} for kind, of in found.items()}
-        rows = [answer.to_dict() for answer in answers]
-        click.echo(json.dumps({"rows": rows, "summary": {"mode": mode, **groups}}, allow_nan=False))
+        _tell((answer.to_dict() for answer in answers), {"mode": mode, **groups}, form)
         return
     from rich.text import Text
 

@@ -6,11 +6,11 @@ import csv
 import json
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfmodel.errors import InputError
+from perfmodel.cli.export import export_options, show_rows, take_form
 
 if TYPE_CHECKING:
     from perfmodel.specs.workload import Layer, Workload
@@ -49,17 +49,21 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(as_json: bool) -> None:
+@export_options
+def list_(**options: Any) -> None:
     """List the built-in networks.
 
     Example: perfmodel workloads list
     """
     from perfmodel.workloads import names, workload
 
+    form = take_form(options)
     found = [workload(name) for name in names()]
-    if as_json:
+    if form == "json":
         click.echo(json.dumps([_summary(network) for network in found]))
+        return
+    if form is not None:
+        show_rows(map(_summary, found), form)
         return
     from perfmodel.cli.render import console, table
 
@@ -82,7 +86,8 @@ def list_(as_json: bool) -> None:
 @click.option("--sequence-length", type=click.IntRange(min=1, max=1_000_000), help="Tokens of one sample.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the layers as the CSV that --workload reads.")
-def show(name: str, sequence_length: int | None, as_json: bool, as_csv: bool) -> None:
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print the layers as a Markdown table.")
+def show(name: str, sequence_length: int | None, **options: Any) -> None:
     """Show one network, built in or from a file, layer by layer; counts are per sample.
 
     To describe a network of your own, start from the --csv of one that is like it.
@@ -91,13 +96,14 @@ def show(name: str, sequence_length: int | None, as_json: bool, as_csv: bool) ->
     """
     from perfmodel.workloads import workload
 
-    if as_json and as_csv:
-        raise InputError("--json and --csv: give one of them")
+    form = take_form(options)
     network = workload(name, sequence_length)
-    if as_json:
-        rows = [{field: getattr(layer, field) for field in LAYER_FIELDS} for layer in network.layers]
+    rows = [{field: getattr(layer, field) for field in LAYER_FIELDS} for layer in network.layers]
+    if form == "json":
         click.echo(json.dumps({**_summary(network), "layers": rows}))
-    elif as_csv:
+    elif form == "markdown":
+        show_rows(rows, form)
+    elif form == "csv":
         writer = csv.DictWriter(sys.stdout, network.layers[0]._fields, lineterminator="\n")
         writer.writeheader()
         writer.writerows(_cells(layer) for layer in network.layers)
