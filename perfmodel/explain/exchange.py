@@ -116,10 +116,11 @@ def _message_times(case: Case, on: Fabric, size: Node, times_of: Callable[[Any],
     known = _known(case, on, size)
     whole = next((call for call in tops if _same(call.result, times)), None)
     if whole is not None:
-        node, exact = _of_call(whole, known, size)
-        return node, exact
+        outside = case.setting.nodes > 1 or case.setting.strategy == "parameter-server"
+        return _of_call(whole, known, size, "inter_" if outside else "intra_")
     if len(tops) == 2 and _same(tops[0].result + tops[1].result, times):
-        (inside, first), (between, second) = (_of_call(call, known, size) for call in tops)
+        inside, first = _of_call(tops[0], known, size, "intra_")
+        between, second = _of_call(tops[1], known, size, "inter_")
         both = worked(
             "communication_times", assembly.both_levels, size.labels, first_part=inside, second_part=between
         )
@@ -134,8 +135,12 @@ def _same(a: Any, b: Any) -> bool:
     return bool(np.allclose(a, b, rtol=1e-12, atol=0))
 
 
-def _of_call(call: Call, known: list[Node], size: Node) -> tuple[Node, bool]:
-    """A recorded call as a quantity worked out from known ones; exact where all of them were found."""
+def _of_call(call: Call, known: list[Node], size: Node, place: str) -> tuple[Node, bool]:
+    """A recorded call as a quantity worked out from known ones; exact where all of them were found.
+
+    Of two known quantities with one value, the one of the parameter's name is meant, then the one of
+    ``place``: ``intra_`` or ``inter_``.
+    """
     entry = FORMULAS[call.name]
     inputs, exact = {}, entry.symbolic
     for name, value in call.arguments.items():
@@ -147,7 +152,9 @@ def _of_call(call: Call, known: list[Node], size: Node) -> tuple[Node, bool]:
         if np.ndim(value):
             found = size if _same(value, size.value) else None
         else:
-            found = next((n for n in known if _fits(n, name) and n.value == value), None)
+            alike = [n for n in known if _fits(n, name) and n.value == value]
+            alike.sort(key=lambda n: (n.name != name, not n.name.startswith(place)))
+            found = alike[0] if alike else None
         if found is None:
             exact = exact and QUANTITIES[name].unit == "1"
             found = given(name, value if np.ndim(value) else float(value))

@@ -214,9 +214,8 @@ def _products(
     slowdown = learned.slowdown[asked.units, table.product] * np.where(matrix, factor.matrix, factor.vector)
     slowdown *= np.where(table.light, factor.light, 1.0) * winograd * table.is_product
     power = _power_of_watts(setting, constants) * matrix
-    powers = {"product_inefficiency": 1, "peak_flops": power}
-    if accelerator.tdp is not None:
-        powers |= {"tdp": -power, "reference_flops_per_joule": -power}
+    powers = {"product_inefficiency": 1, "peak_flops": power, "reference_flops_per_joule": -power}
+    powers["usual_power" if accelerator.tdp is None else "tdp"] = -power
     return worked(
         "operation_time",
         product_time,

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from perfmodel.anchor import parse_anchor
-from perfmodel.prediction.computation import REFERENCE_PER_WATT
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case, scaled_quantity, scaled_spec
 from perfmodel.specs.link import Link
+from perfmodel.specs.provenance import Quantity
 from perfmodel.specs.workload import Workload
 
 _SPREAD = re.compile(r"\b(cv|std)=([0-9.eE+-]+)")
@@ -51,12 +51,17 @@ def vector_peak(case: Case, factor: float) -> Case:
     )
 
 
+USUAL_POWER = 250.0
+"""[W]; what a prediction takes for an accelerator whose spec does not say."""
+
+
 def power(case: Case, factor: float) -> Case:
-    """Multiply the rated power."""
+    """Multiply the rated power, or what is taken for it."""
     accelerator = case.setting.accelerator
-    if accelerator.tdp is None:
-        return case
-    return scaled_accelerator(case, factor, "tdp")
+    if accelerator.tdp is not None:
+        return scaled_accelerator(case, factor, "tdp")
+    usual = Quantity.model_construct(value=USUAL_POWER * factor, basis="assumed", source=None)
+    return with_accelerator(case, accelerator.model_copy(update={"tdp": usual}))
 
 
 def compute_units(case: Case, factor: float) -> Case:
@@ -258,11 +263,6 @@ def scaled_price(case: Case, factor: float) -> Case:
     """Multiply the price of a node."""
     price = case.price
     return case._replace(price=price and price._replace(usd_per_hour=price.usd_per_hour * factor))
-
-
-def reference(case: Case) -> float | None:
-    """Return the constant that power is counted from, where power matters."""
-    return REFERENCE_PER_WATT if case.setting.accelerator.tdp else None
 
 
 def of_network(case: Case) -> dict[str, float]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.calibration import Calibration
+from perfmodel.errors import InputError
 from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps import sweep
@@ -35,6 +36,7 @@ def crossovers(setting: Setting, catalogue: Catalogue, constants: Calibration) -
     catalogue, constants : as for ``predict``
     """
     asked = {name: getattr(setting.scenario, name) for name in setting.scenario.model_fields_set}
+    asked |= {"accelerator": setting.accelerator.id, "node": setting.node.id}
     return [
         *_strategies(setting, asked, catalogue, constants),
         *_network(setting, asked, catalogue, constants),
@@ -52,17 +54,13 @@ def _strategies(
     dropped = ("strategy", "servers", "overlap", "algorithm", "global_batch_size", "world_size")
     options = {name: value for name, value in asked.items() if name not in dropped}
     options["local_batch_size"] = int(setting.local_batch_size)
+    columns = ["world_size", "iteration_time"]
     times = [
-        sweep(
-            catalogue=catalogue,
-            constants=constants,
-            columns=["world_size", "iteration_time"],
-            world_size=WORKERS,
-            **plan,
-            **options,
-        ).table()
+        _swept(catalogue, constants, columns, world_size=WORKERS, **plan, **options)
         for plan in ({"strategy": "all-reduce"}, {"strategy": "parameter-server", "servers": servers})
     ]
+    if not all(times):
+        return []
     ring, served = ({int(n): float(t) for n, t in zip(*(of[k] for k in of), strict=True)} for of in times)
     both = [n for n in WORKERS if n in ring and n in served]
     one = "one parameter server" if servers == 1 else f"{servers} parameter servers"
@@ -91,6 +89,16 @@ def _sign(larger: float, smaller: float) -> int:
     return 0 if abs(difference) < 1e-6 else 1 if difference > 0 else -1
 
 
+def _swept(
+    catalogue: Catalogue, constants: Calibration, columns: list[str], **options: Any
+) -> dict[str, Any]:
+    """The table of a sweep; empty where none of its scenarios can be predicted."""
+    try:
+        return dict(sweep(catalogue=catalogue, constants=constants, columns=columns, **options).table())
+    except InputError:
+        return {}
+
+
 def _is_fixed(setting: Setting) -> bool:
     """Whether the options hold for one number of accelerators alone."""
     return setting.scenario.profile is not None
@@ -110,14 +118,10 @@ def _network(
     }
     options["local_batch_size"] = int(setting.local_batch_size)
     counts = tuple(2**k for k in range(15))
-    found = sweep(
-        catalogue=catalogue,
-        constants=constants,
-        columns=["world_size", "scaling_efficiency"],
-        world_size=counts,
-        **options,
-    ).table()
-    lines = []
+    found = _swept(catalogue, constants, ["world_size", "scaling_efficiency"], world_size=counts, **options)
+    lines: list[Crossover] = []
+    if not found:
+        return lines
     for least in LEAST_EFFICIENCY:
         rows = list(zip(*(found[k].tolist() for k in found), strict=True))
         below = next((i for i, (_, efficiency) in enumerate(rows) if efficiency < least), None)
@@ -140,20 +144,17 @@ def _batches(
     options = {n: v for n, v in asked.items() if n not in ("global_batch_size", "local_batch_size")}
     columns = ["local_batch_size", "iteration_time", "forward_time", "backward_time"]
     columns += ["exposed_communication_time", "fits", "largest_local_batch_size"]
-    first = sweep(catalogue=catalogue, constants=constants, columns=columns, local_batch_size=[1], **options)
-    largest = int(first.table()["largest_local_batch_size"][0])
+    first = _swept(catalogue, constants, columns, local_batch_size=[1], **options)
+    if not first:
+        return []
+    largest = int(first["largest_local_batch_size"][0])
     if largest < 1:
         return [Crossover("not even a batch of 1 fits", "local_batch_size", None)]
     lines = []
     if setting.world_size > 1 or setting.servers:
         most = min(largest, MOST_BATCHES)
-        found = sweep(
-            catalogue=catalogue,
-            constants=constants,
-            columns=columns,
-            local_batch_size=tuple(range(1, most + 1)),
-            **options,
-        ).table()
+        batches = tuple(range(1, most + 1))
+        found = _swept(catalogue, constants, columns, local_batch_size=batches, **options)
         lines += _free_of_the_network(setting, found, most)
     lines.append(Crossover(f"batches above {largest} do not fit", "local_batch_size", largest + 1))
     return lines

@@ -17,7 +17,7 @@ from perfmodel.specs.store import Catalogue
 
 STEP = 1e-5
 """Relative; the error of the difference is its square, and rounding over it: both about 1e-10."""
-KINK = 1e-3
+KINK = 1e-4
 """Sides of an elasticity that differ by more lie on two arms of a maximum."""
 SWING = 0.25
 """Of the tornado."""

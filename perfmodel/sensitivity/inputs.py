@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from perfmodel.prediction.computation import REFERENCE_PER_WATT
 from perfmodel.prediction.feeding import SAMPLE_ELEMENT_BYTES
 from perfmodel.sensitivity import changes
 from perfmodel.sensitivity.case import Case
@@ -202,10 +203,19 @@ INPUTS: tuple[Input, ...] = (
         inner=True,
     ),
     Input(
+        "usual_power",
+        "W",
+        "taken where a spec does not say",
+        lambda c: None if c.setting.accelerator.tdp else changes.USUAL_POWER,
+        changes.power,
+        {"J": 1, "s": -1},
+        inner=True,
+    ),
+    Input(
         "reference_flops_per_joule",
         "FLOP/J",
         "from which the effect of power is counted",
-        changes.reference,
+        lambda _: REFERENCE_PER_WATT,
         changes.power,  # it stands beside tdp alone, as a product
         {"FLOP": 1, "J": -1},
         inner=True,
