@@ -14,13 +14,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from perfmodel.errors import InputError
     from perfmodel.prediction import Prediction, predict
+    from perfmodel.quote import check_quote, read_quote
     from perfmodel.specs.scenario import Scenario
     from perfmodel.specs.store import Catalogue
     from perfmodel.sweeps import sweep
     from perfmodel.traces.emulate import Emulator
     from perfmodel.workloads import workload
 
-__all__ = ["Catalogue", "Emulator", "InputError", "Prediction", "Scenario", "predict", "sweep", "workload"]
+__all__ = [
+    "Catalogue",
+    "Emulator",
+    "InputError",
+    "Prediction",
+    "Scenario",
+    "check_quote",
+    "predict",
+    "read_quote",
+    "sweep",
+    "workload",
+]
 
 _HOMES = {
     "Catalogue": "perfmodel.specs.store",
@@ -28,7 +40,9 @@ _HOMES = {
     "InputError": "perfmodel.errors",
     "Prediction": "perfmodel.prediction",
     "Scenario": "perfmodel.specs.scenario",
+    "check_quote": "perfmodel.quote",
     "predict": "perfmodel.prediction",
+    "read_quote": "perfmodel.quote",
     "sweep": "perfmodel.sweeps",
     "workload": "perfmodel.workloads",
 }

@@ -209,6 +209,15 @@ def test_arithmetic_without_a_workload_is_held_against_the_dense_peak():
     assert checked(A100, quantity="flops", per="job", value="2.4PFLOP/s").verdict == "possible"
 
 
+def test_a_peak_may_be_asked_for_by_its_number_format():
+    h100 = {"accelerator": "h100-sxm5-80gb", "world_size": 8, "workload": "resnet50"}
+    found = checked(h100, quantity="flops", per="job", value="32PFLOP/s", format="fp8")
+    assert (found.verdict, found.limit) == ("impossible", pytest.approx(8 * 1979e12, rel=1e-3))
+    assert any("sparsity" in line for line in found.arithmetic)
+    with pytest.raises(InputError, match="unknown peak of h100-sxm5-80gb 'fp9'; nearest: fp8"):
+        checked(h100, quantity="flops", per="job", value=1e15, format="fp9")
+
+
 def test_both_directions_of_a_link_are_not_one():
     found = checked(A100, quantity="bus_bandwidth", value="600GB/s")
     assert (found.verdict, found.limit) == ("impossible", 300e9)

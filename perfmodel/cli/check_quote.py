@@ -28,8 +28,8 @@ def command(file: str | None, examples: bool, specs: tuple[str, ...], **options:
     """Can a quote's claims be true?  QUOTE is a TOML file, or an example's name.
 
     Each claim is held against what physics allows (impossible), against the model's interval (optimistic,
-    plausible, pessimistic) and against the measured runs most like it.  The exit code is 1 where one is
-    impossible.
+    plausible, pessimistic; possible where it has none) and against the measured runs most like it.  The exit
+    code is 1 where one is impossible.
 
     \b
     Examples:

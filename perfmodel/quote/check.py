@@ -131,8 +131,11 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
         raise InputError(f"quantity = '{claim.quantity}': a sample of {setting.workload.id} is no {wanted}")
     if claim.kind == "bus_bandwidth":
         found = _bus_bandwidth(claim, setting)
-    elif claim.kind == "flops" and "workload" not in scenario.model_fields_set:
-        found = _Found(peak_of(setting, claim.per), None, [], ["no workload is named: held against the peak"])
+    elif claim.kind == "flops" and (claim.format or "workload" not in scenario.model_fields_set):
+        asked = "its number format is named" if claim.format else "no workload is named"
+        found = _Found(
+            peak_of(setting, claim.per, claim.format), None, [], [f"{asked}: held against the peak"]
+        )
     elif claim.kind in ("scaling_efficiency", "speedup"):
         found = _efficiency(claim, scenario, setting, catalogue)
     else:

@@ -59,6 +59,7 @@ GOES_WITH = {
     "from_gpus": ("scaling_efficiency", "speedup"),
     "collective": ("bus_bandwidth",),
     "size": ("bus_bandwidth",),
+    "format": ("flops",),
 }
 """A key of a claim -> the quantities it says something about."""
 
@@ -85,6 +86,8 @@ class Claim(Spec):
     collective: Collective = "all-reduce"
     size: float | str | None = None
     """Buffer on one rank, e.g. ``1GB``; by default a large one."""
+    format: str | None = None
+    """Number format whose peak is meant, e.g. ``fp8``; no workload is asked then."""
     scenario: dict[str, Any] = Field(default_factory=dict)
     """Options that differ from those of the quote."""
     source: str | None = None

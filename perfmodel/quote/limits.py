@@ -11,6 +11,7 @@ from perfmodel.equations.lower_bounds import (
     in_network_all_reduce_lower_bound,
     share_lower_bound,
 )
+from perfmodel.errors import unknown_name
 from perfmodel.prediction.all_reduce import adds
 from perfmodel.prediction.bound import LEAST_FILLED, physical_bound, saving
 from perfmodel.resolve import Setting
@@ -119,10 +120,20 @@ def _boost(accelerator: Accelerator) -> float:
     return max(1.0, boost.value / base.value)
 
 
-def peak_of(setting: Setting, per: str) -> Limit:
-    """Return the arithmetic of the data sheet [FLOP/s], of one accelerator or of the job."""
+def peak_of(setting: Setting, per: str, format: str | None = None) -> Limit:
+    """Return the arithmetic of the data sheet [FLOP/s], of one accelerator or of the job.
+
+    Raises
+    ------
+    InputError : the accelerator has no peak for the number format
+    """
     accelerator, n = setting.accelerator, setting.world_size if per == "job" else 1
     peak, unit = _fastest(setting)
+    if format is not None:
+        peaks = dict(accelerator.peak_flops.items())
+        if format not in peaks:
+            raise unknown_name(f"peak of {accelerator.id}", format, peaks)
+        peak, unit = peaks[format].value * _boost(accelerator), format
     each = f"{n} x {accelerator.id} at {show(peak, 'FLOP/s')} ({unit}, dense)"
     return Limit(n * peak, (f"{each}: {show(n * peak, 'FLOP/s')}",))
 
