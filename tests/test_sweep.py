@@ -92,6 +92,16 @@ SWEEPS: dict[str, dict[str, Any]] = {
         "anchor": [None, "samples_per_second=300@1"],
         "jitter": [None, "lognormal:cv=0.1"],
     },
+    "machines that say what is in them": {
+        "node": ["dgx-h100", "dgx-1v", "aws-p3.16xlarge", "pcie-workstation-8gpu"],
+        "world_size": [1, 8, 16],
+        "local_batch_size": [None, 16],
+    },
+    "no fp32 at all": {
+        "accelerator": ["tpu-v6e", "tpu-v3", "v100-sxm2-16gb"],
+        "precision": [None, "fp32", "bf16"],
+        "world_size": [1, 4, 8],
+    },
     "racks": {
         "accelerator": ["a100-sxm4-80gb"],
         "node": ["dgx-a100-80gb", "pcie-workstation-1gpu"],
@@ -176,18 +186,18 @@ def test_a_profile_is_swept_as_it_is_predicted(tmp_path):
     measured = 'deviation = 0, basis = "measured"'
     path = tmp_path / "profile.toml"
     path.write_text(
-        'made_by = "a test"\nfiles = []\nworkload = "resnet50"\naccelerator = "v100-sxm2-16gb"\n'
-        'precision = "amp"\nlocal_batch_size = 64\n'
+        'made_by = "a test"\nfiles = []\nworkload = "vgg16"\naccelerator = "t4"\n'
+        'precision = "fp32"\nlocal_batch_size = 16\n'
         f"computation = {{ value = 1.2, {measured} }}\nlaunch_overhead = {{ value = 3e-3, {measured} }}\n"
     )
-    found = sweep(
-        profile=str(path), accumulation_steps=[1, 3], local_batch_size=[32, 64], world_size=[1, 8, 24]
-    )
-    table = found.table()
-    assert len(table["iteration_time"]) == len(found) == 12
-    for index, time in enumerate(table["iteration_time"]):
-        asked = {n: int(table[n][index]) for n in ("world_size", "local_batch_size", "accumulation_steps")}
-        assert time == pytest.approx(predict(Scenario(profile=str(path), **asked)).iteration_time, rel=1e-9)
+    for asked in ({}, {"workload": "resnet50", "local_batch_size": [32, 64]}, {"node": "dgx-1v"}):
+        found = sweep(profile=str(path), accumulation_steps=[1, 3], world_size=[1, 8, 24], **asked)
+        table = found.table()
+        assert len(table["iteration_time"]) == len(found)
+        for index, time in enumerate(table["iteration_time"]):
+            one = {n: int(table[n][index]) for n in ("world_size", "local_batch_size", "accumulation_steps")}
+            one |= {name: value for name, value in asked.items() if isinstance(value, str)}
+            assert time == pytest.approx(predict(Scenario(profile=str(path), **one)).iteration_time, rel=1e-9)
 
 
 def test_chunks_stay_small_however_many_scenarios_there_are():

@@ -64,6 +64,8 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> Axes:
         found[name] = tuple(dict.fromkeys(_checked(name, value) for value in _values(given)))
         if not found[name]:
             raise InputError(f"{name}: expected at least one value to sweep over")
+    if found.get("profile", (None,)) != (None,):
+        found |= _from_profile(found)
     for name, field in Scenario.model_fields.items():
         found.setdefault(name, (field.default,))
     if found["local_batch_size"] != (None,) and found["global_batch_size"] != (None,):
@@ -91,6 +93,23 @@ def _checked(name: str, value: Any) -> Any:
     except ValidationError as error:
         wanted = error.errors(include_url=False)[0]["msg"].replace("Input should be", "expected")
         raise InputError(f"{name} = {value!r}: {wanted}") from None
+
+
+def _from_profile(found: Axes) -> Axes:
+    """What the options leave open, as the profile was measured.
+
+    Raises
+    ------
+    InputError : several profiles, which might say different things
+    """
+    from perfmodel.prediction.profiled import completed
+    from perfmodel.profile import read_profile
+
+    if len(found["profile"]) > 1:
+        raise InputError("profile: one in a sweep; sweep over each on its own")
+    one = Scenario.model_construct(**{name: values[0] for name, values in found.items()})
+    filled, _ = completed(one, read_profile(found["profile"][0]))
+    return {name: (getattr(filled, name),) for name in filled.model_fields_set - set(found)}
 
 
 def _check_names(found: Axes, catalogue: Catalogue) -> None:

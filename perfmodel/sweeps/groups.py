@@ -56,6 +56,8 @@ class Groups:
 
     def _group(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> Iterator[Block]:
         alone = {name: fixed[name] for name in (*COMPUTATION, "profile")}
+        if fixed["accelerator"] is None and fixed["node"] is not None:
+            alone["accelerator"] = self._catalogue.node(fixed["node"]).accelerator
         crossed = int(np.prod([len(self._axes[name]) for name in OPTIONS])) * len(world_sizes)
         try:
             plans, refused = self._work.plans(alone, self._axes, world_sizes[0])
@@ -99,7 +101,9 @@ class Groups:
         if key not in self._places:
             if len(self._places) >= MOST_KEPT:
                 self._places.clear()
-            self._places[key] = places(shared, self._axes, world_sizes, self._catalogue, self._constants)
+            # a place is the same in every precision, but only one that the accelerator has can be resolved
+            asked = shared | {"precision": fixed["precision"]}
+            self._places[key] = places(asked, self._axes, world_sizes, self._catalogue, self._constants)
         return self._places[key]
 
     def _setting(self, fixed: dict[str, Any], plans: Plans, found: Places) -> Setting:
