@@ -122,13 +122,18 @@ def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> 
 
 def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
     """The terms of several iterations, each a bar."""
+    rows = {name: prediction.terms for name, prediction in predictions.items()}
+    return parts(rows, {term: name for term, (name, _) in TERMS.items()}, "time of one iteration [s]")
+
+
+def parts(rows: Mapping[str, Mapping[str, float]], names: Mapping[str, str], x: str) -> go.Figure:
+    """Parts of several things, each a bar."""
     figure = go.Figure()
-    names = list(predictions)
-    for index, (term, (name, _)) in enumerate(TERMS.items()):
-        times = [prediction.terms[term] for prediction in predictions.values()]
+    for index, (part, name) in enumerate(names.items()):
+        times = [row.get(part, 0.0) for row in rows.values()]
         if any(times):
             figure.add_bar(
-                y=names,
+                y=list(rows),
                 x=times,
                 name=name,
                 orientation="h",
@@ -138,7 +143,7 @@ def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
             )
     figure.update_layout(barmode="stack", legend={"traceorder": "normal"})
     figure.update_yaxes(autorange="reversed", automargin=True)
-    figure.update_xaxes(title="time of one iteration [s]", rangemode="tozero")
+    figure.update_xaxes(title=x, rangemode="tozero")
     return figure
 
 

@@ -128,6 +128,7 @@ def _brought() -> None:
             "Use the profile of my trace",
             value=True,
             key="use-profile",
+            persist_state="session",
             help=st.session_state["profile-told"],
         )
     if own.specs():

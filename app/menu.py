@@ -6,6 +6,7 @@ PAGES = (
     ("compare", "Compare"),
     ("communication", "Communication"),
     ("stragglers", "Stragglers"),
+    ("trace", "Trace"),
     ("validation", "Validation"),
     ("hardware", "Hardware"),
 )

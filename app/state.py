@@ -110,7 +110,7 @@ def widget(option: Option) -> Any:
     elif option.kind == "whole":
         value = st.number_input(
             option.label,
-            min_value=1,
+            min_value=smallest(option),
             max_value=largest(option),
             value=None,
             step=1,
@@ -126,6 +126,12 @@ def widget(option: Option) -> Any:
     else:
         session.chosen[option.key] = value
     return value
+
+
+def smallest(option: Option) -> int:
+    """Return the least a whole number may be."""
+    least = getattr(option.parameter.type, "min", None)
+    return 1 if least is None else int(least)
 
 
 def largest(option: Option) -> int:

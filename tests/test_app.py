@@ -6,6 +6,7 @@ import doctest
 import json
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from app.menu import PAGES
 from perfmodel.cli.app import streamlit_words
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
+from perfmodel.traces.timeline import timeline
 from perfmodel.units import show
 
 MAIN = Path(__file__).parents[1] / "app" / "main.py"
@@ -211,3 +213,45 @@ def test_times_of_ones_own_are_a_law(tmp_path):
     sound(test.run())
     assert "times.csv" in errors(test)
     assert "/" not in errors(test)
+
+
+def a_trace(ranks: int = 2) -> tuple[str, bytes, str]:
+    answer = predict(Scenario(world_size=ranks, local_batch_size=32))
+    return "step.json", json.dumps(timeline(answer)).encode(), "application/json"
+
+
+def test_a_trace_is_seen_calibrated_on_and_carried_to_the_other_pages():
+    test = opened("trace", **{"gpus": "2", "local-batch-size": "32"})
+    test.file_uploader(key="trace-files").set_value([a_trace()])
+    sound(test.run())
+    assert "step.json" in test.subheader[0].value
+    button(test, "Calibrate on this trace").click()
+    sound(test.run())
+    assert "resnet50 on v100-sxm2-16gb" in test.success[0].value
+    plain = opened(**{"gpus": "2", "local-batch-size": "32"}).metric[0].value
+    test.switch_page("views/predict.py")
+    test.query_params.clear()
+    sound(test.run())
+    assert test.checkbox(key="use-profile").value
+    carried = test.metric[0].value
+    assert "--profile profile.toml" in "\n".join(code.value for code in test.code)
+    sound(test.checkbox(key="use-profile").uncheck().run())
+    assert test.metric[0].value == plain
+    sound(test.checkbox(key="use-profile").check().run())
+    assert test.metric[0].value == carried
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[[[[", b"\x00" * 5000, b"SQLite format 3\x00", b"\x1f\x8b\x08junk", b"hello\n" * 99],
+)
+def test_junk_is_refused_as_a_trace(content):
+    test = opened("trace")
+    test.file_uploader(key="trace-files").set_value([("../../junk.json", content, "application/json")])
+    sound(test.run())
+    assert "junk.json" in errors(test)
+    assert "/" not in errors(test).split(":")[0]
+
+
+def button(test: AppTest, label: str) -> Any:
+    return next(button for button in test.button if button.label == label)

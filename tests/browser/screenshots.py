@@ -24,6 +24,7 @@ PAGES = {
     "&c-inter-link=ethernet-100g-rdma",
     "communication": "communication",
     "stragglers": "stragglers",
+    "trace": "trace",
     "validation": "validation",
     "hardware": "hardware",
 }
@@ -35,6 +36,9 @@ def settle(page: Page) -> None:
     page.wait_for_selector("[data-testid=stAppViewContainer] h3", timeout=20_000)
     page.wait_for_function(
         "!document.querySelector('[data-testid=stSkeleton], [data-stale=true]')", timeout=20_000
+    )
+    page.wait_for_function(
+        "[...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(c => c.querySelector('.main-svg'))"
     )
     page.wait_for_timeout(700)
 

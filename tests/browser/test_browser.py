@@ -71,6 +71,26 @@ def test_downloads_arrive_and_parse(window, tmp_path):
     assert [float(row["seconds"]) for row in rows] == list(answer.terms.values())
 
 
+def test_an_uploaded_trace_of_a_real_job_is_seen(window, traces):
+    page = window.open("trace?accelerator=a100-sxm4-40gb&gpus=2")
+    page.set_input_files("input[type=file]", traces / "ddp_resnet50_a100_ws2_rank0.json.gz")
+    page.wait_for_selector("h3:has-text('ddp_resnet50_a100_ws2_rank0.json.gz')")
+    page.get_by_text("Calibrate on this trace").click()
+    page.wait_for_selector("text=In use on every page that predicts")
+    page.get_by_text("See it in Predict").click()
+    page.wait_for_selector(ITERATION)
+    page.wait_for_selector("text=Use the profile of my trace")
+
+
+def test_fifty_megabytes_of_junk_are_refused(window, tmp_path):
+    junk = tmp_path / "junk.json"
+    junk.write_bytes(bytes(range(1, 251)) * 200_000)
+    page = window.open("trace")
+    page.set_input_files("input[type=file]", junk)
+    page.wait_for_selector("[data-testid=stAlertContentError]:has-text('junk.json')")
+    assert page.get_by_text("Calibrate on this trace").count() == 0
+
+
 def test_a_preset_leads_to_a_picture_in_one_click(window):
     page = window.open()
     page.get_by_text("25 or 100 Gbit/s for 32 V100s?").click()

@@ -1,0 +1,125 @@
+"""Profilers' files somebody hands over: read once, kept in the session, calibrated on."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from app import own
+from perfmodel.errors import InputError
+from perfmodel.prediction import Prediction
+from perfmodel.profile import Profile, to_toml
+from perfmodel.specs.scenario import Scenario
+from perfmodel.traces.calibrate import profile_of_traces
+from perfmodel.traces.device_trace import DeviceTrace
+from perfmodel.traces.diff import difference
+from perfmodel.traces.nccl_tests import Timings
+from perfmodel.traces.read import read_trace
+from perfmodel.traces.timeline import write_timeline
+from perfmodel.units import show
+
+PARTS = {
+    "compute_time": "computation",
+    "exposed_communication_time": "exposed communication",
+    "hidden_communication_time": "hidden communication",
+    "input_time": "waiting for input",
+    "copy_time": "copies to the device",
+    "idle_time": "idle",
+}
+"""Of a step, as ``perfmodel trace summary`` calls them."""
+
+
+class Seen(NamedTuple):
+    """What the files hold."""
+
+    traces: list[DeviceTrace]
+    timings: list[Timings]
+
+
+def read(files: Sequence[Any]) -> Seen | None:
+    """Return what uploaded files hold, reading each upload once; None without files.
+
+    Raises
+    ------
+    InputError : a file that is none of the kinds
+    """
+    session = st.session_state
+    named = tuple(file.file_id for file in files)
+    if not files:
+        session.pop("seen-traces", None)
+        return None
+    if session.get("seen-traces", (None,))[0] != named:
+        session["seen-traces"] = (named, _read(files))
+    seen: Seen = session["seen-traces"][1]
+    return seen
+
+
+def _read(files: Sequence[Any]) -> Seen:
+    seen = Seen([], [])
+    place = own.folder() / "traces"
+    for index, file in enumerate(files):
+        path = place / str(index) / (re.sub(r"[^A-Za-z0-9._-]", "_", file.name)[-80:] or "trace")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as out:
+            file.seek(0)
+            shutil.copyfileobj(file, out)
+        try:
+            found = read_trace(path)
+        except InputError as error:
+            raise InputError(str(error).replace(f"{path.parent}/", "")) from None
+        finally:
+            path.unlink()
+        if isinstance(found, list):
+            seen.traces.extend(found)
+        else:
+            seen.timings.append(found)
+    return seen
+
+
+def calibrate(seen: Seen, scenario: Scenario, skip: int) -> Profile:
+    """Take the profile of the job into the session, for every page that predicts.
+
+    Raises
+    ------
+    InputError : a trace without marked steps
+    """
+    session = st.session_state
+    found = profile_of_traces(seen.traces, seen.timings, scenario, own.catalogue(), skip)
+    # a name that was not there before: a profile is read once for each name
+    session["profiles"] = session.get("profiles", 0) + 1
+    session["profile-name"] = f"profile-{session['profiles']}.toml"
+    (own.folder() / session["profile-name"]).write_text(to_toml(found), "utf-8")
+    session["profile-told"] = f"{found.workload} on {found.accelerator}: {', '.join(found.files)}"
+    return found
+
+
+def against_prediction(seen: Seen, prediction: Prediction, skip: int) -> list[dict[str, Any]]:
+    """Return the measured step beside the predicted one, part by part.
+
+    Raises
+    ------
+    InputError : no marked steps; more ranks than a timeline draws
+    """
+    path = own.folder() / "predicted.json"
+    write_timeline(path, prediction)
+    predicted = read_trace(path)
+    rows = difference(seen.traces, predicted if isinstance(predicted, list) else [], skip)
+    return [
+        {
+            "a step": {"iteration_time": "iteration", **PARTS}[row["part"]],
+            "measured": show(row["first"], "s"),
+            "predicted": show(row["second"], "s"),
+            "predicted / measured": row["ratio"],
+        }
+        for row in rows
+    ]
+
+
+def forget() -> None:
+    """Drop the session's profile."""
+    st.session_state.pop("profile-told", None)
+    st.session_state.pop("profile-name", None)

@@ -1,0 +1,166 @@
+"""Trace: what a profiler saw of a step, and what the model learns from it."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import charts, own, uploads
+from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
+from app.options import options, scenario, scenario_words
+from perfmodel.errors import InputError
+from perfmodel.traces.summary import summary
+from perfmodel.units import show
+
+START = {"gpus": 2}
+MOST_DEVICES = 16
+SKIP = options("calibrate")["skip"]._replace(label="Steps to leave out first", usual="0 (default)")
+
+
+def title(device: dict[str, Any]) -> str:
+    """Name a device as people know it."""
+    rank = f", rank {device['rank']} of {device['world_size'] or '?'}" if device["rank"] is not None else ""
+    return f"{device['file']}: device {device['device']}{rank}"
+
+
+def step(devices: list[dict[str, Any]]) -> None:
+    """Draw the parts of a step of each device; of the whole file where no steps are marked."""
+    marked = all(device["per_step"] for device in devices)
+    rows = {
+        title(device): device["per_step"]
+        if marked
+        else {
+            "compute_time": device["totals"]["compute_time"],
+            "exposed_communication_time": device["totals"]["communication_time"]
+            - device["totals"]["overlap_time"],
+            "hidden_communication_time": device["totals"]["overlap_time"],
+        }
+        for device in devices[:MOST_DEVICES]
+    }
+    figure = charts.parts(rows, uploads.PARTS, "time of one step [s]" if marked else "time in the file [s]")
+    charts.draw(figure, "step", "Parts of a step of each device", height=160 + 40 * len(rows))
+
+
+def collectives(devices: list[dict[str, Any]]) -> None:
+    """List what the ranks exchanged."""
+    rows = [
+        {
+            "device": device["device"],
+            "collective": row["collective"],
+            "message": show(row["message_bytes"], "B") if row["message_bytes"] else "unknown",
+            "count": row["count"],
+            "median": show(row["time"], "s"),
+            "least": show(row["least_time"], "s"),
+            "bus bandwidth": show(row["bus_bandwidth"], "B/s") if row["bus_bandwidth"] else "",
+        }
+        for device in devices
+        for row in device["collectives"]
+    ]
+    if rows:
+        st.caption("Collectives; a time contains the wait for the last peer")
+        st.dataframe(rows, hide_index=True)
+
+
+def learn(seen: uploads.Seen, asked: Asked) -> None:
+    """Calibrate, and carry the profile to the other pages."""
+    skip = asked.picked.get("skip", 0)
+    st.subheader("Carry it over", anchor=False)
+    st.caption(
+        "The options beside the page must say what job the trace is of: network, GPU, batch, precision."
+    )
+    if st.button("Calibrate on this trace", type="primary"):
+        with told():
+            uploads.calibrate(seen, scenario(asked.picked), skip)
+    if "profile-told" not in st.session_state:
+        return
+    text = (own.folder() / st.session_state["profile-name"]).read_text("utf-8")
+    st.success(f"In use on every page that predicts: {st.session_state['profile-told']}")
+    with st.container(horizontal=True):
+        if st.button("See it in Predict"):
+            st.switch_page("views/predict.py")
+        if st.button("See it in Scale"):
+            st.switch_page("views/scale.py")
+        st.download_button("Download the profile", text, own.PROFILE, "application/toml", on_click="ignore")
+        st.button("Forget it", on_click=uploads.forget)
+    with st.expander("What was learned"):
+        st.code(text, language="toml")
+
+
+def uploaded(seen: uploads.Seen, asked: Asked) -> None:
+    """Show what the files hold."""
+    skip = asked.picked.get("skip", 0)
+    found = summary(seen.traces, skip)
+    devices = found["devices"]
+    with asked.top:
+        if devices:
+            first = devices[0]
+            each = first["iteration_time"]
+            st.subheader(title(first), anchor=False)
+            pace = f"{show(each, 's')} a step, " if each is not None else ""
+            verdict = f"{first['verdict']}: {pace}the GPU is busy {first['utilisation']:.0%} of the time"
+            st.markdown(f"**{sentence(verdict)}**")
+        else:
+            st.subheader("nccl-tests", anchor=False)
+            st.markdown(f"**{len(seen.timings)} file(s) of timings: calibrate on them below.**")
+    for note in dict.fromkeys(note for device in devices for note in device["notes"]):
+        st.info(note)
+    if devices:
+        step(devices)
+        collectives(devices)
+        with st.expander("Beside the predicted step of the job described"):
+            try:
+                st.dataframe(uploads.against_prediction(seen, asked.predict(), skip), hide_index=True)
+            except InputError as error:
+                st.error(own.without_folder(str(error)))
+    for timing in seen.timings:
+        rows = [row._asdict() for row in timing.rows]
+        lines = {"bus bandwidth": ([r["message_bytes"] for r in rows], [r["bus_bandwidth"] for r in rows])}
+        charts.draw(charts.lines(lines, "message [B]", "bus bandwidth [B/s]"), timing.file, "nccl-tests")
+    rows = [
+        {"device": device["device"], "rank": device["rank"], **device["totals"], **(device["per_step"] or {})}
+        for device in devices
+    ]
+    with st.container(horizontal=True):
+        ways_out("trace summary FILE", {}, _python())
+        downloads("trace", rows, found)
+    learn(seen, asked)
+
+
+def predicted(asked: Asked) -> None:
+    """Until a file is there, show the step the model expects of the job described."""
+    with told():
+        answer = asked.predict()
+    with asked.top:
+        st.subheader("What a profiler saw", anchor=False)
+        st.markdown("**Hand over a trace to see where its step goes, and to predict from it.**")
+    st.caption(f"Until then, the step the model expects of the job described: {answer.verdict}.")
+    charts.draw(charts.side_by_side({"predicted": answer}), "step", "The predicted step", height=220)
+    words = ", ".join(f"{name}={value!r}" for name, value in scenario_words(asked.picked).items())
+    with st.container(horizontal=True):
+        ways_out("predict", {k: v for k, v in asked.picked.items() if k != "skip"}, None)
+        downloads("step", [{"term": k, "seconds": v} for k, v in answer.terms.items()], answer.to_json())
+    st.caption(f"Scenario({words})")
+
+
+def _python() -> str:
+    """The question in Python."""
+    return (
+        "from pathlib import Path\n\n"
+        "from perfmodel.traces.read import read_trace\n"
+        "from perfmodel.traces.summary import summary\n\n"
+        'print(summary(read_trace(Path("FILE"))))'
+    )
+
+
+asked = ask_scenario("trace", body=(SKIP,), start=START)
+files = st.file_uploader(
+    "PyTorch Profiler (.json, .json.gz), Nsight Systems as SQLite (.sqlite, .sqlite.gz), or nccl-tests",
+    accept_multiple_files=True,
+    key="trace-files",
+    help="Files stay on this machine, and go when the tab is closed. Several files are several ranks.",
+)
+with told():
+    seen = uploads.read(files)
+if seen is None:
+    predicted(asked)
+else:
+    uploaded(seen, asked)
