@@ -417,6 +417,8 @@ def test_the_exit_code_says_whether_a_claim_is_impossible(name, invoke):
     text = invoke("check-quote", name)
     assert text.exit_code == (1 if told["impossible"] else 0)
     assert told["impossible"] == sum(claim["verdict"] == "impossible" for claim in told["claims"])
+    taken = {option for claim in told["claims"] for option in claim["defaults"]}
+    assert all(option in " ".join(text.stdout.split()) for option in taken)
     assert max(len(line) for line in text.stdout.splitlines() if "https://" not in line) <= 80
     rows = list(csv.DictReader(io.StringIO(invoke("check-quote", name, "--csv").stdout)))
     assert [row["verdict"] for row in rows] == [claim["verdict"] for claim in told["claims"]]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perfmodel.specs.provenance import Source
 
 WIDTH, INDENT = 80, 11
-_LEFT_OUT = {"arithmetic", "measured", "reading", "sample", "higher_is_better"}
+_LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_is_better"}
 
 
 @click.command("check-quote")
@@ -114,7 +114,8 @@ def _print(quote: Quote, checked: list[Checked]) -> None:
             start = f"   {label}".ljust(INDENT + 3)
             click.echo(_filled(text, start))
     click.echo()
-    click.echo("; ".join(_counts(checked)))
+    click.echo(_counts(checked))
+    click.echo(_filled(_defaults(checked), ""))
 
 
 def _filled(text: str, start: str) -> str:
@@ -131,11 +132,16 @@ def _filled(text: str, start: str) -> str:
     )
 
 
-def _counts(checked: list[Checked]) -> list[str]:
+def _defaults(checked: list[Checked]) -> str:
+    taken = dict.fromkeys(option for claim in checked for option in claim.defaults)
+    return "defaults taken: " + (", ".join(taken) or "none")
+
+
+def _counts(checked: list[Checked]) -> str:
     words = ("impossible", "optimistic", "plausible", "possible", "pessimistic")
     counts = {word: sum(claim.verdict == word for claim in checked) for word in words}
     whole = f"{len(checked)} claim{'s' if len(checked) > 1 else ''}"
-    return [f"{whole}: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)]
+    return f"{whole}: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
 
 
 def _lines(claim: Checked, sources: dict[str, Source]) -> list[tuple[str, str]]:
@@ -172,4 +178,4 @@ def _markdown(quote: Quote, checked: list[Checked]) -> str:
     for index, claim in enumerate(checked, 1):
         told = [f"- {label + ': ' if label else ''}{text}" for label, text in _lines(claim, quote.sources)]
         parts.append("\n".join([f"{index}. {_claimed(claim)}: {claim.verdict}", "", *told]))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, _defaults(checked)])

@@ -77,6 +77,8 @@ class Checked(BaseModel):
     """Published measurements most like it, the nearest first."""
     scenario: str
     """The job in short."""
+    defaults: list[str]
+    """Options the quote left open, with what they were taken to be."""
     source: str | None
     reading: str
 
@@ -160,6 +162,7 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
         arithmetic=lines,
         measured=found.measured,
         scenario=_job(setting),
+        defaults=list(setting.defaults),
         source=claim.source,
         reading=claim.reading,
     )
