@@ -88,6 +88,11 @@ class _Found(NamedTuple):
     expected: Expected | None
     measured: list[Near]
     notes: list[str]
+    of_a_workload: bool = True
+    """Whether the job's workload, and how it is trained, have a part in it."""
+
+
+_OF_MACHINES = ("accelerator", "node", "accelerators-per-node", "intra-link", "inter-link", "precision")
 
 
 def check_quote(quote: Quote, catalogue: Catalogue | None = None, where: str = "quote") -> list[Checked]:
@@ -135,9 +140,8 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
         found = _bus_bandwidth(claim, setting)
     elif claim.kind == "flops" and (claim.format or "workload" not in scenario.model_fields_set):
         asked = "its number format is named" if claim.format else "no workload is named"
-        found = _Found(
-            peak_of(setting, claim.per, claim.format), None, [], [f"{asked}: held against the peak"]
-        )
+        notes = [f"{asked}: held against the peak"]
+        found = _Found(peak_of(setting, claim.per, claim.format), None, [], notes, False)
     elif claim.kind in ("scaling_efficiency", "speedup"):
         found = _efficiency(claim, scenario, setting, catalogue)
     else:
@@ -161,8 +165,12 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
         **(expected._asdict() if expected else dict.fromkeys(Expected._fields)),
         arithmetic=lines,
         measured=found.measured,
-        scenario=_job(setting),
-        defaults=list(setting.defaults),
+        scenario=_job(setting) if found.of_a_workload else _machines(setting),
+        defaults=[
+            option
+            for option in setting.defaults
+            if found.of_a_workload or option.split()[0].removeprefix("--") in _OF_MACHINES
+        ],
         source=claim.source,
         reading=claim.reading,
     )
@@ -192,7 +200,7 @@ def _bus_bandwidth(claim: Claim, setting: Setting) -> _Found:
         over = f" on {at.nodes} nodes" if at.nodes > 1 else ""
         words = f"{show(rate, 'B/s')}: {show(at.message_bytes, 'B')}, {at.group_size} ranks{over}"
         near.append(Near(id=measured.measurement_id, source=measured.source, value=rate, words=words))
-    return _Found(limit, expected_bus_bandwidth(point), near, notes)
+    return _Found(limit, expected_bus_bandwidth(point), near, notes, False)
 
 
 def _efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> _Found:
@@ -252,7 +260,7 @@ def _compared(claim: Claim, limit: float, ratio: float, sample: str) -> str:
     ends = "at most" if KINDS[claim.kind].higher_is_better else "at least"
     if ratio > 1 + _EXACT:
         times = f"{ratio:.3g}" if ratio > 1.01 else f"{ratio:.6g}"
-        return f"so {ends} {best}; the claim is {times} times better"
+        return f"so {ends} {best}; the claim is {times} times {'that' if ends == 'at most' else 'as fast'}"
     return f"so {ends} {best}; the claim reaches {ratio:.1%} of it"
 
 
@@ -268,8 +276,10 @@ def shown(value: float, kind: str, sample: str = "sample", per: str = "job") -> 
 
 
 def _job(setting: Setting) -> str:
-    between = f", {setting.nics} x {setting.inter_link.id} between {setting.nodes} nodes"
-    return (
-        f"{setting.workload.id} on {setting.world_size} x {setting.accelerator.id}, {setting.precision}, "
-        f"batch {setting.local_batch_size} each{between if setting.nodes > 1 else ''}"
-    )
+    how = f"{setting.precision}, batch {setting.local_batch_size} each"
+    return f"{setting.workload.id} on {_machines(setting)}, {how}"
+
+
+def _machines(setting: Setting) -> str:
+    between = f" in {setting.nodes} nodes with {setting.nics} x {setting.inter_link.id}"
+    return f"{setting.world_size} x {setting.accelerator.id}{between if setting.nodes > 1 else ''}"
