@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import own
-from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario, written
+from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.state import START, chosen, close_page, open_page, widget, with_own
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
@@ -100,8 +100,8 @@ def ask(
     open_page(page, known, start)
     top = st.container()
     for heading, members in groups.items():
-        with st.sidebar.expander(heading) if heading else st.sidebar:
-            for option in members:
+        with st.sidebar, fold(heading) if heading else nullcontext(True) as is_open:
+            for option in members if is_open else ():
                 widget(known[option.name])
     with st.sidebar:
         _brought()
@@ -111,11 +111,8 @@ def ask(
                 end = chosen(known).get(ends.get(option.name, ""), 0)
                 widget(known[option.name]._replace(largest=end))
     for place, (heading, members) in zip(st.columns(len(columns) or 1), columns.items(), strict=False):
-        said = [
-            f"{opt.label} {written(v)}" for opt in members if (v := chosen(known).get(opt.name)) is not None
-        ]
-        with place.expander(f"{heading}: {', '.join(said) or 'nothing'}", key=f"fold-{heading}"):
-            for option in members:
+        with place, fold(heading) as is_open:
+            for option in members if is_open else ():
                 widget(known[option.name])
     close_page(page, known)
     return Asked(chosen(known), top)
@@ -133,6 +130,17 @@ def _brought() -> None:
         )
     if own.specs():
         st.caption(f"With {len(own.specs())} of your own specs; they are not part of the URL.")
+
+
+@contextmanager
+def fold(title: str) -> Iterator[bool]:
+    """Fold something away; what is in it need not be drawn until this yields True.
+
+    A title that changed would close the fold, so it holds no numbers.
+    """
+    place = st.expander(title, key=f"fold-{title}", on_change="rerun")
+    with place:
+        yield bool(place.open)
 
 
 @contextmanager
@@ -161,12 +169,30 @@ def ways_out(
             st.code(python or as_python(picked, file), language="python", wrap_lines=True)
 
 
-def downloads(name: str, rows: Sequence[Mapping[str, Any]], answer: Any) -> None:
-    """Offer a table as CSV and the whole answer as JSON, given as text or as what JSON can hold."""
-    text = answer if isinstance(answer, str) else json.dumps(answer, allow_nan=False)
+def downloads(
+    name: str,
+    rows: Sequence[Mapping[str, Any]] | Callable[[], Sequence[Mapping[str, Any]]],
+    answer: Any,
+) -> None:
+    """Offer a table as CSV and the whole answer as JSON, both written when they are asked for.
+
+    Parameters
+    ----------
+    name : of the files
+    rows : the table, or what makes it
+    answer : JSON's text, or what JSON can hold, or what makes either
+    """
+
+    def table() -> str:
+        return csv_text(rows() if callable(rows) else rows)
+
+    def whole() -> str:
+        found = answer() if callable(answer) else answer
+        return found if isinstance(found, str) else json.dumps(found, allow_nan=False)
+
     with st.container(horizontal=True, width="content"):
-        st.download_button("Download CSV", csv_text(rows), f"{name}.csv", "text/csv", on_click="ignore")
-        st.download_button("Download JSON", text, f"{name}.json", "application/json", on_click="ignore")
+        st.download_button("Download CSV", table, f"{name}.csv", "text/csv", on_click="ignore")
+        st.download_button("Download JSON", whole, f"{name}.json", "application/json", on_click="ignore")
 
 
 def sentence(told: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.layout import fold
 from app.options import MONEY, values
 from perfmodel.economics import Conditions, economics
 from perfmodel.prediction import Prediction
@@ -26,36 +27,41 @@ def costs(prediction: Prediction, picked: Mapping[str, Any], catalogue: Catalogu
 
 def told(found: Mapping[str, Any]) -> None:
     """Show the costs, what was assumed and what is unknown."""
+    with fold("Money, energy, carbon") as is_open:
+        if is_open:
+            _told(found)
+
+
+def _told(found: Mapping[str, Any]) -> None:
+    """Show them."""
     price = found["price"]
-    rate = (
-        f"{price['usd_per_hour']:,.4g} USD/h for each machine, {price['basis']}" if price else "price unknown"
+    if price:
+        st.markdown(f"{price['usd_per_hour']:,.4g} USD/h for each machine, {price['basis']}")
+    spans = {"iteration": found["per_iteration"], "epoch": found["per_epoch"], "run": found["run"]}
+    st.dataframe(
+        [
+            {
+                "of one": name,
+                "time": show(span["time"], "s"),
+                "cost [USD]": span["cost"],
+                "energy [kWh]": span["energy"],
+                "carbon [g CO2]": span["carbon"],
+            }
+            for name, span in spans.items()
+            if span
+        ],
+        hide_index=True,
     )
-    with st.expander(f"Money, energy, carbon ({rate})"):
-        spans = {"iteration": found["per_iteration"], "epoch": found["per_epoch"], "run": found["run"]}
-        st.dataframe(
-            [
-                {
-                    "of one": name,
-                    "time": show(span["time"], "s"),
-                    "cost [USD]": span["cost"],
-                    "energy [kWh]": span["energy"],
-                    "carbon [g CO2]": span["carbon"],
-                }
-                for name, span in spans.items()
-                if span
-            ],
-            hide_index=True,
+    if price and price["source"]:
+        st.caption(f"{price['instance']} in {price['region']} on {price['date']}: {price['source']}")
+    failures = found["reliability"]
+    if failures:
+        st.markdown(
+            f"{failures['goodput']:.1%} of the time is work kept; a failure every "
+            f"{show(failures['failure_interval'], 's')}, a checkpoint every "
+            f"{show(failures['checkpoint_interval'], 's')}."
         )
-        if price and price["source"]:
-            st.caption(f"{price['instance']} in {price['region']} on {price['date']}: {price['source']}")
-        failures = found["reliability"]
-        if failures:
-            st.markdown(
-                f"{failures['goodput']:.1%} of the time is work kept; a failure every "
-                f"{show(failures['failure_interval'], 's')}, a checkpoint every "
-                f"{show(failures['checkpoint_interval'], 's')}."
-            )
-        for line in found["unknown"]:
-            st.markdown(f"Unknown: {line}")
-        if found["assumed"]:
-            st.caption("Assumed: " + "; ".join(found["assumed"]))
+    for line in found["unknown"]:
+        st.markdown(f"Unknown: {line}")
+    if found["assumed"]:
+        st.caption("Assumed: " + "; ".join(found["assumed"]))

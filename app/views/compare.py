@@ -157,6 +157,6 @@ asked = ask_scenario(
     "compare",
     start=START,
     money=True,
-    columns={f"{letter.upper()} differs in": varied(letter) for letter in LETTERS},
+    columns={f"{letter.upper()}, where it differs from A": varied(letter) for letter in LETTERS},
 )
 page(asked)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import charts, equations, measured, money, own
-from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
+from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, ways_out
 from perfmodel.prediction import Prediction
 from perfmodel.units import show
 
@@ -75,8 +75,8 @@ def behind(prediction: Prediction) -> None:
     exchange = equations.EXCHANGES.get(prediction.scenario["strategy"])
     if exchange:
         formulas["exposed communication"] = (exchange, *formulas["exposed communication"])
-    with st.popover("Equations behind the bars"):
-        for term, names in formulas.items():
+    with fold("Equations behind the bars") as is_open:
+        for term, names in formulas.items() if is_open else ():
             st.markdown(f"**{term}**")
             for name in names:
                 line, equation = equations.told(name)
@@ -107,14 +107,16 @@ def page(asked: Asked) -> None:
     )
     charts.draw(charts.memory(prediction), "memory", "Memory needed against memory there", height=150)
     with st.container(horizontal=True):
-        behind(prediction)
         ways_out("predict", asked.picked)
         rows = [{"term": name, "seconds": prediction.terms[term]} for term, (name, _) in charts.TERMS.items()]
-        downloads("prediction", rows, prediction.to_json())
+        downloads("prediction", rows, prediction.to_json)
+    behind(prediction)
     money.told(costs)
     near = measured.family(found)
-    with st.expander(f"Nearest measured runs ({len(near)} of {found['workload']} on {found['accelerator']})"):
-        st.dataframe(measured.rows(near[: measured.SHOWN]), hide_index=True)
+    with fold("Nearest measured runs") as is_open:
+        if is_open:
+            st.caption(f"{len(near)} of {found['workload']} on {found['accelerator']}, the nearest first")
+            st.dataframe(measured.rows(near[: measured.SHOWN]), hide_index=True)
     st.caption("Defaults taken: " + ", ".join(f"`{default}`" for default in prediction.defaults))
 
 

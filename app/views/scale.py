@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from app import charts, measured, money, own
-from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
+from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, ways_out
 from app.options import convert, one_of, options, some_of
 from perfmodel.cli.scale import COLUMNS
 from perfmodel.errors import InputError
@@ -191,22 +191,23 @@ def page(asked: Asked) -> None:
             "scale", {k: v for k, v in asked.picked.items() if k not in ("show", "strategies", "networks")}
         )
         downloads("scale", rows, {"rows": rows, "scenario": first[-1].scenario})
-    with st.expander("As a table"):
-        st.dataframe(
-            [
-                {
-                    "curve": row["curve"],
-                    "GPUs": row["world_size"],
-                    "iteration": show(row["iteration_time"], "s"),
-                    "samples/s": row["samples_per_second"],
-                    "speed-up": row["speedup"],
-                    "efficiency": row["scaling_efficiency"],
-                }
-                for row in rows
-            ],
-            hide_index=True,
-            column_config={"efficiency": st.column_config.NumberColumn(format="percent")},
-        )
+    with fold("As a table") as is_open:
+        if is_open:
+            st.dataframe(
+                [
+                    {
+                        "curve": row["curve"],
+                        "GPUs": row["world_size"],
+                        "iteration": show(row["iteration_time"], "s"),
+                        "samples/s": row["samples_per_second"],
+                        "speed-up": row["speedup"],
+                        "efficiency": row["scaling_efficiency"],
+                    }
+                    for row in rows
+                ],
+                hide_index=True,
+                column_config={"efficiency": st.column_config.NumberColumn(format="percent")},
+            )
 
 
 page(

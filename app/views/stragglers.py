@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app import charts, own
-from app.layout import Asked, ask, downloads, told, ways_out
+from app.layout import Asked, ask, downloads, fold, told, ways_out
 from app.options import convert, options, text_of
 from perfmodel.cli.stragglers import VARIANTS, law_of, one_variant
 from perfmodel.equations.distribution import Distribution
@@ -142,22 +142,23 @@ def page(asked: Asked) -> None:
     with st.container(horizontal=True):
         ways_out("stragglers", command, _python(str(times), workers, picked))
         downloads("stragglers", rows, rows)
-    with st.expander("As a table"):
-        st.dataframe(
-            [
-                {
-                    "variant": row.variant,
-                    "per update": show(row.update_time, "s"),
-                    "gradients": row.gradients_per_update,
-                    "per gradient": show(row.time_per_gradient, "s"),
-                    "staleness [updates]": row.mean_staleness,
-                    "fresh": row.fresh_fraction,
-                    "status": row.status,
-                }
-                for row in found
-            ],
-            hide_index=True,
-        )
+    with fold("As a table") as is_open:
+        if is_open:
+            st.dataframe(
+                [
+                    {
+                        "variant": row.variant,
+                        "per update": show(row.update_time, "s"),
+                        "gradients": row.gradients_per_update,
+                        "per gradient": show(row.time_per_gradient, "s"),
+                        "staleness [updates]": row.mean_staleness,
+                        "fresh": row.fresh_fraction,
+                        "status": row.status,
+                    }
+                    for row in found
+                ],
+                hide_index=True,
+            )
 
 
 def _python(times: str, workers: int, picked: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from app import charts, own, uploads
-from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
+from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, ways_out
 from app.options import options, scenario, scenario_words
 from perfmodel.errors import InputError
 from perfmodel.traces.summary import summary
@@ -60,6 +60,14 @@ def collectives(devices: list[dict[str, Any]]) -> None:
         st.dataframe(rows, hide_index=True)
 
 
+def beside(seen: uploads.Seen, asked: Asked, skip: int) -> None:
+    """Set the measured step beside the predicted one."""
+    try:
+        st.dataframe(uploads.against_prediction(seen, asked.predict(), skip), hide_index=True)
+    except InputError as error:
+        st.error(own.without_folder(str(error)))
+
+
 def learn(seen: uploads.Seen, asked: Asked) -> None:
     """Calibrate, and carry the profile to the other pages."""
     skip = asked.picked.get("skip", 0)
@@ -106,11 +114,9 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
     if devices:
         step(devices)
         collectives(devices)
-        with st.expander("Beside the predicted step of the job described"):
-            try:
-                st.dataframe(uploads.against_prediction(seen, asked.predict(), skip), hide_index=True)
-            except InputError as error:
-                st.error(own.without_folder(str(error)))
+        with fold("Beside the predicted step of the job described") as is_open:
+            if is_open:
+                beside(seen, asked, skip)
     for timing in seen.timings:
         rows = [row._asdict() for row in timing.rows]
         lines = {"bus bandwidth": ([r["message_bytes"] for r in rows], [r["bus_bandwidth"] for r in rows])}

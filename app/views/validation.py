@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import charts, held_against
-from app.layout import Asked, ask, downloads, ways_out
+from app.layout import Asked, ask, downloads, fold, ways_out
 from app.options import label, one_of, options, some_of
 from perfmodel.validate import Row
 from perfmodel.validate.summary import GROUPS, counted, refused_by_reason, statistics
@@ -72,13 +72,17 @@ def page(asked: Asked) -> None:
     )
     with st.container(horizontal=True):
         ways_out("validate", {"mode": mode}, _python(mode))
-        downloads("validation", held_against.table(predicted), [row.to_dict() for row in found])
-    with st.expander("Out of sample: each source judged by a fit to all the others"):
-        st.markdown(held_against.section("In short"))
-    with st.expander("What the model does not cover"):
-        for reason, count in refused_by_reason(found).items():
-            st.markdown(f"* {count} runs refused: {reason}")
-        st.markdown(held_against.misses())
+        downloads(
+            "validation", lambda: held_against.table(predicted), lambda: [row.to_dict() for row in found]
+        )
+    with fold("Out of sample: each source judged by a fit to all the others") as is_open:
+        if is_open:
+            st.markdown(held_against.section("In short"))
+    with fold("What the model does not cover") as is_open:
+        if is_open:
+            for reason, count in refused_by_reason(found).items():
+                st.markdown(f"* {count} runs refused: {reason}")
+            st.markdown(held_against.misses())
 
 
 def _python(mode: str) -> str:

@@ -40,14 +40,31 @@ def command(port: int, host: str, browse: bool, check: bool, as_json: bool) -> N
         told = {"ready": True, "url": f"http://{host}:{port}", "command": words}
         click.echo(json.dumps(told) if as_json else f"ready: would listen on http://{host}:{port}")
         return
-    import subprocess
-    import sys
+    _serve(words)
 
-    try:
-        done = subprocess.run([sys.executable, "-m", *words], check=False)
-    except KeyboardInterrupt:
-        return
-    raise SystemExit(done.returncode)
+
+def _serve(words: list[str]) -> None:
+    """Run Streamlit in this process, with what the first page needs imported while it starts."""
+    import sys
+    import threading
+
+    from streamlit.web.cli import main as streamlit
+
+    threading.Thread(target=_warm, daemon=True).start()
+    sys.argv = words
+    streamlit()
+
+
+def _warm() -> None:
+    """Import what every page needs, and predict once."""
+    import importlib
+
+    from perfmodel.prediction import predict
+    from perfmodel.specs.scenario import Scenario
+
+    for name in ("plotly.graph_objects", "pandas", "pyarrow", "perfmodel.validate", "perfmodel.economics"):
+        importlib.import_module(name)
+    predict(Scenario(world_size=32))
 
 
 def _installed() -> bool:
