@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,10 @@ from perfmodel.explain.recorder import recorded
 from perfmodel.explain.sources import assumed_of, predict_recorded, sources_of
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
+from perfmodel.prediction.all_reduce import all_reduce_times
+from perfmodel.prediction.communication import message_times
+from perfmodel.prediction.messages import messages
+from perfmodel.prediction.terms import computation_of, fabric_of
 from perfmodel.sensitivity.elasticity import case_of, elasticity
 from perfmodel.sensitivity.inputs import inputs_of
 from perfmodel.specs.scenario import Scenario
@@ -101,6 +106,7 @@ SEARCHED = {
 ALL = EXACT | SEARCHED
 
 
+@cache
 def of(name):
     return explain(Scenario(**ALL[name]))
 
@@ -223,6 +229,52 @@ def test_active_arms_are_told():
     assert "min is inter_link_bandwidth, not intra_link_bandwidth" in active
     feeding = [line for equation in of("slow storage")["equations"] for line in equation["active"]]
     assert any("storage_bandwidth/stored_bytes" in line.partition("not")[0] for line in feeding)
+
+
+@pytest.mark.parametrize("name", ["a ring in the cloud", "a ring over Ethernet", "at a kink"])
+def test_the_bandwidth_that_hides_messages_is_exact(name):
+    """A millionth more, and only the last message is exposed; a millionth less, and others queue."""
+    turn = next(t for t in of(name)["turns"] if "hides all messages but the last" in t["words"])
+    here = case(name)
+    on = fabric_of(here.setting, here.constants)
+    work = computation_of(here.setting, here.setting.local_batch_size, here.constants, 1)
+    for factor, only_last in ((1 + 1e-6, True), (1 - 1e-6, False)):
+        changed = on._replace(**{turn["parameter"]: turn["at"] * factor})
+
+        def times_of(sizes, changed=changed):
+            return message_times(here.setting, sizes, changed)
+
+        sent = messages(here.setting, work, times_of)
+        times = times_of(sent.message_bytes)
+        ends = sent.ready_times + np.cumsum(times[::-1])[::-1]
+        assert (int(np.argmax(ends)) == len(ends) - 1) == only_last
+
+
+def test_the_size_at_which_an_algorithm_takes_over_is_exact():
+    here = case("a network alone")
+    on = fabric_of(here.setting, here.constants)
+    times = all_reduce_times(
+        here.setting.accelerators_per_node, here.setting.nodes, here.setting.intra_link, on
+    )
+    turns = [turn for turn in of("a network alone")["turns"] if turn["parameter"] == "message_bytes"]
+    assert turns
+    for turn in turns:
+        other = re.search(r"faster by (\S+) than by ring", turn["words"])[1]
+        assert float(times[other](turn["at"])) == pytest.approx(float(times["ring"](turn["at"])), rel=1e-9)
+        faster = turn["at"] * (0.9 if "below" in turn["words"] else 1.1)
+        assert times[other](faster) < times["ring"](faster)
+
+
+def test_the_input_at_which_an_arm_changes_is_exact():
+    """Storage that is so much faster that the samples are there in time."""
+    found = of("slow storage")
+    turn = next(t for t in found["turns"] if t["parameter"] == "input_rate" and "0 takes over" in t["words"])
+    rest = next(e for e in found["equations"] if e["formula"] == "input_pipeline.exposed_input_time")
+    values = {symbol["parameter"]: symbol["value"] for symbol in rest["symbols"]}
+    exposed = FORMULAS["input_pipeline.exposed_input_time"].function
+    assert exposed(**values | {"input_rate": turn["at"] * (1 + 1e-9)}) == 0
+    assert exposed(**values | {"input_rate": turn["at"] * (1 - 1e-6)}) > 0
+    assert turn["now"] == values["input_rate"]
 
 
 def test_the_recorder_sees_nested_calls_and_leaves_nothing_behind():
@@ -372,7 +424,7 @@ def test_sympy_is_imported_by_exact_derivatives_alone():
         for path in package.rglob("*.py")
         if re.search(r"^\s*(import|from) sympy", path.read_text(), re.M)
     }
-    assert importing <= {"explain/exact.py", "ops.py"}
+    assert importing <= {"explain/exact.py", "explain/turns.py", "ops.py"}  # ops names it for types alone
     code = (
         "import sys; from perfmodel.cli import main; "
         "main(['cite', '--gpus', '8'], standalone_mode=False); assert 'sympy' not in sys.modules"

@@ -270,6 +270,15 @@ def both_levels(first_part: Real, second_part: Real) -> Real:
 
 
 @_rule
+def shared_cost(hiding_cost: Real, first_part: Real, communication_time: Real) -> Real:
+    r"""Cost of hiding where the accelerators themselves move only a part of the messages.
+
+    .. math:: c' = c\,t_1 / t_c
+    """
+    return hiding_cost * first_part / communication_time
+
+
+@_rule
 def waiting(pass_time: Real, straggler_factor: Real) -> Real:
     r"""Mean wait for the slowest of all workers.
 

@@ -14,6 +14,7 @@ from perfmodel.explain.derivation import Derivation
 from perfmodel.explain.exact import arms
 from perfmodel.explain.node import Node
 from perfmodel.explain.plain_math import greek
+from perfmodel.explain.turns import Turn
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction.result import Prediction
 
@@ -66,6 +67,8 @@ class Explanation(TypedDict):
     iteration_time: float
     terms: dict[str, float]
     equations: list[Equation]
+    turns: list[Turn]
+    """Where another arm or algorithm takes over, solved exactly."""
     complete: bool
     """Whether every step is here; where not, a search or a queue stands in between and is named."""
     recorded: list[str]

@@ -94,7 +94,7 @@ def arms(node: Node) -> list[str]:
     import sympy
 
     skipped = node.function is exposed_communication_time or node.function in assembly.LINEAR
-    if node.function is None or skipped or not _is_symbolic(node.function):
+    if node.function is None or skipped or not is_symbolic(node.function):
         return []
     symbols = {name: sympy.Symbol(name, positive=True) for name in node.inputs}
     expression = sympy.sympify(node.function(**symbols))
@@ -116,6 +116,7 @@ def arms(node: Node) -> list[str]:
     return lines
 
 
-def _is_symbolic(function: Callable[..., Any]) -> bool:
+def is_symbolic(function: Callable[..., Any]) -> bool:
+    """Return whether a formula or rule takes symbols."""
     entry = next((each for each in FORMULAS.values() if each.function is function), None)
     return entry is None or entry.symbolic

@@ -8,21 +8,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.equations.collectives import ring_all_reduce_time
 from perfmodel.equations.overlap import contended_time, exposed_communication_time
 from perfmodel.explain import assembly
 from perfmodel.explain.node import Node, given, worked
 from perfmodel.explain.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
+from perfmodel.prediction import terms
 from perfmodel.prediction.communication import HOST_UPLINKS, communication, message_times
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric
-from perfmodel.prediction.messages import messages
+from perfmodel.prediction.messages import layer_bytes, messages
 from perfmodel.prediction.terms import fabric_of
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.inputs import inputs_of
 from perfmodel.vocabulary import QUANTITIES
 
 STEP = 1e-4
+OF_THE_FABRIC = (
+    "node_network_bandwidth",
+    "cross_socket_bandwidth",
+    "tcp_ceiling",
+    "staged_fraction",
+    "server_fraction",
+)
+"""Inputs that bandwidths hang on, besides those of the links."""
 
 
 class Exchange(NamedTuple):
@@ -50,7 +60,7 @@ def exchange(case: Case, work: Computation, backward_times: Node) -> Exchange:
         note = "a queue of partitions, see the formula priority.priority_iteration_time"
         alone = given("communication_time", alone_time, note)
         exposed = given("exposed_communication_time", exposed_time, note)
-        return _contended(case, alone, exposed, False)
+        return _contended(case, on, work, alone, exposed, False)
 
     def times_of(sizes: Any) -> Any:
         return message_times(setting, sizes, on)
@@ -71,7 +81,7 @@ def exchange(case: Case, work: Computation, backward_times: Node) -> Exchange:
         backward_time=worked("backward_time", assembly.sum_of, values=backward_times),
     )
     alone = worked("communication_time", assembly.sum_of, values=times)
-    return _contended(case, alone, exposed, exact and found)
+    return _contended(case, on, work, alone, exposed, exact and found)
 
 
 def _merged(overlap: str) -> str:
@@ -83,17 +93,49 @@ def _merged(overlap: str) -> str:
     }.get(overlap, "gradients, one tensor each")
 
 
-def _contended(case: Case, alone: Node, exposed: Node, exact: bool) -> Exchange:
-    if case.setting.strategy == "all-reduce":
-        cost = given("hiding_cost", case.constants.contention, "fitted", contention=1)
-        exposed = worked(
-            "exposed_communication_time",
-            contended_time,
+def _contended(
+    case: Case, on: Fabric, work: Computation, alone: Node, exposed: Node, exact: bool
+) -> Exchange:
+    """What hiding messages costs the computation beside them, as far as accelerators add up gradients."""
+    with recorded() as calls:
+        terms.exchange(case.setting, work, on, on, case.constants)
+    cost = next((c.arguments["hiding_cost"] for c in calls if c.name == "overlap.contended_time"), 0.0)
+    cost = float(np.ravel(cost)[0])
+    if not cost:
+        return Exchange(alone, exposed, exact)
+    hiding = given("hiding_cost", case.constants.contention, "fitted", contention=1)
+    if not math.isclose(cost, case.constants.contention, rel_tol=1e-9):
+        hiding = worked(
+            "hiding_cost",
+            assembly.shared_cost,
+            hiding_cost=hiding,
+            first_part=_inside(case, on),
             communication_time=alone,
-            exposed_communication_time=exposed,
-            hiding_cost=cost,
         )
-    return Exchange(alone, exposed, exact)
+    if not math.isclose(cost, hiding.value, rel_tol=1e-9):
+        hiding, exact = given("hiding_cost", cost, "fitted"), False
+    contended = worked(
+        "exposed_communication_time",
+        contended_time,
+        communication_time=alone,
+        exposed_communication_time=exposed,
+        hiding_cost=hiding,
+    )
+    return Exchange(alone, contended, exact)
+
+
+def _inside(case: Case, on: Fabric) -> Node:
+    """All gradients once round the rings inside the nodes."""
+    size = float(layer_bytes(case.setting).sum())
+    by_name = {node.name: node for node in _known(case, on, given("message_bytes", size))}
+    return worked(
+        "communication_time",
+        ring_all_reduce_time,
+        group_size=given("group_size", float(case.setting.accelerators_per_node)),
+        message_bytes=given("message_bytes", size, "all gradients", parameters=1, element_bytes=1),
+        hop_latency=by_name["intra_hop_latency"],
+        link_bandwidth=by_name["intra_link_bandwidth"],
+    )
 
 
 def _ready(ready_times: Any, backward_times: Node, labels: tuple[str, ...]) -> tuple[Node, bool]:
@@ -208,9 +250,7 @@ def fabric_powers(case: Case) -> dict[str, dict[str, float]]:
     """
     powers: dict[str, dict[str, float]] = {name: {} for name in Fabric._fields}
     for which, _ in inputs_of(case):
-        if set(which.dimension) - {"B", "s"} or not (
-            "link" in which.name or "bandwidth" in which.name or "tcp" in which.name
-        ):
+        if "link" not in which.name and which.name not in OF_THE_FABRIC:
             continue
         less = which.scaled(case, 1 - STEP)
         here, low = (fabric_of(each.setting, each.constants) for each in (case, less))

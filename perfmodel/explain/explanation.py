@@ -8,6 +8,7 @@ from perfmodel.explain.derivation import derivation
 from perfmodel.explain.equations import Explanation, equations_of, title_of
 from perfmodel.explain.recorder import recorded
 from perfmodel.explain.sources import cited
+from perfmodel.explain.turns import turns_of
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
 from perfmodel.sensitivity.elasticity import case_of
@@ -44,7 +45,8 @@ def explain(
     constants = constants or calibration()
     with recorded() as calls:
         prediction = predict(scenario, catalogue, constants)
-    found = derivation(case_of(scenario, catalogue, constants, Conditions(price=1.0)))
+    case = case_of(scenario, catalogue, constants, Conditions(price=1.0))
+    found = derivation(case)
     for name, time in prediction.terms.items():
         if abs(float(found.terms[name].value) - time) > TOLERANCE * prediction.iteration_time:
             raise ArithmeticError(f"{name}: worked out as {found.terms[name].value} s, predicted as {time} s")
@@ -55,6 +57,7 @@ def explain(
         "iteration_time": prediction.iteration_time,
         "terms": dict(prediction.terms),
         "equations": equations_of(found),
+        "turns": turns_of(case, found),
         "complete": found.is_exact,
         "recorded": ran,
         "sources": {key: cited(key) for key in keys},

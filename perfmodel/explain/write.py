@@ -52,6 +52,10 @@ def text(found: Explanation) -> str:
             time = found["terms"].get(term, found["iteration_time"])
             lines += ["", f"{term.upper()} = {_exact(time)}"]
         lines += ["", *_equation_text(equation, done)]
+    if found["turns"]:
+        lines += ["", "WHERE IT TURNS"]
+    for turn in found["turns"]:
+        lines += _wrapped(turn["words"], "- ", "  ")
     lines += ["", *_wrapped(_rest(found)), "", "SOURCES"]
     for key, cited in found["sources"].items():
         lines += _wrapped(f"[{key}] {cited}", "  ", "    ")
@@ -145,6 +149,9 @@ def markdown(found: Explanation) -> str:
             f"| **${equation['symbol']}$** | **{equation['quantity']}** | **{_markdown_cell(result)}** |"
         )
         parts.append("\n".join(["| | | |", "| :--- | :--- | :--- |", *rows]) + "\n")
+    if found["turns"]:
+        parts.append("## Where it turns\n")
+        parts.append("".join(f"- {turn['words']}\n" for turn in found["turns"]))
     if rest := _rest(found):
         parts.append(f"{rest}\n")
     parts.append("## Sources\n")
@@ -194,6 +201,10 @@ def latex(found: Explanation) -> str:
         ]
         result = _escaped(_value_full(equation["value"], equation["unit"], equation["quantity"]))
         lines.append(f"\\item gives ${equation['symbol']}$, {_escaped(equation['quantity'])}: {result}")
+        lines.append("\\end{itemize}")
+    if found["turns"]:
+        lines += ["\\subsection*{Where it turns}", "\\begin{itemize}"]
+        lines += [f"\\item {_escaped(turn['words'])}" for turn in found["turns"]]
         lines.append("\\end{itemize}")
     lines += ["\\subsection*{Sources}", "\\begin{itemize}"]
     lines += [f"\\item {_escaped(cited)}" for cited in found["sources"].values()] or ["\\item none"]

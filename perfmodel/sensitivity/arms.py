@@ -79,7 +79,9 @@ def _rates(case: Case, on: Fabric) -> list[Choice]:
     setting, constants = case.setting, case.constants
     found = []
     if setting.nodes > 1 or setting.strategy == "parameter-server":
-        found.append(_choice(f"rate of {setting.inter_link.id}", "min", "B/s", _caps(case), "without effect"))
+        found.append(
+            _choice(f"rate of {setting.inter_link.id}", "min", "B/s", _caps(case, on), "without effect")
+        )
     if setting.nodes > 1 and setting.strategy == "all-reduce" and setting.scenario.algorithm == "ring":
         arms = {
             "inside a node": float(on.intra_link_bandwidth),
@@ -101,8 +103,8 @@ def _rates(case: Case, on: Fabric) -> list[Choice]:
     return found
 
 
-def _caps(case: Case) -> dict[str, float]:
-    """What may bind the adapters of a node together [B/s]."""
+def _caps(case: Case, on: Fabric) -> dict[str, float]:
+    """What may bind the adapters of a node together [B/s], with what racks and servers leave of any."""
     setting, constants = case.setting, case.constants
     link: Link = setting.inter_link
     share = fraction(link, constants)
@@ -114,7 +116,8 @@ def _caps(case: Case) -> dict[str, float]:
     cap = setting.node.network_bandwidth
     if cap is not None and setting.scenario.nics is None and link.id == setting.node.inter_link:
         arms["the machine's cap"] = share * cap.value
-    return arms
+    left = float(on.inter_link_bandwidth) / min(arms.values())
+    return {name: rate * left for name, rate in arms.items()}
 
 
 def _queue(case: Case, work: Computation, on: Fabric) -> Choice:

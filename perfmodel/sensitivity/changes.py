@@ -280,6 +280,13 @@ def contention(case: Case) -> float | None:
     return case.constants.contention if is_used else None
 
 
+def staged(case: Case) -> float | None:
+    """Return the share of a link that is left through host memory, where peers are shut off."""
+    setting = case.setting
+    is_used = setting.world_size > 1 and not setting.accelerator.peer_access
+    return case.constants.staged_fraction if is_used and setting.intra_link.kind == "pcie" else None
+
+
 def replica(case: Case) -> float | None:
     """Return the host's work for a replica where one process makes them."""
     setting = case.setting

@@ -229,6 +229,14 @@ INPUTS: tuple[Input, ...] = (
         {"B": 1, "s": -1},
     ),
     Input(
+        "staged_fraction",
+        "1",
+        "of a link's rate, left on the way through host memory",
+        changes.staged,
+        lambda c, f: changes.constant(c, f, "staged_fraction"),
+        {},
+    ),
+    Input(
         "contention",
         "1",
         "computation lost for each second of messages hidden",
