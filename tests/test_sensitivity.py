@@ -18,7 +18,7 @@ from perfmodel.sensitivity import sensitivity
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.case import answer
 from perfmodel.sensitivity.crossovers import crossovers
-from perfmodel.sensitivity.elasticity import STEP, elasticity
+from perfmodel.sensitivity.elasticity import STEP, elasticity, sums
 from perfmodel.sensitivity.inputs import INPUTS, inputs_of
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -78,6 +78,13 @@ def test_elasticities_sum_as_dimensions_demand(name):
         if not any(each.is_kink for _, each in moved):
             total = sum(exponent * each.value for exponent, each in moved)
             assert total == pytest.approx(whole, abs=1e-6), unit
+
+
+def test_the_sums_are_told():
+    told = sums(of("a ring over Ethernet").case)
+    assert told["s"] == pytest.approx(1, abs=1e-6)
+    assert [told[unit] for unit in ("B", "FLOP", "J")] == pytest.approx([0, 0, 0], abs=1e-6)
+    assert sums(sensitivity(Scenario(world_size=32, node="dgx-1v")).case)["s"] is None
 
 
 def test_most_scenarios_lie_off_kinks():

@@ -146,6 +146,11 @@ def _show_inputs(out: Console, answer: Told) -> None:
         out.print(Text(f"below {SMALL:g}: {', '.join(small)}"))
     if none:
         out.print(Text(f"no effect: {', '.join(none)}"))
+    known = [
+        f"{unit} {round(total, 6) + 0.0:.3f}" for unit, total in answer["sums"].items() if total is not None
+    ]
+    if known:
+        out.print(Text(f"by dimension (s must add up to 1, the others to 0): {', '.join(known)}"))
     out.print()
 
 

@@ -7,11 +7,14 @@ from typing import Any
 
 from perfmodel.explain.equations import Equation, Explanation, Symbol, largest
 from perfmodel.explain.plain_math import plain
+from perfmodel.explain.turns import Turn
 from perfmodel.units import UNITS, show
 
 WIDTH = 80
 POINTS = ("ready_times",)
 """Points in time, which do not add up."""
+NEAR = 10
+"""Times the present value: a turn farther off is left to the JSON."""
 ADDED = ("s", "B", "FLOP")
 """Units of what is worth adding up over layers or messages."""
 
@@ -52,10 +55,11 @@ def text(found: Explanation) -> str:
             time = found["terms"].get(term, found["iteration_time"])
             lines += ["", f"{term.upper()} = {_exact(time)}"]
         lines += ["", *_equation_text(equation, done)]
-    if found["turns"]:
+    near = [turn["words"] for turn in found["turns"] if _is_near(turn)]
+    if near:
         lines += ["", "WHERE IT TURNS"]
-    for turn in found["turns"]:
-        lines += _wrapped(turn["words"], "- ", "  ")
+    for words in near:
+        lines += _wrapped(words, "- ", "  ")
     lines += ["", *_wrapped(_rest(found)), "", "SOURCES"]
     for key, cited in found["sources"].items():
         lines += _wrapped(f"[{key}] {cited}", "  ", "    ")
@@ -116,6 +120,11 @@ def _origin(symbol: Symbol) -> str:
     return f"{told}; {symbol['note']}" if symbol["note"] else told
 
 
+def _is_near(turn: Turn) -> bool:
+    """Whether a turn is worth a line of text; JSON has them all."""
+    return turn["now"] is None or 1 / NEAR < turn["at"] / turn["now"] < NEAR
+
+
 def _rest(found: Explanation) -> str:
     shown = {equation["formula"] for equation in found["equations"]}
     others = [name for name in found["recorded"] if name not in shown]
@@ -149,9 +158,9 @@ def markdown(found: Explanation) -> str:
             f"| **${equation['symbol']}$** | **{equation['quantity']}** | **{_markdown_cell(result)}** |"
         )
         parts.append("\n".join(["| | | |", "| :--- | :--- | :--- |", *rows]) + "\n")
-    if found["turns"]:
+    if near := [turn["words"] for turn in found["turns"] if _is_near(turn)]:
         parts.append("## Where it turns\n")
-        parts.append("".join(f"- {turn['words']}\n" for turn in found["turns"]))
+        parts.append("".join(f"- {_markdown_cell(words)}\n" for words in near))
     if rest := _rest(found):
         parts.append(f"{rest}\n")
     parts.append("## Sources\n")
@@ -202,9 +211,9 @@ def latex(found: Explanation) -> str:
         result = _escaped(_value_full(equation["value"], equation["unit"], equation["quantity"]))
         lines.append(f"\\item gives ${equation['symbol']}$, {_escaped(equation['quantity'])}: {result}")
         lines.append("\\end{itemize}")
-    if found["turns"]:
+    if near := [turn["words"] for turn in found["turns"] if _is_near(turn)]:
         lines += ["\\subsection*{Where it turns}", "\\begin{itemize}"]
-        lines += [f"\\item {_escaped(turn['words'])}" for turn in found["turns"]]
+        lines += [f"\\item {_escaped(words)}" for words in near]
         lines.append("\\end{itemize}")
     lines += ["\\subsection*{Sources}", "\\begin{itemize}"]
     lines += [f"\\item {_escaped(cited)}" for cited in found["sources"].values()] or ["\\item none"]

@@ -159,6 +159,27 @@ def _row(case: Case, here: Answer, which: Input, value: float) -> Row:
     return Row(which.name, value, which.unit, which.meaning, which.dimension, time, cost, low, high)
 
 
+BASE_UNITS = {"s": 1, "B": 0, "FLOP": 0, "J": 0}
+"""Exponents of each base unit in an iteration time."""
+
+
+def sums(case: Case) -> dict[str, float | None]:
+    """Return, for each base unit, the sum over all inputs of elasticity times the input's exponent in it.
+
+    A change of the unit of time scales every input that is counted in it, and the iteration time: by Euler's
+    theorem the sum is 1 for seconds, and 0 for bytes, FLOP and joules, which a time does not hold.  It is so
+    away from kinks; None where an input in that unit lies on one, or where messages are fused by a clock,
+    which is no input.
+    """
+    found = [(which.dimension, elasticity(case, which)[0]) for which, _ in inputs_of(case, inner=True)]
+    totals: dict[str, float | None] = {}
+    for unit in BASE_UNITS:
+        parts = [(dimension[unit], each) for dimension, each in found if dimension.get(unit)]
+        smooth = case.setting.overlap != "fused" and not any(each.is_kink for _, each in parts)
+        totals[unit] = sum(exponent * each.value for exponent, each in parts) if smooth else None
+    return totals
+
+
 COUNTS = {
     "world_size": "accelerators in the job",
     "servers": "parameter servers",

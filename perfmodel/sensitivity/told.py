@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from perfmodel.calibration import Calibration
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.crossovers import crossovers
-from perfmodel.sensitivity.elasticity import Elasticity, Sensitivity
+from perfmodel.sensitivity.elasticity import Elasticity, Sensitivity, sums
 from perfmodel.specs.store import Catalogue
 
 MOST = 1e3
@@ -23,10 +23,12 @@ class Told(TypedDict):
     cost_per_1000_samples: float | None
     price: dict[str, Any] | None
     inputs: list[dict[str, Any]]
-    """name, value, unit, meaning, time and cost {elasticity (null at a kink), below, above}, iteration time
-    at -25 % and at +25 %."""
+    """name, value, unit, meaning, dimension (exponents of base units), time and cost {elasticity (null at a
+    kink), below, above}, iteration time at -25 % and at +25 %."""
     counts: list[dict[str, Any]]
     """name, value, meaning, time and cost over a halving (below) and a doubling (above)."""
+    sums: dict[str, float | None]
+    """Elasticities times the inputs' exponents in each base unit, added up: 1 for s, 0 for B, FLOP and J."""
     maxima: list[dict[str, Any]]
     """of, kind, unit, arms, active, words."""
     crossovers: list[dict[str, Any]]
@@ -53,6 +55,7 @@ def told(found: Sensitivity, catalogue: Catalogue, constants: Calibration) -> To
                 "value": row.value,
                 "unit": row.unit,
                 "meaning": row.meaning,
+                "dimension": row.dimension,
                 "time": _sides(row.time),
                 "cost": _sides(row.cost) if row.cost else None,
                 "at_-25%": row.low,
@@ -70,6 +73,7 @@ def told(found: Sensitivity, catalogue: Catalogue, constants: Calibration) -> To
             }
             for count in found.counts
         ],
+        "sums": sums(case),
         "maxima": [choice._asdict() for choice in choices(case)],
         "crossovers": [turn._asdict() for turn in crossovers(setting, catalogue, constants)],
         "notes": _notes(found),
