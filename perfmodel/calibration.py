@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.efficiency import Efficiency
 
-SCALARS = ("jitter", "tcp_ceiling", "staged_fraction", "contention", "replica_dispatches")
+SCALARS = ("jitter", "tcp_ceiling", "server_fraction", "staged_fraction", "contention", "replica_dispatches")
 """Numbers that stand alone."""
 FITTED = Path(__file__).parent / "calibration.json"
 """What ``perfmodel calibrate`` writes."""
@@ -48,6 +48,8 @@ class Calibration(NamedTuple):
     """Coefficient of variation of one worker's iteration, independent of the others'."""
     tcp_ceiling: float
     """Of one adapter through the kernel's TCP [B/s]."""
+    server_fraction: float
+    """Share of the kernel's TCP that the software of parameter servers reaches."""
     staged_fraction: float
     """Share of a PCIe link's rate that is left on the way through host memory."""
     contention: float

@@ -27,6 +27,7 @@ DEVIATIONS = {
     "link/pcie": 0.20,
     "link/nvlink": 0.15,
     "tcp_ceiling": 0.70,
+    "server_fraction": 0.20,
     "staged_fraction": 0.35,
     "contention": 0.70,
     "replica_dispatches": 0.30,

@@ -8,11 +8,11 @@ import numpy as np
 
 from perfmodel.equations.collectives import ring_all_reduce_time
 from perfmodel.equations.overlap import exposed_communication_time
-from perfmodel.equations.parameter_server import parameter_server_time
+from perfmodel.equations.parameter_server import parameter_server_time, pipelined_parameter_server_time
 from perfmodel.equations.single_process import replicate_and_reduce_time
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.prediction.computation import Computation
-from perfmodel.prediction.fabric import Fabric
+from perfmodel.prediction.fabric import Fabric, adds_on_accelerators
 from perfmodel.prediction.messages import layer_bytes, messages
 from perfmodel.resolve import Setting
 
@@ -53,8 +53,11 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
 
 def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
     g, nodes = setting.accelerators_per_node, setting.nodes
+    through_servers = (
+        pipelined_parameter_server_time if setting.framework.pipelined_servers else parameter_server_time
+    )
     if not setting.scenario.local_aggregation:
-        return parameter_server_time(
+        return through_servers(
             setting.world_size,
             setting.servers,
             message_bytes,
@@ -63,7 +66,7 @@ def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) 
             on.inter_link_bandwidth,
         )
     inside = ring_all_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
-    return inside + parameter_server_time(
+    return inside + through_servers(
         nodes,
         setting.servers,
         message_bytes,
@@ -95,6 +98,21 @@ def communication(setting: Setting, work: Computation, on: Fabric, variants: Fab
     times = message_times(setting, sent.message_bytes, variants)
     backward_time = work.backward_by_layer.sum(axis=-1)
     return times.sum(axis=-1), exposed_communication_time(sent.ready_times, times, backward_time)
+
+
+def share_on_accelerators(setting: Setting, communication_time: Any, on: Fabric) -> Any:
+    """Return how much of the communication keeps the accelerators busy, by collectives that add up gradients.
+
+    Copies to and from a server need no multiprocessor.
+    """
+    if not adds_on_accelerators(setting):
+        return 0.0
+    if setting.strategy == "all-reduce":
+        return 1.0
+    whole = layer_bytes(setting).sum(keepdims=True)
+    g = setting.accelerators_per_node
+    inside: Any = ring_all_reduce_time(g, whole, on.intra_hop_latency, on.intra_link_bandwidth)
+    return inside[..., 0] / communication_time
 
 
 def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[Any, Any]:

@@ -28,12 +28,21 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         adapters = min(adapters, cap.value * fraction(setting.inter_link, calibration))
     # variables in host memory are reached over the host's link, whatever joins the accelerators
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
+    if setting.strategy == "parameter-server" and setting.inter_link.kind == "ethernet-tcp":
+        adapters *= calibration.server_fraction
     return Fabric(
         _latency(inside),
         _inside_bandwidth(setting, inside, calibration),
         _latency(setting.inter_link),
         adapters / _rack_factor(setting),
     )
+
+
+def adds_on_accelerators(setting: Setting) -> bool:
+    """Whether the accelerators of a node add up gradients among themselves, by a collective."""
+    if setting.strategy == "parameter-server":
+        return setting.scenario.local_aggregation
+    return setting.strategy == "all-reduce"
 
 
 def _latency(link: Link) -> float:
@@ -102,6 +111,6 @@ def _through_host(setting: Setting, link: Link, calibration: Calibration) -> flo
     crossing = setting.node.cross_socket_bandwidth
     if crossing is not None and 2 * n > setting.node.accelerators:
         bandwidth = min(bandwidth, crossing.value)
-    if setting.accelerator.peer_access or setting.strategy != "all-reduce":
+    if setting.accelerator.peer_access or not adds_on_accelerators(setting):
         return bandwidth  # the others sum in host memory, or copy one way at a time
     return bandwidth * calibration.staged_fraction

@@ -19,7 +19,7 @@ from perfmodel.equations.scaling import (
     weak_scaling_efficiency,
     weak_speedup,
 )
-from perfmodel.prediction.communication import communication
+from perfmodel.prediction.communication import communication, share_on_accelerators
 from perfmodel.prediction.computation import Computation, along_layers, computation, one_host_time
 from perfmodel.prediction.fabric import Fabric, fabric
 from perfmodel.prediction.feeding import input_time
@@ -103,10 +103,8 @@ def exchange(
     Takes what ``perfmodel.prediction.communication.communication`` takes.
     """
     alone, exposed = communication(setting, work, on, variants)
-    if setting.strategy == "all-reduce":
-        # its kernels add up gradients on the accelerator; copies to a server need no multiprocessor
-        exposed = contended_time(alone, exposed, constants.contention)
-    return alone, exposed
+    share = share_on_accelerators(setting, alone, variants)
+    return alone, contended_time(alone, exposed, constants.contention * share)
 
 
 def terms_of(

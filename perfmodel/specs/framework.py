@@ -21,6 +21,8 @@ class Framework(NamedTuple):
     """Images lie as NCHW, which matrix units read only after a transpose."""
     python_replicas: bool = False
     """One process that drives several accelerators copies the network's modules out to each, in Python."""
+    pipelined_servers: bool = False
+    """Parameter servers send each block of a gradient back as soon as every worker's has come."""
     native_decoding: bool = False
     """Samples are decoded by compiled code made for it, or on the accelerator, not by Python workers."""
     winograd: Literal["none", "forward", "full"] = "full"
@@ -28,9 +30,11 @@ class Framework(NamedTuple):
 
 
 FRAMEWORKS: dict[str, Framework] = {
-    "pytorch": Framework(channels_first=True, python_replicas=True),
-    "pytorch-channels-last": Framework(python_replicas=True),
-    "pytorch-apex": Framework(channels_first=True, python_replicas=True, native_decoding=True),
+    "pytorch": Framework(pipelined_servers=True, channels_first=True, python_replicas=True),
+    "pytorch-channels-last": Framework(pipelined_servers=True, python_replicas=True),
+    "pytorch-apex": Framework(
+        pipelined_servers=True, channels_first=True, python_replicas=True, native_decoding=True
+    ),
     "pytorch-ngc": Framework(python_replicas=True, native_decoding=True),
     "tensorflow": Framework(unfused_transformer=True, native_decoding=True),
     "tensorflow-xla": Framework(fused=True, native_decoding=True),
@@ -46,7 +50,8 @@ FRAMEWORKS: dict[str, Framework] = {
     "torch7-cudnn-4": Framework(winograd="none"),
 }
 """By name.  ``-ngc`` is NVIDIA's container, with layouts and fused kernels chosen for matrix units; cuDNN
-computes 3x3 convolutions by Winograd's algorithm forward since 5.0, and backward since 5.1."""
+computes 3x3 convolutions by Winograd's algorithm forward since 5.0, and backward since 5.1.  The parameter
+servers of PyTorch are BytePS's, which work in blocks of 4 MB."""
 
 DEFAULT_FRAMEWORK = "pytorch"
 
