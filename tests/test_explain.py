@@ -44,6 +44,13 @@ EXACT = {
     "one accelerator": {},
     "a ring over Ethernet": {"world_size": 32, "accelerator": "p100-pcie-16gb", "precision": "fp32"},
     "a ring in the cloud": {"world_size": 32, "node": "aws-p3.16xlarge"},
+    "out of a rack": {
+        "world_size": 64,
+        "node": "aws-p3.16xlarge",
+        "oversubscription": 4.0,
+        "rack_nodes": 4,
+        "placement": "random",
+    },
     "at a kink": {"world_size": 32, "node": "dgx-1v"},
     "a network alone": {"world_size": 4, "accelerator": "k80", "workload": "vgg16"},
     "a tree": {"world_size": 8, "accelerator": "gtx-1080-ti", "algorithm": "tree", "overlap": "wfbp"},
@@ -364,6 +371,12 @@ def test_sources_are_those_of_what_ran():
     assert flow["url"].startswith("https://")
     assert all(line.partition(": ")[2] for line in assumed_of(here))
     assert any(source["key"] == "calibration.json" for source in found)
+
+
+def test_a_users_own_measurement_is_cited():
+    asked = Scenario(anchor="iteration_time=0.145s@1")
+    here = case_of(asked, BUILT_IN, calibration(), Conditions())
+    assert "iteration_time=0.145s@1" in sources_of(here, [])[-1]["cited"]
 
 
 def run(*args):

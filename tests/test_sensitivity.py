@@ -193,6 +193,16 @@ def test_counts_are_predictions_of_the_half_and_the_double():
     assert count.time.above == pytest.approx(math.log2(times[2] / times[1]), rel=1e-9)
 
 
+def test_half_and_double_the_sequence():
+    found = {count.name: count for count in of("after the pass").counts}
+    short, usual, long = (
+        predict(Scenario(**SCENARIOS["after the pass"], sequence_length=n)).iteration_time
+        for n in (found["sequence_length"].value // 2, None, 2 * found["sequence_length"].value)
+    )
+    assert found["sequence_length"].time.below == pytest.approx(math.log2(usual / short), rel=1e-9)
+    assert found["sequence_length"].time.above == pytest.approx(math.log2(long / usual), rel=1e-9)
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_idle_arms_have_no_effect(name):
     found = of(name)

@@ -25,12 +25,14 @@ from perfmodel.sensitivity.inputs import inputs_of
 from perfmodel.vocabulary import QUANTITIES
 
 STEP = 1e-4
+KINK = 1e-3
 OF_THE_FABRIC = (
     "node_network_bandwidth",
     "cross_socket_bandwidth",
     "tcp_ceiling",
     "staged_fraction",
     "server_fraction",
+    "oversubscription",
 )
 """Inputs that bandwidths hang on, besides those of the links."""
 
@@ -245,17 +247,24 @@ def _where(case: Case, name: str) -> str:
 def fabric_powers(case: Case) -> dict[str, dict[str, float]]:
     """Return each number of the fabric's powers in the inputs of the links.
 
-    Every one of them is a product of specs, or the least of several such products: a power is 0 or 1,
-    told by a slightly smaller input and rounded.
+    Nearly every one is a product of specs, or the least of several such products: a power is 0 or 1, told by
+    a small change of the input and rounded.
     """
     powers: dict[str, dict[str, float]] = {name: {} for name in Fabric._fields}
     for which, _ in inputs_of(case):
         if "link" not in which.name and which.name not in OF_THE_FABRIC:
             continue
-        less = which.scaled(case, 1 - STEP)
-        here, low = (fabric_of(each.setting, each.constants) for each in (case, less))
+        low, here, high = (
+            fabric_of(each.setting, each.constants)
+            for each in (which.scaled(case, 1 - STEP), case, which.scaled(case, 1 + STEP))
+        )
         for name in Fabric._fields:
-            before, now = float(getattr(low, name)), float(getattr(here, name))
-            if before > 0 and now != before:
-                powers[name][which.name] = float(round(math.log(now / before) / -math.log1p(-STEP)))
+            before, now, after = (float(getattr(at, name)) for at in (low, here, high))
+            if before > 0 and before != now:
+                below = math.log(now / before) / -math.log1p(-STEP)
+                power = math.log(after / before) / (math.log1p(STEP) - math.log1p(-STEP))
+                if abs(power - below) > KINK:
+                    power = below  # two arms meet: the one towards a smaller input
+                whole = round(power)
+                powers[name][which.name] = float(whole) if abs(power - whole) < KINK else power
     return powers

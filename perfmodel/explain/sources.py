@@ -12,6 +12,7 @@ from perfmodel import calibration as calibration_module
 from perfmodel.explain.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import Prediction, predict
+from perfmodel.profile import read_profile
 from perfmodel.resources import folder
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.changes import used_links
@@ -70,7 +71,7 @@ def sources_of(case: Case, calls: list[Call]) -> list[Source]:
         found += _of_spec(spec, used)
     if setting.scenario.input == "real":
         found += _of_storage(setting.storage)
-    return [*found, *_of_price(case), *_of_fit(case)]
+    return [*found, *_of_price(case), *_of_fit(case), *_of_measurement(case)]
 
 
 def assumed_of(case: Case) -> list[str]:
@@ -195,6 +196,27 @@ def _of_price(case: Case) -> list[Source]:
             "url": entry.get("url"),
             "date": price.date,
             "used_for": [f"{price.instance} in {price.region}: {price.usd_per_hour:g} USD/h"],
+        }
+    ]
+
+
+def _of_measurement(case: Case) -> list[Source]:
+    """The user's own: an anchor, or a profile with the files it was made of."""
+    asked = case.setting.scenario
+    cited = f"your measurement {asked.anchor}" if asked.anchor else None
+    if asked.profile is not None:
+        profile = read_profile(asked.profile)
+        cited = f"your profile, by {profile.made_by}, of {', '.join(profile.files) or 'no named file'}"
+    if cited is None:
+        return []
+    return [
+        {
+            "key": "anchor" if asked.anchor else asked.profile or "",
+            "kind": "fit",
+            "cited": cited,
+            "url": None,
+            "date": None,
+            "used_for": ["the time of one accelerator" if asked.anchor else "what it holds"],
         }
     ]
 

@@ -231,6 +231,18 @@ def of_anchor(case: Case, quantity: str) -> float | None:
     return found.value if found.quantity == quantity else None
 
 
+def oversubscription(case: Case, factor: float) -> Case:
+    """Multiply what the racks' ports could send over what their uplinks carry."""
+    return with_scenario(case, oversubscription=case.setting.scenario.oversubscription * factor)
+
+
+def of_oversubscription(case: Case) -> float | None:
+    """Return that ratio where the job leaves a rack."""
+    asked = case.setting.scenario
+    leaves = asked.rack_nodes is not None and case.setting.nodes > asked.rack_nodes
+    return asked.oversubscription if leaves and asked.oversubscription > 1 else None
+
+
 def fed(case: Case, value: float | None) -> float | None:
     """Return a value where samples are read."""
     return value if case.setting.scenario.input == "real" and value else None

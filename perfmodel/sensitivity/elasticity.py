@@ -185,6 +185,7 @@ COUNTS = {
     "servers": "parameter servers",
     "nics": "network adapters of a node",
     "accumulation_steps": "micro-batches of an iteration",
+    "sequence_length": "tokens of a sequence",
 }
 """Whole numbers of a scenario that change what its time is made of."""
 
@@ -196,12 +197,14 @@ def _counts(case: Case, here: Answer, catalogue: Catalogue) -> list[Count]:
         "servers": setting.servers > 0,
         "nics": setting.nodes > 1 or setting.servers > 0,
         "accumulation_steps": setting.scenario.anchor is None,
+        "sequence_length": setting.workload.sequence_length is not None and setting.scenario.anchor is None,
     }
     return [_count(case, here, name, catalogue) for name in COUNTS if matter[name]]
 
 
 def _count(case: Case, here: Answer, name: str, catalogue: Catalogue) -> Count:
-    value: int = getattr(case.setting, name)
+    of: Any = case.setting.workload if name == "sequence_length" else case.setting
+    value: int = getattr(of, name)
     half = _with_count(case, name, value // 2, catalogue) if value % 2 == 0 else None
     double = _with_count(case, name, 2 * value, catalogue)
     return Count(

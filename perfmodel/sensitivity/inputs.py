@@ -114,6 +114,14 @@ INPUTS: tuple[Input, ...] = (
         {"B": 1, "s": -1},
     ),
     Input(
+        "oversubscription",
+        "1",
+        "of the racks' uplinks",
+        changes.of_oversubscription,
+        changes.oversubscription,
+        {},
+    ),
+    Input(
         "local_batch_size",
         "samples",
         "samples per accelerator and micro-batch",
