@@ -32,6 +32,8 @@ TERMS = {
     "straggler_time": ("waiting for stragglers", PINK),
 }
 """A term of a prediction -> what a chart calls it, and its colour."""
+TIMES = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400)
+"""Ticks of an axis of long times [s]."""
 HIDDEN = "hidden communication"
 
 
@@ -240,6 +242,62 @@ def _scale(log: bool, values: Sequence[float | None]) -> dict[str, Any]:
     positive = [value for value in values if value]
     wide = bool(positive) and max(positive) > 100 * min(positive)
     return {"type": "log", "tickformat": "~s", **({"dtick": 1} if wide else {})}
+
+
+def pareto(
+    front: Sequence[Mapping[str, Any]],
+    lost: Sequence[Mapping[str, Any]],
+    chosen: Mapping[str, Any] | None,
+    deadline: float | None,
+    budget: float | None,
+) -> go.Figure:
+    """Time against cost of plans: the front, what lost, what was chosen, and the limits."""
+    figure = go.Figure()
+    for name, rows, first, style in (
+        ("best of a machine that lost", lost, len(front), {"color": GREY, "symbol": "x", "size": 8}),
+        ("no other is faster and cheaper", front, 0, {"color": BLUE, "size": 11}),
+    ):
+        figure.add_scatter(
+            x=[row["run_time"] for row in rows],
+            y=[row["cost"] for row in rows],
+            name=name,
+            mode="lines+markers" if rows is front else "markers",
+            line={"color": BLUE, "shape": "hv", "width": 1},
+            marker=style,
+            text=[
+                f"{row['nodes']} x {row['name']}: {row['world_size']} x {row['accelerator']}<br>"
+                f"{show(row['run_time'], 's')}, {row['cost']:,.4g} USD<br>{row.get('why', '')}"
+                for row in rows
+            ],
+            customdata=list(range(first, first + len(rows))),
+            hovertemplate="%{text}<extra></extra>",
+        )
+    if chosen is not None:
+        figure.add_scatter(
+            x=[chosen["run_time"]],
+            y=[chosen["cost"]],
+            name="chosen",
+            mode="markers",
+            marker={"color": ORANGE, "symbol": "star", "size": 17, "line": {"width": 1}},
+            customdata=[next((i for i, row in enumerate(front) if row == chosen), len(front))],
+            hovertemplate="chosen<extra></extra>",
+        )
+    costs = [row["cost"] for row in (*front, *lost)] + ([budget] if budget else [])
+    times = [row["run_time"] for row in (*front, *lost)] + ([deadline] if deadline else [])
+    ends = {"time": [min(times), max(times)], "cost": [min(costs), max(costs)]}
+    if deadline is not None:
+        figure.add_scatter(x=[deadline] * 2, y=ends["cost"], name="deadline", **_limit(RED, "dash"))
+    if budget is not None:
+        figure.add_scatter(x=ends["time"], y=[budget] * 2, name="budget", **_limit(PINK, "dot"))
+    shown = [time for time in TIMES if min(times) / 3 <= time <= max(times) * 3]
+    figure.update_xaxes(title="time of the run", type="log")
+    figure.update_xaxes(tickvals=shown, ticktext=[show(time, "s") for time in shown])
+    figure.update_yaxes(title="cost of the run [USD]", type="log", tickformat="~s", dtick="D2")
+    return figure
+
+
+def _limit(colour: str, dash: str) -> dict[str, Any]:
+    return {"mode": "lines", "line": {"color": colour, "dash": dash}, "hoverinfo": "skip"}
 
 
 def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> go.Figure:

@@ -3,6 +3,8 @@
 PAGES = (
     ("predict", "Predict"),
     ("scale", "Scale"),
+    ("plan", "Plan"),
+    ("quote", "Check a quote"),
     ("compare", "Compare"),
     ("communication", "Communication"),
     ("stragglers", "Stragglers"),

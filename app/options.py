@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from perfmodel.cli.options import scenario_from
+from perfmodel.cli.options import COUNT, scenario_from
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -84,6 +84,11 @@ LABELS = {
     "carbon-intensity": "Carbon intensity [g CO2/kWh]",
     "node-mtbf": "Time between failures of a machine",
     "pue": "PUE",
+    "max-gpus": "GPUs at most",
+    "deadline": "Deadline, e.g. 24h or 3d",
+    "budget": "Budget [USD]",
+    "instances": "Cloud offers",
+    "nodes": "Machines",
     "size": "Message",
 }
 USUAL = {
@@ -173,6 +178,11 @@ def text_of(name: str, convert: Any, usual: str, help: str, **more: Any) -> Opti
     """Return an option of a page's own, free text that ``convert`` reads or refuses."""
     kind = convert if isinstance(convert, click.ParamType) else click.types.FuncParamType(convert)
     return from_parameter(name, click.Option([f"--{name}"], type=kind, default=usual, help=help), **more)
+
+
+def whole_of(name: str, help: str, **more: Any) -> Option:
+    """Return an option of a page's own, a whole number from 1."""
+    return from_parameter(name, click.Option([f"--{name}"], type=COUNT, help=help), **more)
 
 
 def _built_in(name: str) -> tuple[str, ...]:

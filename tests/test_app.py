@@ -16,6 +16,8 @@ from streamlit.testing.v1 import AppTest
 from app.menu import PAGES
 from app.options import SCENARIO
 from perfmodel.cli.app import streamlit_words
+from perfmodel.plan import Goal, search
+from perfmodel.plan.verdict import verdict
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.traces.timeline import timeline
@@ -46,12 +48,23 @@ FOLDS = {
     "scale": ("As a table",),
     "compare": ("B, where it differs from A",),
     "stragglers": ("As a table",),
+    "plan": (
+        "More options",
+        "How it would be started",
+        "Machines without a price, plans left out, what was assumed",
+    ),
     "validation": (
         "Out of sample: each source judged by a fit to all the others",
         "What the model does not cover",
     ),
 }
 """What is folded away."""
+
+
+NARROW = {
+    "plan": {"accelerators": "v100-sxm2-16gb", "instances": "p3.16xlarge", "epochs": "1", "max-gpus": "8"}
+}
+"""URLs that keep a search short."""
 
 
 def opened(page: str = "predict", **query: str) -> AppTest:
@@ -142,7 +155,7 @@ SHARED = {f"option-{name}" for name in SCENARIO}
 
 @pytest.mark.parametrize("page", [name for name, _ in PAGES])
 def test_the_extremes_of_every_widget(page):
-    test = opened(page)
+    test = opened(page, **NARROW.get(page, {}))
     for key in FOLDS.get(page, ()):
         test.session_state[f"fold-{key}"] = True
     sound(test.run())
@@ -285,3 +298,34 @@ def test_junk_is_refused_as_a_trace(content):
 
 def button(test: AppTest, label: str) -> Any:
     return next(button for button in test.button if button.label == label)
+
+
+def test_a_plan_is_what_the_search_finds_and_leads_to_its_prediction():
+    test = opened("plan", **NARROW["plan"])
+    found = search(Goal(accelerators=("v100-sxm2-16gb",), instances=("p3.16xlarge",), epochs=1.0, max_gpus=8))
+    assert test.markdown[0].value == f"**{verdict(found)[0]}**"
+    button(test, "Load the chosen plan into Predict").click()
+    sound(test.run())
+    chosen = found.chosen
+    assert test.subheader[0].value == f"{chosen['world_size']} x {chosen['accelerator']} training resnet50"
+    assert test.metric[0].value == show(chosen["iteration_time"], "s")
+
+
+def test_a_claim_is_judged_as_the_command_line_does():
+    query = {"accelerator": "v100-sxm2-16gb", "gpus": "8", "quantity": "scaling_efficiency", "value": "150%"}
+    assert "impossible" in words(opened("quote", **query))
+    assert "'fast'" in errors(opened("quote", **(query | {"value": "fast"})))
+    assert "from_gpus" not in errors(opened("quote", **(query | {"quantity": "mfu", "from-gpus": "4"})))
+
+
+def test_a_quote_that_was_handed_over_is_checked():
+    test = opened("quote")
+    text = 'title = "Mine"\n[[claims]]\nquantity = "mfu"\nvalue = "330%"\n'
+    test.file_uploader(key="quote-file").set_value(("mine.toml", text.encode(), "application/toml"))
+    sound(test.run())
+    assert test.subheader[0].value == "Mine"
+    assert "impossible" in words(test)
+    for wrong in ("title = 3", f"{text}[scenario]\nworkload = '/etc/passwd'"):
+        test.file_uploader(key="quote-file").set_value(("mine.toml", wrong.encode(), "application/toml"))
+        sound(test.run())
+        assert "mine.toml" in errors(test) or "unknown workload" in errors(test)

@@ -1,0 +1,122 @@
+"""What to hire: from the options of ``perfmodel plan`` to its search, and back to a prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import streamlit as st
+
+from app import own
+from app.options import Option, convert, options
+from perfmodel.economics import Conditions
+from perfmodel.plan import Goal, search
+from perfmodel.plan.goal import SHARED
+from perfmodel.plan.report import report
+from perfmodel.specs.store import Catalogue
+
+PRICES = ("price", "purchase-price")
+LOADED = ("accelerator", "node", "strategy", "algorithm", "precision", "servers")
+"""What a plan's row has under the name of a scenario's option."""
+
+
+def known(catalogue: Catalogue) -> dict[str, Option]:
+    """Return the options of ``perfmodel plan``; those that list names offer what there is."""
+    scenario = options()
+    choices = {
+        "accelerators": tuple(catalogue.ids("accelerators")),
+        "nodes": tuple(catalogue.ids("nodes")),
+        "instances": tuple(sorted({offer.instance for offer in catalogue.instances()})),
+        "strategies": scenario["strategy"].choices,
+        "algorithms": scenario["algorithm"].choices,
+        "precisions": scenario["precision"].choices,
+    }
+    found = {}
+    for name, option in options("plan").items():
+        if name == "specs":  # a folder of the server's
+            continue
+        if name in choices:
+            option = option._replace(choices=choices[name], kind="choices", usual="any")
+        if name in PRICES:
+            option = _prices(option)
+        found[name] = option if name == "workload" else option._replace(session=f"plan-{name}")
+    return found
+
+
+class _Prices(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """What the command line takes several times, joined by commas."""
+
+    name = "prices"
+
+    def __init__(self, one: Option) -> None:
+        self.one = one
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[tuple[str, float]]:
+        return [convert(self.one, part) for part in str(value).split(",") if part.strip()]
+
+
+def _prices(option: Option) -> Option:
+    """Several machines with their price."""
+    parameter = click.Option([f"--{option.name}"], type=_Prices(option), help=option.help)
+    return option._replace(parameter=parameter, kind="text", usual="e.g. dgx-1v=12,dgx-a100=30")
+
+
+def goal(picked: Mapping[str, Any], offered: Mapping[str, Option]) -> Goal:
+    """Return what is asked.
+
+    Raises
+    ------
+    InputError : a value that does not fit
+    """
+    given: dict[str, Any] = {}
+    for name, value in picked.items():
+        option = offered[name]
+        read = convert(option, value) if option.kind == "text" else value
+        given[str(option.parameter.name)] = read
+    conditions = {
+        name: given.pop(name) for name in Conditions._fields if name in given and name in _CONDITIONS
+    }
+    shared: dict[str, Any] = {name: given.pop(name) for name in SHARED if name in given}
+    return Goal(
+        prices=dict(given.pop("price", ())),
+        purchase_prices=dict(given.pop("purchase_price", ())),
+        conditions=Conditions(**conditions),
+        options=shared,
+        **given,
+    )
+
+
+_CONDITIONS = tuple(name for name in Conditions._fields if name not in ("price", "purchase_price", "epochs"))
+
+
+def found(asked: Goal) -> dict[str, Any]:
+    """Return the report of a search; the same question is searched for once.
+
+    Raises
+    ------
+    InputError : the goal names something unknown or impossible; nothing fits
+    """
+    mine = tuple(path.read_text("utf-8") for path in own.specs())
+    answer: dict[str, Any] = _searched(repr(asked), mine, asked, own.catalogue())
+    return answer
+
+
+@st.cache_data(max_entries=64, show_spinner="Trying every machine, count and batch ...")
+def _searched(question: str, specs: tuple[str, ...], _goal: Goal, _catalogue: Catalogue) -> dict[str, Any]:
+    """The first two say what the answer depends on."""
+    return report(search(_goal, _catalogue))
+
+
+def as_query(row: Mapping[str, Any], workload: str) -> dict[str, str]:
+    """Return the URL of a plan on the page Predict."""
+    query = {"workload": workload, "gpus": str(row["world_size"])}
+    query |= {name: str(row[name]) for name in LOADED if row.get(name)}
+    return query | {"local-batch-size": str(row["local_batch_size"])}
+
+
+def as_words(picked: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Return the options of a command line, and those given once for each machine."""
+    once = {name: value for name, value in picked.items() if name not in PRICES}
+    more = [(name, part) for name in PRICES for part in str(picked.get(name, "")).split(",") if part]
+    return once, more

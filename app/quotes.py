@@ -1,0 +1,110 @@
+"""A quote from the fields of a page, or from a file somebody hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from app import own
+from app.options import SCENARIO, values
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.quote import Checked, Claim, Quote, read_quote
+from perfmodel.quote.check import shown
+from perfmodel.quote.file import GOES_WITH, KINDS
+from perfmodel.workloads import names as workload_names
+
+QUANTITIES = ("images_per_second", *KINDS)
+EXTRA = ("per", "epochs", "from-gpus", "size", "format")
+"""Keys of a claim that a page asks for -> only where they go with its quantity."""
+
+
+def filled_in(picked: Mapping[str, Any]) -> Quote:
+    """Return the quote that the fields of a page come to.
+
+    Raises
+    ------
+    InputError : a claim that does not fit together
+    """
+    quantity = picked.get("quantity", "images_per_second")
+    kind = quantity if quantity in KINDS else "samples_per_second"
+    claim: dict[str, Any] = {"quantity": quantity, "value": _plain(picked.get("value", ""))}
+    for name in EXTRA:
+        key = name.replace("-", "_")
+        if name in picked and kind in GOES_WITH[key]:
+            claim[key] = float(picked[name]) if name == "epochs" else picked[name]
+    if kind == "flops" and "per" not in claim:
+        claim["per"] = "job"
+    table = {"title": "What was filled in", "scenario": values(picked, SCENARIO), "claims": (claim,)}
+    try:
+        return Quote.model_validate(table)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = str(first["loc"][-1]) if first["loc"] else "claim"
+        cause = first.get("ctx", {}).get("error") or first["msg"]
+        raise InputError(f"{'claim' if key == '0' else key}: {cause}") from None
+
+
+def _plain(text: str) -> float | str:
+    """A number as a number; with a unit it stays text."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def handed_over(content: bytes, name: str) -> Quote:
+    """Return the quote of an uploaded file.
+
+    Raises
+    ------
+    InputError : a file that is none
+    """
+    path = own.folder() / "quote.toml"
+    path.write_bytes(content)
+    try:
+        quote = read_quote(path)[0]
+        for table in (quote.scenario, *(claim.scenario for claim in quote.claims)):
+            _without_files(table)
+        return quote
+    except InputError as error:
+        raise InputError(str(error).replace(str(path), name)) from None
+    finally:
+        path.unlink()
+
+
+def _without_files(table: Mapping[str, Any]) -> None:
+    """Refuse a scenario that names files, which would be the server's."""
+    if "profile" in table or "empirical" in str(table.get("jitter", "")):
+        raise InputError("profile and empirical jitter name files; a quote handed over has none")
+    workload = table.get("workload")
+    if workload is not None and workload not in workload_names():
+        raise unknown_name("workload", str(workload), workload_names())
+
+
+def text(claim: Checked, value: float) -> str:
+    """Return a value as the claim would say it."""
+    return shown(value, claim.quantity, claim.sample, claim.per)
+
+
+def as_toml(quote: Quote) -> str:
+    """Return the file that says the same."""
+    lines = [f'title = "{quote.title}"', "", "[scenario]"]
+    lines += [f"{key} = {_said(value)}" for key, value in quote.scenario.items()]
+    for claim in quote.claims:
+        lines += ["", "[[claims]]"]
+        lines += [f"{key} = {_said(value)}" for key, value in _given(claim).items()]
+    return "\n".join(lines) + "\n"
+
+
+def _given(claim: Claim) -> dict[str, Any]:
+    return {
+        key: getattr(claim, key) for key in sorted(claim.model_fields_set, key=list(Claim.model_fields).index)
+    }
+
+
+def _said(value: Any) -> str:
+    import json
+
+    return json.dumps(value) if isinstance(value, str | bool) else repr(value)

@@ -1,0 +1,107 @@
+"""Plan: what to hire, by when and for how much; a point leads to its prediction."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import buying, charts, own
+from app.layout import Asked, ask, downloads, fold, told, ways_out
+from perfmodel.units import show
+
+START = {"epochs": "90", "deadline": "24h", "max-gpus": 64}
+BODY = ("epochs", "deadline", "budget", "max-gpus")
+SIDE = ("workload", "accelerators", "instances", "nodes", "strategies", "precisions", "price")
+
+
+def rows_of(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the front, then the best plan of every machine that lost."""
+    return [*found["front"], *found["lost"]]
+
+
+def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return plans as a table people read."""
+    return [
+        {
+            "machines": f"{row['nodes']} x {row['name']}",
+            "GPUs": row["world_size"],
+            "accelerator": row["accelerator"],
+            "time": show(row["run_time"], "s"),
+            "cost [USD]": row["cost"],
+            "strategy": row["strategy"],
+            "precision": row["precision"],
+            "batch per GPU": row["local_batch_size"],
+            "why not": row.get("why", ""),
+        }
+        for row in rows
+    ]
+
+
+def load(rows: list[dict[str, Any]], chosen: Any, workload: str) -> None:
+    """Open Predict with the plan somebody clicked."""
+    picked = chosen.selection.get("points") or []
+    indices = [point["customdata"] for point in picked if point.get("customdata") is not None]
+    indices += [[index] for index in chosen.selection.get("rows", [])]
+    if indices:
+        index = indices[0][0] if isinstance(indices[0], list) else indices[0]
+        st.switch_page("views/predict.py", query_params=buying.as_query(rows[int(index)], workload))
+
+
+def page(asked: Asked) -> None:
+    """Draw the answer."""
+    with told():
+        goal = buying.goal(asked.picked, OFFERED)
+        found = buying.found(goal)
+    with asked.top:
+        st.subheader(f"What to hire to train {goal.workload}", anchor=False)
+        first, *more = found["verdict"]
+        st.markdown(f"**{first}**")
+        for line in more:
+            st.markdown(line)
+    rows = rows_of(found)
+    if found["front"]:
+        figure = charts.pareto(found["front"], found["lost"], found["chosen"], goal.deadline, goal.budget)
+        st.caption("Click a point, or a row below, to load it into Predict")
+        load(rows, charts.draw(figure, "plan", first, height=440, on_select="rerun"), goal.workload)
+    if found["chosen"] and st.button("Load the chosen plan into Predict"):
+        st.switch_page("views/predict.py", query_params=buying.as_query(found["chosen"], goal.workload))
+    event = st.dataframe(
+        table(rows),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key="plans",
+        column_config={"cost [USD]": st.column_config.NumberColumn(format="%.2f")},
+    )
+    load(rows, event, goal.workload)
+    once, each = buying.as_words(asked.picked)
+    with st.container(horizontal=True):
+        ways_out("plan", once, f"from perfmodel.plan import Goal, search\n\nfound = search({goal!r})", each)
+        downloads("plan", table(rows), found)
+    with fold("How it would be started") as is_open:
+        if is_open and found["launch"]:
+            for text in filter(None, found["launch"].values()):
+                st.code(text, language="shell", wrap_lines=True)
+    with fold("Machines without a price, plans left out, what was assumed") as is_open:
+        if is_open:
+            for row in found["unpriced"]:
+                worth = row["worth_usd_per_hour"]
+                priced = f"worth up to {worth:,.3g} USD/h each" if worth else "not in time"
+                st.markdown(f"* {row['name']}: no price is known; {priced}")
+            for reason, count in found["left_out"].items():
+                st.markdown(f"* {count:,} plans left out: {reason}")
+            for note in found["notes"]:
+                st.markdown(f"* {note}")
+
+
+OFFERED = buying.known(own.catalogue())
+page(
+    ask(
+        "plan",
+        {
+            "": [OFFERED[name] for name in SIDE],
+            "More options": [option for name, option in OFFERED.items() if name not in (*BODY, *SIDE)],
+        },
+        body=[OFFERED[name] for name in BODY],
+        start=START,
+    )
+)

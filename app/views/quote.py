@@ -1,0 +1,129 @@
+"""Check a quote: a vendor's claims against physics, the model and measured runs."""
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from app import charts, own, quotes
+from app.layout import Asked, ask_scenario, downloads, told, ways_out
+from app.options import one_of, text_of, whole_of
+from perfmodel.quote import Checked, Quote, check_quote, example_names, read_quote
+
+FILLED = "fill in"
+START = {"gpus": 32, "quantity": "images_per_second", "value": "40000"}
+COLOURS = {
+    "impossible": charts.RED,
+    "optimistic": charts.ORANGE,
+    "plausible": charts.GREEN,
+    "possible": charts.SKY,
+    "pessimistic": charts.BLUE,
+}
+BODY = (
+    one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own."),
+    one_of("quantity", quotes.QUANTITIES, "images_per_second", "What is claimed."),
+    text_of("value", str, "", "The figure, with its unit: 40000, 90%, 600GB/s, 5PFLOP/s, 1h."),
+    one_of("per", ("job", "accelerator"), "job", "Of what a rate is."),
+    text_of("epochs", float, "", "Until trained; of a time to train.", session="quote-epochs"),
+    whole_of("from-gpus", "What an efficiency or speed-up is measured against."),
+    text_of("size", str, "", "Message of a bus bandwidth, e.g. 1GB.", session="quote-size"),
+)
+
+
+def quote_of(asked: Asked) -> Quote:
+    """Return what is to be checked: an upload, an example, or the fields."""
+    with st.sidebar:
+        file = st.file_uploader("Or a quote's file", type=["toml"], max_upload_size=1, key="quote-file")
+    if file is not None:
+        st.caption(f"From {file.name}; an upload is not part of the URL.")
+        return quotes.handed_over(file.getvalue(), file.name)
+    example = asked.picked.get("quote", FILLED)
+    return quotes.filled_in(asked.picked) if example == FILLED else read_quote(example)[0]
+
+
+def picture(claim: Checked, index: int) -> None:
+    """Draw the claim on the scale of what the model expects and what physics allows."""
+    figure = go.Figure()
+    for low, high, width, level in (
+        (claim.low_95, claim.high_95, 6, "95 %"),
+        (claim.low_80, claim.high_80, 14, "80 %"),
+    ):
+        if low is not None and high is not None:
+            figure.add_scatter(
+                x=[low, high],
+                y=["", ""],
+                mode="lines",
+                name=f"the model, {level}",
+                line={"color": charts.SKY if width == 6 else charts.BLUE, "width": width},
+            )
+    near = [one for one in claim.measured if one.value > 0]
+    for name, xs, symbol, colour, texts in (
+        ("measured", [one.value for one in near], "x", charts.GREY, [one.words for one in near]),
+        ("limit of physics", [claim.limit], "line-ns-open", charts.RED, ["limit"]),
+        ("claimed", [claim.value], "diamond", COLOURS[claim.verdict], [claim.verdict]),
+    ):
+        figure.add_scatter(
+            x=xs,
+            y=["" for _ in xs],
+            mode="markers",
+            name=name,
+            text=texts,
+            marker={"symbol": symbol, "size": 14, "color": colour, "line": {"width": 3}},
+            hovertemplate="%{text}: %{x:.4s}<extra></extra>",
+        )
+    figure.update_xaxes(title=f"{claim.quantity.replace('_', ' ')} [{claim.unit}]")
+    figure.update_xaxes(tickformat="~g" if claim.unit == "1" else "~s")
+    charts.draw(figure, f"claim-{index}", f"{claim.verdict}: {quotes.text(claim, claim.value)}", height=190)
+
+
+def page(asked: Asked) -> None:
+    """Draw the answer."""
+    with told():
+        quote = quote_of(asked)
+        checked = check_quote(quote, own.catalogue(), "the quote")
+    worst = min(checked, key=lambda claim: list(COLOURS).index(claim.verdict))
+    with asked.top:
+        st.subheader(quote.title, anchor=False)
+        st.markdown(
+            f"**{quotes.text(worst, worst.value)} is {worst.verdict}"
+            f"{'' if len(checked) == 1 else f', the worst of {len(checked)} claims'}.**"
+        )
+    if asked.picked.get("quote", FILLED) == FILLED:
+        st.caption("The job is what stands beside the page; a claim about it stands in the fields.")
+    if quote.note:
+        st.caption(quote.note)
+    for index, claim in enumerate(checked):
+        st.markdown(
+            f"**{index + 1}. {claim.verdict.upper()}**: {claim.text or quotes.text(claim, claim.value)}"
+        )
+        picture(claim, index)
+        st.caption(f"{claim.scenario}. {' '.join(claim.reading.split())}")
+        for line in claim.arithmetic:
+            st.markdown(f"* {line}")
+        for one in claim.measured:
+            st.markdown(f"* measured: {one.words} ({one.source})")
+    rows = [
+        {
+            "verdict": c.verdict,
+            "quantity": c.quantity,
+            "claimed": c.value,
+            "limit": c.limit,
+            "expected": c.expected,
+        }
+        for c in checked
+    ]
+    example = asked.picked.get("quote", FILLED)
+    with st.container(horizontal=True):
+        python = "from perfmodel.quote import check_quote, read_quote\n\n"
+        name = "quote.toml" if example == FILLED else example
+        ways_out(f"check-quote {name}", {}, f'{python}print(check_quote(read_quote("{name}")[0]))')
+        downloads("quote", rows, [claim.model_dump(mode="json") for claim in checked])
+        if example == FILLED:
+            st.download_button(
+                "Download quote.toml",
+                quotes.as_toml(quote),
+                "quote.toml",
+                "application/toml",
+                on_click="ignore",
+            )
+
+
+page(ask_scenario("quote", body=BODY, start=START))
