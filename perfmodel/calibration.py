@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 
 from perfmodel.efficiency import Efficiency
 
-SCALARS = ("jitter", "tcp_ceiling", "server_fraction", "staged_fraction", "contention", "replica_dispatches")
+SCALARS = (
+    "jitter",
+    "tcp_ceiling",
+    "server_fraction",
+    "server_ceiling",
+    "staged_fraction",
+    "contention",
+    "replica_dispatches",
+)
 """Numbers that stand alone."""
 FITTED = Path(__file__).parent / "calibration.json"
 """What ``perfmodel calibrate`` writes."""
@@ -50,6 +58,8 @@ class Calibration(NamedTuple):
     """Of one adapter through the kernel's TCP [B/s]."""
     server_fraction: float
     """Share of the kernel's TCP that the software of parameter servers reaches."""
+    server_ceiling: float
+    """What one parameter server adds up, each way [B/s]."""
     staged_fraction: float
     """Share of a PCIe link's rate that is left on the way through host memory."""
     contention: float

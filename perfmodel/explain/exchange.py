@@ -32,6 +32,7 @@ OF_THE_FABRIC = (
     "tcp_ceiling",
     "staged_fraction",
     "server_fraction",
+    "server_ceiling",
     "oversubscription",
 )
 """Inputs that bandwidths hang on, besides those of the links."""

@@ -28,8 +28,10 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         adapters = min(adapters, cap.value * fraction(setting.inter_link, calibration))
     # variables in host memory are reached over the host's link, whatever joins the accelerators
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
-    if setting.strategy == "parameter-server" and setting.inter_link.kind == "ethernet-tcp":
-        adapters *= calibration.server_fraction
+    if setting.strategy == "parameter-server":
+        if setting.inter_link.kind == "ethernet-tcp":
+            adapters *= calibration.server_fraction
+        adapters = min(adapters, calibration.server_ceiling)
     return Fabric(
         _latency(inside),
         _inside_bandwidth(setting, inside, calibration),

@@ -113,6 +113,8 @@ def _caps(case: Case, on: Fabric) -> dict[str, float]:
         arms["the kernel's TCP"] = setting.nics * constants.tcp_ceiling
     if link.flow_bandwidth is not None:
         arms["the cap on one connection"] = setting.nics * link.flow_bandwidth.value
+    if setting.strategy == "parameter-server":
+        arms["what one server adds up"] = constants.server_ceiling
     cap = setting.node.network_bandwidth
     if cap is not None and setting.scenario.nics is None and link.id == setting.node.inter_link:
         arms["the machine's cap"] = share * cap.value

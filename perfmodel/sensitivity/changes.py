@@ -292,6 +292,14 @@ def contention(case: Case) -> float | None:
     return case.constants.contention if is_used else None
 
 
+def server_share(case: Case) -> float | None:
+    """Return the share of the kernel's TCP that servers reach, where there are any on it."""
+    over_tcp = case.setting.inter_link.kind == "ethernet-tcp"
+    return (
+        case.constants.server_fraction if over_tcp and case.setting.strategy == "parameter-server" else None
+    )
+
+
 def staged(case: Case) -> float | None:
     """Return the share of a link that is left through host memory, where peers are shut off."""
     setting = case.setting

@@ -237,6 +237,22 @@ INPUTS: tuple[Input, ...] = (
         {"B": 1, "s": -1},
     ),
     Input(
+        "server_fraction",
+        "1",
+        "of the kernel's TCP, reached by parameter servers",
+        changes.server_share,
+        lambda c, f: changes.constant(c, f, "server_fraction"),
+        {},
+    ),
+    Input(
+        "server_ceiling",
+        "B/s",
+        "that one parameter server adds up, each way",
+        lambda c: c.constants.server_ceiling if c.setting.strategy == "parameter-server" else None,
+        lambda c, f: changes.constant(c, f, "server_ceiling"),
+        {"B": 1, "s": -1},
+    ),
+    Input(
         "staged_fraction",
         "1",
         "of a link's rate, left on the way through host memory",
