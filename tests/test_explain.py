@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import json
 import re
 import subprocess
@@ -308,6 +309,17 @@ def test_the_recorder_sees_nested_calls_and_leaves_nothing_behind():
         update_time(1.0, 2.0, 0.0)
     assert sys.getprofile() is hook
     assert not calls
+
+
+def test_a_profiler_at_work_goes_on():
+    profiler = cProfile.Profile()
+    profiler.enable()
+    with recorded() as calls:
+        update_time(1.0, 2.0, 4.0)
+    update_time(1.0, 2.0, 8.0)
+    profiler.disable()
+    assert [call.result for call in calls] == [0.5]
+    assert any(entry.code is update_time.__code__ for entry in profiler.getstats())
 
 
 def test_the_recorder_sees_what_is_remembered():

@@ -62,12 +62,16 @@ def recorded() -> Iterator[list[Call]]:
             if result is not None:  # an exception returns None
                 calls.append(Call(name, arguments, _copied(result), len(running)))
 
-    before = sys.getprofile()
+    before: Any = sys.getprofile()
     sys.setprofile(watch)
     try:
         yield calls
     finally:
-        sys.setprofile(before)
+        if before is None or callable(before):
+            sys.setprofile(before)
+        else:  # the standard library's own profiler hooks in beneath Python
+            sys.setprofile(None)
+            before.enable()
 
 
 def _copied(value: Any) -> Any:
