@@ -43,6 +43,13 @@ SCENARIOS = {
         "servers": 3,
         "workload": "vgg16",
     },
+    "a fast network to servers": {
+        "world_size": 16,
+        "node": "dgx-1v",
+        "strategy": "parameter-server",
+        "servers": 1,
+        "workload": "vgg16",
+    },
     "variables on the host": {
         "world_size": 4,
         "node": "aws-p3.16xlarge",
@@ -213,6 +220,9 @@ def test_idle_arms_have_no_effect(name):
         assert rows["decode_rate"] == rows["storage_bandwidth"] == rows["sample_bytes"] == 0
     if feeding is not None and feeding.active == "decoding":
         assert rows["decode_rate"] == pytest.approx(-1, abs=1e-8)
+    for choice in arms.values():
+        if choice.active == "what one server adds up":
+            assert rows["server_ceiling"] < 0 == rows["inter_link_bandwidth"]
     rate = next(
         (choice for choice in arms.values() if choice.of.startswith("rate of") and "ring" not in choice.of),
         None,

@@ -112,12 +112,19 @@ def _caps(case: Case, on: Fabric) -> dict[str, float]:
     if link.kind == "ethernet-tcp":
         arms["the kernel's TCP"] = setting.nics * constants.tcp_ceiling
     if link.flow_bandwidth is not None:
-        arms["the cap on one connection"] = setting.nics * link.flow_bandwidth.value
-    if setting.strategy == "parameter-server":
-        arms["what one server adds up"] = constants.server_ceiling
+        capped = setting.nics * setting.connections * link.flow_bandwidth.value
+        arms[
+            f"the cap on {setting.connections} connections"
+            if setting.connections > 1
+            else "the cap on one connection"
+        ] = capped
     cap = setting.node.network_bandwidth
     if cap is not None and setting.scenario.nics is None and link.id == setting.node.inter_link:
         arms["the machine's cap"] = share * cap.value
+    if setting.strategy == "parameter-server":
+        reached = constants.server_fraction if link.kind == "ethernet-tcp" else 1.0
+        arms = {name: rate * reached for name, rate in arms.items()}
+        arms["what one server adds up"] = constants.server_ceiling
     left = float(on.inter_link_bandwidth) / min(arms.values())
     return {name: rate * left for name, rate in arms.items()}
 
