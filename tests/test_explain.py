@@ -25,6 +25,7 @@ from perfmodel.explain.assembly import RULES, WORDS
 from perfmodel.explain.derivation import derivation
 from perfmodel.explain.equations import latex
 from perfmodel.explain.exact import elasticities
+from perfmodel.explain.node import given
 from perfmodel.explain.plain_math import plain
 from perfmodel.explain.recorder import recorded
 from perfmodel.explain.sources import assumed_of, predict_recorded, sources_of
@@ -424,6 +425,20 @@ def test_a_profile_is_explained_as_far_as_it_goes(tmp_path):
     found = explain(Scenario(world_size=8, profile=str(file)))
     assert not found["complete"]
     assert found["terms"] == predict(Scenario(world_size=8, profile=str(file))).terms
+
+
+def test_a_term_that_is_not_worked_out_is_told_as_predicted(monkeypatch):
+    def other(case):
+        found = derivation(case)
+        return found._replace(terms=found.terms | {"update_time": given("update_time", 1.0)})
+
+    monkeypatch.setattr("perfmodel.explain.explanation.derivation", other)
+    found = explain(Scenario())
+    assert not found["complete"]
+    last = found["equations"][-1]
+    shown = next(symbol for symbol in last["symbols"] if symbol["parameter"] == "update_time")
+    assert shown["value"] == found["terms"]["update_time"]
+    assert "as predicted" in shown["note"]
 
 
 @pytest.mark.parametrize(
