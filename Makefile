@@ -2,13 +2,15 @@
 # make test    install what the tests need and run them all
 # make report  hold the model against measured runs and write validation/report.md
 # make readme  run the README's commands and write what they print
+# make app     start the pages in a browser
+# make screenshots   pictures of every page, wide and narrow, light and dark, in build/screenshots
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test report readme lint clean
+.PHONY: demo test report readme app screenshots lint clean
 
 $(BIN)/python:
 	@echo "first run: creating $(VENV) with $$($(PYTHON) --version)"
@@ -42,6 +44,12 @@ report: $(VENV)/.dev
 
 readme: $(VENV)/.dev
 	$(BIN)/python -m tests.readme
+
+app: $(VENV)/.dev
+	$(BIN)/perfmodel app
+
+screenshots: $(VENV)/.dev
+	$(BIN)/python -m tests.browser.screenshots build/screenshots
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,9 @@ import streamlit as st
 
 from perfmodel.prediction import Prediction
 from perfmodel.units import show
+
+# plotly looks at pandas where it is loaded, which another session may be half way through doing
+import_module("pandas")
 
 if TYPE_CHECKING:
     from perfmodel.validate import Row

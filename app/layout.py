@@ -110,7 +110,8 @@ def ask(
             for option in body:
                 end = chosen(known).get(ends.get(option.name, ""), 0)
                 widget(known[option.name]._replace(largest=end))
-    for place, (heading, members) in zip(st.columns(len(columns) or 1), columns.items(), strict=False):
+    places = st.columns(len(columns)) if columns else ()
+    for place, (heading, members) in zip(places, columns.items(), strict=True):
         with place, fold(heading) as is_open:
             for option in members if is_open else ():
                 widget(known[option.name])

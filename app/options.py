@@ -35,6 +35,7 @@ MORE = (
     "accelerators-per-node",
     "intra-link",
     "nics",
+    "connections",
     "algorithm",
     "overlap",
     "accumulation-steps",

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from tests.browser.chromium import FLAGS, NoChromium, chromium
+from tests.browser.crowd import SWITCH
 from tests.browser.server import app_server
 
 LOOPBACK = {"127.0.0.1", "localhost", ""}
@@ -43,6 +44,7 @@ class Window(NamedTuple):
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the app runs."""
     log = tmp_path_factory.mktemp("app") / "log"
+    os.environ[SWITCH] = "true"
     with app_server(log) as url:
         yield url
     assert "Traceback" not in log.read_text(), log.read_text()[-3000:]

@@ -40,7 +40,8 @@ def settle(page: Page) -> None:
         "!document.querySelector('[data-testid=stSkeleton], [data-stale=true]')", timeout=20_000
     )
     page.wait_for_function(
-        "[...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(c => c.querySelector('.main-svg'))"
+        "[...document.querySelectorAll('[data-testid=stPlotlyChart]')]"
+        ".every(chart => chart.querySelector('.main-svg'))"
     )
     page.wait_for_timeout(700)
 
