@@ -28,6 +28,9 @@ DEFAULT_LOADER_WORKERS = 4
 OVERLAPS = {"all-reduce": "bucketed", "parameter-server": "wfbp", "parameter-server-local": "wfbp"}
 """What the usual framework of each strategy does; a single process exchanges after the backward pass."""
 
+NCCL_CONNECTIONS = 16
+"""Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
+is a virtual one, it finds none and opens one."""
 LARGEST_OVERSUBSCRIPTION = 1000
 WITHIN_A_NODE = ("parameter-server-local", "data-parallel-single-process")
 """Strategies whose accelerators share one host."""
@@ -47,6 +50,8 @@ class Setting(NamedTuple):
     inter_link: Link
     host_link: Link
     nics: int
+    connections: int
+    """Over TCP between two machines; matters where a provider limits each."""
     world_size: Any
     nodes: Any
     accelerators_per_node: Any
@@ -125,6 +130,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         raise InputError(f"--servers goes with --strategy parameter-server, not {scenario.strategy}")
     if scenario.world_size > 1 and scenario.jitter is None:
         taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
+    inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
     _doubt_links(scenario, catalogue, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
     framework, year = parse_framework(taken.take("framework", scenario.framework, DEFAULT_FRAMEWORK))
@@ -136,9 +142,10 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         accelerator=accelerator,
         node=node,
         intra_link=catalogue.link(intra),
-        inter_link=catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK),
+        inter_link=inter,
         host_link=catalogue.link(node.host_link or accelerator.host_link),
         nics=scenario.nics or node.nics or 1,
+        connections=_connections(scenario, nodes, inter, taken),
         world_size=scenario.world_size,
         nodes=nodes,
         accelerators_per_node=per_node,
@@ -254,6 +261,13 @@ def _overlap(scenario: Scenario, taken: _Defaults) -> str:
             f"--overlap {scenario.overlap}: a single process exchanges gradients after the backward pass"
         )
     return taken.take("overlap", scenario.overlap, usual)
+
+
+def _connections(scenario: Scenario, nodes: int, link: Link, taken: _Defaults) -> int:
+    usual = NCCL_CONNECTIONS if scenario.strategy == "all-reduce" else 1
+    if link.flow_bandwidth is None or nodes == 1:
+        return scenario.connections or usual
+    return taken.take("connections", scenario.connections, usual)
 
 
 def _loader_workers(scenario: Scenario, node: Node, per_node: int, taken: _Defaults) -> int:

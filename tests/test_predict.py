@@ -442,3 +442,20 @@ def test_every_question_gets_a_finite_answer_or_a_clean_refusal(options):
     assert 0 < answer.scaling_efficiency < 1 + 1e-9
     assert Prediction.model_validate_json(answer.to_json()).model_dump() == answer.model_dump()
     json.loads(answer.to_json(), parse_constant=pytest.fail)  # neither NaN nor Infinity
+
+
+def test_a_provider_limits_each_connection_not_their_sum():
+    """5 Gbit/s a connection: one is a fifth of the adapter's 25, sixteen are more than it carries."""
+
+    def communication(**more):
+        return predict(
+            Scenario(workload="vgg16", node="aws-p3.2xlarge", inter_link="aws-25g", world_size=8, **more)
+        )
+
+    usual, one, five = communication(), communication(connections=1), communication(connections=5)
+    assert usual.scenario["connections"] == 16
+    assert "--connections 16" in usual.defaults
+    assert one.communication_time > 3 * usual.communication_time
+    assert five.communication_time == pytest.approx(
+        usual.communication_time, rel=1e-9
+    )  # the kernel's TCP binds

@@ -66,6 +66,12 @@ _SCENARIO_OPTIONS = (
     click.option("--inter-link", help="Link between nodes, e.g. ethernet-25g-tcp."),
     click.option("--nics", type=COUNT, help="Network adapters per node."),
     click.option(
+        "--connections",
+        type=COUNT,
+        help="TCP connections between two nodes, where a provider limits each; 1 in most containers.  "
+        "[default: NCCL's 16, 1 for parameter servers]",
+    ),
+    click.option(
         "--strategy", type=_choice(Strategy), help="How gradients are combined.  [default: all-reduce]"
     ),
     click.option("--oversubscription", type=float, help="Of the racks' uplinks, e.g. 4.  [default: 1]"),

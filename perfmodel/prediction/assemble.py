@@ -80,7 +80,7 @@ def settled(scenario: Scenario, catalogue: Catalogue, constants: Calibration) ->
 def _with_profile(
     scenario: Scenario, catalogue: Catalogue, constants: Calibration
 ) -> tuple[Setting, Calibration]:
-    from perfmodel.prediction.profiled import completed, doubts_of, with_profile
+    from perfmodel.prediction.profiled import completed, defaults_of, doubts_of, with_profile
     from perfmodel.profile import read_profile
 
     if scenario.anchor is not None:
@@ -89,7 +89,7 @@ def _with_profile(
     scenario, taken = completed(scenario, profile)
     setting = resolve(scenario, catalogue)
     told = (*setting.warnings, *doubts_of(setting, profile))
-    setting = setting._replace(warnings=told, defaults=(*setting.defaults, *taken))
+    setting = setting._replace(warnings=told, defaults=(*defaults_of(setting, profile), *taken))
     return setting, with_profile(constants, profile)
 
 
@@ -238,6 +238,7 @@ def _understood(setting: Setting) -> dict[str, object]:
         "intra_link": setting.intra_link.id,
         "inter_link": setting.inter_link.id,
         "nics": setting.nics,
+        "connections": setting.connections,
         "servers": setting.servers or None,
         "overlap": setting.overlap,
         "precision": setting.precision,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
-from perfmodel.resolve import Setting
+from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
 
 
@@ -22,7 +22,7 @@ class Fabric(NamedTuple):
 
 def fabric(setting: Setting, calibration: Calibration) -> Fabric:
     """Return the bandwidths and latencies of a setting, as bulk transfers see them."""
-    adapters = setting.nics * bulk_bandwidth(setting.inter_link, calibration)
+    adapters = setting.nics * bulk_bandwidth(setting.inter_link, calibration, setting.connections)
     cap = setting.node.network_bandwidth
     if cap is not None and setting.scenario.nics is None and setting.inter_link.id == setting.node.inter_link:
         adapters = min(adapters, cap.value * fraction(setting.inter_link, calibration))
@@ -59,12 +59,12 @@ def fraction(link: Link, calibration: Calibration) -> float:
     return known.get(link.kind, known["other"])
 
 
-def bulk_bandwidth(link: Link, calibration: Calibration) -> float:
+def bulk_bandwidth(link: Link, calibration: Calibration, connections: int = NCCL_CONNECTIONS) -> float:
     """Rate of bulk transfers over one adapter or port [B/s]; the kernel's TCP has a ceiling of its own."""
     bandwidth = link.bandwidth.value * fraction(link, calibration)
     if link.kind == "ethernet-tcp":
         bandwidth = min(bandwidth, calibration.tcp_ceiling)
-    return min(bandwidth, link.flow_bandwidth.value) if link.flow_bandwidth else bandwidth
+    return min(bandwidth, connections * link.flow_bandwidth.value) if link.flow_bandwidth else bandwidth
 
 
 def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> float:

@@ -54,6 +54,9 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """Link between nodes, one adapter."""
     nics: _Count | None = None
     """Adapters per node that carry gradients."""
+    connections: _Count | None = None
+    """TCP connections between two machines, each of which a provider may limit; by default NCCL's 16 in the
+    cloud, one for a parameter server."""
     oversubscription: float = 1.0
     """Bandwidth into a rack over bandwidth out of it; 1 is a full fat tree."""
     rack_nodes: _Count | None = None

@@ -33,6 +33,7 @@ PLACE: Final = (
     "intra_link",
     "inter_link",
     "nics",
+    "connections",
     "oversubscription",
     "rack_nodes",
     "placement",

@@ -14,6 +14,9 @@ from perfmodel.validate.runs import Run
 from perfmodel.validate.software import VARIANTS, optimizer_of, software_of
 from perfmodel.workloads import workload as workload_named
 
+CONNECTIONS = {"pollux": 1}
+"""Sources that ran in containers of Kubernetes, where NCCL sees no adapter to open more connections for."""
+
 
 class Refused(Exception):
     """A run the model cannot be asked for."""
@@ -57,6 +60,7 @@ def scenario_of(run: Run, catalogue: Catalogue, anchor_time: float | None = None
         "intra_link": run.intra_link or None,
         "inter_link": run.inter_link or None,
         "nics": run.nics,
+        "connections": CONNECTIONS.get(run.source),
         "strategy": "all-reduce" if run.strategy == "single" else run.strategy,
         "servers": _servers(run),
         "overlap": _overlap(run),
