@@ -5,10 +5,22 @@ from __future__ import annotations
 import tomllib
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
 from perfmodel.errors import InputError
+
+MEASURES = (
+    "computation",
+    "launch_overhead",
+    "idle_time",
+    "input_time",
+    "loader_time",
+    "overlap",
+    "jitter",
+)
+"""Tables of a profile's file that hold one number."""
 
 
 class Measure(BaseModel, frozen=True, extra="forbid"):
@@ -38,18 +50,31 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     workload: str
     accelerator: str
     precision: str
-    local_batch_size: int
+    local_batch_size: int = Field(ge=1)
+    accumulation_steps: int = Field(default=1, ge=1)
+    input: Literal["synthetic", "real"] | None = None
+    """Whether the measured loop asked a loader for its samples; None where the file cannot say."""
+    loader_workers: int | None = Field(default=None, ge=0)
+    """That decoded for it; 0 is the training process itself, None unknown."""
     computation: Measure | None = None
     """Busy time of one step over the model's [1]."""
     launch_overhead: Measure | None = None
     """Gaps between the kernels of one step [s]."""
     link: LinkMeasure | None = None
     overlap: Measure | None = None
-    """Share of the communication that computation hid [1]."""
+    """Share of the communication that computation hid [1]; told, not carried over: it hangs on the network,
+    and the model works out how much hides."""
     jitter: Measure | None = None
     """Standard deviation over mean of the steps [1]."""
     input_time: Measure | None = None
-    """Waiting for samples in each step [s]; told, not carried over."""
+    """Waiting for samples in each step [s]; carried over where samples are real and no other number of
+    workers is asked for."""
+    loader_time: Measure | None = None
+    """What one worker takes for the samples of one step [s]: foretells other numbers of workers."""
+    idle_time: Measure | None = None
+    """Of one step, when neither kernels nor short gaps nor waiting for samples fill it [s]: the host's, and
+    its profiler's.  Carried over, unless real samples were measured and synthetic ones are asked for: the
+    copy of samples that lets the accelerator run dry is gone then."""
 
 
 @lru_cache(maxsize=64)
@@ -87,7 +112,13 @@ def to_toml(profile: Profile) -> str:
         *(f"{key} = {_quoted(getattr(profile, key))}" for key in ("workload", "accelerator", "precision")),
         f"local_batch_size = {profile.local_batch_size}",
     ]
-    for key in ("computation", "launch_overhead", "overlap", "jitter", "input_time"):
+    if profile.accumulation_steps != 1:
+        lines.append(f"accumulation_steps = {profile.accumulation_steps}")
+    if profile.input is not None:
+        lines.append(f'input = "{profile.input}"')
+    if profile.loader_workers is not None:
+        lines.append(f"loader_workers = {profile.loader_workers}  # 0: the training process itself")
+    for key in MEASURES:
         lines += _measure(key, getattr(profile, key))
     if profile.link is not None:
         lines += ["", "[link]", f"group_size = {profile.link.group_size}"]

@@ -417,6 +417,52 @@ def test_what_a_question_leaves_open_comes_from_the_profile(tmp_path):
     assert not any("taken of" in why for why in found.warnings)
 
 
+def test_waits_and_idling_are_carried_over_and_dropped_in_words(tmp_path):
+    """Of 1000 us the loader takes 600 us, kernels 300 us, the host the rest."""
+    events = []
+    for start in (0, 1000, 2000):  # thousands
+        loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+        events += [
+            event("ProfilerStep#1", "user_annotation", 1000 * start, 1_000_000),
+            event(loader, "user_annotation", 1000 * start, 600_000),
+            kernel("k", 1000 * start + 600_000, 300_000),
+        ]
+    path = calibrated(tmp_path, "--trace", trace(tmp_path / "t.json", events))
+    profile = read_profile(str(path))
+    assert (profile.input, profile.loader_workers) == ("real", 0)
+    again = predict(Scenario(profile=str(path)))
+    assert again.iteration_time == pytest.approx(1.0, rel=1e-5)
+    assert again.terms["input_time"] == pytest.approx(0.6, rel=1e-5)
+    assert again.terms["launch_overhead_time"] == pytest.approx(0.1, rel=1e-5)
+    assert sum("carried over" in why for why in again.warnings) == 2
+    one, many = (predict(Scenario(profile=str(path), loader_workers=n)) for n in (1, 4))
+    assert one.terms["input_time"] == pytest.approx(0.2, rel=1e-5)  # 600 us, 400 of them beside the step
+    assert many.iteration_time == pytest.approx(0.4, rel=1e-5)
+    assert any("4 loader workers leave of 600 ms" in why for why in many.warnings)
+    bare = predict(Scenario(profile=str(path), input="synthetic"))
+    assert bare.iteration_time == pytest.approx(0.3, rel=1e-5)
+    assert sum("dropped" in why for why in bare.warnings) == 2
+
+
+def test_workers_that_set_the_pace_tell_what_they_take(tmp_path):
+    """Two workers deliver a batch each second: one of them takes two."""
+    events = [
+        event("ProfilerStep#1", "user_annotation", 0, 1_000_000),
+        event("enumerate(DataLoader)#_Multi.__next__", "user_annotation", 0, 500_000),
+        kernel("k", 500_000, 500_000),
+    ]
+    words = ("--trace", trace(tmp_path / "t.json", events))
+    path = calibrated(tmp_path, *words, "--loader-workers", 2)
+    assert read_profile(str(path)).loader_time.value == pytest.approx(2.0)
+    waits = [predict(Scenario(profile=str(path), loader_workers=n)).terms["input_time"] for n in (1, 2, 3, 4)]
+    assert waits == pytest.approx([1.5, 0.5, 2 / 3 - 0.5, 0], rel=1e-5)
+    (tmp_path / "more").mkdir()
+    other = calibrated(tmp_path / "more", *words)
+    unknown = predict(Scenario(profile=str(other), loader_workers=8))
+    assert unknown.terms["input_time"] == pytest.approx(0.5, rel=1e-5)
+    assert any("does not say with how many workers" in why for why in unknown.warnings)
+
+
 def test_times_make_a_profile(tmp_path):
     (tmp_path / "times.csv").write_text("\n".join(["0.2"] * 9 + ["0.3"]))
     path = calibrated(tmp_path, "--times", tmp_path / "times.csv")
@@ -609,6 +655,21 @@ def test_loader_workers_and_the_step_without_waiting():
 
 
 @real
+@pytest.mark.parametrize(
+    ("traced", "asked", "measured"), [(0, {}, 0), (4, {}, 4), (0, {"loader_workers": 4}, 4)]
+)
+def test_a_profile_predicts_the_steps_of_the_loader_pair(tmp_path, traced, asked, measured):
+    """Each its own, and the first with enough workers the second: within 15 %."""
+    steps = {
+        n: summary(read_trace(SHARED / f"resnet50_v100_ws1_workers{n}_a.json.gz"))["devices"][0]
+        for n in (0, 4)
+    }
+    path = calibrated(tmp_path, "--trace", SHARED / f"resnet50_v100_ws1_workers{traced}_a.json.gz")
+    found = predict(Scenario(profile=str(path), **asked))
+    assert found.iteration_time == pytest.approx(steps[measured]["iteration_time"], rel=0.15)
+
+
+@real
 def test_a_trace_predicts_another_board(tmp_path):
     """From one V100 board's trace, the step of another's, its first two steps dropped."""
     job = (
@@ -637,6 +698,7 @@ def test_a_trace_predicts_another_board(tmp_path):
         "precision": "fp32",
         "local_batch_size": 32,
     }
+    asked["input"] = "synthetic"  # that run has no loader
     predicted = predict(Scenario(**asked, profile=str(path)), Catalogue.built_in()).iteration_time
     measured = summary(read_trace(SHARED / "ddp_resnet50_v100_ws1_rank0.json.gz"), skip=2)["devices"][0]
     assert predicted == pytest.approx(measured["iteration_time"], rel=0.10)

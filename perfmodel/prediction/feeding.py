@@ -31,6 +31,13 @@ def input_time(
     """
     if setting.scenario.input == "synthetic":
         return 0.0
+    if setting.scenario.profile is not None:
+        from perfmodel.prediction.profiled import measures_input, profiled_input_time
+        from perfmodel.profile import read_profile
+
+        profile = read_profile(setting.scenario.profile)
+        if measures_input(profile):
+            return profiled_input_time(setting, profile, samples, busy_time)
     workload = setting.workload
     rate: Any = math.inf
     if workload.stored_bytes:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.prediction.computation import Computation, along_layers
 from perfmodel.prediction.fabric import Fabric
 from perfmodel.profile import Profile
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
+from perfmodel.units import show
+
+LEAST_TOLD = 1e-3
+"""Waits of one step that are worth a word [s]."""
 
 
 def with_profile(constants: Calibration, profile: Profile) -> Calibration:
@@ -26,26 +31,30 @@ def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[str]
             ("accelerator", profile.accelerator),
             ("precision", profile.precision),
             ("local_batch_size", profile.local_batch_size),
+            ("input", profile.input),
+            ("accumulation_steps", profile.accumulation_steps if profile.accumulation_steps > 1 else None),
         )
-        if name not in scenario.model_fields_set
+        if name not in scenario.model_fields_set and value is not None
     }
     if scenario.node is not None:
         left.pop("accelerator", None)  # a machine says what is in it
     if scenario.global_batch_size is not None:
         left.pop("local_batch_size", None)
+        left.pop("accumulation_steps", None)
     given = {name: getattr(scenario, name) for name in scenario.model_fields_set}
     told = [f"--{name.replace('_', '-')} {value} (from the profile)" for name, value in left.items()]
     return Scenario.model_construct(**given, **left), told
 
 
-def profiled(work: Computation, profile: Profile, steps: Any) -> Computation:
-    """Return the terms of one accelerator with the measured computation and gaps between kernels.
+def profiled(work: Computation, profile: Profile, steps: Any, synthetic: bool) -> Computation:
+    """Return the terms of one accelerator with the measured computation, gaps between kernels and idling.
 
     Parameters
     ----------
     work : as the model says
     profile : measured; without gaps of its own, its computation stands for the whole step
     steps : micro-batches of an iteration, which share the measured gaps; a number, or one for each plan
+    synthetic : whether samples are, so that nothing idles around the copy of real ones
     """
     if profile.computation is None:
         return work
@@ -53,6 +62,8 @@ def profiled(work: Computation, profile: Profile, steps: Any) -> Computation:
     launches, once = work.launch_overhead_time * factor, work.iteration_overhead_time * factor
     if profile.launch_overhead is not None:
         launches, once = profile.launch_overhead.value / steps, 0.0
+    if profile.idle_time is not None and not _idles_for_samples(profile, synthetic):
+        once = once + profile.idle_time.value
     forward_time, backward_time = work.forward_time * factor, work.backward_time * factor
     stretch = (forward_time + backward_time + launches) / work.pass_time
     return work._replace(
@@ -66,6 +77,39 @@ def profiled(work: Computation, profile: Profile, steps: Any) -> Computation:
     )
 
 
+def _idles_for_samples(profile: Profile, synthetic: bool) -> bool:
+    """Whether what idled in the profile goes away with the copy of real samples."""
+    return synthetic and profile.input == "real"
+
+
+def measures_input(profile: Profile) -> bool:
+    """Whether a profile says how long a step waits for real samples."""
+    return profile.input == "real" and profile.input_time is not None
+
+
+def profiled_input_time(setting: Setting, profile: Profile, samples: Any, busy_time: Any) -> Any:
+    """Return the time [s] an accelerator waits for real samples, as measured, number or array.
+
+    The wait of the profile, for as many samples; with another number of workers asked for, what their
+    decoding leaves when the rest of the iteration runs beside it, where the profile knows how long it takes.
+    Every accelerator has as many workers as the measured one had.
+
+    Parameters
+    ----------
+    setting : says how many workers
+    profile : one that ``measures_input``
+    samples : of one accelerator, all micro-batches together
+    busy_time : the rest of the iteration [s]
+    """
+    share = samples / (profile.local_batch_size * profile.accumulation_steps)
+    waited = profile.input_time.value * share if profile.input_time is not None else 0.0
+    if setting.scenario.loader_workers is None or profile.loader_time is None:
+        return waited
+    workers = setting.loader_workers
+    prepared = profile.loader_time.value * share / workers
+    return ops.where(workers == profile.loader_workers, waited, ops.maximum(0.0, prepared - busy_time))
+
+
 def profiled_fabric(on: Fabric, profile: Profile) -> Fabric:
     """Return bandwidths and latencies with those measured inside a node."""
     link = profile.link
@@ -75,6 +119,16 @@ def profiled_fabric(on: Fabric, profile: Profile) -> Fabric:
     return on._replace(intra_hop_latency=link.latency.value / hops, intra_link_bandwidth=link.bandwidth.value)
 
 
+def defaults_of(setting: Setting, profile: Profile) -> list[str]:
+    """Return the options left open, without the loader's where the wait for it was measured."""
+    measured = measures_input(profile) and setting.scenario.loader_workers is None
+    return [
+        name
+        for name in setting.defaults
+        if not (measured and name.startswith(("--loader-workers", "--storage")))
+    ]
+
+
 def doubts_of(setting: Setting, profile: Profile) -> list[str]:
     """Say where the profile was taken of something else than is predicted."""
     asked = {
@@ -82,8 +136,45 @@ def doubts_of(setting: Setting, profile: Profile) -> list[str]:
         "accelerator": setting.accelerator.id,
         "precision": setting.precision,
     }
-    return [
+    taken = [
         f"the profile was taken of {getattr(profile, key)}, and {value} is predicted with it"
         for key, value in asked.items()
         if getattr(profile, key) != value
     ]
+    return taken + _waits_told(setting, profile)
+
+
+def _waits_told(setting: Setting, profile: Profile) -> list[str]:
+    """Say which of the measured step's waits are carried over, and which are dropped."""
+    told = []
+    synthetic = setting.scenario.input == "synthetic"
+    idle, waited = profile.idle_time, profile.input_time
+    if idle is not None and idle.value >= LEAST_TOLD:
+        if _idles_for_samples(profile, synthetic):
+            told.append(f"{show(idle.value, 's')} of host idling dropped, as samples are synthetic")
+        else:
+            way = (
+                "--input synthetic leaves it" if profile.input == "real" else "remove [idle_time] to leave it"
+            )
+            told.append(f"{show(idle.value, 's')} of host idling carried over from the profile; {way} out")
+    if waited is None or waited.value < LEAST_TOLD:
+        return told
+    workers, before = setting.scenario.loader_workers, profile.loader_workers
+    if synthetic:
+        told.append(f"{show(waited.value, 's')} of waiting for samples dropped, as they are synthetic")
+    elif workers is None or workers == before:
+        told.append(
+            f"{show(waited.value, 's')} of waiting for samples carried over from the profile; "
+            "--loader-workers N foresees other loaders"
+        )
+    elif profile.loader_time is None:
+        told.append(
+            f"{show(waited.value, 's')} of waiting for samples carried over: the profile does not say with "
+            "how many workers; calibrate with --loader-workers"
+        )
+    else:
+        told.append(
+            f"{show(waited.value, 's')} of waiting for samples replaced by what {workers} loader workers "
+            f"leave of {show(profile.loader_time.value, 's')}"
+        )
+    return told

@@ -38,7 +38,9 @@ def computation_of(setting: Setting, micro: Any, constants: Calibration, steps: 
     from perfmodel.prediction.profiled import profiled
     from perfmodel.profile import read_profile
 
-    return profiled(work, read_profile(setting.scenario.profile), steps)
+    return profiled(
+        work, read_profile(setting.scenario.profile), steps, setting.scenario.input == "synthetic"
+    )
 
 
 def fabric_of(setting: Setting, constants: Calibration) -> Fabric:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean, median, pstdev
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from perfmodel.equations.bandwidths import all_reduce_bus_factor
 from perfmodel.errors import InputError
 from perfmodel.prediction.computation import computation
 from perfmodel.profile import LinkMeasure, Measure, Profile
-from perfmodel.resolve import resolve
+from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
@@ -26,6 +26,8 @@ SHORT_GAP = 20e-6
 """Between two kernels [s]: a longer one is the host's, the loader's or the profiler's."""
 FEWEST_STEPS = 5
 """From which a spread of steps is worth keeping."""
+NOTICED = 0.05
+"""Of a step that waits for samples, from which the loader sets its pace."""
 MADE_BY = "perfmodel calibrate"
 
 
@@ -43,7 +45,7 @@ def profile_of_traces(
     InputError : a trace without marked steps, where computation is to be learned
     """
     setting = resolve(scenario, catalogue)
-    found: dict[str, Measure | None] = {}
+    found: dict[str, Any] = {}
     steps = [row for trace in traces for row in _steps(trace, skip)]
     if traces and not steps:
         raise InputError(
@@ -59,18 +61,7 @@ def profile_of_traces(
         found["computation"] = Measure(
             value=median(busy) / expected, deviation=_error(busy) / expected, basis=basis
         )
-        gaps = [row["gaps"] for row in steps]
-        found["launch_overhead"] = Measure(
-            value=median(gaps),
-            deviation=_error(gaps),
-            basis=f"gaps under {1e6 * SHORT_GAP:.0f} us between kernels",
-        )
-        waits = [row["input"] for row in steps]
-        found["input_time"] = Measure(
-            value=median(waits),
-            deviation=_error(waits),
-            basis="waiting for the loader while nothing computed",
-        )
+        found |= _waits(steps, traces, setting)
         talk = [row["communication"] for row in steps if row["communication"]]
         if talk:
             hidden = [row["overlap"] / row["communication"] for row in steps if row["communication"]]
@@ -91,9 +82,43 @@ def profile_of_traces(
         accelerator=setting.accelerator.id,
         precision=setting.precision,
         local_batch_size=setting.local_batch_size,
+        accumulation_steps=setting.accumulation_steps,
         link=_link(traces, timings),
         **found,
     )
+
+
+def _waits(steps: list[dict[str, float]], traces: Sequence[DeviceTrace], setting: Setting) -> dict[str, Any]:
+    """What of a step is no kernel: short gaps, waiting for samples, idling; and who prepared the samples."""
+
+    def middle(values: list[float], basis: str) -> Measure:
+        return Measure(value=median(values), deviation=_error(values), basis=basis)
+
+    found: dict[str, Any] = {
+        "launch_overhead": middle(
+            [row["gaps"] for row in steps], f"gaps under {1e6 * SHORT_GAP:.0f} us between kernels"
+        ),
+        "idle_time": middle(
+            [row["idle"] for row in steps],
+            "the rest of the step: the host or its profiler"
+            + (", call stacks" * any(t.stacks for t in traces)),
+        ),
+        "input_time": middle(
+            [row["input"] for row in steps], "waiting for the loader while nothing computed"
+        ),
+    }
+    asked = setting.scenario
+    if not any(len(trace.input_waits) for trace in traces):
+        return found | ({"input": asked.input} if "input" in asked.model_fields_set else {})
+    loader, prepared = asked.loader_workers, None
+    if any(trace.loads_itself for trace in traces):
+        loader = 0
+        prepared = middle([row["loading"] for row in steps], "in the training process, its step before done")
+    elif loader is not None and found["input_time"].value > NOTICED * median(row["step"] for row in steps):
+        prepared = middle(
+            [loader * row["step"] for row in steps], f"{loader} workers set the pace of the step"
+        )
+    return found | {"input": "real", "loader_workers": loader, "loader_time": prepared}
 
 
 def profile_of_times(times: Sequence[float], scenario: Scenario, catalogue: Catalogue, file: str) -> Profile:
@@ -109,6 +134,7 @@ def profile_of_times(times: Sequence[float], scenario: Scenario, catalogue: Cata
         accelerator=setting.accelerator.id,
         precision=setting.precision,
         local_batch_size=setting.local_batch_size,
+        accumulation_steps=setting.accumulation_steps,
         computation=Measure(
             value=fmean(times) / expected,
             deviation=_error(times) / expected,
@@ -128,27 +154,31 @@ def _error(values: Sequence[float]) -> float:
 
 
 def _steps(trace: DeviceTrace, skip: int) -> list[dict[str, float]]:
-    """Kernels of each marked step, cut at the marks' beginnings."""
-    starts = trace.steps[skip:, 0].tolist()
-    if not starts:
+    """Times of each marked step [s], cut at the marks' beginnings; kernels of a single one may outlast it."""
+    marks = trace.steps[skip:]
+    if not len(marks):
         return []
-    ends = [*starts[1:], max([trace.steps[-1, 1], *trace.compute[-1:, 1].tolist()])]
+    starts, last = marks[:, 0].tolist(), float(marks[-1, 1])
+    if len(marks) == 1:
+        last = max([last, *trace.compute[-1:, 1].tolist()])
     rows = []
-    for start, end in zip(starts, ends, strict=True):
+    for start, end in zip(starts, [*starts[1:], last], strict=True):
         compute, talk = within(trace.compute, start, end), within(trace.communication, start, end)
         busy = union(intervals([*map(tuple, compute.tolist()), *map(tuple, talk.tolist())]))
         if not len(busy):
             continue
         waits = within(trace.input_waits, start, end)
-        rows.append(
-            {
-                "compute": length(compute),
-                "communication": length(talk),
-                "overlap": overlap(compute, talk),
-                "gaps": _short_gaps(busy),
-                "input": length(waits) - overlap(waits, busy),
-            }
-        )
+        row = {
+            "step": end - start,
+            "compute": length(compute),
+            "communication": length(talk),
+            "overlap": overlap(compute, talk),
+            "gaps": _short_gaps(busy),
+            "loading": length(waits),
+            "input": length(waits) - overlap(waits, busy),
+        }
+        row["idle"] = max(0.0, row["step"] - length(busy) - row["gaps"] - row["input"])
+        rows.append(row)
     return rows
 
 

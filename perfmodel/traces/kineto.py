@@ -30,6 +30,7 @@ KERNELS = ("kernel",)
 COPIES = ("gpu_memcpy", "memcpy")
 STEP = "ProfilerStep#"
 LOADER = "DataLoader"
+WITHOUT_WORKERS = "_SingleProcessDataLoaderIter"
 LAUNCHES = ("cuda_runtime", "runtime", "cuda_driver", "hip_runtime")
 OPERATORS = ("cpu_op", "operator")
 OPTIMIZER = "Optimizer.step"
@@ -55,6 +56,7 @@ class _Marks:
         self.steps: list[tuple[float, float]] = []
         self.waits: list[tuple[float, float]] = []
         self.terms: dict[str, float] = {}
+        self.loads_itself = False
 
 
 def _marks_of(device: int, marks: dict[int | None, _Marks]) -> _Marks:
@@ -66,6 +68,7 @@ def _marks_of(device: int, marks: dict[int | None, _Marks]) -> _Marks:
         found.steps += one.steps
         found.waits += one.waits
         found.terms |= one.terms
+        found.loads_itself |= one.loads_itself
     return found
 
 
@@ -111,7 +114,9 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
         elif name.startswith(STEP) and category != "gpu_user_annotation":
             marks[_whole(event.get("pid"))].steps.append(span)
         elif LOADER in name and "__next__" in name:
-            marks[_whole(event.get("pid"))].waits.append(span)
+            own_marks = marks[_whole(event.get("pid"))]
+            own_marks.waits.append(span)
+            own_marks.loads_itself |= WITHOUT_WORKERS in name
         elif name.startswith(MARK):
             terms = marks[_whole(event.get("pid"))].terms
             term = name.removeprefix(MARK)
@@ -141,6 +146,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
             with_stack,
             _passes(device, launches, intervals(backwards), intervals(updates)),
             tuple(own.terms.items()),
+            own.loads_itself,
         )
         for number, device in sorted(devices.items())
         for own in (_marks_of(number, marks),)
