@@ -184,6 +184,7 @@ COUNTS = {
     "world_size": "accelerators in the job",
     "servers": "parameter servers",
     "nics": "network adapters of a node",
+    "connections": "TCP connections between two machines",
     "accumulation_steps": "micro-batches of an iteration",
     "sequence_length": "tokens of a sequence",
 }
@@ -192,10 +193,12 @@ COUNTS = {
 
 def _counts(case: Case, here: Answer, catalogue: Catalogue) -> list[Count]:
     setting = case.setting
+    between = setting.nodes > 1 or setting.servers > 0
     matter = {
         "world_size": True,
         "servers": setting.servers > 0,
-        "nics": setting.nodes > 1 or setting.servers > 0,
+        "nics": between,
+        "connections": setting.inter_link.flow_bandwidth is not None and between,
         "accumulation_steps": setting.scenario.anchor is None,
         "sequence_length": setting.workload.sequence_length is not None and setting.scenario.anchor is None,
     }
