@@ -28,6 +28,8 @@ DEFAULT_LOADER_WORKERS = 4
 OVERLAPS = {"all-reduce": "bucketed", "parameter-server": "wfbp", "parameter-server-local": "wfbp"}
 """What the usual framework of each strategy does; a single process exchanges after the backward pass."""
 
+MANY_NODES = 32
+"""From here on the latencies of a ring add up to what a tree would spare."""
 NCCL_CONNECTIONS = 16
 """Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
 is a virtual one, it finds none and opens one."""
@@ -132,6 +134,14 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
     _doubt_links(scenario, catalogue, warnings)
+    if (
+        nodes >= MANY_NODES
+        and scenario.strategy == "all-reduce"
+        and "algorithm" not in scenario.model_fields_set
+    ):
+        warnings.append(
+            f"a ring through {nodes} nodes waits for each; NCCL may take a tree: --algorithm auto"
+        )
     optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
     framework, year = parse_framework(taken.take("framework", scenario.framework, DEFAULT_FRAMEWORK))
     if accelerator.board_devices > 1:

@@ -459,3 +459,12 @@ def test_a_provider_limits_each_connection_not_their_sum():
     assert five.communication_time == pytest.approx(
         usual.communication_time, rel=1e-9
     )  # the kernel's TCP binds
+
+
+def test_a_ring_through_many_nodes_is_doubted_unless_it_was_asked_for():
+    told = predict(Scenario(world_size=512)).warnings
+    assert any("64 nodes" in line and "--algorithm auto" in line for line in told)
+    assert not any(
+        "--algorithm" in line for line in predict(Scenario(world_size=512, algorithm="ring")).warnings
+    )
+    assert not any("--algorithm" in line for line in predict(Scenario(world_size=64)).warnings)
