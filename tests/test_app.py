@@ -329,3 +329,10 @@ def test_a_quote_that_was_handed_over_is_checked():
         test.file_uploader(key="quote-file").set_value(("mine.toml", wrong.encode(), "application/toml"))
         sound(test.run())
         assert "mine.toml" in errors(test) or "unknown workload" in errors(test)
+
+
+def test_the_apps_modules_stay_readable():
+    modules = [*MAIN.parent.glob("*.py"), *MAIN.parent.glob("views/*.py")]
+    assert {path.stem for path in MAIN.parent.glob("views/*.py")} == {name for name, _ in PAGES}
+    assert all(path.read_text().startswith('"""') for path in modules)
+    assert max(len(path.read_text().splitlines()) for path in modules) <= 400

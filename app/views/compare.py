@@ -45,7 +45,9 @@ def cases(asked: Asked) -> list[Case]:
     """Predict the scenario and each variant of it."""
     base = {name: value for name, value in asked.picked.items() if name in (*SCENARIO, *MONEY)}
     conditions = Conditions(**values(base, MONEY))
-    plans: dict[str, dict[str, Any]] = {"A": {}} | {
+    differing = {name for letter in LETTERS for name in changes(asked.picked, letter)}
+    mine = {name: base[name] for name in VARIED if name in differing and name in base}
+    plans: dict[str, dict[str, Any]] = {f"A: {_said(mine)}" if mine else "A": {}} | {
         f"{letter.upper()}: {_said(changed)}": changed
         for letter in LETTERS
         if (changed := changes(asked.picked, letter))
