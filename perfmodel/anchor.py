@@ -9,7 +9,7 @@ from perfmodel import units
 from perfmodel.errors import InputError
 
 _FORM = re.compile(r"(iteration_time|samples_per_second)=([^@]+)@(\d{1,9})", re.ASCII)
-_RANGES = {"iteration_time": (1e-6, 1e7), "samples_per_second": (1e-6, 1e10)}
+RANGES = {"iteration_time": (1e-6, 1e7), "samples_per_second": (1e-6, 1e10)}
 """What one accelerator can be thought to do; anything else is a slip of the unit."""
 
 
@@ -45,7 +45,7 @@ def parse_anchor(text: str) -> Anchor:
     if int(world_size) != 1:
         raise InputError(f"anchor {text!r}: only a run on one accelerator (@1) can anchor a prediction")
     measured = units.parse(value, "s" if quantity == "iteration_time" else "1/s")
-    low, high = _RANGES[quantity]
+    low, high = RANGES[quantity]
     if not low <= measured <= high:
         raise InputError(f"anchor {text!r}: expected {quantity} between {low:g} and {high:g}, in SI units")
     return Anchor(quantity, measured, 1)

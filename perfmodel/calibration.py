@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from perfmodel.efficiency import Efficiency
+from perfmodel.errors import InputError
 
 SCALARS = (
     "jitter",
@@ -92,13 +93,27 @@ def with_scaling(constants: Calibration, numbers: Mapping[str, float]) -> Calibr
 @cache
 def calibration() -> Calibration:
     """The constants shipped with the package, read once."""
-    fitted = json.loads(FITTED.read_text("utf-8"))
-    learned = before_fit()._replace(
-        efficiency=Efficiency(fitted["efficiency"]),
-        seen={kind: frozenset(names) for kind, names in fitted["seen"].items()},
-        spread={mode: Spread(**numbers) for mode, numbers in fitted["spread"].items()},
-    )
-    return with_scaling(learned, fitted["scaling"])
+    return read_calibration(FITTED)
+
+
+def read_calibration(path: Path | str) -> Calibration:
+    """Return the constants that ``perfmodel calibrate --output`` wrote, for ``predict(..., constants=...)``.
+
+    Raises
+    ------
+    InputError : the file cannot be read, or is none of these
+    """
+    try:
+        fitted = json.loads(Path(path).read_text("utf-8"))
+        learned = before_fit()._replace(
+            efficiency=Efficiency(fitted["efficiency"]),
+            seen={kind: frozenset(names) for kind, names in fitted["seen"].items()},
+            spread={mode: Spread(**numbers) for mode, numbers in fitted["spread"].items()},
+        )
+        return with_scaling(learned, fitted["scaling"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        told = getattr(error, "strerror", None) or f"not what perfmodel calibrate writes ({error})"
+        raise InputError(f"{path}: cannot be read: {told}") from None
 
 
 @cache

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import json
 import math
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from perfmodel.calibrate.design import Design
 from perfmodel.calibrate.efficiency_fit import EfficiencyFit
 from perfmodel.calibrate.fit import fit, source_weights
-from perfmodel.calibrate.out_of_sample import shipped
+from perfmodel.calibrate.out_of_sample import beside_shipped, shipped
 from perfmodel.calibrate.runs import measured
 from perfmodel.calibrate.spread import Miss, learn_spread
-from perfmodel.calibrate.write import difference, inputs_hash
-from perfmodel.calibration import FITTED, calibration, with_scaling
+from perfmodel.calibrate.write import difference, inputs_of
+from perfmodel.calibration import FITTED, calibration, read_calibration, with_scaling
+from perfmodel.cli import main
 from perfmodel.efficiency import Efficiency
+from perfmodel.errors import InputError
 from perfmodel.prediction import predict, time_of
 from perfmodel.prediction.bound import physical_bound, saving
 from perfmodel.resolve import resolve
+from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Layer
-from perfmodel.validate import compare, shipped_runs
+from perfmodel.validate import compare, read_runs, shipped_runs
 from perfmodel.validate.summary import summary
 
 CATALOGUE = Catalogue.built_in()
@@ -115,7 +121,7 @@ def test_what_only_one_source_tells_is_unknown_without_it(alone):
 
 def test_shipped_file_names_the_data_it_was_fitted_to():
     shipped = json.loads(FITTED.read_text("utf-8"))
-    assert shipped["sha256"] == inputs_hash(), "run `perfmodel calibrate`"
+    assert shipped["sha256"] == inputs_of().sha256, "run `perfmodel calibrate`"
     assert FITTED.stat().st_size < 10_000
 
 
@@ -275,3 +281,112 @@ def test_fast_algorithms_save_what_the_bound_says():
     assert saving(conv._replace(stride=2)) == 1
     assert saving(conv._replace(kernel_size=(11, 11))) == 121 / 4
     assert saving(Layer("l", "linear")) == 1
+
+
+# --- a user's own runs
+
+
+def _own(tmp_path, keep=lambda run: True, source="mine", name="mine.csv", **cells):
+    """Some shipped runs, as somebody else's file."""
+    with (folder("validation") / "measured" / "training_runs.csv").open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["source"] == "timm" and keep(row)]
+    path = tmp_path / name
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(row | {"source": source} | cells for row in rows)
+    return path
+
+
+def _cli(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_a_fit_to_own_runs_never_replaces_the_shipped_one(tmp_path):
+    before = FITTED.read_bytes()
+    data = _own(tmp_path)
+    refused = _cli("calibrate", "--data", data)
+    assert refused.exit_code == 2
+    assert "--data: give --output FILE" in refused.stderr
+    assert _cli("calibrate", "--specs", tmp_path).exit_code == 2
+    done = _cli("calibrate", "--data", data, "--output", tmp_path / "mine.json", "--json")
+    assert done.exit_code == 0, done.output
+    assert FITTED.read_bytes() == before
+    told = json.loads((tmp_path / "mine.json").read_text("utf-8"))
+    assert told == json.loads(done.stdout)
+    assert told["inputs"] == ["mine.csv"]
+    assert told["sha256"] == hashlib.sha256(data.read_bytes()).hexdigest()
+    mine = read_calibration(tmp_path / "mine.json")
+    assert mine.seen["accelerator"] == {"rtx-3090"}
+    scenario = Scenario(workload="resnet50", accelerator="rtx-3090")
+    assert predict(scenario, constants=mine).iteration_time != predict(scenario).iteration_time
+    assert (
+        "mine.json: 0"
+        in _cli("calibrate", "--data", data, "--output", tmp_path / "mine.json", "--check").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--gpus", "4"),
+        ("--workload", "vgg16"),
+        ("--skip", "3"),
+        ("--times", "t.csv", "--check"),
+        ("--trace", "t", "--data", "d"),
+    ],
+)
+def test_options_of_another_purpose_are_refused(options):
+    before = FITTED.read_bytes()
+    refused = _cli("calibrate", *options)
+    assert refused.exit_code == 2
+    assert options[0] in refused.stderr or "leave --trace and --times out" in refused.stderr
+    assert FITTED.read_bytes() == before
+
+
+def test_runs_that_teach_nothing_are_refused(tmp_path):
+    data = _own(tmp_path, trust="D")
+    refused = _cli("calibrate", "--data", data, "--output", tmp_path / "o.json")
+    assert refused.exit_code == 2
+    assert "nothing to learn from" in refused.stderr
+    assert not (tmp_path / "o.json").exists()
+
+
+@pytest.mark.parametrize("time", ["1e308", "145000000", "1e-9"])
+def test_a_time_nobody_can_have_measured_is_refused(tmp_path, time):
+    refused = _cli("validate", "--data", _own(tmp_path, iteration_time=time))
+    assert refused.exit_code == 2
+    assert "column iteration_time" in refused.stderr
+
+
+def test_a_file_that_is_no_fit_is_refused(tmp_path):
+    for text in ("", "[]", "{}", '{"efficiency": 1}'):
+        (tmp_path / "o.json").write_text(text)
+        with pytest.raises(InputError, match="cannot be read"):
+            read_calibration(tmp_path / "o.json")
+    with pytest.raises(InputError, match="No such file"):
+        read_calibration(tmp_path / "none.json")
+
+
+def test_own_runs_are_judged_by_all_others(tmp_path):
+    """A file of one source: the fit is to the shipped runs, and what it says of itself cannot help it."""
+    runs = read_runs(_own(tmp_path, lambda row: row["workload"] == "resnet50-v1.5"))
+    slower = [
+        run._replace(iteration_time=2 * run.iteration_time, source="theirs")
+        for run in runs
+        if run.iteration_time
+    ]
+    assert slower
+    rows = measured([*dict.fromkeys([*shipped_runs(), *slower])], CATALOGUE)
+    assert len(rows) == len(measured(shipped_runs(), CATALOGUE)) + len(slower)
+    learned = beside_shipped(slower)
+    assert "theirs" in learned.sources
+    assert "timm" in learned.sources
+    # without their source, what judges them is what comes along
+    ours, judge = calibration().efficiency, learned.efficiency.efficiency("theirs")
+    for scenario in (Scenario(workload="resnet50"), Scenario(workload="vgg16", accelerator="k80")):
+        one, other = (
+            predict(scenario, constants=calibration()._replace(efficiency=e)).iteration_time
+            for e in (ours, judge)
+        )
+        assert one == pytest.approx(other, rel=0.01)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from perfmodel.calibrate import out_of_sample
 from perfmodel.cli import main
 from perfmodel.cli import validate as validate_cli
 from perfmodel.errors import InputError
@@ -574,6 +575,33 @@ def test_bad_options_end_in_one_line(arguments: list[str], wanted: str) -> None:
     assert wanted in result.stderr
     assert "Traceback" not in result.output
     assert len(result.stderr.strip().splitlines()) <= 2
+
+
+def test_own_runs_are_judged_beside_the_shipped_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    class Judge:
+        of = staticmethod(lambda run: None)
+
+    monkeypatch.setattr(out_of_sample, "beside_shipped", lambda runs, catalogue: asked.append(runs) or Judge)
+    data = write(tmp_path / "runs.csv", ONE, EIGHT)
+    assert cli("--data", data, "--out-of-sample", "--json").exit_code == 0
+    assert cli("--data", data, "--report", tmp_path / "report.md").exit_code == 0
+    assert asked == [read_runs(data)] * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["--ablation"], "give --report FILE too"),
+        (["--plots"], "give --report FILE too"),
+        (["--kind", "mlperf", "--report", "r.md"], "leave --kind mlperf out"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(arguments: list[str], wanted: str) -> None:
+    refused = cli(*arguments)
+    assert refused.exit_code == 2
+    assert wanted in refused.stderr
 
 
 def test_own_specs_are_used(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from perfmodel.calibrate.runs import TRUSTED, Measured, measured
 from perfmodel.calibrate.scaling_fit import Anchored, ScalingFit
 from perfmodel.calibrate.spread import Miss, learn_spread
 from perfmodel.calibration import Calibration, before_fit, with_scaling
+from perfmodel.errors import InputError
 from perfmodel.prediction import doubted, time_of
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
@@ -24,24 +25,40 @@ class OutOfSample:
     """The calibrations that each source's runs are judged by."""
 
     def __init__(self, runs: Sequence[Run], catalogue: Catalogue | None = None) -> None:
-        """Take every measured run; each is judged by a calibration that has not seen its source."""
+        """Take every measured run; each is judged by a calibration that has not seen its source.
+
+        Raises
+        ------
+        InputError : no run on one accelerator that can be learned from
+        """
         self._catalogue = catalogue or Catalogue.built_in()
         self._runs = [run for run in runs if run.trust in TRUSTED]
         self.measured = measured(self._runs, self._catalogue)
+        if not any(row.run.world_size == 1 for row in self.measured):
+            raise InputError(
+                "nothing to learn from: no run of trust A or B on one accelerator that states a known "
+                "accelerator and network, a batch, a precision and a time; perfmodel validate --data names "
+                "what each run lacks"
+            )
         self.efficiency = EfficiencyFit(self.measured)
         self._anchors = Anchors(self._runs)
-        self.scaling = ScalingFit([*self._anchored()], self._efficient(None))
         self.sources = sorted({row.run.source for row in self.measured})
         self._known: dict[str | None, Calibration] = {}
+
+    @cached_property
+    def scaling(self) -> ScalingFit:
+        """The fit to runs on several accelerators."""
+        return ScalingFit([*self._anchored()], self._efficient(None))
 
     def calibration(self, without: str | None = None) -> Calibration:
         """Return what is learned from all sources but one, the width of its intervals included."""
         if without not in self._known:
             mine = self._numbers(without)
-            spread = {
-                mode: learn_spread([miss for miss in misses if miss.source != without])
+            others = {
+                mode: [miss for miss in misses if miss.source != without]
                 for mode, misses in self._misses.items()
             }
+            spread = {mode: learn_spread(misses) for mode, misses in others.items() if misses}
             self._known[without] = mine._replace(spread=spread)
         return self._known[without]
 
@@ -54,7 +71,7 @@ class OutOfSample:
         alone = sum(row.run.world_size == 1 for row in self.measured)
         return {
             "one accelerator": alone,
-            "anchored": len(self._misses["anchored"]),
+            "anchored": len(self._misses.get("anchored", [])),
             "all": len(self.measured),
         }
 
@@ -103,6 +120,14 @@ class OutOfSample:
         time, doubts = doubted(scenario, self._catalogue, constants)
         strengths = {doubt.name: doubt.strength for doubt in doubts}
         return Miss(row.run.source, float(np.log(time / row.time)), strengths)
+
+
+def beside_shipped(runs: Sequence[Run], catalogue: Catalogue | None = None) -> OutOfSample:
+    """Return what judges a user's own runs: a fit to them and those that come along, without their source.
+
+    A run that is the same in both counts once.
+    """
+    return OutOfSample([*dict.fromkeys([*shipped_runs(), *runs])], catalogue)
 
 
 @cache

@@ -4,36 +4,62 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from perfmodel.calibrate.out_of_sample import OutOfSample
 from perfmodel.calibration import FITTED
+from perfmodel.errors import InputError
 from perfmodel.resources import folder
 from perfmodel.writing import write_whole
 
-INPUTS = ("measured/training_runs.csv",)
-"""Below ``validation/``."""
+SHIPPED = "measured/training_runs.csv"
+"""Below ``validation/``: what the shipped file rests on."""
 
 
-def inputs_hash() -> str:
-    """SHA-256 of the measured runs that the fit rests on."""
+class Inputs(NamedTuple):
+    """What a fit rests on."""
+
+    names: tuple[str, ...]
+    sha256: str
+    """Of the files one after another."""
+
+
+def inputs_of(data: str | None = None, specs: Sequence[str] = ()) -> Inputs:
+    """Return the measured runs, and the hardware specs laid over the built-in, that a fit reads.
+
+    Parameters
+    ----------
+    data : CSV of measured runs; None, those that come along
+    specs : folders of hardware specs
+    """
+    runs = folder("validation") / SHIPPED if data is None else Path(data)
+    files = [runs, *(file for each in specs for file in sorted(Path(each).rglob("*.toml")))]
     digest = hashlib.sha256()
-    for name in INPUTS:
-        digest.update((folder("validation") / name).read_bytes())
-    return digest.hexdigest()
+    for file in files:
+        digest.update(file.read_bytes())
+    return Inputs(
+        (SHIPPED if data is None else runs.name, *(Path(each).name for each in specs)), digest.hexdigest()
+    )
 
 
-def fitted(learned: OutOfSample) -> dict[str, Any]:
+def fitted(learned: OutOfSample, inputs: Inputs | None = None) -> dict[str, Any]:
     """Return what the file holds: the numbers, and what they rest on.
 
     No date is among them, so that two runs on the same data write the same file.
+
+    Parameters
+    ----------
+    learned : from the runs
+    inputs : files those were read from; by default those that come along
     """
+    inputs = inputs or inputs_of()
     constants = learned.calibration()
     return {
         "made_by": "perfmodel calibrate",
-        "inputs": list(INPUTS),
-        "sha256": inputs_hash(),
+        "inputs": list(inputs.names),
+        "sha256": inputs.sha256,
         "runs": learned.counts(),
         "efficiency": learned.efficiency.numbers(),
         "scaling": learned.scaling.numbers(),
@@ -42,10 +68,18 @@ def fitted(learned: OutOfSample) -> dict[str, Any]:
     }
 
 
-def difference(learned: OutOfSample) -> float:
-    """Return the largest relative difference from what is shipped; a billion where the names differ."""
-    shipped = json.loads(FITTED.read_text("utf-8"))
-    here, there = _numbers(fitted(learned)), _numbers(shipped)
+def difference(learned: OutOfSample, path: Path = FITTED) -> float:
+    """Return the largest relative difference from a file; a billion where the names differ.
+
+    Raises
+    ------
+    InputError : the file is none that a fit wrote
+    """
+    try:
+        written = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    here, there = _numbers(fitted(learned)), _numbers(written)
     if here.keys() != there.keys():
         return 1e9
     return max(abs(here[key] - there[key]) / max(abs(there[key]), 1e-3) for key in here)
@@ -62,11 +96,11 @@ def _numbers(table: dict[str, Any], prefix: str = "") -> dict[str, float]:
     return found
 
 
-def write_fitted(path: Path, learned: OutOfSample) -> None:
+def write_fitted(path: Path, learned: OutOfSample, inputs: Inputs | None = None) -> None:
     """Write the file whole or not at all.
 
     Raises
     ------
     InputError : it cannot be written
     """
-    write_whole(path, json.dumps(fitted(learned), indent=1) + "\n")
+    write_whole(path, json.dumps(fitted(learned, inputs), indent=1) + "\n")

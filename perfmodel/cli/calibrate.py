@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--data", metavar="FILE", help="CSV of measured runs to fit to.  [default: those that come along]"
 )
-@click.option("--output", metavar="FILE", help="Where the result goes.")
+@click.option("--output", metavar="FILE", help="Where the result goes; with --check, what to compare with.")
 @click.option("--check", is_flag=True, help="Fit, compare with the file that is there, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was learned as JSON.")
 @scenario_options
@@ -46,7 +46,8 @@ def command(
 
     With --trace or --times, and the options of the job that was measured: writes a profile that
     ``predict --profile`` uses.  Without: fits the efficiencies, the cost of scaling and the width of
-    intervals to the measured runs, in half a minute, the same on every run.
+    intervals to the measured runs, in about a minute, the same on every run.  A fit to your own runs or specs
+    goes to --output, for ``read_calibration`` of the library; it never replaces the one that comes along.
 
     \b
     Example:
@@ -55,9 +56,26 @@ def command(
     if traces and times:
         raise InputError("--trace and --times: give one of them")
     if traces or times:
+        if data or check:
+            raise InputError(
+                f"{'--data' if data else '--check'}: of a fit to measured runs; leave --trace and --times out"
+            )
         _profile(traces, times, skip, output, as_json, specs, options)
     else:
+        _refuse_job_options(options | {"world_size": options.get("world_size"), "skip": skip or None})
         _fit(data, output, check, as_json, specs)
+
+
+def _refuse_job_options(options: dict[str, Any]) -> None:
+    names = {"world_size": "gpus", "scenario_file": "scenario"}
+    given = [
+        f"--{names.get(key, key).replace('_', '-')}" for key, value in options.items() if value is not None
+    ]
+    if given:
+        raise InputError(
+            f"{', '.join(sorted(given))}: of a job that was traced or timed; give --trace or --times too, "
+            "or leave it out to fit to measured runs"
+        )
 
 
 def _profile(
@@ -79,9 +97,16 @@ def _profile(
         found = profile_of_times(read_step_times(Path(times))[skip:], scenario, catalogue, times)
     else:
         from perfmodel.cli.trace import read_all
+        from perfmodel.traces.traced_job import NOT_SAID, job_of
 
         devices, timings = read_all(traces)
+        for why in job_of(devices, scenario, catalogue)[1]:
+            click.echo(f"note: {why}", err=True)
         found = profile_of_traces(devices, timings, scenario, catalogue, skip)
+        left = [name for name in NOT_SAID if name not in scenario.model_fields_set]
+        if devices and left:
+            taken = ", ".join(f"--{name.replace('_', '-')} {getattr(found, name)}" for name in left)
+            click.echo(f"note: a trace does not say {taken}: say it, if that is not the job", err=True)
     if output:
         from perfmodel.writing import write_whole
 
@@ -95,19 +120,28 @@ def _profile(
 
 def _fit(data: str | None, output: str | None, check: bool, as_json: bool, specs: tuple[str, ...]) -> None:
     from perfmodel.calibrate.out_of_sample import OutOfSample, shipped
-    from perfmodel.calibrate.write import difference, fitted, write_fitted
+    from perfmodel.calibrate.write import difference, fitted, inputs_of, write_fitted
     from perfmodel.calibration import FITTED
     from perfmodel.validate import read_runs, shipped_runs
+    from perfmodel.writing import check_writable
 
+    if (data is not None or specs) and output is None:
+        raise InputError(
+            f"{'--data' if data else '--specs'}: give --output FILE too; only a fit to the runs and specs "
+            "that come along replaces the file that predict reads"
+        )
+    path = Path(output) if output else FITTED
+    if not check:
+        check_writable(path)
     runs = shipped_runs() if data is None else read_runs(data)
     learned = shipped() if data is None and not specs else OutOfSample(runs, catalogue_from(specs))
+    inputs = inputs_of(data, specs)
     if check:
-        far = difference(learned)
-        told = f"largest relative difference from {FITTED.name}: {far:.2g}"
-        click.echo(json.dumps({"largest_difference": far, **fitted(learned)}) if as_json else told)
+        far = difference(learned, path)
+        told = f"largest relative difference from {path.name}: {far:.2g}"
+        click.echo(json.dumps({"largest_difference": far, **fitted(learned, inputs)}) if as_json else told)
         raise SystemExit(0 if far <= 1e-5 else 1)
-    path = Path(output) if output else FITTED
-    write_fitted(path, learned)
+    write_fitted(path, learned, inputs)
     click.echo(f"wrote {path}", err=True)
     if as_json:
-        click.echo(json.dumps(fitted(learned)))
+        click.echo(json.dumps(fitted(learned, inputs)))

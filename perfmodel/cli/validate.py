@@ -10,6 +10,7 @@ import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import catalogue_from
+from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,7 +68,8 @@ def command(
       perfmodel validate --mode anchored --by accelerator
       perfmodel validate --kind mlperf --mode anchored
 
-    --json has every row and the summary, --csv and --markdown the rows.
+    --json has every row and the summary, --csv and --markdown the rows.  With --out-of-sample or --report,
+    the runs of --data are judged by a fit to them and those that come along, each without its own source.
     """
     from perfmodel.validate import compare, read_runs, shipped_runs
     from perfmodel.writing import check_writable
@@ -75,6 +77,10 @@ def command(
     form = take_form(options)
     if report is not None:
         check_writable(Path(report))
+    elif ablation or plots:
+        raise InputError("--ablation and --plots belong to the report: give --report FILE too")
+    if kind != "training" and report is not None:
+        raise InputError(f"--report holds every kind: leave --kind {kind} out")
     catalogue = catalogue_from(specs)
     if kind == "collectives":
         _collectives(data, catalogue, out_of_sample, form)
@@ -85,9 +91,9 @@ def command(
     runs = shipped_runs() if data is None else read_runs(data)
     constants: Constants = lambda run: None  # noqa: E731
     if out_of_sample or report is not None:
-        from perfmodel.calibrate.out_of_sample import OutOfSample, shipped
+        from perfmodel.calibrate.out_of_sample import beside_shipped, shipped
 
-        learned = shipped() if data is None and not specs else OutOfSample(runs, catalogue)
+        learned = shipped() if data is None and not specs else beside_shipped(runs, catalogue)
         constants = learned.of
     if report is not None:
         from perfmodel.validate.report import write_report

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
+from perfmodel.anchor import RANGES
 from perfmodel.errors import InputError
 from perfmodel.resources import folder
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Input, Overlap, Precision, Strategy
@@ -73,14 +74,19 @@ def _whole(largest: int) -> Callable[[str], int]:
 _count = _whole(LARGEST_WORLD_SIZE)
 
 
-def _positive(cell: str) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError("a positive number")
-    return value
+def _between(quantity: str) -> Callable[[str], float]:
+    low, high = RANGES[quantity]
+
+    def check(cell: str) -> float:
+        try:
+            value = float(cell)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise ValueError(f"a positive number, from {low:g} to {high:g} in SI units")
+        return value
+
+    return check
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[str], str]:
@@ -119,8 +125,8 @@ _COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "servers": ("servers", _or(None, _count)),
     "overlap": ("overlap", _or("unknown", _one_of((*get_args(Overlap), "unknown")))),
     "input": ("input", _one_of(get_args(Input))),
-    "samples_per_second": ("samples_per_second", _or(None, _positive)),
-    "iteration_time": ("iteration_time", _or(None, _positive)),
+    "samples_per_second": ("samples_per_second", _or(None, _between("samples_per_second"))),
+    "iteration_time": ("iteration_time", _or(None, _between("iteration_time"))),
     "trust": ("trust", _one_of(TRUSTS)),
 }
 """Column of the file -> field of a ``Run``, and what its cells may hold."""
