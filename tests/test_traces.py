@@ -30,6 +30,7 @@ from perfmodel.traces.step_times import read_step_times
 from perfmodel.traces.summary import summary
 from perfmodel.traces.table import COLUMNS, rows_of
 from perfmodel.traces.timeline import MOST_RANKS, write_timeline
+from perfmodel.traces.traced_job import accelerators_called
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "traces"
 real = pytest.mark.skipif(not SHARED.exists(), reason="the public traces are not here")
@@ -415,6 +416,44 @@ def test_what_a_question_leaves_open_comes_from_the_profile(tmp_path):
     }
     assert "--precision fp32 (from the profile)" in found.defaults
     assert not any("taken of" in why for why in found.warnings)
+
+
+def test_the_accelerator_is_the_traces_own(tmp_path):
+    board = {"id": 0, "name": "NVIDIA A100-PG509-200", "totalGlobalMem": 42_297_524_224}
+    path = trace(
+        tmp_path / "t.json", header={"deviceProperties": [board], "distributedInfo": {"world_size": 2}}
+    )
+    words = ["calibrate", "--trace", str(path), "--output", str(tmp_path / "my.toml")]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    assert read_profile(str(tmp_path / "my.toml")).accelerator == "a100-sxm4-40gb"
+    assert "--precision amp, --local-batch-size 64" in result.output
+    assert "the trace is of 2" in CliRunner().invoke(main, [*words, "--gpus", "4"]).output
+    for other in (["--accelerator", "v100-sxm2-16gb"], ["--node", "dgx-1v"]):
+        result = CliRunner().invoke(main, [*words, *other])
+        assert result.exit_code == 2
+        assert "NVIDIA A100-PG509-200" in result.output
+    unnamed = trace(tmp_path / "u.json", header={})
+    assert "--accelerator" in CliRunner().invoke(main, ["calibrate", "--trace", str(unnamed)]).output
+    unknown = trace(tmp_path / "w.json", header={"deviceProperties": [{"id": 0, "name": "Wonder 9"}]})
+    assert "Wonder 9" in CliRunner().invoke(main, ["calibrate", "--trace", str(unknown)]).output
+
+
+@pytest.mark.parametrize(
+    ("name", "memory", "id"),
+    [
+        ("Tesla V100-DGXS-32GB", 34e9, "v100-sxm2-32gb"),
+        ("NVIDIA H100 80GB HBM3", None, "h100-sxm5-80gb"),
+        ("NVIDIA H100 PCIe", 85e9, "h100-pcie-80gb"),
+        ("NVIDIA RTX 6000 Ada Generation", None, "rtx-6000-ada"),
+        ("Quadro RTX 6000", None, "quadro-rtx-6000"),
+        ("GeForce RTX 2080", None, "rtx-2080"),
+        ("AMD Instinct MI300X", None, "mi300x"),
+        ("v100-sxm2-16gb", None, "v100-sxm2-16gb"),
+    ],
+)
+def test_drivers_names_are_understood(name, memory, id):
+    assert accelerators_called(name, memory, Catalogue.built_in())[0] == id
 
 
 def test_waits_and_idling_are_carried_over_and_dropped_in_words(tmp_path):

@@ -18,6 +18,7 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
 from perfmodel.traces.nccl_tests import Timings
+from perfmodel.traces.traced_job import job_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,9 +43,10 @@ def profile_of_traces(
 
     Raises
     ------
-    InputError : a trace without marked steps, where computation is to be learned
+    InputError : a trace without marked steps, where computation is to be learned; another accelerator in
+        the trace than in the scenario
     """
-    setting = resolve(scenario, catalogue)
+    setting = resolve(job_of(traces, scenario, catalogue)[0], catalogue)
     found: dict[str, Any] = {}
     steps = [row for trace in traces for row in _steps(trace, skip)]
     if traces and not steps:
@@ -94,14 +96,13 @@ def _waits(steps: list[dict[str, float]], traces: Sequence[DeviceTrace], setting
     def middle(values: list[float], basis: str) -> Measure:
         return Measure(value=median(values), deviation=_error(values), basis=basis)
 
+    idle = median(row["idle"] / row["step"] for row in steps)
     found: dict[str, Any] = {
         "launch_overhead": middle(
             [row["gaps"] for row in steps], f"gaps under {1e6 * SHORT_GAP:.0f} us between kernels"
         ),
         "idle_time": middle(
-            [row["idle"] for row in steps],
-            "the rest of the step: the host or its profiler"
-            + (", call stacks" * any(t.stacks for t in traces)),
+            [row["idle"] for row in steps], f"{idle:.0%} of the step: its host's or its profiler's"
         ),
         "input_time": middle(
             [row["input"] for row in steps], "waiting for the loader while nothing computed"

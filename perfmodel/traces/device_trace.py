@@ -57,6 +57,8 @@ class DeviceTrace(NamedTuple):
     """Kernels that compute, by the pass that launched them: forward, backward, update; empty if unknown."""
     marked: tuple[tuple[str, float], ...] = ()
     """Terms that a predicted timeline marks, as they are no kernels: name and time in all [s]."""
+    memory: float | None = None
+    """Of the device, as its driver reports it [B]."""
     loads_itself: bool = False
     """Whether the training process decodes its samples, without workers beside it."""
 

@@ -127,7 +127,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
         )
     info = header.get("distributedInfo")
     info = info if isinstance(info, dict) else {}
-    names = _names(header)
+    names, memories = _names(header), _memories(header)
     with_stack = bool(header.get("with_stack")) or stacks
     return [
         DeviceTrace(
@@ -146,6 +146,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
             with_stack,
             _passes(device, launches, intervals(backwards), intervals(updates)),
             tuple(own.terms.items()),
+            memories.get(number),
             own.loads_itself,
         )
         for number, device in sorted(devices.items())
@@ -209,7 +210,11 @@ def _device(event: dict[str, Any], devices: dict[int, _Device], path: Path) -> _
 
 
 def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else None
+    return _whole_of(value, 10**9)
+
+
+def _whole_of(value: Any, limit: int) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < limit else None
 
 
 def _names(header: dict[str, Any]) -> dict[int, str]:
@@ -222,6 +227,16 @@ def _names(header: dict[str, Any]) -> dict[int, str]:
             and isinstance(entry.get("name"), str)
         ):
             found[entry["id"]] = entry["name"]
+    return found
+
+
+def _memories(header: dict[str, Any]) -> dict[int, float]:
+    properties = header.get("deviceProperties")
+    found = {}
+    for entry in properties if isinstance(properties, list) else []:
+        size = _whole_of(entry.get("totalGlobalMem"), 10**15) if isinstance(entry, dict) else None
+        if size and _whole(entry.get("id")) is not None:
+            found[entry["id"]] = float(size)
     return found
 
 

@@ -1,0 +1,113 @@
+"""What a trace itself says of the job it was taken of: its accelerator and its number of ranks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from perfmodel.errors import InputError
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.traces.device_trace import DeviceTrace
+
+_FORM = re.compile(r"sxm\d*|pcie|nvl")
+_MEMORY = re.compile(r"(\d+)gb")
+_FILLERS = frozenset({"nvidia", "tesla", "geforce", "amd", "instinct", "quadro", "graphics", "generation"})
+_TOKEN = re.compile(r"[a-z0-9]+")
+NOT_SAID = ("workload", "precision", "local_batch_size")
+"""Options of a job that no trace tells."""
+
+
+def job_of(
+    traces: Sequence[DeviceTrace], scenario: Scenario, catalogue: Catalogue
+) -> tuple[Scenario, list[str]]:
+    """Return the scenario with what it leaves open taken from the traces, and what a person should know.
+
+    Raises
+    ------
+    InputError : the scenario names another accelerator than the traces, or neither names a known one
+    """
+    told: list[str] = []
+    if not traces:
+        return scenario, told
+    filled: dict[str, Any] = {}
+    ranks = max((trace.world_size or 0 for trace in traces), default=0)
+    if ranks and scenario.world_size != ranks:
+        if "world_size" in scenario.model_fields_set:
+            told.append(f"--gpus {scenario.world_size}: the trace is of {ranks}, which holds")
+        filled["world_size"] = ranks
+    asked = scenario.accelerator
+    if asked is None and scenario.node is not None:
+        asked = catalogue.node(scenario.node).accelerator
+    named = next((trace for trace in traces if trace.accelerator), None)
+    family = accelerators_called(named.accelerator, named.memory, catalogue) if named else []
+    if named is None:
+        if asked is None:
+            raise InputError(f"{traces[0].file}: it does not name its GPU; say which with --accelerator")
+    elif not family:
+        if asked is None:
+            raise InputError(
+                f"{named.file}: its GPU, {named.accelerator!r}, is not in the catalogue; say which with "
+                "--accelerator, or describe it with --specs"
+            )
+        told.append(f"the trace calls its GPU {named.accelerator!r}: taken as {asked}")
+    elif asked is None:
+        filled["accelerator"] = family[0]
+        told.append(f"--accelerator {family[0]}: the trace calls it {named.accelerator!r}")
+    elif asked not in family:
+        raise InputError(
+            f"{named.file}: its GPU is {named.accelerator!r}, not {asked}; leave --accelerator and --node "
+            f"out, or say {family[0]}"
+        )
+    elif asked != family[0]:
+        told.append(
+            f"the trace calls its GPU {named.accelerator!r}, which looks like {family[0]}, not {asked}"
+        )
+    given = {name: getattr(scenario, name) for name in scenario.model_fields_set}
+    return Scenario.model_construct(**given | filled), told
+
+
+def accelerators_called(name: str | None, memory: float | None, catalogue: Catalogue) -> list[str]:
+    """Return the accelerators that a driver's name may mean, the likeliest first; none where it is unknown.
+
+    Parameters
+    ----------
+    name : as the driver calls the device
+    memory : that it reports [B], where known
+    catalogue : to look in
+
+    Examples
+    --------
+    A board's own name says neither its form nor its memory; what it reports does:
+
+    >>> accelerators_called("NVIDIA A100-PG509-200", 42.3e9, Catalogue.built_in())[0]
+    'a100-sxm4-40gb'
+    >>> accelerators_called("NVIDIA GeForce RTX 2080 Ti", None, Catalogue.built_in())
+    ['rtx-2080-ti']
+    >>> accelerators_called("NVIDIA A100 80GB PCIe", None, Catalogue.built_in())[0]
+    'a100-pcie-80gb'
+    """
+    if not name:
+        return []
+    words = set(_TOKEN.findall(name.lower()))
+    models: dict[str, set[str]] = {}
+    for id in catalogue.ids("accelerators"):
+        model = {
+            token for token in _TOKEN.findall(id) if not (_FORM.fullmatch(token) or _MEMORY.fullmatch(token))
+        }
+        if model - _FILLERS <= words:
+            models[id] = model
+    told = {id: len(model - _FILLERS) for id, model in models.items()}
+    alike = [id for id, words_told in told.items() if words_told == max(told.values())]
+    said = next((word for word in words if _FORM.fullmatch(word)), None)
+    size = next((float(found[1]) for word in words if (found := _MEMORY.fullmatch(word))), None)
+    if size is None and memory:
+        size = memory / 2**30
+
+    def unlike(id: str) -> tuple[bool, float, bool, str]:
+        own = _MEMORY.search(id)
+        far = abs(float(own[1]) - size) if own and size else 0.0
+        return said is not None and said not in id, far, "sxm" not in id, id
+
+    return sorted(alike, key=unlike)
