@@ -15,6 +15,8 @@ from perfmodel.specs.workload import Layer, Workload
 
 WINOGRAD_SAVING = 2.25
 """Of F(2x2, 3x3): 36 multiplications become 16 (Lavin and Gray 2016)."""
+PADDED = ("bert-base", "bert-large")
+"""Networks whose corpora are mostly padding; others are fed whole sequences."""
 LEAST_FILLED = 0.5
 """Share of a sequence's tokens that are no padding, at the least, in the corpora BERT is trained on (Krell et
 al. 2021: packing saves half); software may leave padding out, and sources count whole sequences."""
@@ -58,7 +60,7 @@ def physical_bound(setting: Setting) -> float:
     if setting.precision != "tf32" and "fp32" in accelerator.peak_flops:
         peaks.append(accelerator.peak_flops["fp32"].value)
     samples = setting.local_batch_size * setting.accumulation_steps
-    filled = LEAST_FILLED if workload.sequence_length and setting.scenario.input == "real" else 1.0
+    filled = LEAST_FILLED if workload.id in PADDED and setting.scenario.input == "real" else 1.0
     weights = setting.format.weight_copy_bytes or setting.format.activation_bytes
     return float(
         physical_iteration_time(
