@@ -70,7 +70,7 @@ class Calibration(NamedTuple):
     reserved_bytes: float
     """Memory taken before the network's own [B]."""
     assumed: tuple[str, ...]
-    """Names of the constants that nobody measured."""
+    """Names of the constants that nobody measured and no fit learned."""
 
 
 def _assumed(table: dict[str, Any], prefix: str = "") -> list[str]:
@@ -84,10 +84,15 @@ def _assumed(table: dict[str, Any], prefix: str = "") -> list[str]:
 
 
 def with_scaling(constants: Calibration, numbers: Mapping[str, float]) -> Calibration:
-    """Return ``constants`` with what several accelerators taught; links are ``link/KIND``."""
+    """Return ``constants`` with what several accelerators taught; links are ``link/KIND``.
+
+    What was learned is no longer assumed, whatever was believed of it before.
+    """
     links = {name.removeprefix("link/"): value for name, value in numbers.items() if "/" in name}
     alone: dict[str, Any] = {name: value for name, value in numbers.items() if "/" not in name}
-    return constants._replace(link_fraction=constants.link_fraction | links, **alone)
+    learned = {*alone, *(f"link_fraction.{kind}" for kind in links)}
+    assumed = tuple(name for name in constants.assumed if name not in learned)
+    return constants._replace(link_fraction=constants.link_fraction | links, assumed=assumed, **alone)
 
 
 @cache

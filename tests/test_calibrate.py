@@ -18,7 +18,7 @@ from perfmodel.calibrate.out_of_sample import beside_shipped, shipped
 from perfmodel.calibrate.runs import measured
 from perfmodel.calibrate.spread import Miss, learn_spread
 from perfmodel.calibrate.write import difference, inputs_of
-from perfmodel.calibration import FITTED, calibration, read_calibration, with_scaling
+from perfmodel.calibration import FITTED, before_fit, calibration, read_calibration, with_scaling
 from perfmodel.cli import main
 from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
@@ -217,6 +217,16 @@ def test_scaling_numbers_reach_the_prediction():
     assert slow == pytest.approx(2 * fast, rel=0.05)
 
 
+def test_what_was_learned_is_not_called_assumed():
+    """The fit has a number of its own for each of these; only what it leaves alone is assumed."""
+    learned = json.loads(FITTED.read_text("utf-8"))["scaling"]
+    assert {"staged_fraction", "contention", "server_fraction"} <= learned.keys() & {*before_fit().assumed}
+    assert not learned.keys() & {*calibration().assumed}
+    assert "reserved_bytes" in calibration().assumed
+    half = with_scaling(before_fit(), {"contention": 0.3, "link/other": 0.7})
+    assert {*before_fit().assumed} - {*half.assumed} == {"contention", "link_fraction.other"}
+
+
 def test_cards_without_peer_access_go_through_host_memory():
     def time(card):
         return predict(
@@ -262,6 +272,16 @@ def test_no_measured_run_is_faster_than_the_bound():
     assert len(rows) > 2200
     worst = max(rows, key=lambda row: physical_bound(row.setting) / row.time)
     assert physical_bound(worst.setting) < worst.time, worst.run.run_id
+
+
+@pytest.mark.parametrize(("network", "share"), [("bert-large", 0.5), ("gpt2", 1), ("vit-base-16", 1)])
+def test_only_corpora_of_bert_are_padded(network, share):
+    def bound(source):
+        return physical_bound(
+            resolve(Scenario(workload=network, input=source, local_batch_size=512), CATALOGUE)
+        )
+
+    assert bound("real") == pytest.approx(share * bound("synthetic"))
 
 
 def test_the_bound_is_not_empty(alone):
