@@ -39,7 +39,9 @@ class Rule(NamedTuple):
 
 
 RULES = (
-    Rule("tensorflow-xla", source="lambda-tf"),  # inferred: 1.3 times what graphs without XLA reach
+    # its README sets TF_XLA_FLAGS=--tf_xla_auto_jit=2 for every benchmark, its folders of logs end in _XLA:
+    # lambdal/lambda-tensorflow-benchmark at c17619db, README.md, lines 42 and 55
+    Rule("tensorflow-xla", source="lambda-tf"),
     Rule("tensorflow-xla", notes=("with xla", "withxla", "xla enabled")),
     # its transformer scripts turn XLA on by default since 2021
     Rule("tensorflow-xla", "tensorflow", "nvidia-dle", transformer=True, first_year=2021),
