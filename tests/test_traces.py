@@ -359,6 +359,38 @@ def test_nccl_tests_are_read(tmp_path):
         read_nccl_tests(Path("x"), "# nGpus")
 
 
+OLD_NCCL_TESTS = """# nThread 1 nGpus 8
+#   Rank  0 Pid  1 on host device  0 [0x1a] Tesla V100
+#   Rank  1 Pid  1 on host device  1 [0x1a] Tesla V100
+#       size         count    type   redop     time   algbw   busbw  error     time   algbw   busbw  error
+     1048576        262144   float     sum    48.52   21.61   21.61  1e-06    48.3   21.7   21.7  1e-06
+    67108864      16777216   float     sum     1231   54.51   54.51  1e-06    1230   54.5   54.5  1e-06
+"""
+
+
+@pytest.mark.parametrize("headed", [True, False])
+def test_columns_of_nccl_tests_are_those_of_the_heading(headed):
+    """Older outputs have no root."""
+    for text, times in ((OLD_NCCL_TESTS, [48.52e-6, 1231e-6]), (NCCL_TESTS, [100e-6, 180e-6])):
+        kept = "\n".join(line for line in text.splitlines() if headed or "algbw" not in line)
+        found = read_nccl_tests(Path("x"), kept)
+        assert [row.time for row in found.rows] == pytest.approx(times)
+        assert found.collective == "all-reduce"
+
+
+def test_only_all_reduces_make_a_link(tmp_path):
+    (tmp_path / "ag.txt").write_text(NCCL_TESTS.replace("  sum ", " none "))
+    assert read_trace(tmp_path / "ag.txt").collective is None
+    result = CliRunner().invoke(main, ["calibrate", "--trace", str(tmp_path / "ag.txt")])
+    assert result.exit_code == 2
+    assert "all_reduce_perf" in result.output
+    halved = NCCL_TESTS.replace("10.49   10.49", "10.49    5.24").replace("11.65   11.65", "11.65    5.83")
+    assert read_nccl_tests(Path("x"), halved).collective == "reduce-scatter"
+    assert read_nccl_tests(Path("x"), NCCL_TESTS.replace("-1   1", " 0   1")).collective == "reduce"
+    with pytest.raises(InputError, match="line 5"):
+        read_nccl_tests(Path("x"), NCCL_TESTS.replace("100.00", " 10.00"))
+
+
 def test_step_times_are_read(tmp_path):
     (tmp_path / "a.csv").write_text("step,iteration_time\n1,0.1\n2,0.12\n")
     (tmp_path / "b.txt").write_text("0.1\n0.12\n")

@@ -90,6 +90,7 @@ def _timing(timings: Timings) -> dict[str, Any]:
     return {
         "file": timings.file,
         "group_size": timings.group_size,
+        "collective": timings.collective,
         "rows": [row._asdict() for row in timings.rows],
     }
 

@@ -55,7 +55,12 @@ def show_summary(told: dict[str, Any]) -> None:
                 show(row["time"], "s"),
                 f"{row['bus_bandwidth'] / 1e9:.2f} GB/s",
             )
-        out.print(Text(f"nccl-tests, {timings['group_size'] or '?'} ranks"), style="bold")
+        out.print(
+            Text(
+                f"nccl-tests, {timings['collective'] or 'no reduction'}, {timings['group_size'] or '?'} ranks"
+            ),
+            style="bold",
+        )
         out.print(rows)
 
 

@@ -197,6 +197,11 @@ def _link(traces: Sequence[DeviceTrace], timings: Sequence[Timings]) -> LinkMeas
                 key = (one.message_bytes, int(one.group_size or 0))
                 points[key] = min(points.get(key, one.duration), one.duration)
     for timing in timings:
+        if timing.collective != "all-reduce":
+            raise InputError(
+                f"{timing.file}: {timing.collective or 'a collective that reduces nothing'}; a link is "
+                "learned from all-reduces: run all_reduce_perf"
+            )
         if timing.group_size and timing.group_size > 1:
             points |= {(row.message_bytes, timing.group_size): row.time for row in timing.rows}
     groups = {group for _, group in points}
