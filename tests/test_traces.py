@@ -165,6 +165,28 @@ def test_a_list_of_events_is_a_trace(tmp_path):
     assert len(read_kineto(tmp_path / "t.json")) == 1
 
 
+def test_kernels_outside_the_marks_are_of_no_step(tmp_path):
+    """900 ms of setting up, then two steps of 100 ms with 30 ms of kernels each."""
+    events = [kernel("init", 0, 900_000)]
+    for start in (1_000_000, 1_100_000):
+        events += [
+            event("ProfilerStep#1", "user_annotation", start, 100_000),
+            kernel("k", start + 10_000, 30_000),
+        ]
+    device = summary(read_kineto(trace(tmp_path / "t.json", events)))["devices"][0]
+    assert device["totals"]["compute_time"] == pytest.approx(0.96)
+    assert device["per_step"]["compute_time"] == pytest.approx(0.03)
+    assert device["utilisation"] == pytest.approx(0.3)
+    assert device["verdict"] == "host-bound"
+
+
+def test_a_mark_of_no_length_marks_no_step(tmp_path):
+    path = trace(tmp_path / "t.json", [event("ProfilerStep#1", "user_annotation", 0, 0), kernel("k", 1, 5)])
+    assert summary(read_kineto(path))["devices"][0]["steps"] == 0
+    assert cli("summary", path).exit_code == 0
+    assert cli("summary", path, "--json").exit_code == 0
+
+
 def test_steps_can_be_skipped(tmp_path):
     device = summary(read_kineto(trace(tmp_path / "t.json")), skip=1)["devices"][0]
     assert device["steps"] == 1

@@ -92,16 +92,17 @@ def _rows(device: dict[str, Any]) -> list[tuple[str, str, str, str]]:
         "exposed_communication_time": totals["communication_time"] - totals["overlap_time"],
         "hidden_communication_time": totals["overlap_time"],
     }
-    rows = []
+    rows, whole = [], device["iteration_time"]
     for key, label in PARTS.items():
         value = each[key] if each else None
         total = show(over[key], "s") if key in over else ""
-        share = f"{value / device['iteration_time']:.1%}" if each and value is not None else ""
+        share = f"{value / whole:.1%}" if whole and value is not None else ""
         if each or key in over:
             rows.append((label, total, show(value, "s") if value is not None else "", share))
     for key, value in (device["passes"] or {}).items():
         label = f"  {key.removesuffix('_time')} kernels"
-        rows.insert(1, (label, show(value, "s"), show(value / device["steps"], "s") if each else "", ""))
+        told = ("", show(value / device["steps"], "s")) if each else (show(value, "s"), "")
+        rows.insert(1, (label, *told, ""))
     rows.append(("first to last kernel", show(totals["span"], "s"), "", ""))
     return rows
 

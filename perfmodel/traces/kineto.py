@@ -111,7 +111,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
         elif category in COPIES:
             if "htod" in name.lower().replace(" ", "") or "hosttodevice" in name.lower().replace(" ", ""):
                 _device(event, devices, path).copies.append(span)
-        elif name.startswith(STEP) and category != "gpu_user_annotation":
+        elif name.startswith(STEP) and category != "gpu_user_annotation" and span[1] > span[0]:
             marks[_whole(event.get("pid"))].steps.append(span)
         elif LOADER in name and "__next__" in name:
             own_marks = marks[_whole(event.get("pid"))]

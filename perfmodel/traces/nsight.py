@@ -180,6 +180,6 @@ def _steps(database: sqlite3.Connection, names: dict[int, str]) -> list[tuple[fl
     for start, end, text, number in database.execute(f'select start, "end", text, {key} from {MARKS}'):
         told = text if isinstance(text, str) else names.get(number, "")
         span = _span(start, end)
-        if span is not None and _STEP.search(told):
+        if span is not None and span[1] > span[0] and _STEP.search(told):
             found.append(span)
     return found

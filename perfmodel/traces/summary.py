@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perfmodel.equations import bandwidths
 from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals, length, overlap, union, within
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 INPUT_SHARE = 0.10
 """Of a step, from which waiting for samples is what binds."""
@@ -22,6 +25,10 @@ BUS_KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadc
 
 def summary(traces: Sequence[DeviceTrace], skip: int = 0, names: Sequence[str] = ()) -> dict[str, Any]:
     """Return what the devices did; the keys are those people script against.
+
+    ``totals`` and ``collectives`` are of the whole file, or of what follows the steps that are left out;
+    ``per_step``, ``passes``, utilisation and verdict of the time between the first mark and the last, where
+    steps are marked.
 
     Parameters
     ----------
@@ -35,23 +42,14 @@ def summary(traces: Sequence[DeviceTrace], skip: int = 0, names: Sequence[str] =
 
 def _device(trace: DeviceTrace, skip: int, names: Sequence[str]) -> dict[str, Any]:
     steps = trace.steps[skip:]
-    window = _window(trace, steps, skip)
-    compute, talk = within(trace.compute, *window), within(trace.communication, *window)
-    both = intervals([*map(tuple, compute.tolist()), *map(tuple, talk.tolist())])
-    busy = union(both)
-    totals = {
-        "span": float(busy[-1, 1] - busy[0, 0]) if len(busy) else 0.0,
-        "compute_time": length(compute),
-        "communication_time": length(talk),
-        "overlap_time": overlap(compute, talk),
-    }
-    waits = within(trace.input_waits, *window)
-    waited = length(waits) - overlap(waits, busy)
+    first = float(steps[0, 0]) if skip and len(steps) else -np.inf
+    compute = within(trace.compute, first, np.inf)
+    file_wide = _Watched(trace, first, np.inf)
+    marked = _Watched(trace, float(steps[0, 0]), float(steps[:, 1].max())) if len(steps) else file_wide
     durations = steps[:, 1] - steps[:, 0]
     iteration_time = float(np.median(durations)) if len(steps) else None
-    whole = float(durations.sum()) if len(steps) else totals["span"]
-    utilisation = min(1.0, length(busy) / whole) if whole else 0.0
-    exposed = totals["communication_time"] - totals["overlap_time"]
+    whole = marked.end - marked.start if len(steps) else file_wide.totals["span"]
+    utilisation = min(1.0, marked.busy_time / whole) if whole > 0 else 0.0
     return {
         "file": trace.file.rsplit("/", 1)[-1],
         "device": trace.device,
@@ -60,24 +58,44 @@ def _device(trace: DeviceTrace, skip: int, names: Sequence[str]) -> dict[str, An
         "world_size": trace.world_size,
         "steps": len(steps),
         "iteration_time": iteration_time,
-        "totals": totals,
-        "per_step": _per_step(
-            totals, waited, length(within(trace.copies, *window)), len(steps), iteration_time, trace.marked
-        ),
-        "passes": {f"{name}_time": length(within(spans, *window)) for name, spans in trace.passes} or None,
+        "totals": file_wide.totals,
+        "per_step": _per_step(marked, len(steps), iteration_time, trace.marked),
+        "passes": marked.passes or None,
         "iteration_times": durations.tolist(),
-        "iteration_time_cv": float(durations.std() / durations.mean()) if len(steps) > 1 else None,
-        "collectives": _collectives([c for c in trace.collectives if c.start >= window[0]], compute),
+        "iteration_time_cv": _spread(durations),
+        "collectives": _collectives([c for c in trace.collectives if c.start >= first], compute),
         "utilisation": utilisation,
         "peak_memory": trace.peak_memory,
-        "verdict": _verdict(whole, waited, exposed, utilisation),
+        "verdict": _verdict(whole, marked.waited, marked.exposed, utilisation),
         "notes": _notes(trace, utilisation),
     }
 
 
-def _window(trace: DeviceTrace, steps: Any, skip: int) -> tuple[float, float]:
-    """From the first step that counts; everything where none is left out."""
-    return (float(steps[0, 0]), np.inf) if skip and len(steps) else (-np.inf, np.inf)
+class _Watched:
+    """What a device did between two moments."""
+
+    def __init__(self, trace: DeviceTrace, start: float, end: float) -> None:
+        self.start, self.end = start, end
+        compute, talk = within(trace.compute, start, end), within(trace.communication, start, end)
+        busy = union(intervals([*map(tuple, compute.tolist()), *map(tuple, talk.tolist())]))
+        waits = within(trace.input_waits, start, end)
+        self.totals = {
+            "span": float(busy[-1, 1] - busy[0, 0]) if len(busy) else 0.0,
+            "compute_time": length(compute),
+            "communication_time": length(talk),
+            "overlap_time": overlap(compute, talk),
+        }
+        self.busy_time = length(busy)
+        self.waited = length(waits) - overlap(waits, busy)
+        self.copied = length(within(trace.copies, start, end))
+        self.exposed = self.totals["communication_time"] - self.totals["overlap_time"]
+        self.passes = {f"{name}_time": length(within(spans, start, end)) for name, spans in trace.passes}
+
+
+def _spread(durations: NDArray[np.float64]) -> float | None:
+    """Standard deviation over mean; None where there are not two steps that last."""
+    mean = float(durations.mean()) if len(durations) > 1 else 0.0
+    return float(durations.std()) / mean if mean > 0 else None
 
 
 def _named(trace: DeviceTrace, names: Sequence[str]) -> str | None:
@@ -87,23 +105,17 @@ def _named(trace: DeviceTrace, names: Sequence[str]) -> str | None:
 
 
 def _per_step(
-    totals: dict[str, float],
-    waited: float,
-    copied: float,
-    steps: int,
-    iteration_time: float | None,
-    marked: Sequence[tuple[str, float]],
+    watched: _Watched, steps: int, iteration_time: float | None, marked: Sequence[tuple[str, float]]
 ) -> dict[str, float] | None:
     """Means over the marked steps [s]; None without marks."""
     if not steps or iteration_time is None:
         return None
-    exposed = totals["communication_time"] - totals["overlap_time"]
     found = {
-        "compute_time": totals["compute_time"] / steps,
-        "exposed_communication_time": exposed / steps,
-        "hidden_communication_time": totals["overlap_time"] / steps,
-        "input_time": waited / steps,
-        "copy_time": copied / steps,
+        "compute_time": watched.totals["compute_time"] / steps,
+        "exposed_communication_time": watched.exposed / steps,
+        "hidden_communication_time": watched.totals["overlap_time"] / steps,
+        "input_time": watched.waited / steps,
+        "copy_time": watched.copied / steps,
     }
     used = found["compute_time"] + found["exposed_communication_time"] + found["input_time"]
     found["idle_time"] = max(0.0, iteration_time - used)
