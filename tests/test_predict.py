@@ -468,3 +468,26 @@ def test_a_ring_through_many_nodes_is_doubted_unless_it_was_asked_for():
         "--algorithm" in line for line in predict(Scenario(world_size=512, algorithm="ring")).warnings
     )
     assert not any("--algorithm" in line for line in predict(Scenario(world_size=64)).warnings)
+
+
+@pytest.mark.parametrize("overlap", ["none", "wfbp"])
+@pytest.mark.parametrize("batch", [32, 512])
+@pytest.mark.parametrize("servers", [1, 16])
+def test_a_slower_network_never_makes_parameter_servers_faster(overlap, batch, servers):
+    links = ("ib-ndr-400g", "ethernet-100g-rdma", "ethernet-25g-rdma", "ethernet-10g-rdma", "ethernet-1g-tcp")
+    times = [
+        predict(
+            Scenario(
+                accelerator="a100-sxm4-80gb",
+                world_size=128,
+                nics=1,
+                strategy="parameter-server",
+                servers=servers,
+                overlap=overlap,
+                local_batch_size=batch,
+                inter_link=link,
+            )
+        ).iteration_time
+        for link in links
+    ]
+    assert times == sorted(times)

@@ -289,14 +289,14 @@ def waiting(pass_time: Real, straggler_factor: Real) -> Real:
 
 @_rule
 def waiting_in_a_queue(
-    pass_time: Real, straggler_factor: Real, communication_time: Real, workers: Real
+    pass_time: Real, straggler_factor: Real, exposed_communication_time: Real, workers: Real
 ) -> Real:
     r"""The same where the pushes of the others hide behind it.
 
-    .. math:: T = \max\left(0,\; t\,(\rho - 1) - \frac{t_c}{2}\,\frac{W-1}{W}\right)
+    .. math:: T = \max\left(0,\; t\,(\rho - 1) - \frac{t_e}{2}\,\frac{W-1}{W}\right)
     """
     return ops.maximum(
-        0, pass_time * (straggler_factor - 1) - communication_time / 2 * (workers - 1) / workers
+        0, pass_time * (straggler_factor - 1) - exposed_communication_time / 2 * (workers - 1) / workers
     )
 
 

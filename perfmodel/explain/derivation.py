@@ -91,7 +91,7 @@ def derivation(case: Case) -> Derivation:
         launches=launches,
         accumulation_steps=alone.steps,
     )
-    terms["straggler_time"] = _straggler(case, passes, sent.communication_time)
+    terms["straggler_time"] = _straggler(case, passes, sent.exposed_communication_time)
     rest = worked("busy_time", assembly.rest_of_the_iteration, anchor_factor=factor, **terms)
     terms["input_time"] = _input(case, setting.accelerators_per_node, rest, factor)
     whole = worked("iteration_time", assembly.iteration_time, **terms)
@@ -210,7 +210,7 @@ def _one_pass(case: Case, alone: Alone) -> Node:
     )
 
 
-def _straggler(case: Case, passes: Node, communication_time: Node) -> Node:
+def _straggler(case: Case, passes: Node, exposed: Node) -> Node:
     setting = case.setting
     law = _law(case)
     if law is None or setting.world_size == 1:
@@ -230,7 +230,7 @@ def _straggler(case: Case, passes: Node, communication_time: Node) -> Node:
         assembly.waiting_in_a_queue,
         pass_time=passes,
         straggler_factor=waits,
-        communication_time=communication_time,
+        exposed_communication_time=exposed,
         workers=given("workers", float(workers)),
     )
 

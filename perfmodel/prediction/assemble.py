@@ -123,8 +123,8 @@ def _assessed(
     factor = anchor_factor(setting, work, constants)
     work = scaled(work, factor)
     network = _network(setting, work, fabric_of(setting, constants), constants)
-    alone, exposed = network.communication_time, network.exposed_communication_time
-    return work, terms_of(setting, work, factor, alone, exposed, constants), network, factor
+    exposed = network.exposed_communication_time
+    return work, terms_of(setting, work, factor, exposed, constants), network, factor
 
 
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:

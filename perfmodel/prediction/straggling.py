@@ -23,19 +23,19 @@ def _law(spec: str) -> Distribution | None:
 
 
 def straggler_time(
-    setting: Setting, busy_time: Any, communication_time: Any, calibration: Calibration
+    setting: Setting, busy_time: Any, exposed_communication_time: Any, calibration: Calibration
 ) -> Any:
     """Return the mean wait [s] for the slowest of all workers, number or array.
 
     A ring starts when the last worker is there, so it hides nothing.  A parameter server takes pushes one
     after another, and those of the fast hide behind the wait for the slow: the wait is what the queue of
-    the others does not cover.
+    the others does not cover, as far as that queue is left after the backward pass.
 
     Parameters
     ----------
     setting : whose workers wait for each other
     busy_time : computation of one worker [s]; jitter spreads around it
-    communication_time : push and pull on their own [s]
+    exposed_communication_time : push and pull after overlap [s]
     calibration : holds the default spread
     """
     given = setting.scenario.jitter
@@ -49,5 +49,5 @@ def straggler_time(
     wait = jitter.straggler_time(busy_time, law, n)
     if setting.strategy == "parameter-server":
         workers = setting.nodes if setting.scenario.local_aggregation else n
-        return ops.maximum(0.0, wait - communication_time / 2 * (workers - 1) / workers)
+        return ops.maximum(0.0, wait - exposed_communication_time / 2 * (workers - 1) / workers)
     return wait

@@ -56,7 +56,7 @@ def answers(setting: Setting, plans: Plans, places: Places, constants: Calibrati
     factor = anchor_factor(block, plans.work, constants)
     work = scaled(plans.work, factor)
     alone, exposed = _communication(block, work, places, constants)
-    terms = terms_of(block, work, factor, alone, exposed, constants)
+    terms = terms_of(block, work, factor, exposed, constants)
     iteration_time = sum(terms.values())
     if not (np.all(np.isfinite(iteration_time)) and np.all(iteration_time > 0)):
         raise InputError("an iteration time is no finite number; a spec or workload holds an absurd number")
