@@ -13,6 +13,7 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.resources import folder
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec, Text
 from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario_table import by_field, mistake
 
 Quantity = Literal[
     "samples_per_second",
@@ -103,12 +104,12 @@ class Claim(Spec):
     @property
     def number(self) -> float:
         """The value in SI."""
-        return _number(self.value, KINDS[self.kind].unit)
+        return _number("value", self.value, KINDS[self.kind].unit)
 
     @property
     def message_bytes(self) -> float | None:
         """The size in bytes, where one is stated."""
-        return None if self.size is None else _number(self.size, "B")
+        return None if self.size is None else _number("size", self.size, "B")
 
     @model_validator(mode="after")
     def _fits_its_quantity(self) -> Self:
@@ -155,19 +156,21 @@ def scenario_of(quote: Quote, claim: Claim, where: str = "quote") -> Scenario:
     InputError : an unknown option, or a value that does not fit it
     """
     table = _options(quote.scenario, where) | (changed := _options(claim.scenario, where))
+    typed = (*claim.scenario, *quote.scenario)
     for one, other in (("local_batch_size", "global_batch_size"), ("global_batch_size", "local_batch_size")):
         if one in changed and other not in changed:
             table.pop(other, None)
     try:
         return Scenario.model_validate(table)
     except ValidationError as error:
-        raise InputError(f"{where}: scenario.{_told(error, Scenario.model_fields)}") from None
+        raise InputError(f"{where}: scenario: {mistake(error, typed)}") from None
 
 
 def _options(table: dict[str, Any], where: str) -> dict[str, Any]:
-    if "gpus" in table and ("world_size" in table or "world-size" in table):
-        raise InputError(f"{where}: scenario: gpus and world_size: give one, they are the same")
-    return {("world_size" if key == "gpus" else key.replace("-", "_")): value for key, value in table.items()}
+    try:
+        return by_field(table)
+    except InputError as error:
+        raise InputError(f"{where}: scenario: {error}") from None
 
 
 def read_quote(path: Path | str) -> tuple[Quote, str]:
@@ -212,12 +215,15 @@ def _find(path: Path) -> Path:
     return path
 
 
-def _number(value: float | str, unit: str) -> float:
-    """What was typed, in SI; a share may be given in per cent."""
+def _number(key: str, value: float | str, unit: str) -> float:
+    """What was typed under a key, in SI; a share may be given in per cent."""
     text = str(value).strip()
-    if unit == "1" and text.endswith("%"):
-        return units.parse(text[:-1], unit) / 100
-    return units.parse(value, unit)
+    try:
+        if unit == "1" and text.endswith("%"):
+            return units.parse(text[:-1], unit) / 100
+        return units.parse(value, unit)
+    except InputError as error:
+        raise InputError(f"{key} = {error}") from None
 
 
 def _told(error: ValidationError, known: Any) -> str:
@@ -239,8 +245,17 @@ def _told(error: ValidationError, known: Any) -> str:
     shown = repr(first["input"])
     shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
     wanted = first["msg"].replace("Input should be", "expected").replace("a valid", "a")
-    wanted = wanted.replace("a integer", "a whole number").replace("Tuple should", "expected to")
+    wanted = _WANTED.get(kind) or wanted.replace("a integer", "a whole number")
     return " ".join(f"{key} = {shown}: {wanted}".split())
+
+
+_WANTED = {
+    "tuple_type": "expected a list of tables: [[claims]]",
+    "too_short": "expected at least one claim: [[claims]]",
+    "model_type": "expected a table",
+    "dict_type": "expected a table",
+}
+"""What pydantic calls by Python's names."""
 
 
 def _range(low: float, high: float) -> str:
