@@ -270,6 +270,16 @@ def test_a_file_may_hold_lists_and_a_failed_write_leaves_nothing(tmp_path, invok
     assert refused.exit_code == 2
     assert "none of 1 scenarios" in refused.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["many.toml"]
+    for text, told in (
+        ('gpus = [1, 2, "x"]', "gpus = 'x': expected a whole number"),
+        ("world-size = [1, 0]", "world-size = 0: expected greater"),
+        ("gpuz = 2", "unknown key 'gpuz'; nearest: gpus"),
+        ("gpus = 2\nworld_size = 2", "gpus and world_size: give one"),
+        ('workload = "resnet5"', "unknown workload 'resnet5'; nearest"),
+    ):
+        (tmp_path / "slip.toml").write_text(text)
+        said = invoke("sweep", "--scenario", tmp_path / "slip.toml").stderr
+        assert said.startswith(f"perfmodel: {tmp_path / 'slip.toml'}: {told}"), said
     odd = invoke("sweep", "--output", tmp_path / "sweep.xlsx")
     assert odd.exit_code == 2
     assert ".csv or .parquet" in odd.stderr

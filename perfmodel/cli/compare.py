@@ -109,7 +109,10 @@ def _changed(base: Scenario, text: str) -> Scenario:
     """The scenario with the options of one ``--set``."""
     from pydantic import ValidationError
 
-    changed = _options_of(text)
+    from perfmodel.specs.scenario_table import by_field, mistake
+
+    written = _options_of(text)
+    changed = by_field(written)
     table = base.model_dump(exclude_unset=True)
     for one, other in (("local_batch_size", "global_batch_size"), ("global_batch_size", "local_batch_size")):
         if one in changed and other not in changed:
@@ -117,19 +120,17 @@ def _changed(base: Scenario, text: str) -> Scenario:
     try:
         return Scenario.model_validate(table | changed)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        wanted = first["msg"].replace("Input should be", "expected").replace("a valid", "a")
-        wanted = wanted.replace("a integer", "a whole number").replace("a boolean", "true or false")
-        raise InputError(f"--set {text}: {key} = {first['input']!r}: {wanted}") from None
+        raise InputError(f"--set {text}: {mistake(error, written)}") from None
 
 
 def _options_of(text: str) -> dict[str, Any]:
     """``gpus=64,precision=bf16`` as a table; a comma that no option follows is part of the value."""
+    from perfmodel.specs.scenario_table import KEYS, field_of
+
     pieces: list[str] = []
     last = 0
     for comma in _NEXT_KEY.finditer(text):
-        if _option(comma[1]) in Scenario.model_fields:
+        if field_of(comma[1]) in Scenario.model_fields:
             pieces.append(text[last : comma.start()])
             last = comma.end()
     pieces.append(text[last:])
@@ -138,16 +139,11 @@ def _options_of(text: str) -> dict[str, Any]:
         key, equals, value = piece.partition("=")
         if not (equals and value.strip()):
             raise InputError(f"--set {text}: expected KEY=VALUE, e.g. gpus=64 or gpus=64,precision=bf16")
-        if _option(key) not in Scenario.model_fields:
-            known = ["gpus", *Scenario.model_fields]
-            raise InputError(f"--set {text}: {unknown_name('option', key.strip(), known)}")
-        table[_option(key)] = _value(value.strip())
+        key = key.strip()
+        if field_of(key) not in Scenario.model_fields:
+            raise InputError(f"--set {text}: {unknown_name('option', key, KEYS)}")
+        table[key] = _value(value.strip())
     return table
-
-
-def _option(key: str) -> str:
-    key = key.strip().replace("-", "_")
-    return "world_size" if key == "gpus" else key
 
 
 def _value(text: str) -> Any:

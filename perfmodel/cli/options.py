@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args
 import click
 from pydantic import ValidationError
 
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
     LARGEST_WORLD_SIZE,
@@ -126,8 +126,9 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
     options = {key: value for key, value in options.items() if value is not None}
     file = options.pop("scenario_file", None)
     options.pop("specs", None)
-    table = read_scenario(Path(file)) if file is not None else {}
+    written = read_table(Path(file)) if file is not None else {}
     where = f"{file}: " if file is not None else ""
+    table = _by_field(written, where)
     if "global_batch_size" in options:
         table.pop("local_batch_size", None)
     if "local_batch_size" in options:
@@ -137,35 +138,37 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
     try:
         return Scenario.model_validate(table | options)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden":
-            raise InputError(f"{where}{unknown_name('key', key, Scenario.model_fields)}") from None
-        wanted = first["msg"].replace("Input should be", "expected").replace("a valid", "a")
-        wanted = wanted.replace("a integer", "a whole number").replace("a boolean", "true or false")
-        raise InputError(f"{where}{key} = {first['input']!r}: {wanted}") from None
+        from perfmodel.specs.scenario_table import mistake
+
+        raise InputError(f"{where}{mistake(error, written)}") from None
 
 
-def read_scenario(path: Path) -> dict[str, Any]:
-    """Return the keys and values of a scenario's TOML file, under the names of a ``Scenario``; unchecked.
+def read_table(path: Path) -> dict[str, Any]:
+    """Return the keys and values of a scenario's TOML file as they are written; unchecked.
 
     Raises
     ------
     InputError : a file that cannot be read
     """
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not text'}"
         ) from None
     except (ValueError, RecursionError) as error:  # bad TOML, a number of too many digits, too deep a nest
         raise InputError(f"{path}: not TOML: {error}") from None
-    if "gpus" in table:
-        if "world_size" in table or "world-size" in table:
-            raise InputError(f"{path}: gpus and world_size: give one, they are the same")
-        table["world_size"] = table.pop("gpus")
-    return {key.replace("-", "_"): value for key, value in table.items()}
+
+
+def _by_field(written: dict[str, Any], where: str) -> dict[str, Any]:
+    if not written:
+        return {}
+    from perfmodel.specs.scenario_table import by_field
+
+    try:
+        return by_field(written)
+    except InputError as error:
+        raise InputError(f"{where}{error}") from None
 
 
 def catalogue_from(specs: tuple[str, ...]) -> Catalogue:

@@ -11,12 +11,13 @@ import click
 
 from perfmodel.cli.export import export_options, take_form
 from perfmodel.cli.lists import Counts, Names
-from perfmodel.cli.options import catalogue_from, read_scenario
+from perfmodel.cli.options import catalogue_from, read_table
 from perfmodel.cli.predict import command as predict_command
 from perfmodel.errors import InputError
 from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Scenario
 
 if TYPE_CHECKING:
+    from perfmodel.specs.store import Catalogue
     from perfmodel.sweeps import Sweep
 
 WHOLE = ("jitter", "anchor", "profile")
@@ -81,13 +82,14 @@ def command(
     form = take_form(options)
     if output is not None and form not in (None, "json"):
         raise InputError(f"--{form} and --output: give one of them")
-    asked = (
-        _values(options) if scenario_file is None else read_scenario(Path(scenario_file)) | _values(options)
-    )
+    catalogue = catalogue_from(specs)
+    asked = _values(options)
+    if scenario_file is not None:
+        asked = _of_file(scenario_file, catalogue) | asked
     names = None if columns is None else [_column(name) for name in columns.split(",")]
     if names is None and not form and output is None:
         names = [*(name for name, value in asked.items() if _many(value)), *FIGURES]
-    found = sweep(catalogue=catalogue_from(specs), columns=names, **asked)
+    found = sweep(catalogue=catalogue, columns=names, **asked)
     if output is not None:
         _write(found, output, form == "json")
     elif form == "csv":
@@ -111,6 +113,27 @@ def _values(options: dict[str, Any]) -> dict[str, Any]:
         else:
             given[name] = list(itertools.chain.from_iterable(value))
     return given
+
+
+def _of_file(file: str, catalogue: Catalogue) -> dict[str, Any]:
+    """The options of a file, checked by themselves, so that a mistake is told with the file and its key."""
+    from pydantic import ValidationError
+
+    from perfmodel.specs.scenario_table import by_field, mistake
+    from perfmodel.sweeps.axes import axes
+
+    written = read_table(Path(file))
+    try:
+        table = by_field(written)
+        for field, given in table.items():
+            for value in given if isinstance(given, list) else (given,):
+                Scenario.model_validate({field: value})
+        axes(table, catalogue)
+    except ValidationError as error:
+        raise InputError(f"{file}: {mistake(error, written)}") from None
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+    return table
 
 
 def _many(value: Any) -> bool:
