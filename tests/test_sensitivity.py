@@ -87,11 +87,22 @@ def test_elasticities_sum_as_dimensions_demand(name):
             assert total == pytest.approx(whole, abs=1e-6), unit
 
 
-def test_the_sums_are_told():
-    told = sums(of("a ring over Ethernet").case)
-    assert told["s"] == pytest.approx(1, abs=1e-6)
-    assert [told[unit] for unit in ("B", "FLOP", "J")] == pytest.approx([0, 0, 0], abs=1e-6)
-    assert sums(sensitivity(Scenario(world_size=32, node="dgx-1v")).case)["s"] is None
+@pytest.mark.parametrize("options", [*SCENARIOS.values(), {"world_size": 32, "node": "dgx-1v"}])
+def test_the_sums_are_told_at_kinks_too(options):
+    told = sums(sensitivity(Scenario(**options)).case)
+    assert told["s"].total == pytest.approx(1, abs=1e-6)
+    assert [told[unit].total for unit in ("B", "FLOP", "J")] == pytest.approx([0, 0, 0], abs=1e-6)
+
+
+def test_a_sum_says_where_it_is_taken():
+    assert not any(each.is_together for each in sums(of("a ring over Ethernet").case).values())
+    told = sums(sensitivity(Scenario(world_size=32, node="dgx-1v")).case)
+    assert {unit for unit, each in told.items() if each.is_together} == {"s", "B"}
+    fused = sums(sensitivity(Scenario(world_size=8, overlap="fused", accelerator="gtx-1080-ti")).case)
+    assert all(each.total is None for each in fused.values())
+    text = run("--gpus", "32").stdout
+    assert "s 1.000, B 0.000, FLOP 0.000, J 0.000; at a kink" in " ".join(text.split())
+    assert json.loads(run("--gpus", "32", "--json").stdout)["sums_together"] == ["s", "B"]
 
 
 def test_most_scenarios_lie_off_kinks():

@@ -146,12 +146,19 @@ def _show_inputs(out: Console, answer: Told) -> None:
         out.print(Text(f"below {SMALL:g}: {', '.join(small)}"))
     if none:
         out.print(Text(f"no effect: {', '.join(none)}"))
-    known = [
+    out.print(Text(_dimensions(answer)))
+    out.print()
+
+
+def _dimensions(answer: Told) -> str:
+    totals = [
         f"{unit} {round(total, 6) + 0.0:.3f}" for unit, total in answer["sums"].items() if total is not None
     ]
-    if known:
-        out.print(Text(f"by dimension (s must add up to 1, the others to 0): {', '.join(known)}"))
-    out.print()
+    if not totals:
+        return "by dimension: not defined, messages are fused by a clock"
+    told = f"by dimension (s must add up to 1, the others to 0): {', '.join(totals)}"
+    together = " and ".join(answer["sums_together"])
+    return f"{told}; at a kink, so all inputs in {together} changed at once" if together else told
 
 
 def _sides(of: dict[str, Any] | None) -> str:

@@ -163,21 +163,47 @@ BASE_UNITS = {"s": 1, "B": 0, "FLOP": 0, "J": 0}
 """Exponents of each base unit in an iteration time."""
 
 
-def sums(case: Case) -> dict[str, float | None]:
+class Sum(NamedTuple):
+    """What a change of one base unit does to the iteration time."""
+
+    total: float | None
+    """Percent for each percent; None where messages are fused by a clock, which is no input."""
+    is_together: bool
+    """Whether all inputs in this unit were changed at once, as one of them lies on a kink."""
+
+
+def sums(case: Case) -> dict[str, Sum]:
     """Return, for each base unit, the sum over all inputs of elasticity times the input's exponent in it.
 
     A change of the unit of time scales every input that is counted in it, and the iteration time: by Euler's
-    theorem the sum is 1 for seconds, and 0 for bytes, FLOP and joules, which a time does not hold.  It is so
-    away from kinks; None where an input in that unit lies on one, or where messages are fused by a clock,
-    which is no input.
+    theorem the sum is 1 for seconds, and 0 for bytes, FLOP and joules, which a time does not hold.  Where an
+    input lies on a kink its elasticity is not one number, but the time still changes smoothly if all inputs
+    of the unit change together, which keeps them on the kink: that change is returned there.
     """
-    found = [(which.dimension, elasticity(case, which)[0]) for which, _ in inputs_of(case, inner=True)]
-    totals: dict[str, float | None] = {}
+    inputs = [which for which, _ in inputs_of(case, inner=True)]
+    found = [(which.dimension, elasticity(case, which)[0]) for which in inputs]
+    totals = {}
     for unit in BASE_UNITS:
         parts = [(dimension[unit], each) for dimension, each in found if dimension.get(unit)]
-        smooth = case.setting.overlap != "fused" and not any(each.is_kink for _, each in parts)
-        totals[unit] = sum(exponent * each.value for exponent, each in parts) if smooth else None
+        at_kink = any(each.is_kink for _, each in parts)
+        if case.setting.overlap == "fused":
+            totals[unit] = Sum(None, False)
+        elif at_kink:
+            totals[unit] = Sum(elasticity(case, _all_in(unit, inputs))[0].value, True)
+        else:
+            totals[unit] = Sum(sum(exponent * each.value for exponent, each in parts), False)
     return totals
+
+
+def _all_in(unit: str, inputs: list[Input]) -> Input:
+    """All inputs that hold a unit, as one that is scaled as a change of the unit scales them."""
+
+    def scaled(case: Case, factor: float) -> Case:
+        for each in inputs:
+            case = each.scaled(case, factor ** each.dimension.get(unit, 0))
+        return case
+
+    return Input(unit, unit, "all inputs in this unit", lambda _: 1.0, scaled, {unit: 1})
 
 
 COUNTS = {

@@ -28,7 +28,10 @@ class Told(TypedDict):
     counts: list[dict[str, Any]]
     """name, value, meaning, time and cost over a halving (below) and a doubling (above)."""
     sums: dict[str, float | None]
-    """Elasticities times the inputs' exponents in each base unit, added up: 1 for s, 0 for B, FLOP and J."""
+    """Elasticities times the inputs' exponents in each base unit, added up: 1 for s, 0 for B, FLOP and J;
+    null where messages are fused by a clock."""
+    sums_together: list[str]
+    """Base units whose inputs were changed all at once, as one of them lies on a kink."""
     maxima: list[dict[str, Any]]
     """of, kind, unit, arms, active, words."""
     crossovers: list[dict[str, Any]]
@@ -39,6 +42,7 @@ class Told(TypedDict):
 def told(found: Sensitivity, catalogue: Catalogue, constants: Calibration) -> Told:
     """Return everything there is to say of a sensitivity, in plain tables."""
     case, setting = found.case, found.case.setting
+    totals = sums(case)
     cost = found.answer.cost_per_sample
     return {
         "title": (
@@ -73,7 +77,8 @@ def told(found: Sensitivity, catalogue: Catalogue, constants: Calibration) -> To
             }
             for count in found.counts
         ],
-        "sums": sums(case),
+        "sums": {unit: each.total for unit, each in totals.items()},
+        "sums_together": [unit for unit, each in totals.items() if each.is_together],
         "maxima": [choice._asdict() for choice in choices(case)],
         "crossovers": [turn._asdict() for turn in crossovers(setting, catalogue, constants)],
         "notes": _notes(found),
