@@ -91,6 +91,40 @@ def test_a_target_takes_what_its_curve_says_at_each_batch():
     assert both == pytest.approx(np.hypot(ratio, 1.2815515655 * spread))
 
 
+@pytest.mark.published("MLPerf Training v0.7, NVIDIA, dgxa100_ngc20.06_pytorch, bert: 2,940.618 s")
+def test_a_target_is_reached_with_samples_of_its_own_length(invoke):
+    """Eight A100 at a global batch of 256; the 2,940.6 s hold the evaluations too."""
+    words = ("--workload", "bert-large", "--precisions", "amp", "--local-batch-sizes", "32")
+    asked = (*words, "--accelerators", "a100-sxm4-40gb", "--max-gpus", "8", "--json")
+    told = json.loads(invoke("plan", *asked).stdout)
+    row = next(row for row in told["front"] if row["world_size"] == 8)
+    assert row["global_batch_size"] == 256
+    assert row["sequence_length"] == 256
+    assert 0.65 < row["run_time"] / 2940.618 < 1.1
+    assert any("256 tokens" in note for note in told["notes"])
+    one = json.loads(invoke(*told["launch"]["predict"].split()[1:], "--time-to-target", "--json").stdout)
+    assert one["time_to_target"]["time"] == pytest.approx(told["chosen"]["run_time"])
+    shown = invoke("plan", *asked[:-1]).stdout
+    assert ", amp, 256 tokens a sample" in shown
+    short = search(Goal(workload="bert-large", accelerators=("t4",), options={"sequence_length": 128}))
+    assert short.chosen["sequence_length"] == 128
+    assert any("those that reach the target have about 256" in note for note in notes(short))
+
+
+def test_predict_counts_the_targets_samples_too(invoke):
+    words = ("predict", "--workload", "bert-large", "--gpus", "8", "--time-to-target")
+    usual = json.loads(invoke(*words, "--json").stdout)
+    assert usual["scenario"]["sequence_length"] == usual["time_to_target"]["sequence_length"] == 256
+    assert "256 tokens" in invoke(*words).stdout
+    assert "256 tokens" in invoke(*words, "--markdown").stdout
+    short = json.loads(invoke(*words, "--sequence-length", "128", "--json").stdout)
+    assert short["scenario"]["sequence_length"] == 128
+    assert "about 256" in short["time_to_target"]["note"]
+    assert short["time_to_target"]["time"] < 0.7 * usual["time_to_target"]["time"]
+    images = json.loads(invoke("predict", "--time-to-target", "--json").stdout)
+    assert images["time_to_target"]["note"] is None
+
+
 @pytest.mark.parametrize(
     ("workload_id", "options"),
     [

@@ -45,8 +45,9 @@ def show_plan(found: Found) -> None:
 def _figures(found: Found, row: Row) -> list[tuple[str, str]]:
     batch = f"{row['local_batch_size']} on each GPU, {row['global_batch_size']:,} in all"
     epochs = "" if row["epochs"] is None else f"{row['epochs']:.4g} epochs, "
+    tokens = f", {row['sequence_length']} tokens a sample" if row["sequence_length"] else ""
     figures = [
-        ("way", f"{_way(row)}, {row['precision']}"),
+        ("way", f"{_way(row)}, {row['precision']}{tokens}"),
         ("batch", batch),
         ("work", f"{epochs}{row['samples']:.3g} samples at {rate(row['samples_per_second'])} a second"),
         ("iteration", show(row["iteration_time"], "s")),

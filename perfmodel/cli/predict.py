@@ -36,7 +36,12 @@ def command(target: bool, timeline: str | None, specs: tuple[str, ...], **option
     form = take_form(options)
     asked = take_economics(options)
     catalogue = catalogue_from(specs)
-    prediction = predict(scenario_from(options), catalogue)
+    scenario = scenario_from(options)
+    if target:
+        from perfmodel.prediction.target import for_target
+
+        scenario = for_target(scenario)
+    prediction = predict(scenario, catalogue)
     money = None
     if asked is not None:
         from perfmodel.economics import Conditions, economics

@@ -28,6 +28,8 @@ def prediction_markdown(
     told += figures(prediction)
     if reached:
         told.append(("time to target", f"{show(reached['time'], 's')}: {reached['target']}"))
+        if reached["note"]:
+            told.append(("", reached["note"]))
     facts = [{"figure": label, "value": value} for label, value in told]
     parts = [f"**{headline(prediction)}**", markdown_table(terms), markdown_table(facts)]
     if money is not None:

@@ -65,6 +65,8 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
         out.print(
             Text(f"{'time to target':<22}{show(reached['time'], 's')}: {reached['target']}, {amount}{where}")
         )
+        if reached["note"]:
+            out.print(Text(f"{'':<22}{reached['note']}"))
     out.print()
     out.print(Text(prediction.verdict))
     if prediction.defaults:

@@ -273,6 +273,7 @@ def valued(
         factor = np.exp(np.hypot(np.log(factor), Z_80 * fit.residual))
     told = {name: column for name, column in table.items() if name not in _PARTS}
     told["servers"] = of_servers.astype(np.int64)
+    told["sequence_length"] = np.full(which.shape, network.sequence_length)  # None of an image
     per_epoch = network.dataset_samples
     told |= {
         "samples": samples,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Self, get_args
 
 from perfmodel.economics import Conditions
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.prediction.target import BENCHMARKS
+from perfmodel.prediction.target import BENCHMARKS, target_tokens
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
     LARGEST_WORLD_SIZE,
@@ -96,6 +96,13 @@ class Goal:
                     raise InputError(f"--{option} {name}={price:g}: expected more than zero")
         if self.epochs is not None and self.target is not None:
             raise InputError("--epochs and --target: give one; a target says itself how many epochs it takes")
+
+    def completed(self) -> Self:
+        """Return the goal with samples as long as the target's, where it has one and does not say."""
+        tokens = target_tokens(self.workload)
+        if self.epochs is not None or tokens is None or "sequence_length" in self.options:
+            return self
+        return replace(self, options={**self.options, "sequence_length": tokens})
 
     def fit(self) -> EpochsFit | None:
         """Return how the epochs to the target grow with the batch; None where ``epochs`` is given.

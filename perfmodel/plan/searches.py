@@ -34,6 +34,7 @@ def search(goal: Goal, catalogue: Catalogue | None = None, constants: Calibratio
     True
     """
     goal.check()
+    goal = goal.completed()
     catalogue, constants = catalogue or Catalogue.built_in(), constants or calibration()
     network = workload(goal.workload, goal.options.get("sequence_length"))
     fit = goal.fit()

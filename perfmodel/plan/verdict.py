@@ -7,6 +7,7 @@ from typing import Any
 from perfmodel.economics import COMMUNICATING, DEFAULT_SERVICE_YEARS, IDLE
 from perfmodel.plan.found import Found
 from perfmodel.plan.lost import dollars
+from perfmodel.prediction.target import tokens_note
 from perfmodel.units import show
 
 Row = dict[str, Any]
@@ -104,6 +105,8 @@ def notes(found: Found) -> list[str]:
         lines.append(
             f"epochs grow with the batch as in {found.fit.runs} published runs to {found.fit.target}"
         )
+        tokens = tokens_note(goal.workload, goal.options.get("sequence_length"))
+        lines += [tokens] if tokens else []
         if chosen is not None and not chosen["within_published"]:
             lines.append(
                 f"a global batch of {chosen['global_batch_size']:,} is outside the published "
