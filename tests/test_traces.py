@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import sqlite3
+import time
 import zlib
 from pathlib import Path
 
@@ -279,6 +280,33 @@ def test_one_endless_value_is_refused(tmp_path, monkeypatch):
     (tmp_path / "t.json").write_text('{"traceEvents": [{"name": "' + "x" * (1 << 18))
     with pytest.raises(InputError, match="too large"):
         read_trace(tmp_path / "t.json")
+
+
+def test_entries_beside_the_events_cost_little(tmp_path, monkeypatch):
+    """Large ones are passed over in one go; nothing of them is kept, and without end they are refused."""
+    entry = json.dumps({"a": ['x"]\\', {"b": 1.5}], "c": "}"})
+    whole = json.dumps({**HEADER, "traceEvents": STEP})
+    rest = [entry, '"t\\"]"', "1e3", "null", "[[]]"]
+    beside = "".join(f'"k{n}": {value}, ' for n, value in enumerate(rest))
+    (tmp_path / "t.json").write_text("{" + beside + whole[1:])
+    for size in (1, 3, 1 << 20):
+        monkeypatch.setattr(json_stream, "CHUNK", size)
+        header = {}
+        events = list(json_stream.read_events(tmp_path / "t.json", header, ("distributedInfo",)))
+        assert events == STEP
+        assert header == {"distributedInfo": HEADER["distributedInfo"]}
+    large = "[" + "[]," * (1 << 20) + "[]]"
+    (tmp_path / "l.json").write_text('{"k": ' + large + ", " + whole[1:])
+    began = time.process_time()
+    assert len(read_kineto(tmp_path / "l.json")) == 1
+    assert time.process_time() - began < 5
+    (tmp_path / "d.json").write_text('{"deviceProperties": ' + large + ", " + whole[1:])
+    monkeypatch.setattr(json_stream, "LARGEST_ENTRY", 1 << 16)
+    with pytest.raises(InputError, match="too large"):
+        read_kineto(tmp_path / "d.json")
+    monkeypatch.setattr(json_stream, "LARGEST_REST", 1 << 20)
+    with pytest.raises(InputError, match="beside its events"):
+        read_kineto(tmp_path / "l.json")
 
 
 @settings(max_examples=60)

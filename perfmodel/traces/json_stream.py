@@ -6,20 +6,27 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from perfmodel.errors import InputError
 
 CHUNK = 1 << 20
-LARGEST_VALUE = 32 << 20
-"""Characters of one event or one entry of the header."""
+LARGEST_VALUE = 8 << 20
+"""Characters of one event."""
+LARGEST_ENTRY = 1 << 20
+"""Characters of one entry of the header that is kept."""
+LARGEST_REST = 32 << 20
+"""Characters of all entries that are passed over."""
 LARGEST_FILE = 8 << 30
 """Bytes after decompression; beyond that a file is not a trace of a few steps."""
 LARGEST_RATIO = 200
 """Of decompression: real traces shrink ten to forty times."""
 _SPACE = re.compile(r"[ \t\n\r]*")
+_STRUCTURE = re.compile(r'[\[\]{}"]')
+_AFTER_VALUE = re.compile(r"[,\]}]")
+_QUOTE_OR_ESCAPE = re.compile(r'["\\]')
 
 
 class _Source:
@@ -60,15 +67,21 @@ class _Scanner:
         self._source, self._path = source, path
         self._text, self._at, self._ended = "", 0, False
         self._decoder = json.JSONDecoder()
+        self._dropped = 0
 
     def _grow(self) -> bool:
+        """Take in more text, and twice as much each time that nothing was used up in between."""
         if self._ended:
             return False
-        piece = self._source.more()
-        self._ended = not piece
-        self._text = self._text[self._at :] + piece
-        self._at = 0
-        return bool(piece)
+        pieces = [self._text[self._at :]]
+        wanted = max(1, len(pieces[0]))
+        while wanted > 0 and not self._ended:
+            piece = self._source.more()
+            self._ended = not piece
+            pieces.append(piece)
+            wanted -= len(piece)
+        self._text, self._at = "".join(pieces), 0
+        return len(self._text) > len(pieces[0])
 
     def peek(self) -> str:
         """The next character that is no space; empty at the end."""
@@ -86,14 +99,14 @@ class _Scanner:
             self.fail(f"expected {expected!r}, found {found or 'its end'!r}")
         self._at += 1
 
-    def value(self) -> Any:
+    def value(self, largest: int) -> Any:
         """Decode the value that begins here, asking for more text as long as it is not whole."""
         self.peek()
         while True:
             try:
                 found, end = self._decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                if len(self._text) - self._at > LARGEST_VALUE:
+                if len(self._text) - self._at > largest:
                     self.fail("one of its values is too large")
                 if not self._grow():
                     self.fail(str(error.msg))
@@ -105,19 +118,65 @@ class _Scanner:
             self._at = end
             return found
 
+    def skip(self) -> None:
+        """Pass over the value that begins here without keeping or understanding it."""
+        depth, first = 0, self.peek()
+        if first not in "[{":
+            if first == '"':
+                self._skip_string()
+            else:
+                self._skip_to(_AFTER_VALUE)
+            return
+        while True:
+            found = self._skip_to(_STRUCTURE)
+            if found == '"':
+                self._skip_string()
+                continue
+            self._at += 1
+            depth += 1 if found in "[{" else -1
+            if not depth:
+                return
+
+    def _skip_to(self, pattern: re.Pattern[str]) -> str:
+        """Move to the next of some characters and return it."""
+        while True:
+            found = pattern.search(self._text, self._at)
+            end = found.start() if found else len(self._text)
+            self._dropped += end - self._at + 1
+            if self._dropped > LARGEST_REST:
+                self.fail(f"over {LARGEST_REST >> 20} MiB beside its events")
+            self._at = end
+            if found:
+                return found[0]
+            if not self._grow():
+                self.fail("cut off inside a value")
+
+    def _skip_string(self) -> None:
+        self._at += 1
+        while self._skip_to(_QUOTE_OR_ESCAPE) == "\\":
+            self._at += 1
+            if self._at >= len(self._text) and not self._grow():
+                self.fail("cut off inside a text")
+            self._at += 1
+        self._at += 1
+
     def fail(self, why: str) -> Any:
         raise InputError(f"{self._path}: not a whole JSON trace: {why}")
 
 
 def read_events(
-    path: Path, header: dict[str, Any], progress: Callable[[int], None] | None = None
+    path: Path,
+    header: dict[str, Any],
+    keys: Collection[str],
+    progress: Callable[[int], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield every event of a Chrome trace; other top-level entries go into ``header`` as they are met.
+    """Yield every event of a Chrome trace; some other top-level entries go into ``header`` as they are met.
 
     Parameters
     ----------
     path : plain or gzip-compressed JSON: an object with ``traceEvents``, or a list of events
-    header : filled with the rest of the object
+    header : filled with what the object has of ``keys``
+    keys : entries worth keeping; the others are passed over, however large
     progress : told the position in the file [B]
 
     Raises
@@ -136,15 +195,17 @@ def read_events(
         scanner.take("{")
         found = False
         while scanner.peek() != "}":
-            key = scanner.value()
+            key = scanner.value(LARGEST_ENTRY)
             if not isinstance(key, str):
                 scanner.fail("a key is not text")
             scanner.take(":")
             if key == "traceEvents" and scanner.peek() == "[":
                 found = True
                 yield from _events(scanner)
+            elif key in keys:
+                header[key] = scanner.value(LARGEST_ENTRY)
             else:
-                header[key] = scanner.value()
+                scanner.skip()
             if scanner.peek() == ",":
                 scanner.take(",")
         if not found:
@@ -156,7 +217,7 @@ def read_events(
 def _events(scanner: _Scanner) -> Iterator[dict[str, Any]]:
     scanner.take("[")
     while scanner.peek() != "]":
-        event = scanner.value()
+        event = scanner.value(LARGEST_VALUE)
         if isinstance(event, dict):
             yield event
         if scanner.peek() == ",":

@@ -37,6 +37,8 @@ OPTIMIZER = "Optimizer.step"
 BACKWARD = "autograd::engine::evaluate_function"
 MARK = "perfmodel "
 """Begins the name of what our own timelines mark."""
+HEADER = ("deviceProperties", "distributedInfo", "with_stack")
+"""Entries of a trace beside its events that are read."""
 MOST_DEVICES = 1024
 
 
@@ -86,7 +88,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
     backwards: list[tuple[float, float]] = []
     updates: list[tuple[float, float]] = []
     peak, stacks = 0.0, False
-    for event in read_events(path, header, progress):
+    for event in read_events(path, header, HEADER, progress):
         name, category = str(event.get("name", "")), str(event.get("cat") or "").lower()
         if name == "[memory]":
             peak = max(peak, _memory(event))
