@@ -149,6 +149,18 @@ def on_demand(offer: Instance) -> Price:
     )
 
 
+def price_words(price: Price) -> str:
+    """Return a price with everything that says where it comes from, in a line.
+
+    >>> price_words(Price(24.48, "on demand", "p3.16xlarge", "us-east-1", "2026-07-20", "a price list"))
+    '24.48 USD/h for each node: p3.16xlarge on demand, us-east-1, 2026-07-20, source a price list'
+    """
+    each = f"{price.usd_per_hour:,.4g} USD/h for each node"
+    if price.basis != "on demand":
+        return f"{each}, {'as given' if price.basis == 'given' else 'from its purchase'}"
+    return f"{each}: {price.instance} on demand, {price.region}, {price.date}, source {price.source}"
+
+
 def rates(
     iteration_time: Any,
     busy_time: Any,

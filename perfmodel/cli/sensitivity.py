@@ -80,6 +80,7 @@ def _markdown(answer: Told) -> str:
     parts = [
         f"## {answer['title']}\n",
         f"Iteration time {answer['iteration_time']:.6g} s.  Elasticities: percent for each percent.\n",
+        *([f"Price {answer['price_words']}.\n"] if answer["price_words"] else []),
         markdown_table(answer["inputs"], columns),
         "### Which arm binds\n",
         "".join(f"- {arm['of']}: {arm['words']}\n" for arm in answer["maxima"]) or "- none\n",
@@ -99,11 +100,11 @@ def _show(answer: Told) -> None:
     out.print(Text(answer["title"]), style="bold")
     line = f"iteration time {show(answer['iteration_time'], 's')}"
     cost = answer["cost_per_1000_samples"]
-    if cost is not None and answer["price"] is not None:
-        line += (
-            f"; {cost:.3g} USD for 1,000 {answer['sample']}s at {answer['price']['usd_per_hour']:.4g} USD/h"
-        )
+    if cost is not None:
+        line += f"; {cost:.3g} USD for 1,000 {answer['sample']}s"
     out.print(Text(line))
+    if answer["price_words"]:
+        out.print(Text(f"price {answer['price_words']}"))
     _show_inputs(out, answer)
     _show_tornado(out, answer)
     for heading, lines in (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfmodel.compare.case import Case
+from perfmodel.economics import Price, price_words
 from perfmodel.units import show
 
 SAME = 5e-4
@@ -90,8 +91,4 @@ def _price(case: Case) -> str | None:
     price = case.economics and case.economics["price"]
     if not price:
         return None
-    each = f"{price['usd_per_hour']:,.4g} USD/h for each node"
-    if price["basis"] != "on demand":
-        return f"{each}, {'as given' if price['basis'] == 'given' else 'from its purchase'}"
-    where = f"{price['region']}, {price['date']}, source {price['source']}"
-    return f"{each}: {price['instance']} on demand, {where}"
+    return price_words(Price(**price))

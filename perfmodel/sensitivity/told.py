@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from perfmodel.calibration import Calibration
+from perfmodel.economics import price_words
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.crossovers import crossovers
 from perfmodel.sensitivity.elasticity import Elasticity, Sensitivity, sums
@@ -22,6 +23,8 @@ class Told(TypedDict):
     iteration_time: float
     cost_per_1000_samples: float | None
     price: dict[str, Any] | None
+    """usd_per_hour of one node, basis, instance, region, date, source."""
+    price_words: str | None
     inputs: list[dict[str, Any]]
     """name, value, unit, meaning, dimension (exponents of base units), time and cost {elasticity (null at a
     kink), below, above}, iteration time at -25 % and at +25 %."""
@@ -53,12 +56,13 @@ def told(found: Sensitivity, catalogue: Catalogue, constants: Calibration) -> To
         "iteration_time": found.answer.iteration_time,
         "cost_per_1000_samples": None if cost is None else 1000 * cost,
         "price": case.price._asdict() if case.price else None,
+        "price_words": price_words(case.price) if case.price else None,
         "inputs": [
             {
                 "name": row.name,
                 "value": row.value,
                 "unit": row.unit,
-                "meaning": row.meaning,
+                "meaning": price_words(case.price) if row.name == "price" and case.price else row.meaning,
                 "dimension": row.dimension,
                 "time": _sides(row.time),
                 "cost": _sides(row.cost) if row.cost else None,
