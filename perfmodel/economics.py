@@ -31,6 +31,7 @@ COMMUNICATING, IDLE = 0.5, 0.15
 DEFAULT_SERVICE_YEARS = 4.0
 TIMES = (1e-3, 1e10)
 """Shortest checkpoint and longest time between failures [s] that can be told from none."""
+BOTH_LENGTHS = "--epochs and --samples: give one; --samples are those of the whole run"
 LONGEST_OUTAGE = 20.0
 """Checkpoint and restart over the time between failures; beyond, a job never ends."""
 
@@ -57,6 +58,9 @@ class Conditions(NamedTuple):
     checkpoint_time: float | None = None
     restart_time: float | None = None
     epochs: float | None = None
+    """Of the run."""
+    samples: float | None = None
+    """Of the whole run, instead of ``epochs``."""
 
 
 class Price(NamedTuple):
@@ -243,7 +247,7 @@ def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalog
     price : a node's, with its basis, region, date and source, or None
     per_iteration, per_epoch, run : time [s], cost [$], energy [kWh], carbon [g]; None where not known.
         A run's time is what the user sees: failures, checkpoints and restarts included, at the mean
-        power of an iteration
+        power of an iteration; with its ``epochs``, or None, and ``samples``
     reliability : goodput [1], failure_interval [s], checkpoint_interval [s], failures of the run, or
         None
     assumed, unknown : what was taken for granted, and what to give for the rest
@@ -271,21 +275,37 @@ def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalog
     )
     if not found.goodput > 0:
         raise InputError("the job fails more often than it can restart: it never ends")
-    epoch = prediction.epoch_time
-    if conditions.epochs is not None and epoch is None:
-        raise InputError(f"--epochs: the size of {asked['workload']}'s data set is not known")
-    run = (
-        conditions.epochs * epoch / float(found.goodput) if conditions.epochs is not None and epoch else None
-    )
+    epoch, samples = prediction.epoch_time, _samples(prediction, conditions)
+    run = samples / prediction.samples_per_second / float(found.goodput) if samples else None
+    length = {"epochs": conditions.epochs, "samples": samples}
     return {
         "price": price._asdict() if price else None,
         "per_iteration": _span(found, prediction.iteration_time),
         "per_epoch": _span(found, epoch) if epoch else None,
-        "run": {"epochs": conditions.epochs, **_span(found, run)} if run else None,
+        "run": {**length, **_span(found, run)} if run else None,
         "reliability": _reliability(found, run),
         "assumed": _assumed(conditions, price, accelerator.tdp is not None, bool(asked["servers"])),
         "unknown": _unknown(conditions, price, node, accelerator.tdp is not None),
     }
+
+
+def _samples(prediction: Prediction, conditions: Conditions) -> float | None:
+    """Samples of the run; None where nobody says how long it is."""
+    if conditions.epochs is None:
+        return conditions.samples
+    if conditions.samples is not None:
+        raise InputError(BOTH_LENGTHS)
+    if prediction.epoch_time is None:
+        raise InputError(unknown_data_set(prediction.scenario["workload"]))
+    return conditions.epochs * prediction.epoch_time * prediction.samples_per_second
+
+
+def unknown_data_set(workload_id: str) -> str:
+    """Return what to say where epochs of a data set nobody knows are asked for."""
+    return (
+        f"--epochs: the size of {workload_id}'s data set is not known; "
+        f"give --samples instead, those of the whole run"
+    )
 
 
 def _span(found: Rates, time: float) -> dict[str, float | None]:

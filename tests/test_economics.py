@@ -124,8 +124,16 @@ def test_bad_input_is_refused(words, wanted, invoke):
 
 def test_the_size_of_the_data_set_must_be_known(monkeypatch):
     prediction = predict(RENTED).model_copy(update={"epoch_time": None})
-    with pytest.raises(InputError, match="data set"):
+    with pytest.raises(InputError, match=r"data set .* give --samples"):
         economics(prediction, Conditions(epochs=1), CATALOGUE)
+
+
+def test_samples_are_epochs_of_a_known_data_set():
+    run, same = (of(RENTED, **length)["run"] for length in ({"epochs": 2.0}, {"samples": 2 * 1281167.0}))
+    assert same["samples"] == pytest.approx(run["samples"])
+    assert same["cost"] == pytest.approx(run["cost"])
+    with pytest.raises(InputError, match="give one"):
+        of(RENTED, epochs=1.0, samples=1.0)
 
 
 def test_the_command_prints_what_python_returns(invoke):

@@ -150,6 +150,21 @@ def test_options_of_every_candidate_are_those_of_predict(workload_id, options):
         assert prediction.memory.fits
 
 
+@pytest.mark.parametrize("workload_id", ["gpt2", "bert-base", "bert-large"])
+def test_a_network_of_no_known_data_set_is_planned_by_its_samples(workload_id, invoke):
+    words = ("--workload", workload_id, "--samples", "5e6")
+    plan = ("plan", *words, "--instances", "p4d.24xlarge", "--max-gpus", "16", "--json")
+    told = json.loads(invoke(*plan).stdout)
+    chosen = told["chosen"]
+    assert (chosen["samples"], chosen["epochs"]) == (5e6, None)
+    assert chosen["run_time"] == pytest.approx(5e6 / chosen["samples_per_second"])
+    one = told["launch"]["predict"].split()[1:]
+    money = json.loads(invoke(*one, "--samples", "5e6", "--json").stdout)["economics"]
+    assert money["run"]["time"] == pytest.approx(chosen["run_time"])
+    assert money["run"]["cost"] == pytest.approx(chosen["cost"])
+    assert "run of 5e+06 samples" in invoke(*one, "--samples", "5e6").stdout
+
+
 MACHINES = (
     Machine("aws-p3.16xlarge", "v100-sxm2-16gb", 8, True, "p3.16xlarge", "AWS", Price(24.48, "on demand")),
     Machine("dgx-1v", "v100-sxm2-16gb", 8, True, None, None, Price(20.0, "purchase")),
@@ -417,6 +432,10 @@ SMALL = ("plan", "--accelerators", "v100-sxm2-16gb", "--max-gpus", "16")
         (("--node-mtbf", "100h"), "--checkpoint-time"),
         (("--target", "top-1 0.9"), "top-1 0.759"),
         (("--epochs", "90", "--target", "top-1 0.759"), "give one"),
+        (("--samples", "9e6", "--target", "top-1 0.759"), "give one"),
+        (("--samples", "9e6", "--epochs", "9"), "give one"),
+        (("--samples", "0"), "--samples"),
+        (("--workload", "gpt2", "--epochs", "1"), "--samples"),
         (("--workload", "vgg16"), "--epochs"),
         (("--workload", "bert-large", "--epochs", "3"), "data set"),
         (("--workload", "resnet51"), "resnet50"),

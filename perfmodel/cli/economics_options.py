@@ -74,6 +74,7 @@ _OF_ALL = (
 _OPTIONS = (
     click.option("--cost", "wanted", is_flag=True, help="Also money, energy and carbon."),
     click.option("--epochs", type=ABOVE_ZERO, help="Of the run whose cost to tell."),
+    click.option("--samples", type=ABOVE_ZERO, help="Of that run in all, instead of --epochs, e.g. 5e6."),
     click.option(
         "--price", type=ABOVE_ZERO, help="Of one node, USD per hour.  [default: on demand, if known]"
     ),
@@ -108,6 +109,7 @@ def take_economics(options: dict[str, Any]) -> dict[str, Any] | None:
 
 _NAMES = (
     "epochs",
+    "samples",
     "price",
     "region",
     "purchase_price",
@@ -135,7 +137,7 @@ def show_economics(found: dict[str, Any]) -> None:
     for key, label in (("per_iteration", "iteration"), ("per_epoch", "epoch"), ("run", "run")):
         span = found[key]
         if span:
-            name = f"run of {span['epochs']:g} epochs" if key == "run" else label
+            name = _run(span) if key == "run" else label
             cells = (amount(span["cost"]), amount(span["energy"]), amount(span["carbon"], 1e-3))
             rows.add_row(name, show(span["time"], "s"), *cells)
     out.print(rows)
@@ -145,6 +147,12 @@ def show_economics(found: dict[str, Any]) -> None:
         out.print(Text("assumed: " + "; ".join(found["assumed"])))
     for line in found["unknown"]:
         out.print(Text(f"unknown: {line}"))
+
+
+def _run(span: dict[str, Any]) -> str:
+    if span["epochs"] is not None:
+        return f"run of {span['epochs']:g} epochs"
+    return f"run of {span['samples']:.6g} samples"
 
 
 def amount(value: float | None, scale: float = 1.0) -> str:

@@ -62,7 +62,8 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.command("plan")
 @click.option("--workload", default="resnet50", show_default=True, help="Network, or a file.")
 @click.option("--epochs", type=ABOVE_ZERO, help="Of the run.  [default: those the target takes]")
-@click.option("--target", help="Published quality that ends the run, instead of --epochs.")
+@click.option("--samples", type=ABOVE_ZERO, help="Of the whole run, instead of --epochs, e.g. 5e6.")
+@click.option("--target", help="Published quality that ends the run, instead of either.")
 @click.option("--deadline", type=TIME, help="Of the run, e.g. 24h or 3d.")
 @click.option("--budget", type=ABOVE_ZERO, help="Of the run, USD.")
 @click.option("--accelerators", type=_Words(), help="To choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.")
@@ -102,6 +103,7 @@ def command(as_torchrun: bool, as_slurm: bool, specs: tuple[str, ...], **options
       perfmodel plan --workload resnet50 --epochs 90 --deadline 24h --budget 500
       perfmodel plan --workload bert-large --deadline 12h --accelerators a100-sxm4-40gb
       perfmodel plan --epochs 90 --nodes dgx-1v,dgx-a100-40gb --price dgx-1v=12
+      perfmodel plan --workload gpt2 --samples 5e6 --instances p4d.24xlarge --max-gpus 64
       perfmodel plan --deadline 2h --instances p3.16xlarge,p4d.24xlarge --slurm
     """
     from perfmodel.plan import search

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.economics import KWH, Conditions, rates
+from perfmodel.economics import KWH, Conditions, rates, unknown_data_set
 from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.errors import InputError
 from perfmodel.plan.goal import ALGORITHMS, Goal, sized
@@ -291,10 +291,12 @@ def valued(
 
 def _samples(goal: Goal, network: Workload, fit: EpochsFit | None, batch: Any) -> Any:
     """Samples of the whole run, one for each batch."""
+    if goal.samples is not None:
+        return goal.samples + 0 * batch
     if fit is not None and fit.unit == "samples":
         return fit.epochs(batch)
     if not network.dataset_samples:
-        raise InputError(f"--epochs: the size of {goal.workload}'s data set is not known")
+        raise InputError(unknown_data_set(goal.workload))
     epochs = goal.epochs or 0.0 if fit is None else fit.epochs(batch)
     return epochs * network.dataset_samples + 0 * batch
 

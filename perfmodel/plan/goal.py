@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, get_args
 
-from perfmodel.economics import Conditions
+from perfmodel.economics import BOTH_LENGTHS, Conditions
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.target import BENCHMARKS, target_tokens
@@ -37,8 +37,10 @@ class Goal:
     workload: str = "resnet50"
     epochs: float | None = None
     """Of the run; without it, as many as the published target takes at each candidate's batch."""
+    samples: float | None = None
+    """Of the whole run, instead of ``epochs``."""
     target: str | None = None
-    """Quality that ends the run, as ``epochs_to_target`` names it; only where ``epochs`` is not given."""
+    """Quality that ends the run, as ``epochs_to_target`` names it; only where neither of those is given."""
     deadline: float | None = None
     """[s], of the run."""
     budget: float | None = None
@@ -67,7 +69,7 @@ class Goal:
 
     def check(self) -> None:
         """Raise an InputError that names the option that cannot be met."""
-        for name in ("epochs", "deadline", "budget"):
+        for name in ("epochs", "samples", "deadline", "budget"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise InputError(f"--{name} {value:g}: expected more than zero")
@@ -94,30 +96,39 @@ class Goal:
             for name, price in prices.items():
                 if not (math.isfinite(price) and price > 0):
                     raise InputError(f"--{option} {name}={price:g}: expected more than zero")
-        if self.epochs is not None and self.target is not None:
-            raise InputError("--epochs and --target: give one; a target says itself how many epochs it takes")
+        if self.epochs is not None and self.samples is not None:
+            raise InputError(BOTH_LENGTHS)
+        for name in ("epochs", "samples"):
+            if getattr(self, name) is not None and self.target is not None:
+                raise InputError(f"--{name} and --target: give one; a target says itself how long the run is")
+
+    @property
+    def to_target(self) -> bool:
+        """Whether a published target ends the run."""
+        return self.epochs is None and self.samples is None
 
     def completed(self) -> Self:
         """Return the goal with samples as long as the target's, where it has one and does not say."""
         tokens = target_tokens(self.workload)
-        if self.epochs is not None or tokens is None or "sequence_length" in self.options:
+        if not self.to_target or tokens is None or "sequence_length" in self.options:
             return self
         return replace(self, options={**self.options, "sequence_length": tokens})
 
     def fit(self) -> EpochsFit | None:
-        """Return how the epochs to the target grow with the batch; None where ``epochs`` is given.
+        """Return how the epochs to the target grow with the batch; None where the run's length is given.
 
         Raises
         ------
-        InputError : neither epochs nor a published target are known; an unknown target
+        InputError : neither a length nor a published target are known; an unknown target
         """
-        if self.epochs is not None:
+        if not self.to_target:
             return None
         fit = self.published()
         if fit is None:
             known = ", ".join(BENCHMARKS)
             raise InputError(
-                f"--epochs: give them; epochs to a target are published for {known}, not {self.workload}"
+                f"--epochs or --samples: give one; epochs to a target are published for {known}, "
+                f"not {self.workload}"
             )
         return fit
 

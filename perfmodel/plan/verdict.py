@@ -118,8 +118,7 @@ def notes(found: Found) -> list[str]:
         if growth > MORE_EPOCHS:
             lines.append(
                 f"runs to {published.target} take {growth:.2f} times the epochs at a global batch of "
-                f"{batch:,.0f} that they take at small ones; without --epochs they are "
-                f"counted"
+                f"{batch:,.0f} that they take at small ones; without --epochs and --samples they are counted"
             )
     elif goal.max_global_batch is None:
         lines.append(
