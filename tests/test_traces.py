@@ -597,6 +597,22 @@ def test_times_make_a_profile(tmp_path):
     assert read_profile(str(path)).jitter.value == pytest.approx(0.03 / 0.21, rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("text", "more", "told"),
+    [
+        ("0.11\n0.12\n", ("--skip", "10"), "leaves none of its 2"),
+        ("1e308\n1e308\n", (), "line 1"),
+        ("110\n120\n", (), "expected seconds"),
+        ("0.00011\n", (), "expected seconds"),
+    ],
+)
+def test_times_that_are_none_are_refused(tmp_path, text, more, told):
+    (tmp_path / "times.csv").write_text(text)
+    result = CliRunner().invoke(main, ["calibrate", "--times", str(tmp_path / "times.csv"), *JOB, *more])
+    assert result.exit_code == 2
+    assert told in result.output
+
+
 def test_a_measured_link_is_used(tmp_path):
     (tmp_path / "out.txt").write_text(NCCL_TESTS)
     path = calibrated(tmp_path, "--trace", tmp_path / "out.txt")

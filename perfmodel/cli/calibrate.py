@@ -94,7 +94,7 @@ def _profile(
     scenario, catalogue = scenario_from(options), catalogue_from(specs)
     found: Profile
     if times is not None:
-        found = profile_of_times(read_step_times(Path(times))[skip:], scenario, catalogue, times)
+        found = profile_of_times(read_step_times(Path(times), skip), scenario, catalogue, times)
     else:
         from perfmodel.cli.trace import read_all
         from perfmodel.traces.traced_job import NOT_SAID, job_of

@@ -19,12 +19,15 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
 from perfmodel.traces.nccl_tests import Timings
 from perfmodel.traces.traced_job import job_of
+from perfmodel.units import show
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHORT_GAP = 20e-6
 """Between two kernels [s]: a longer one is the host's, the loader's or the profiler's."""
+FARTHEST = 100.0
+"""Times the model's step that plain numbers may be; a slip of the unit is a factor of a thousand."""
 FEWEST_STEPS = 5
 """From which a spread of steps is worth keeping."""
 NOTICED = 0.05
@@ -123,10 +126,20 @@ def _waits(steps: list[dict[str, float]], traces: Sequence[DeviceTrace], setting
 
 
 def profile_of_times(times: Sequence[float], scenario: Scenario, catalogue: Catalogue, file: str) -> Profile:
-    """Return what plain iteration times of one accelerator tell: the whole step, and its spread."""
+    """Return what plain iteration times of one accelerator tell: the whole step, and its spread.
+
+    Raises
+    ------
+    InputError : times so far from what the model expects that their unit must be another
+    """
     setting = resolve(scenario, catalogue)
     model = computation(setting, setting.local_batch_size, calibration())
     expected = model.alone(setting.accumulation_steps)
+    if not 1 / FARTHEST < fmean(times) / expected < FARTHEST:
+        raise InputError(
+            f"{file}: {show(fmean(times), 's')} a step, where the model says {show(expected, 's')}: expected "
+            "seconds, and the options of the job that was timed"
+        )
     spread = pstdev(times) / fmean(times) if len(times) >= FEWEST_STEPS else None
     return Profile(
         made_by=MADE_BY,

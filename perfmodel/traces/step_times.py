@@ -7,20 +7,22 @@ import math
 from io import StringIO
 from pathlib import Path
 
+from perfmodel.anchor import RANGES
 from perfmodel.errors import InputError
 
 COLUMNS = ("iteration_time", "step_time", "time", "seconds")
 """Names of the column, in the order they are looked for."""
 LARGEST_TEXT = 64 << 20
-MOST = 10_000_000
+SHORTEST, LONGEST = RANGES["iteration_time"]
 
 
-def read_step_times(path: Path) -> list[float]:
-    """Return the iteration times of a file [s].
+def read_step_times(path: Path, skip: int = 0) -> list[float]:
+    """Return the iteration times of a file [s], without the first ``skip``.
 
     Raises
     ------
-    InputError : the file cannot be read, holds no numbers, or one that is no time (its line is named)
+    InputError : the file cannot be read, holds no more numbers than are to be skipped, or one that is no time
+        of an iteration in seconds (its line is named)
     """
     try:
         if path.stat().st_size > LARGEST_TEXT:
@@ -45,7 +47,15 @@ def read_step_times(path: Path) -> list[float]:
             raise InputError(
                 f"{path}: line {line}: {','.join(row)[:60]!r}; expected an iteration time in seconds"
             )
+        if not SHORTEST <= value <= LONGEST:
+            raise InputError(
+                f"{path}: line {line}: {value:g} s; expected an iteration time in seconds, "
+                f"between {SHORTEST:g} and {LONGEST:g}"
+            )
         times.append(value)
+    if skip and len(times) <= skip:
+        raise InputError(f"{path}: --skip {skip} leaves none of its {len(times)} times")
+    times = times[skip:]
     if not times:
         raise InputError(f"{path}: no times; expected one iteration time in seconds a line")
     return times
