@@ -204,6 +204,38 @@ def test_over_ranks_the_least_time_is_the_wires(tmp_path):
     assert row["waiting_time"] == {"0": pytest.approx(150e-6), "1": 0}
 
 
+def test_over_ranks_like_is_set_beside_like(tmp_path):
+    """Messages of 4 and 36 kB that come in another order; one that only one rank has."""
+
+    def message(at, duration, elements):
+        return kernel(NCCL, at, duration, **{"In msg nelems": elements, "dtype": "Float", "Group size": 2})
+
+    orders = ([(1000, 10), (9000, 20), (77, 5)], [(9000, 30), (1000, 40)])
+    for rank, order in enumerate(orders):
+        events = [message(100 * n, long, size) for n, (size, long) in enumerate(order)]
+        trace(tmp_path / f"q{rank}.json", events, {"distributedInfo": {"rank": rank, "world_size": 2}})
+    found = [one for path in files_of([str(tmp_path)]) for one in read_trace(path)]
+    told = {
+        row["message_bytes"]: [1e6 * row["wire_time"], 1e6 * row["waiting_time"]["1"]]
+        for row in summary(found)["collectives"]
+    }
+    assert told == {4000: pytest.approx([10, 30]), 36000: pytest.approx([20, 10])}
+
+
+@pytest.mark.parametrize("ranks", [None, 0])
+def test_ranks_that_do_not_say_theirs_are_told_apart(tmp_path, ranks):
+    for index in range(3):
+        header = {} if ranks is None else {"distributedInfo": {"rank": ranks}}
+        trace(tmp_path / f"r{index}.json", [kernel(NCCL, 0, 100 * (index + 1))], header)
+    found = [one for path in files_of([str(tmp_path)]) for one in read_trace(path)]
+    (row,) = summary(found)["collectives"]
+    assert {name: round(1e6 * time) for name, time in row["waiting_time"].items()} == {
+        "r0.json": 0,
+        "r1.json": 100,
+        "r2.json": 200,
+    }
+
+
 @pytest.mark.parametrize(
     ("events", "verdict"),
     [

@@ -11,6 +11,7 @@ import numpy as np
 
 from perfmodel.equations import bandwidths
 from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals, length, overlap, union, within
+from perfmodel.traces.over_ranks import over_ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -186,32 +187,3 @@ def bus_bandwidth(kind: str, size: float | None, group_size: int | None, time: f
     if kind not in BUS_KINDS:
         return None
     return float(bandwidths.bus_bandwidth(kind, size / time, group_size))
-
-
-def over_ranks(traces: Sequence[DeviceTrace]) -> list[dict[str, Any]]:
-    """Return each collective over all ranks: the least time is the wire's, the rest waiting.
-
-    Ranks run the same collectives in the same order; where numbers differ, those all ranks have are told.
-    """
-    ranks = [trace for trace in traces if trace.collectives]
-    if len(ranks) < 2:
-        return []
-    rows = []
-    for index in range(min(len(trace.collectives) for trace in ranks)):
-        members = [trace.collectives[index] for trace in ranks]
-        if len({member.kind for member in members}) > 1:
-            break
-        wire = min(member.duration for member in members)
-        rows.append(
-            {
-                "index": index,
-                "collective": members[0].kind,
-                "message_bytes": members[0].message_bytes,
-                "wire_time": wire,
-                "waiting_time": {
-                    str(trace.rank if trace.rank is not None else trace.device): member.duration - wire
-                    for trace, member in zip(ranks, members, strict=True)
-                },
-            }
-        )
-    return rows

@@ -1,0 +1,70 @@
+"""The same collective on every rank: the least time is the wire's, the rest waiting for the last peer."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from perfmodel.traces.device_trace import Collective, DeviceTrace
+
+UNEVEN = ("all-to-all", "send-receive")
+"""Of which every rank may have another size."""
+_Key = tuple[str, float | None, int | None]
+
+
+def over_ranks(traces: Sequence[DeviceTrace]) -> list[dict[str, Any]]:
+    """Return each collective that all ranks have, in the order of the first.
+
+    Ranks run the same collectives in the same order, but files begin and end where they like, and several
+    groups of ranks may take turns: the n-th of a kind, size and group on one rank is the n-th of it on the
+    others.  Those that not every rank has as often are left out.
+    """
+    ranks = [trace for trace in traces if trace.collectives]
+    if len(ranks) < 2:
+        return []
+    names = _names(ranks)
+    numbered = [_numbered(trace.collectives) for trace in ranks]
+    rows = []
+    for index, key in enumerate(numbered[0]):
+        if not all(key in other for other in numbered):
+            continue
+        members = [own[key] for own in numbered]
+        wire = min(member.duration for member in members)
+        rows.append(
+            {
+                "index": index,
+                "collective": members[0].kind,
+                "message_bytes": members[0].message_bytes,
+                "wire_time": wire,
+                "waiting_time": {
+                    name: member.duration - wire for name, member in zip(names, members, strict=True)
+                },
+            }
+        )
+    return rows
+
+
+def _numbered(found: Sequence[Collective]) -> dict[tuple[_Key, int], Collective]:
+    """Collectives by what they are, and how many of that there were before."""
+    before: defaultdict[_Key, int] = defaultdict(int)
+    numbered = {}
+    for one in found:
+        key = (one.kind, None if one.kind in UNEVEN else one.message_bytes, one.group_size)
+        numbered[key, before[key]] = one
+        before[key] += 1
+    return numbered
+
+
+def _names(ranks: Sequence[DeviceTrace]) -> list[str]:
+    """What to call each: its rank; its device or its file where that does not tell all of them apart."""
+    files = [trace.file.rsplit("/", 1)[-1] for trace in ranks]
+    for names in (
+        [str(trace.rank) for trace in ranks if trace.rank is not None],
+        [str(trace.device) for trace in ranks],
+        files,
+        [f"{file} device {trace.device}" for file, trace in zip(files, ranks, strict=True)],
+    ):
+        if len(names) == len(ranks) and max(Counter(names).values()) == 1:
+            return names
+    return [f"{file} #{index}" for index, file in enumerate(files)]
