@@ -229,17 +229,17 @@ def lines(
             marker={"symbol": "x", "size": 8, "color": COLOURS[(index + 5) % len(COLOURS)]},
             hovertemplate="%{text}<extra></extra>",
         )
-    figure.update_xaxes(title=x, **_scale(log_x, [each for xs, _ in series.values() for each in xs]))
+    figure.update_xaxes(title=x, **scale(log_x, [each for xs, _ in series.values() for each in xs]))
     if ticks is not None:
         figure.update_xaxes(tickvals=list(ticks), ticktext=[f"{tick:,}" for tick in ticks], dtick=None)
-    figure.update_yaxes(title=y, **_scale(log_y, [each for _, ys in series.values() for each in ys]))
+    figure.update_yaxes(title=y, **scale(log_y, [each for _, ys in series.values() for each in ys]))
     if not log_y:
         figure.update_yaxes(rangemode="tozero")
     figure.update_yaxes(tickformat=".0%" if percent else "~s" if "B]" in y or "s]" in y else "~g")
     return figure
 
 
-def _scale(log: bool, values: Sequence[float | None]) -> dict[str, Any]:
+def scale(log: bool, values: Sequence[float | None]) -> dict[str, Any]:
     """A linear axis, or a logarithmic one with a tick for each power of ten where there are several."""
     if not log:
         return {"type": "linear"}
@@ -352,6 +352,6 @@ def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, 
                 marker={"color": COLOURS[index], "size": 9, "symbol": SYMBOLS[index]},
                 hovertemplate="%{text}<extra></extra>",
             )
-    figure.update_xaxes(title=x, type="log", tickformat="~s")
-    figure.update_yaxes(title=y, type="log", tickformat="~s")
+    figure.update_xaxes(title=x, type="log", tickformat="~s", dtick="D2")
+    figure.update_yaxes(title=y, **scale(True, [point[1] for points in groups.values() for point in points]))
     return figure

@@ -53,6 +53,7 @@ MORE = (
 )
 MONEY = (
     "epochs",
+    "samples",
     "price",
     "region",
     "purchase-price",
@@ -91,6 +92,8 @@ LABELS = {
     "instances": "Cloud offers",
     "nodes": "Machines",
     "size": "Message",
+    "from-gpus": "Measured against GPUs",
+    "per": "Of a rate: per",
 }
 USUAL = {
     "workload": "resnet50",

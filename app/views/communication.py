@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from app import charts, exchanges, own
-from app.layout import Asked, ask, downloads, told, ways_out
+from app.layout import Asked, ask, downloads, sentence, told, ways_out
 from app.options import convert, one_of, options, some_of
 from perfmodel.prediction.collective import Fabric
 from perfmodel.units import show
@@ -77,7 +77,7 @@ def page(asked: Asked) -> None:
         st.subheader(
             f"{name} of {show(size, 'B')} over {ranks} GPUs on {fabric.nodes} machines", anchor=False
         )
-        st.markdown(f"**{_verdict(at, wanted, marks)}**")
+        st.markdown(f"**{sentence(_verdict(at, wanted, marks))}**")
     st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")
     picture({k: by_size[k] for k in wanted}, list(sizes), y, "message [B]", "by-size", marks)
     st.caption(f"By number of GPUs, {show(size, 'B')}, up to {fabric.per_node} on each machine")
@@ -117,7 +117,7 @@ def _verdict(
     if exchanges.NCCL in wanted:
         told += f"; NCCL's choice, by its measurements, takes {show(at[exchanges.NCCL][0].time, 's')}"
     crossings = "; ".join(exchanges.told(mark, show) for mark in marks)
-    return f"{told}. {crossings[:1].upper()}{crossings[1:]}{'.' if crossings else ''}"
+    return f"{told}. {sentence(crossings)}" if crossings else told
 
 
 def _python(name: str, fabric: Fabric, size: float) -> str:

@@ -103,7 +103,8 @@ def times_of(found: list[StragglerPrediction]) -> go.Figure:
         customdata=[row.status for row in found],
         hovertemplate="%{y}: %{text} per update, %{customdata}<extra></extra>",
     )
-    figure.update_xaxes(title="mean time [s]", type="log", tickformat="~s")
+    spread = [time for row in found for time in (row.update_time, row.time_per_gradient)]
+    figure.update_xaxes(title="mean time [s]", **charts.scale(True, spread))
     figure.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
     return figure
 

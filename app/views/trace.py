@@ -6,7 +6,7 @@ import streamlit as st
 
 from app import charts, own, uploads
 from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, ways_out
-from app.options import options, scenario, scenario_words
+from app.options import options, scenario
 from perfmodel.errors import InputError
 from perfmodel.traces.summary import summary
 from perfmodel.units import show
@@ -139,12 +139,10 @@ def predicted(asked: Asked) -> None:
         st.subheader("What a profiler saw", anchor=False)
         st.markdown("**Hand over a trace to see where its step goes, and to predict from it.**")
     st.caption(f"Until then, the step the model expects of the job described: {answer.verdict}.")
-    charts.draw(charts.side_by_side({"predicted": answer}), "step", "The predicted step", height=220)
-    words = ", ".join(f"{name}={value!r}" for name, value in scenario_words(asked.picked).items())
+    charts.draw(charts.side_by_side({"predicted": answer}), "step", "The predicted step", height=320)
     with st.container(horizontal=True):
         ways_out("predict", {k: v for k, v in asked.picked.items() if k != "skip"}, None)
         downloads("step", [{"term": k, "seconds": v} for k, v in answer.terms.items()], answer.to_json())
-    st.caption(f"Scenario({words})")
 
 
 def _python() -> str:

@@ -74,23 +74,22 @@ def _complains(said: ConsoleMessage) -> bool:
     return said.type == "error" and not looks_for_itself
 
 
+def _leaves(url: str) -> bool:
+    """Whether a request goes to another machine."""
+    found = urlsplit(url)
+    return found.scheme in ("http", "https", "ws", "wss") and (found.hostname or "") not in LOOPBACK
+
+
 def window_of(context: BrowserContext, address: str) -> Window:
     """Open a window that listens to itself."""
     complaints: list[str] = []
     strangers: list[str] = []
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(30_000)
     page.on("console", lambda said: complaints.append(said.text) if _complains(said) else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on(
-        "request",
-        lambda asked: (
-            strangers.append(asked.url)
-            if urlsplit(asked.url).scheme in ("http", "https", "ws", "wss")
-            and (urlsplit(asked.url).hostname or "") not in LOOPBACK
-            else None
-        ),
-    )
+    for kind in ("request", "websocket"):
+        page.on(kind, lambda asked: strangers.append(asked.url) if _leaves(asked.url) else None)
     return Window(page, address, complaints, strangers)
 
 
