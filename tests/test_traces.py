@@ -733,6 +733,29 @@ def test_emulated_steps_are_the_predicted_ones_on_average():
     assert all(len(step.ranks) == 8 for step in steps)
 
 
+def test_emulated_steps_jitter_as_the_profile_does(tmp_path):
+    """Kernels of 340 to 460 us: a spread of a tenth, three times the shipped one; 300 us of idling do not."""
+    events = []
+    for index, busy in enumerate((340, 360, 400, 440, 460)):
+        events += [
+            event("ProfilerStep#1", "user_annotation", 1000 * index, 700),
+            kernel("k", 1000 * index, busy),
+        ]
+    path = calibrated(tmp_path, "--trace", trace(tmp_path / "t.json", events))
+    spread = read_profile(str(path)).jitter.value
+    assert spread == pytest.approx(np.std([340, 360, 400, 440, 460]) / 400, rel=1e-4)
+    prediction = predict(Scenario(world_size=8, profile=str(path)))
+    emulator = Emulator(prediction, sleep=lambda _: None)
+    steps = [emulator.step() for _ in range(1500)]
+    assert np.mean([step.iteration_time for step in steps]) == pytest.approx(
+        prediction.iteration_time, rel=0.01
+    )
+    computing = sum(prediction.terms[name] for name in ("forward_time", "backward_time"))
+    assert np.std([rank for step in steps for rank in step.ranks]) == pytest.approx(
+        spread * computing, rel=0.05
+    )
+
+
 def test_the_same_seed_gives_the_same_steps():
     prediction = predict(Scenario(world_size=4))
     first, second, other = (

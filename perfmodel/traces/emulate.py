@@ -15,11 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfmodel.calibration import calibration
+from perfmodel.calibration import Calibration, calibration
 from perfmodel.equations.distribution import Empirical
 from perfmodel.equations.distributions import parse_distribution
+from perfmodel.equations.jitter import straggler_time
 from perfmodel.errors import InputError
+from perfmodel.prediction.profiled import with_profile
 from perfmodel.prediction.result import Prediction
+from perfmodel.profile import read_profile
 
 SINGLE_PROCESS = "data-parallel-single-process"
 ORDER = (
@@ -62,6 +65,7 @@ class Emulator:
         seed: int = 0,
         speed: float = 1.0,
         sleep: Callable[[float], object] = time.sleep,
+        constants: Calibration | None = None,
     ) -> None:
         """Take the prediction to replay.
 
@@ -71,6 +75,8 @@ class Emulator:
         seed : of the jitter; the same seed gives the same steps
         speed : how many times faster than in reality
         sleep : called with each phase's time [s]
+        constants : the prediction was made with, which hold its jitter; by default those of the package, with
+            its profile's own
 
         Raises
         ------
@@ -83,9 +89,11 @@ class Emulator:
         self._number = 0
         given = prediction.scenario["jitter"]
         self._still = given == "none"
+        cv = _settled(prediction, constants or calibration()).jitter
         self._law = (
-            parse_distribution(given or f"lognormal:cv={calibration().jitter}") if not self._still else None
+            parse_distribution(given or f"lognormal:cv={cv}") if not self._still and (given or cv) else None
         )
+        self._jittering = self._share()
 
     def step(self) -> Step:
         """Sleep through one iteration and return what it was."""
@@ -105,8 +113,9 @@ class Emulator:
         terms, world_size = self._prediction.terms, int(self._prediction.scenario["world_size"])
         computing = terms["forward_time"] + terms["backward_time"] + terms["launch_overhead_time"]
         factors = self._factors(world_size)
-        ranks = tuple((computing * factors).tolist())
-        own = float(factors[0])
+        stretched = 1 + self._jittering * (factors - 1)
+        ranks = tuple((computing * stretched).tolist())
+        own = float(stretched[0])
         waited = max(ranks) - ranks[0]
         phases = [
             Phase(
@@ -120,6 +129,18 @@ class Emulator:
         self._number += 1
         return Step(self._number, sum(phase.time for phase in phases), ranks, tuple(phases))
 
+    def _share(self) -> float:
+        """Of a rank's own time, what has to jitter for the mean wait to be the predicted one [1].
+
+        What the host does once in an iteration does not, nor what a queue hides.
+        """
+        terms, world_size = self._prediction.terms, int(self._prediction.scenario["world_size"])
+        if self._law is None or world_size < 2:
+            return 1.0
+        computing = sum(time for name, time in terms.items() if _computes(name))
+        wait = float(straggler_time(computing, self._law, world_size))
+        return min(1.0, terms["straggler_time"] / wait) if wait > 0 else 1.0
+
     def _factors(self, world_size: int) -> np.ndarray:
         """Each rank's time over the mean, shape (ranks,)."""
         if self._law is None or world_size < 1:
@@ -130,6 +151,13 @@ class Emulator:
             uniform = self._random.random(world_size)
             drawn = np.asarray(self._law.at_logit(np.log(uniform) - np.log1p(-uniform)))
         return np.asarray(drawn / self._law.mean)
+
+
+def _settled(prediction: Prediction, constants: Calibration) -> Calibration:
+    """Constants with a profile's jitter in them, where the prediction stands on one."""
+    if prediction.scenario["profile"] is None:
+        return constants
+    return with_profile(constants, read_profile(prediction.scenario["profile"]))
 
 
 def _computes(name: str) -> bool:
