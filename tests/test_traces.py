@@ -683,6 +683,9 @@ def test_anchor_and_profile_exclude_each_other(tmp_path):
         {"world_size": 2, "strategy": "data-parallel-single-process"},
         {"world_size": 16, "input": "real", "loader_workers": 4},
         {"world_size": 8, "strategy": "parameter-server", "overlap": "none"},
+        {"world_size": 8, "strategy": "parameter-server-local", "overlap": "priority", "workload": "vgg16"},
+        {"world_size": 32, "accumulation_steps": 4},
+        {"world_size": 16, "overlap": "priority", "workload": "bert-large", "local_batch_size": 4},
     ],
 )
 def test_a_timeline_gives_the_terms_back(tmp_path, asked):
@@ -698,6 +701,11 @@ def test_a_timeline_gives_the_terms_back(tmp_path, asked):
         assert step["compute_time"] == pytest.approx(busy, rel=1e-6)
         for name in ("exposed_communication_time", "input_time"):
             assert step[name] == pytest.approx(terms[name], rel=1e-6, abs=1e-12)
+        for name in ("forward_time", "backward_time", "update_time"):
+            assert device["passes"][name] == pytest.approx(terms[name], rel=1e-6)
+        hidden = max(0.0, prediction.communication_time - terms["exposed_communication_time"])
+        assert step["hidden_communication_time"] == pytest.approx(hidden, rel=1e-6, abs=1e-12)
+        assert device["verdict"] == prediction.verdict.split(":")[0]
         for name in ("launch_overhead_time", "straggler_time"):
             assert step.get(name, 0.0) == pytest.approx(terms[name], rel=1e-6, abs=1e-12)
 

@@ -37,6 +37,7 @@ OPTIMIZER = "Optimizer.step"
 BACKWARD = "autograd::engine::evaluate_function"
 MARK = "perfmodel "
 """Begins the name of what our own timelines mark."""
+PASSES = ("forward", "backward", "update")
 HEADER = ("deviceProperties", "distributedInfo", "with_stack")
 """Entries of a trace beside its events that are read."""
 MOST_DEVICES = 1024
@@ -47,6 +48,8 @@ class _Device:
         self.launched: list[int] = []
         """Correlation of each kernel in ``compute``; -1 where the profiler gives none."""
         self.compute: list[tuple[float, float]] = []
+        self.predicted: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+        """Kernels of our own timelines, by pass."""
         self.copies: list[tuple[float, float]] = []
         self.collectives: list[Collective] = []
 
@@ -104,6 +107,9 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
             else:
                 device.compute.append(span)
                 device.launched.append(_correlation(event))
+                told = _arguments(event).get(MARK + "pass")
+                if isinstance(told, str):
+                    device.predicted[told].append(span)
         elif category in LAUNCHES and "aunch" in name:
             launches[_correlation(event)] = span[0]
         elif name.startswith(OPTIMIZER):
@@ -165,6 +171,8 @@ def _passes(
     device: _Device, launches: dict[int, float], backwards: Array, updates: Array
 ) -> tuple[tuple[str, Array], ...]:
     """Kernels by what the host was doing when it launched them; nothing where launches were not traced."""
+    if device.predicted:
+        return tuple((name, intervals(device.predicted.get(name, ()))) for name in PASSES)
     if not launches or not len(backwards):
         return ()
     spans = np.array(device.compute).reshape(-1, 2)
@@ -172,8 +180,10 @@ def _passes(
     known = ~np.isnan(at)
     in_update = known & _inside(at, union(updates))
     in_backward = known & ~in_update & _inside(at, union(backwards))
-    told = {"forward": known & ~in_update & ~in_backward, "backward": in_backward, "update": in_update}
-    return tuple((name, intervals(map(tuple, spans[mask].tolist()))) for name, mask in told.items())
+    masks = (known & ~in_update & ~in_backward, in_backward, in_update)
+    return tuple(
+        (name, intervals(map(tuple, spans[mask].tolist()))) for name, mask in zip(PASSES, masks, strict=True)
+    )
 
 
 def _inside(times: Array, spans: Array) -> NDArray[np.bool_]:

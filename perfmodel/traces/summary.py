@@ -49,6 +49,7 @@ def _device(trace: DeviceTrace, skip: int, names: Sequence[str]) -> dict[str, An
     marked = _Watched(trace, float(steps[0, 0]), float(steps[:, 1].max())) if len(steps) else file_wide
     durations = steps[:, 1] - steps[:, 0]
     iteration_time = float(np.median(durations)) if len(steps) else None
+    step = _per_step(marked, len(steps), iteration_time, trace.marked)
     whole = marked.end - marked.start if len(steps) else file_wide.totals["span"]
     utilisation = min(1.0, marked.busy_time / whole) if whole > 0 else 0.0
     return {
@@ -60,15 +61,17 @@ def _device(trace: DeviceTrace, skip: int, names: Sequence[str]) -> dict[str, An
         "steps": len(steps),
         "iteration_time": iteration_time,
         "totals": file_wide.totals,
-        "per_step": _per_step(marked, len(steps), iteration_time, trace.marked),
+        "per_step": step,
         "passes": marked.passes or None,
         "iteration_times": durations.tolist(),
         "iteration_time_cv": _spread(durations),
         "collectives": _collectives([c for c in trace.collectives if c.start >= first], compute),
         "utilisation": utilisation,
         "peak_memory": trace.peak_memory,
-        "verdict": _verdict(whole, marked.waited, marked.exposed, utilisation),
-        "notes": _notes(trace, utilisation),
+        "verdict": _predicted_verdict(step)
+        if step and trace.marked
+        else _verdict(whole, marked.waited, marked.exposed, utilisation),
+        "notes": [] if trace.marked else _notes(trace, utilisation),
     }
 
 
@@ -120,8 +123,21 @@ def _per_step(
     }
     used = found["compute_time"] + found["exposed_communication_time"] + found["input_time"]
     found["idle_time"] = max(0.0, iteration_time - used)
-    found |= {name: time / steps for name, time in marked}
+    for name, time in marked:
+        found[name] = found.get(name, 0.0) + time / steps
     return found
+
+
+def _predicted_verdict(step: dict[str, float]) -> str:
+    """What takes most of a predicted step: a timeline's verdict is its prediction's."""
+    shares = {
+        "compute-bound": step["compute_time"],
+        "host-bound": step.get("launch_overhead_time", 0.0),
+        "communication-bound": step["exposed_communication_time"],
+        "input-bound": step["input_time"],
+        "straggler-bound": step.get("straggler_time", 0.0),
+    }
+    return max(shares, key=lambda name: shares[name])
 
 
 def _verdict(whole: float, waited: float, exposed: float, utilisation: float) -> str:

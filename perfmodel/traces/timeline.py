@@ -13,19 +13,25 @@ from perfmodel.writing import write_whole
 MICROSECOND = 1e-6
 COMPUTE_STREAM, COMMUNICATION_STREAM, HOST_THREAD = 7, 20, 1
 MOST_RANKS = 1024
+LEAST_LEFT = 1e-9
+"""Of what hides: less is rounding."""
 PIECES = 8
 """Kernels that stand for each pass."""
 LAUNCHES = "perfmodel launch_overhead_time"
 STRAGGLERS = "perfmodel straggler_time"
+HIDDEN = "perfmodel hidden_communication_time"
+"""What hides longer than kernels run, in the gaps between them."""
+PASS = "perfmodel pass"
+"""Argument of a kernel that says whether it stands for forward, backward or update."""
 
 
 def timeline(prediction: Prediction) -> dict[str, Any]:
     """Return the step of every rank as an object with ``traceEvents``.
 
     Computation and exposed communication are kernels; what is hidden runs on the communication stream beside
-    the backward pass; gaps of launches lie between the kernels; waiting for stragglers is marked and is no
-    kernel.  The mean step is drawn, so all ranks look alike: the model knows how long they wait, not which is
-    slow.
+    the backward pass, and what is left of it beside the forward pass, where the messages of the step before
+    go on; gaps of launches lie between the kernels; waiting for stragglers is marked and is no kernel.
+    The mean step is drawn, so all ranks look alike: the model knows how long they wait, not which is slow.
 
     Raises
     ------
@@ -79,8 +85,12 @@ class _Clock:
         self.rank, self.now = rank, 0.0
         self.events: list[dict[str, Any]] = []
 
-    def add(self, name: str, category: str, start: float, duration: float, thread: int) -> None:
-        arguments = {"device": self.rank, "stream": thread} if category == "kernel" else {}
+    def add(
+        self, name: str, category: str, start: float, duration: float, thread: int, part: str | None = None
+    ) -> None:
+        arguments: dict[str, Any] = {"device": self.rank, "stream": thread} if category == "kernel" else {}
+        if part is not None:
+            arguments[PASS] = part
         self.events.append(
             {
                 "ph": "X",
@@ -100,7 +110,7 @@ class _Clock:
             if gaps:
                 self.add(LAUNCHES, "user_annotation", self.now, gaps / PIECES, HOST_THREAD)
             self.now += gaps / PIECES
-            self.add(f"{name} {piece + 1}/{PIECES}", "kernel", self.now, time / PIECES, COMPUTE_STREAM)
+            self.add(f"{name} {piece + 1}/{PIECES}", "kernel", self.now, time / PIECES, COMPUTE_STREAM, name)
             self.now += time / PIECES
 
 
@@ -125,17 +135,17 @@ def _rank(prediction: Prediction, rank: int) -> list[dict[str, Any]]:
         clock.add(STRAGGLERS, "user_annotation", clock.now, terms["straggler_time"], HOST_THREAD)
         clock.now += terms["straggler_time"]
     if terms["update_time"]:
-        clock.add("update", "kernel", clock.now, terms["update_time"], COMPUTE_STREAM)
+        clock.add("update", "kernel", clock.now, terms["update_time"], COMPUTE_STREAM, "update")
         clock.now += terms["update_time"]
     clock.add("ProfilerStep#0", "user_annotation", 0.0, clock.now, HOST_THREAD)
     return clock.events
 
 
 def _communicate(clock: _Clock, prediction: Prediction) -> None:
-    """Hidden messages end with the backward pass, on top of its kernels; what is exposed follows."""
+    """Hidden messages end with the backward pass, on top of kernels; what is exposed follows."""
     exposed = prediction.terms["exposed_communication_time"]
     hidden = max(0.0, prediction.communication_time - exposed)
-    kernels = [event for event in clock.events if event["name"].startswith("backward")]
+    kernels = [event for event in clock.events if PASS in event["args"]]
     left = hidden
     for event in reversed(kernels):
         part = min(left, event["dur"] * MICROSECOND)
@@ -144,6 +154,8 @@ def _communicate(clock: _Clock, prediction: Prediction) -> None:
         end = (event["ts"] + event["dur"]) * MICROSECOND
         clock.add(_kernel(prediction), "kernel", end - part, part, COMMUNICATION_STREAM)
         left -= part
+    if left > LEAST_LEFT * hidden:
+        clock.add(HIDDEN, "user_annotation", 0.0, left, HOST_THREAD)
     if exposed:
         clock.add(_kernel(prediction), "kernel", clock.now, exposed, COMMUNICATION_STREAM)
         clock.now += exposed
