@@ -18,6 +18,7 @@ from perfmodel.plan.front import front
 from perfmodel.plan.goal import sized
 from perfmodel.plan.launch import predict_command, slurm_job, torchrun
 from perfmodel.plan.machines import Machine
+from perfmodel.plan.startable import NCCL_ALGORITHMS, NEARLY, startable
 from perfmodel.plan.verdict import notes, verdict
 from perfmodel.prediction.target import time_to_target
 from perfmodel.workloads import workload
@@ -68,8 +69,8 @@ def test_the_front_equals_brute_force_over_predict_on_2000_plans(found):
             rtol=1e-9,
         )
     able = time <= DAY
-    assert found.cheapest["cost"] <= cost[able].min()
-    assert found.fastest["run_time"] <= time[cost <= 500].min()
+    assert found.cheapest["cost"] <= NEARLY * cost[able].min()
+    assert found.fastest["run_time"] <= NEARLY * time[cost <= 500].min()
 
 
 def test_a_target_takes_what_its_curve_says_at_each_batch():
@@ -317,22 +318,60 @@ def test_a_larger_cluster_does_not_look_free():
 
 def test_every_kind_of_plan_is_offered_where_it_can_be(found):
     table = found.candidates
-    assert set(table["strategy"]) == {
-        "all-reduce",
-        "parameter-server",
-        "parameter-server-local",
-        "data-parallel-single-process",
-    }
+    assert set(table["strategy"]) == {"all-reduce", "parameter-server"}
     assert {"fp32", "tf32", "amp", "bf16"} == set(table["precision"])
     assert np.all(table["servers"] <= table["nodes"])
     lonely = [i for i, machine in enumerate(found.machines) if not machine.joins]
     assert lonely
     assert table["nodes"][np.isin(table["machine"], lonely)].max() == 1
-    within = np.isin(table["strategy"], ["parameter-server-local", "data-parallel-single-process"])
-    assert table["nodes"][within].max() == 1
     offered = {found.row(int(i))["name"] for i in np.unique(table["machine"], return_index=True)[1]}
     assert offered | set(found.impossible) == {offer.instance for offer in CATALOGUE.instances()}
     assert len(offered) > 60
+
+
+def test_ways_nobody_measured_on_such_machines_must_be_asked_for():
+    asked = ("parameter-server-local", "data-parallel-single-process")
+    table = search(Goal(epochs=90, instances=("p4d.24xlarge",), max_gpus=16, strategies=asked)).candidates
+    assert set(table["strategy"]) == set(asked)
+    assert table["nodes"].max() == 1
+
+
+def test_noise_picks_no_plan_that_nobody_can_start(found):
+    """The exact front is given up by at most 1 %, for plans that torchrun and NCCL can start."""
+    table = found.candidates
+    exact, able = front(table["run_time"], table["cost"]), startable(table)
+    assert not able[exact].all()
+    for row in exact.tolist():
+        near = (table["run_time"][found.front_rows] <= NEARLY * table["run_time"][row]) & (
+            table["cost"][found.front_rows] <= NEARLY * table["cost"][row]
+        )
+        assert near.any()
+    as_good = able & np.isfinite(table["cost"])
+    time, cost = table["run_time"][as_good], table["cost"][as_good]
+    for row in found.front_rows[~able[found.front_rows]].tolist():
+        better = (time <= NEARLY * table["run_time"][row]) & (cost <= NEARLY * table["cost"][row])
+        if table["run_time"][row] <= DAY < NEARLY * table["run_time"][row] or table["cost"][row] <= 500:
+            better &= (time <= DAY) & (cost <= 500)
+        assert not better.any()
+    assert found.cheapest in found.front
+    assert found.fastest in found.front
+    inside = search(Goal(epochs=90, nodes=("dgx-h100",), prices={"dgx-h100": 98.0}, max_gpus=8))
+    assert inside.chosen["algorithm"] in NCCL_ALGORITHMS
+
+
+def test_of_plans_as_fast_and_as_dear_the_one_that_draws_least_is_taken():
+    """The cores wait for samples: every precision takes as long, and fp32 is at work for most of it."""
+    slow = {"input": "real", "loader_workers": 4}
+    goal = Goal(epochs=90, instances=("p3.16xlarge",), max_gpus=8, options=slow)
+    found = search(goal)
+    table = found.candidates
+    for row in found.front:
+        near = np.isclose(table["run_time"], row["run_time"], rtol=1e-9, atol=0)
+        near &= np.isclose(table["cost"], row["cost"], rtol=1e-9, atol=0) & startable(table)
+        assert row["energy"] == pytest.approx(table["energy"][near].min(), rel=1e-9)
+    same = np.isclose(table["run_time"], found.fastest["run_time"], rtol=1e-9, atol=0)
+    assert len(set(table["precision"][same])) > 1
+    assert found.fastest["precision"] != "fp32"
 
 
 @pytest.mark.parametrize("held", [1, 4, 8, 16, 256])

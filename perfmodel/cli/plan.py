@@ -70,9 +70,9 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--instances", type=_Words(), help="Cloud offers to choose from, e.g. p4d.24xlarge.")
 @click.option("--nodes", type=_Words(), help="Node types to choose from.  [default: all for hire]")
 @click.option("--max-gpus", type=COUNT, default=512, show_default=True, help="In the job.")
-@click.option("--strategies", type=_Words(), help="To choose from.  [default: all]")
+@click.option("--strategies", type=_Words(), help="To choose from.  [default: all-reduce,parameter-server]")
 @click.option("--algorithms", type=_Words(), help="Of all-reduce.  [default: ring,tree,hierarchical,nvls]")
-@click.option("--precisions", type=_Words(), help="To choose from.  [default: fp32,tf32,amp,bf16]")
+@click.option("--precisions", type=_Words(), help="To choose from.  [default: amp,bf16,tf32,fp32]")
 @click.option("--local-batch-sizes", type=Counts(), help="To choose from.  [default: powers of two that fit]")
 @click.option(
     "--max-global-batch", type=SAMPLES, help="Largest global batch.  [default: the largest published]"
@@ -95,8 +95,9 @@ def command(as_torchrun: bool, as_slurm: bool, specs: tuple[str, ...], **options
     """What to hire: the cheapest in time, the fastest within budget, and why others lost.
 
     Every offer of the catalogue, GPU count, strategy, precision and batch that fits
-    in memory is tried.  Without --epochs the run ends at the published target, whose
-    epochs grow with the batch.  Exit code 1 where no plan meets the limits.
+    in memory is tried; of plans within 1 % of each other one that NCCL can run is
+    taken.  Without --epochs and --samples the run ends at the published target,
+    whose epochs grow with the batch.  Exit code 1 where no plan meets the limits.
 
     \b
     Examples:
@@ -134,7 +135,7 @@ def _goal(options: dict[str, Any], script: bool) -> Any:
     from perfmodel.economics import Conditions
     from perfmodel.plan import Goal
     from perfmodel.plan.goal import SHARED
-    from perfmodel.plan.launch import NCCL_ALGORITHMS
+    from perfmodel.plan.startable import NCCL_ALGORITHMS
 
     options |= {name: options[name] or () for name in (*_NAMES, "local_batch_sizes")}
     if script:

@@ -29,7 +29,9 @@ STRATEGIES: Final = (
     "parameter-server-local",
     "data-parallel-single-process",
 )
-PRECISIONS: Final = ("fp32", "tf32", "amp", "bf16")
+OFFERED: Final = STRATEGIES[:2]
+"""Those tried where nobody names any: nothing was measured of the others on the machines for hire."""
+PRECISIONS: Final = ("amp", "bf16", "tf32", "fp32")
 """Those that train as fp32 does; pure fp16 must be asked for."""
 SERVERS: Final = (1, 4, 16)
 """Parameter servers offered; never more than the machines they serve."""
@@ -195,7 +197,7 @@ def _largest_batches(
 
 def _ways(goal: Goal, held: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Strategies, each with what is its own."""
-    strategies = goal.strategies or STRATEGIES
+    strategies = goal.strategies or OFFERED
     if "all-reduce" in strategies:
         alone = [n for n in sizes if n == 1]
         if alone:  # no gradients travel, whatever the algorithm

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.epochs_to_target import EpochsFit
-from perfmodel.plan.front import front
+from perfmodel.plan.front import best_of, front
 from perfmodel.plan.goal import Goal
 from perfmodel.plan.lost import Lost, lost
 from perfmodel.plan.machines import Machine
+from perfmodel.plan.startable import instead, startable, startable_front
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,24 +76,30 @@ class Found:
 
     @cached_property
     def front_rows(self) -> NDArray[np.intp]:
-        """Indices of the front of time against cost, the fastest first."""
-        return front(self.candidates["run_time"], self.candidates["cost"])
+        """Indices of ``front``."""
+        limits = [self._in_time(self.candidates["run_time"]), self._in_budget(self.candidates["cost"])]
+        return startable_front(self.candidates, limits)
 
     @property
     def front(self) -> list[Row]:
-        """Plans that no other beats in time and cost at once, the fastest first."""
+        """Plans that no other beats in time and cost at once, the fastest first.
+
+        One that NCCL cannot run gives way to one it can that takes at most 1 % more of both.
+        """
         return [self.row(int(index)) for index in self.front_rows]
 
     @property
     def energy_front(self) -> list[Row]:
         """Plans that no other beats in time and energy at once, priced or not, the fastest first."""
-        indices = front(self.candidates["run_time"], self.candidates["energy"])
+        table = self.candidates
+        indices = front(table["run_time"], table["energy"], table["cost"])
         return [self.row(int(index)) for index in indices]
 
     @cached_property
     def cheapest_row(self) -> int | None:
         """Index of ``cheapest``."""
-        return self._first("cost", "run_time", self._in_time(self.candidates["run_time"]))
+        able = self._in_time(self.candidates["run_time"][self.front_rows])
+        return int(self.front_rows[able][-1]) if able.any() else None
 
     @property
     def cheapest(self) -> Row | None:
@@ -102,14 +109,19 @@ class Found:
     @property
     def surest(self) -> Row | None:
         """The cheapest whose run time meets the deadline at the upper end of its 80 % interval too."""
-        able = self._in_time(self.candidates["run_time_high_80"])
-        return self._row_or_none(self._first("cost", "run_time", able))
+        table = self.candidates
+        able = self._in_time(table["run_time_high_80"])
+        rows = np.flatnonzero(able & np.isfinite(table["cost"]) & np.isfinite(table["run_time"]))
+        if not len(rows):
+            return None
+        best = best_of(rows, table["cost"], table["run_time"], table["energy"])
+        return self.row(instead(table, best, startable(table), [able]))
 
     @cached_property
     def fastest_row(self) -> int | None:
         """Index of ``fastest``."""
-        budget = math.inf if self.goal.budget is None else self.goal.budget
-        return self._first("run_time", "cost", self.candidates["cost"] <= budget)
+        able = self._in_budget(self.candidates["cost"][self.front_rows])
+        return int(self.front_rows[able][0]) if able.any() else None
 
     @property
     def fastest(self) -> Row | None:
@@ -145,8 +157,9 @@ class Found:
     @property
     def nearest(self) -> Row | None:
         """What comes nearest to the deadline, or the budget, where nothing meets it."""
-        first = ("run_time", "cost") if self.by_cost else ("cost", "run_time")
-        return self._row_or_none(self._first(*first, np.ones(len(self), dtype=bool)))
+        if not len(self.front_rows):
+            return None
+        return self.row(int(self.front_rows[0 if self.by_cost else -1]))
 
     @property
     def unpriced(self) -> list[Row]:
@@ -194,14 +207,8 @@ class Found:
     def _in_time(self, time: Any) -> Any:
         return time <= (math.inf if self.goal.deadline is None else self.goal.deadline)
 
-    def _first(self, first: str, second: str, able: Any) -> int | None:
-        """The able row with the least of one quantity, then of another; it has a price and an end."""
-        one, two = self.candidates[first], self.candidates[second]
-        rows = np.flatnonzero(able & np.isfinite(one) & np.isfinite(two))
-        if not len(rows):
-            return None
-        rows = rows[one[rows] == one[rows].min()]
-        return int(rows[np.argmin(two[rows])])
+    def _in_budget(self, cost: Any) -> Any:
+        return cost <= (math.inf if self.goal.budget is None else self.goal.budget)
 
     def _row_or_none(self, index: int | None) -> Row | None:
         return None if index is None else self.row(index)

@@ -1,4 +1,4 @@
-"""Which plans no other beats in time and in money at once."""
+"""Which plans no other beats in time and in money at once, and which of some is the best."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def front(time: Any, cost: Any) -> NDArray[np.intp]:
+TIE = 1e-9
+"""Relative difference of numbers that are the same but for rounding."""
+
+
+def front(time: Any, cost: Any, tie: Any = None) -> NDArray[np.intp]:
     """Return the indices of the pairs that none other is at most as large as in both and smaller in one.
 
-    Of equal pairs the first is kept, so each index differs from the next in both.  Ordered by time rising,
+    Of equal pairs one is kept, so each index differs from the next in both.  Ordered by time rising,
     hence cost falling.  A pair with a number that is not finite is never on the front.
 
     Parameters
     ----------
     time, cost : shape (plans,); any two quantities of which less is better
+    tie : shape (plans,); of equal pairs the one with the least of it is kept, or else the first
 
     Examples
     --------
@@ -26,11 +31,46 @@ def front(time: Any, cost: Any) -> NDArray[np.intp]:
 
     >>> front([3.0, 1.0, 5.0, 3.0], [4.0, 9.0, 3.0, 2.0]).tolist()
     [1, 3]
+
+    Of two that are as fast and as dear, the one that draws less.
+
+    >>> front([1.0, 1.0], [2.0, 2.0], [5.0, 4.0]).tolist()
+    [1]
     """
     time, cost = np.asarray(time, dtype=np.float64), np.asarray(cost, dtype=np.float64)
     able = np.flatnonzero(np.isfinite(time) & np.isfinite(cost))
-    order = able[np.lexsort((able, cost[able], time[able]))]
-    costs = cost[order]
-    before = np.concatenate(([np.inf], np.minimum.accumulate(costs)[:-1])) if len(costs) else costs
-    best: NDArray[np.intp] = order[costs < before]
+    if not len(able):
+        return able
+    costs = ranks(cost[able])
+    third = np.zeros(len(able)) if tie is None else np.asarray(tie, dtype=np.float64)[able]
+    order = np.lexsort((able, third, costs, ranks(time[able])))
+    costs = costs[order]
+    before = np.concatenate(([len(able)], np.minimum.accumulate(costs)[:-1]))
+    best: NDArray[np.intp] = able[order[costs < before]]
     return best
+
+
+def best_of(rows: Any, first: Any, second: Any, tie: Any) -> int:
+    """Return the one of some rows with the least of one quantity, then of another, then of a third.
+
+    Parameters
+    ----------
+    rows : indices, at least one
+    first, second, tie : shape (plans,), the first two finite at the rows
+    """
+    order = np.lexsort((rows, tie[rows], ranks(second[rows]), ranks(first[rows])))
+    return int(rows[order[0]])
+
+
+def ranks(values: Any) -> NDArray[np.intp]:
+    """Return the place of each number among all, the same for those that differ by rounding alone.
+
+    >>> ranks([3.0, 1.0, 3.0000000000001, 2.0]).tolist()
+    [2, 0, 2, 1]
+    """
+    values = np.asarray(values, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    rising = values[order]
+    place = np.empty(len(values), dtype=np.intp)
+    place[order] = np.concatenate(([0], np.cumsum(np.diff(rising) > TIE * np.abs(rising[1:]))))
+    return place

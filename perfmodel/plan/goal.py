@@ -52,6 +52,7 @@ class Goal:
     """Node types, for hire or one's own; without them and ``instances``, every offer of the catalogue."""
     max_gpus: int = 512
     strategies: tuple[str, ...] = ()
+    """By default all-reduce and parameter servers on machines of their own."""
     algorithms: tuple[str, ...] = ()
     precisions: tuple[str, ...] = ()
     local_batch_sizes: tuple[int, ...] = ()

@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from perfmodel.errors import InputError
+from perfmodel.plan.startable import NCCL_ALGORITHMS
 
 Row = Mapping[str, Any]
 
-NCCL_ALGORITHMS: Final = {"ring": "Ring", "tree": "Tree,Ring", "nvls": "NVLS,Ring"}
-"""What the environment variable ``NCCL_ALGO`` calls the algorithms NCCL has.
-
-Replicas also broadcast their parameters, which NCCL does around a ring alone; without it, it fails.
-"""
 PORT = 29500
 SCRIPT = "train.py"
 
