@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import sqlite3
 import time
 import zlib
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 from perfmodel import InputError, Scenario, predict
 from perfmodel.cli import main
-from perfmodel.profile import read_profile
+from perfmodel.profile import read_profile, to_toml
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces import json_stream, nsight
 from perfmodel.traces.device_trace import intervals, length, overlap, union
@@ -530,6 +531,33 @@ def test_what_a_question_leaves_open_comes_from_the_profile(tmp_path):
     }
     assert "--precision fp32 (from the profile)" in found.defaults
     assert not any("taken of" in why for why in found.warnings)
+
+
+def test_what_a_profile_is_unsure_of_widens_the_interval(tmp_path):
+    """Each deviation as large as its value, one by one: the term it stands in for is that much unsure."""
+    text = to_toml(read_profile(str(calibrated(tmp_path, "--trace", trace(tmp_path / "t.json")))))
+    sure = re.sub("deviation = .*", "deviation = 0.0", text)
+
+    def asked(name, text):
+        (tmp_path / name).write_text(text)
+        return predict(Scenario(world_size=8, profile=str(tmp_path / name)))
+
+    plain = asked("sure.toml", sure)
+    width = np.log(plain.interval.high_80 / plain.iteration_time)
+    assert not any("uncertain" in why for why in plain.interval.wider_because)
+    parts = {"computation": ("forward_time", "backward_time", "update_time"), "input_time": ("input_time",)}
+    for name, terms in parts.items():
+        head, table, rest = sure.partition(f"[{name}]")
+        value = float(re.search("value = (.*)", rest)[1])
+        rest = rest.replace("deviation = 0.0", f"deviation = {value}", 1)
+        found = asked(f"{name}.toml", head + table + rest)
+        share = sum(found.terms[term] for term in terms) / found.iteration_time
+        expected = np.hypot(width, 1.2816 * share)
+        assert np.log(found.interval.high_80 / found.iteration_time) == pytest.approx(expected, rel=1e-3)
+        assert np.log(found.iteration_time / found.interval.low_80) == pytest.approx(expected, rel=1e-3)
+        assert any("uncertain" in why for why in found.interval.wider_because) == (share > 0.03)
+    endless = asked("endless.toml", re.sub("deviation = .*", "deviation = 1e300", text))
+    assert np.isfinite(endless.interval.high_95)
 
 
 def test_the_accelerator_is_the_traces_own(tmp_path):

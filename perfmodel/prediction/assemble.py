@@ -137,7 +137,17 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     # a profile stands on a measurement as an anchor does
     mode = "anchored" if setting.scenario.anchor or setting.scenario.profile else "specs"
     uncertain = interval(iteration_time, mode, doubts(setting, work, terms, constants), constants.spread)
+    if uncertain is not None and setting.scenario.profile is not None:
+        uncertain = _with_noise(uncertain, setting, terms)
     return _prediction(setting, terms, network, iteration_time, baseline_time, uncertain, constants)
+
+
+def _with_noise(uncertain: Interval, setting: Setting, terms: dict[str, float]) -> Interval:
+    from perfmodel.prediction.profiled import noise, widened
+    from perfmodel.profile import read_profile
+
+    profile = read_profile(str(setting.scenario.profile))
+    return widened(uncertain, sum(terms.values()), float(noise(setting, profile, terms)))
 
 
 def _network(setting: Setting, work: Computation, on: Fabric, constants: Calibration) -> Network:

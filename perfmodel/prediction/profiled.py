@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.prediction.computation import Computation, along_layers
 from perfmodel.prediction.fabric import Fabric
-from perfmodel.profile import Profile
+from perfmodel.profile import Measure, Profile
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
 from perfmodel.units import show
 
+if TYPE_CHECKING:
+    from perfmodel.prediction.result import Interval
+
+NORMAL_80, NORMAL_95 = 1.2816, 1.9600
+"""Quantiles of the normal law, either side."""
+LEAST_NOISE = 0.03
+"""Deviation of a profile that is worth a word [1]."""
+MOST_NOISE = 300.0
+"""Logarithm of the widest factor: wider ones are no numbers any more."""
 LEAST_TOLD = 1e-3
 """Waits of one step that are worth a word [s]."""
 
@@ -117,6 +126,62 @@ def profiled_fabric(on: Fabric, profile: Profile) -> Fabric:
         return on
     hops = 2 * (link.group_size - 1)
     return on._replace(intra_hop_latency=link.latency.value / hops, intra_link_bandwidth=link.bandwidth.value)
+
+
+def noise(setting: Setting, profile: Profile, terms: dict[str, Any]) -> Any:
+    """Return the relative deviation of the iteration time that the profile's own deviations make.
+
+    Each measure moves the terms it stands in for; they are independent and add in quadrature.
+
+    Parameters
+    ----------
+    setting : says whether the profile's jitter is used
+    profile : measured
+    terms : of the iteration [s], numbers or arrays
+    """
+    busy = terms["forward_time"] + terms["backward_time"] + terms["update_time"]
+    launches = terms["launch_overhead_time"]
+    if profile.launch_overhead is None:
+        busy = busy + launches
+    # gaps and idling are seconds of a step, so their deviations are too
+    gaps = (profile.launch_overhead, profile.idle_time if profile.launch_overhead else None)
+    moved = [
+        measure.deviation * ops.minimum(1.0, launches / measure.value) for measure in gaps if _is(measure)
+    ]
+    link = profile.link
+    for measure, time in (
+        (profile.computation, busy),
+        (profile.input_time if measures_input(profile) else None, terms["input_time"]),
+        (profile.jitter if setting.scenario.jitter is None else None, terms["straggler_time"]),
+        (link.bandwidth if link else None, terms["exposed_communication_time"]),
+    ):
+        if _is(measure):
+            moved.append(time * (measure.deviation / measure.value))
+    return ops.sqrt(sum(part * part for part in moved)) / sum(terms.values())
+
+
+def _is(measure: Measure | None) -> TypeGuard[Measure]:
+    return measure is not None and measure.value > 0
+
+
+def widened(interval: Interval, iteration_time: float, deviation: float) -> Interval:
+    """Return an interval with a relative deviation of the time added in quadrature."""
+
+    def far(high: float, quantile: float) -> float:
+        known, added = ops.log(high / iteration_time), quantile * deviation
+        return float(ops.exp(ops.minimum(MOST_NOISE, ops.sqrt(known * known + added * added))))
+
+    near, wide = far(interval.high_80, NORMAL_80), far(interval.high_95, NORMAL_95)
+    reasons = [f"the profile's own numbers are {deviation:.0%} uncertain"] if deviation > LEAST_NOISE else []
+    return interval.model_copy(
+        update={
+            "low_80": iteration_time / near,
+            "high_80": iteration_time * near,
+            "low_95": iteration_time / wide,
+            "high_95": iteration_time * wide,
+            "wider_because": [*interval.wider_because, *reasons],
+        }
+    )
 
 
 def defaults_of(setting: Setting, profile: Profile) -> list[str]:

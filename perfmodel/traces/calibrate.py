@@ -71,7 +71,9 @@ def profile_of_traces(
         if talk:
             hidden = [row["overlap"] / row["communication"] for row in steps if row["communication"]]
             found["overlap"] = Measure(
-                value=fmean(hidden), deviation=_error(hidden), basis=f"{len(talk)} steps"
+                value=fmean(hidden),
+                deviation=_error(hidden),
+                basis=f"{len(talk)} steps; told, not carried over",
             )
         if len(busy) >= FEWEST_STEPS:
             spread = pstdev(busy) / fmean(busy)
