@@ -308,12 +308,44 @@ def test_a_larger_cluster_does_not_look_free():
     assert table["samples"][order][-1] > 2 * table["samples"][order][0]
     fixed = search(Goal(epochs=90, accelerators=("a100-sxm4-40gb",)))
     assert fixed.candidates["global_batch_size"].max() <= epochs_fit("resnet50").largest_batch_size
-    assert any("1.20 times the epochs" in note for note in notes(by_hand(Goal(epochs=90))))
+    told = " ".join(notes(by_hand(Goal(epochs=90))))
+    assert "1.20 times at a global batch of 8,192 (the plan chosen)" in told
     unpublished = search(Goal(workload="vgg16", epochs=74, accelerators=("a100-sxm4-40gb",)))
     assert unpublished.candidates["global_batch_size"].max() <= epochs_fit("resnet50").largest_batch_size
     assert any("nobody has published" in note for note in notes(unpublished))
     limited = search(Goal(epochs=90, accelerators=("a100-sxm4-40gb",), max_global_batch=1024))
     assert limited.candidates["global_batch_size"].max() <= 1024
+
+
+def test_batches_that_train_worse_are_told_of_the_fastest_too(found):
+    """By the shipped curve 65,536 images take 2.6 times the epochs of the smallest batches: 90.2."""
+    fit = epochs_fit("resnet50")
+    fast = found.front[0]
+    batch = fast["global_batch_size"]
+    assert batch > 4 * found.chosen["global_batch_size"]
+    growth = fit.epochs(batch) / fit.smallest_epochs
+    told = " ".join(notes(found))
+    assert f"{growth:.2f} times at a global batch of {batch:,} (the fastest" in told
+    assert "too few epochs" not in told
+    less = search(Goal(epochs=50, accelerators=("h100-sxm5-80gb",)))
+    needed = fit.epochs(less.front[0]["global_batch_size"])
+    assert needed > 50
+    assert f"takes {needed:.4g} (the fastest" in next(note for note in notes(less) if "too few" in note)
+
+
+def test_machines_nobody_measured_are_told_as_predict_tells_them(found, invoke):
+    told = json.loads(invoke("plan", "--epochs", "90", "--instances", "gpu_1x_gh200", "--json").stdout)
+    wider = predict(
+        Scenario(**{name: told["chosen"][name] for name in NAMED if name != "strategy"})
+    ).interval.wider_because
+    assert "no measured run on gh200-96gb" in wider
+    note = next(note for note in told["notes"] if "wider because" in note)
+    assert all(reason in note for reason in wider)
+    unseen = {row["accelerator"] for row in found.front} & {"b200-sxm-180gb", "gb200", "gh200-96gb"}
+    assert unseen
+    assert all(any(name in note for note in notes(found)) for name in unseen)
+    known = search(Goal(epochs=90, instances=("p3.16xlarge",), max_gpus=1))
+    assert not any("no measured run" in note for note in notes(known))
 
 
 def test_every_kind_of_plan_is_offered_where_it_can_be(found):

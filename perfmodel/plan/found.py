@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfmodel.calibration import Calibration
 from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.plan.front import best_of, front
 from perfmodel.plan.goal import Goal
 from perfmodel.plan.lost import Lost, lost
 from perfmodel.plan.machines import Machine
 from perfmodel.plan.startable import instead, startable, startable_front
+from perfmodel.specs.store import Catalogue
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +40,9 @@ class Found:
     """Plans that are not candidates, by the reason."""
     fit: EpochsFit | None
     """How epochs to the target grow with the batch; None where the epochs were given."""
+    catalogue: Catalogue | None = None
+    constants: Calibration | None = None
+    """What the candidates were predicted with, as for ``predict``."""
 
     def __len__(self) -> int:
         """Candidates, those without a price included."""

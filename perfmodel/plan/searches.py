@@ -40,4 +40,4 @@ def search(goal: Goal, catalogue: Catalogue | None = None, constants: Calibratio
     fit = goal.fit()
     machines = machines_of(goal, catalogue)
     table, left_out = candidates(goal, machines, network, fit, catalogue, constants)
-    return Found(goal, tuple(machines), table, left_out, fit)
+    return Found(goal, tuple(machines), table, left_out, fit, catalogue, constants)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.economics import COMMUNICATING, DEFAULT_SERVICE_YEARS, IDLE
+from perfmodel.plan.doubts import extrapolated, harder_batches
 from perfmodel.plan.found import Found
 from perfmodel.plan.lost import dollars
 from perfmodel.prediction.target import tokens_note
 from perfmodel.units import show
 
 Row = dict[str, Any]
-
-MORE_EPOCHS = 1.05
-"""Growth of the epochs at the chosen batch from which a fixed number of them is doubted."""
 
 
 def verdict(found: Found) -> list[str]:
@@ -97,10 +95,10 @@ def _told(row: Row) -> str:
 def notes(found: Found) -> list[str]:
     """Return what was taken for granted, and what would make the answer better."""
     goal, chosen = found.goal, found.chosen
-    lines = ["the time to get the machines, to start and to evaluate is not in it"]
+    lines = ["the time to get the machines, to start and to evaluate is not in it", *extrapolated(found)]
     if goal.options.get("input", "synthetic") == "synthetic":
         lines.append("samples are ready when they are needed: --input real counts reading and decoding")
-    published = goal.published()
+    lines += harder_batches(found)
     if found.fit is not None:
         lines.append(
             f"epochs grow with the batch as in {found.fit.runs} published runs to {found.fit.target}"
@@ -112,15 +110,7 @@ def notes(found: Found) -> list[str]:
                 f"a global batch of {chosen['global_batch_size']:,} is outside the published "
                 f"{found.fit.smallest_batch_size:,.0f} to {found.fit.largest_batch_size:,.0f}"
             )
-    elif published is not None:
-        batch = chosen["global_batch_size"] if chosen is not None else published.smallest_batch_size
-        growth = float(published.epochs(batch) / published.smallest_epochs)
-        if growth > MORE_EPOCHS:
-            lines.append(
-                f"runs to {published.target} take {growth:.2f} times the epochs at a global batch of "
-                f"{batch:,.0f} that they take at small ones; without --epochs and --samples they are counted"
-            )
-    elif goal.max_global_batch is None:
+    elif goal.published() is None and goal.max_global_batch is None:
         lines.append(
             f"nobody has published how {goal.workload} trains with large batches: offered are those that "
             f"some network was trained with; --max-global-batch sets the limit"
