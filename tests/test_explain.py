@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import perfmodel
 from perfmodel.calibration import calibration
 from perfmodel.cli import main
-from perfmodel.economics import Conditions
+from perfmodel.economics import Conditions, economics
 from perfmodel.equations.compute import update_time
 from perfmodel.explain import explain, write
 from perfmodel.explain.assembly import RULES, WORDS
@@ -141,8 +141,12 @@ def test_the_terms_are_the_predictions_own(name):
 @pytest.mark.parametrize("name", ALL)
 def test_every_equation_gives_its_result(name):
     """From the JSON alone: the formula of that name, with the values shown, gives the value shown."""
-    told = json.loads(json.dumps(of(name)))
-    evaluated = 0
+    assert evaluated(of(name)) >= 20
+
+
+def evaluated(explanation):
+    told = json.loads(json.dumps(explanation))
+    count = 0
     for equation in told["equations"]:
         function = (
             FORMULAS[equation["formula"]].function
@@ -162,8 +166,8 @@ def test_every_equation_gives_its_result(name):
         assert function(**values) == pytest.approx(np.array(equation["value"]), rel=1e-9, abs=1e-300), (
             equation
         )
-        evaluated += 1
-    assert evaluated >= 20
+        count += 1
+    return count
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -231,6 +235,83 @@ def test_exact_elasticities_sum_as_dimensions_demand(name):
     for unit, whole in (("s", 1), ("B", 0), ("FLOP", 0), ("J", 0)):
         total = sum(which.dimension.get(unit, 0) * exact[which.name] for which in inputs)
         assert total == pytest.approx(whole, abs=1e-9), unit
+
+
+MONEY = {
+    "on demand": {},
+    "a run that fails": {
+        "epochs": 90,
+        "node_failure_interval": 3.6e6,
+        "checkpoint_time": 60.0,
+        "restart_time": 600.0,
+        "carbon_intensity": 300.0,
+        "pue": 1.3,
+        "host_power": 800.0,
+    },
+    "a node of one's own": {
+        "samples": 1e9,
+        "purchase_price": 150e3,
+        "used_fraction": 0.5,
+        "electricity_price": 0.2,
+    },
+    "a price given": {"price": 10.0, "electricity_price": 0.2, "epochs": 1},
+}
+
+
+@pytest.mark.parametrize("name", MONEY)
+@pytest.mark.parametrize("which", ["a ring in the cloud", "parameter servers", "anchored"])
+def test_costs_are_worked_out_to_what_economics_says(name, which):
+    scenario, conditions = Scenario(**ALL[which]), Conditions(**MONEY[name])
+    found = explain(scenario, conditions=conditions)
+    told = economics(predict(scenario), conditions, BUILT_IN)
+    costs = {key: each["value"] for key, each in found["costs"].items()}
+    for span, key in (("iteration", "per_iteration"), ("run", "run")):
+        for amount, unit in (("cost", 1), ("energy", 3.6e6), ("carbon", 1)):
+            expected = told[key] and told[key][amount]
+            assert costs.get(f"{amount}_of_{span}") == (expected if expected is None else expected * unit)
+    if told["reliability"]:
+        assert costs["goodput"] == told["reliability"]["goodput"]
+        assert costs["failures_of_run"] == told["reliability"]["failures"]
+    values = {}
+    for equation in found["equations"]:
+        values[equation["term"]] = equation["value"]
+        ran = equation["formula"] in found["recorded"] or equation["formula"].startswith("assembly.")
+        assert ran, equation["formula"]
+    assert set(costs) <= set(values)
+    for key, value in costs.items():
+        assert values[key] == pytest.approx(value, rel=1e-12), key
+    assert evaluated(found) > 20
+    assert "patterson2021" in found["sources"]
+    assert ("daly2006" in found["sources"]) == (told["reliability"] is not None)
+    text = write.text(found)
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(f"{key.upper()} = " in text for key in costs)
+    assert all(line in " ".join(text.split()) for line in told["assumed"])
+
+
+def test_rent_power_and_checkpoints_are_cited_where_they_are_asked_for():
+    asked = ["cite", "--gpus", "16", "--node", "aws-p3.16xlarge"]
+
+    def keys(*more):
+        return {source["key"] for source in json.loads(run(*asked, *more, "--json").stdout)["sources"]}
+
+    plain = keys()
+    assert not {"patterson2021", "daly2006", "karpenter-aws"} & plain
+    assert keys("--cost") - plain == {"patterson2021", "karpenter-aws"}
+    failing = ["--epochs", "90", "--node-mtbf", "6000h", "--checkpoint-time", "60s"]
+    assert keys(*failing) - plain == {"patterson2021", "daly2006", "karpenter-aws"}
+    assert "rated power" in " ".join(run(*asked, "--cost").stdout.split())
+    told = run("explain", "--gpus", "16", "--node", "aws-p3.16xlarge", *failing).stdout
+    assert "p3.16xlarge on demand, us-east-1" in " ".join(told.split())
+    assert "[daly2006]" in told
+    assert (
+        "| cost_of_run | "
+        in run("explain", "--gpus", "8", "--price", "3", "--epochs", "1", "--markdown").stdout
+    )
+    assert (
+        "cost\\_of\\_run: "
+        in run("explain", "--gpus", "8", "--price", "3", "--epochs", "1", "--latex").stdout
+    )
 
 
 def test_active_arms_are_told():

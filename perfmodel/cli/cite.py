@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfmodel.cli.economics_options import ABOVE_ZERO
+from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
 from perfmodel.errors import InputError
 
@@ -19,7 +19,7 @@ KINDS = {
     "formula": "formulas that ran",
     "workload": "workload",
     "spec": "hardware",
-    "price": "price of a node, where a cost is asked for",
+    "price": "price of a node",
     "fit": "measurements the constants come from",
 }
 WIDTH = 80
@@ -28,40 +28,55 @@ WIDTH = 80
 @click.command("cite")
 @click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
 @scenario_options
-@click.option("--price", type=ABOVE_ZERO, help="Of one node, USD per hour, in place of a known one.")
+@economics_options
 @click.option("--bibtex", "as_bibtex", is_flag=True, help="Print BibTeX.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(
-    as_json: bool, as_bibtex: bool, price: float | None, specs: tuple[str, ...], **options: Any
-) -> None:
+def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: Any) -> None:
     """The sources of exactly the formulas, specs, prices and constants that a prediction used.
+
+    With --cost, or any option of prices, power and failures, also those of its money, energy and carbon.
 
     \b
     Examples:
       perfmodel cite --gpus 32
       perfmodel cite --gpus 16 --node aws-p3.16xlarge --algorithm tree
+      perfmodel cite --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
     from perfmodel.calibration import calibration
     from perfmodel.economics import Conditions
     from perfmodel.explain.equations import title_of
-    from perfmodel.explain.sources import assumed_of, bibtex, predict_recorded, sources_of
+    from perfmodel.explain.sources import (
+        assumed_of,
+        bibtex,
+        economics_recorded,
+        predict_recorded,
+        sources_of,
+    )
     from perfmodel.sensitivity.elasticity import case_of
 
     if as_json and as_bibtex:
         raise InputError("--json and --bibtex: give one of them")
+    asked = take_economics(options)
+    conditions = Conditions(**(asked or {}))
     scenario, catalogue = scenario_from(options), catalogue_from(specs)
     prediction, calls = predict_recorded(scenario, catalogue)
-    case = case_of(scenario, catalogue, calibration(), Conditions(price=price))
+    case = case_of(scenario, catalogue, calibration(), conditions)
+    assumed = assumed_of(case)
+    if asked is None:
+        case = case._replace(price=None)
+    else:
+        money, more = economics_recorded(prediction, conditions, catalogue)
+        calls, assumed = calls + more, assumed + money["assumed"]
     found = sources_of(case, calls)
     if as_json:
-        answer = {"scenario": prediction.scenario, "sources": found, "assumed": assumed_of(case)}
+        answer = {"scenario": prediction.scenario, "sources": found, "assumed": assumed}
         click.echo(json.dumps(answer))
     elif as_bibtex:
         click.echo(bibtex(found), nl=False)
     else:
         for line in _wrapped(title_of(prediction), ""):
             click.echo(line)
-        for line in _lines(found, assumed_of(case)):
+        for line in _lines(found, assumed):
             click.echo(line)
 
 
@@ -79,7 +94,7 @@ def _lines(found: list[Source], assumed: list[str]) -> list[str]:
             lines += _wrapped(f"for {', '.join(source['used_for'])}", "      ")
     if assumed:
         lines += ["", "assumed, with no source"]
-        lines += _wrapped(", ".join(assumed), "  ")
+        lines += _wrapped("; ".join(assumed), "  ")
     return lines
 
 

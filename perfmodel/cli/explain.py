@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
 from perfmodel.errors import InputError
 
@@ -16,24 +17,31 @@ FORMS = ("json", "latex", "markdown")
 @click.command("explain")
 @click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
 @scenario_options
+@economics_options
 @click.option("--latex", is_flag=True, help="Print a LaTeX document.")
 @click.option("--markdown", is_flag=True, help="Print Markdown, equations in LaTeX.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, every number in full.")
 def command(latex: bool, markdown: bool, as_json: bool, specs: tuple[str, ...], **options: Any) -> None:
     """The equations of this prediction, term by term, with every number it took and every source.
 
+    With --cost, or any option of prices, power and failures, also those of money, energy and carbon.
+
     \b
     Examples:
       perfmodel explain --gpus 32
       perfmodel explain --workload vgg16 --accelerator k80 --gpus 4
       perfmodel explain --gpus 16 --strategy parameter-server --servers 2
+      perfmodel explain --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
+    from perfmodel.economics import Conditions
     from perfmodel.explain import explain, write
 
     asked = [form for form, given in zip(FORMS, (as_json, latex, markdown), strict=True) if given]
     if len(asked) > 1:
         raise InputError(f"{' and '.join(f'--{form}' for form in asked)}: give one of them")
-    found = explain(scenario_from(options), catalogue_from(specs))
+    asked_money = take_economics(options)
+    conditions = None if asked_money is None else Conditions(**asked_money)
+    found = explain(scenario_from(options), catalogue_from(specs), None, conditions)
     if as_json:
         click.echo(json.dumps(found))
     else:

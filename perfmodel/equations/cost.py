@@ -105,7 +105,7 @@ def job_energy(
     accelerator_power : P [W], mean of one accelerator
     nodes : N [1]
     host_power : P_h [W], of a machine without its accelerators
-    pue : power usage effectiveness of the building [1]
+    pue : \mathrm{PUE} [1], power usage effectiveness of the building
     wall_time : t [s]
 
     Returns

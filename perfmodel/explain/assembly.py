@@ -45,6 +45,13 @@ WORDS: dict[str, Quantity] = {
     "first_part": Quantity("t_1", "s", "of two: forward, or inside the nodes"),
     "second_part": Quantity("t_2", "s", "of two: backward, or between the nodes"),
     "values": Quantity("v", "s", "each"),
+    "cost": Quantity("C", "$", "of machines and electricity"),
+    "first_cost": Quantity("C_1", "$", "of machines"),
+    "second_cost": Quantity("C_2", "$", "of electricity"),
+    "carbon": Quantity("m", "g", "of CO2 equivalent"),
+    "goodput": Quantity("g", "1", "share of the time that is work kept"),
+    "failures": Quantity("k", "1", "to expect in the run"),
+    "run_samples": Quantity("N_r", "samples", "of the whole run"),
 }
 """Quantities that only the assembly needs."""
 
@@ -59,17 +66,18 @@ def meaning(name: str) -> Quantity:
     return WORDS.get(name) or QUANTITIES[name]
 
 
-def _rule(function: Callable[..., Any]) -> Callable[..., Any]:
+def rule(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a rule under its name."""
     RULES[function.__name__] = function
     return function
 
 
 def _linear(function: Callable[..., Any]) -> Callable[..., Any]:
     LINEAR.add(function)
-    return _rule(function)
+    return rule(function)
 
 
-@_rule
+@rule
 def operation_flops(local_batch_size: Real, flops_per_sample: Real) -> Real:
     r"""Arithmetic of each pass over a micro-batch.
 
@@ -78,7 +86,7 @@ def operation_flops(local_batch_size: Real, flops_per_sample: Real) -> Real:
     return local_batch_size * flops_per_sample
 
 
-@_rule
+@rule
 def unit_work(operation_flops: Real, compute_units: Real) -> Real:
     r"""Arithmetic of each compute unit, in units of 500 FLOP.
 
@@ -87,7 +95,7 @@ def unit_work(operation_flops: Real, compute_units: Real) -> Real:
     return ops.maximum(operation_flops / compute_units, 1) / WORK_UNIT
 
 
-@_rule
+@rule
 def operation_bytes(
     local_batch_size: Real, activations: Real, element_bytes: Real, weights: Real, weight_bytes: Real
 ) -> Real:
@@ -107,7 +115,7 @@ def sum_of(values: Any) -> Any:
     return np.sum(values)
 
 
-@_rule
+@rule
 def both_passes(first_part: Real, second_part: Real) -> Real:
     r"""Forward and backward pass of one micro-batch, launches apart.
 
@@ -116,7 +124,7 @@ def both_passes(first_part: Real, second_part: Real) -> Real:
     return first_part + second_part
 
 
-@_rule
+@rule
 def update_on_device(update_time: Real, inefficiency: Real, update_kernels: Real, kernel_floor: Real) -> Real:
     r"""Optimizer's update on the accelerator: its traffic and its kernels.
 
@@ -125,7 +133,7 @@ def update_on_device(update_time: Real, inefficiency: Real, update_kernels: Real
     return update_time * inefficiency + update_kernels * kernel_floor
 
 
-@_rule
+@rule
 def device_time(
     accumulation_steps: Real, busy_sum: Real, kernels: Real, kernel_floor: Real, update_time: Real
 ) -> Real:
@@ -136,7 +144,7 @@ def device_time(
     return accumulation_steps * (busy_sum + kernels * kernel_floor) + update_time
 
 
-@_rule
+@rule
 def host_time(accumulation_steps: Real, kernels: Real, update_kernels: Real, dispatch_time: Real) -> Real:
     r"""The same as the host alone would do it: launch after launch.
 
@@ -145,7 +153,7 @@ def host_time(accumulation_steps: Real, kernels: Real, update_kernels: Real, dis
     return (accumulation_steps * kernels + update_kernels) * dispatch_time
 
 
-@_rule
+@rule
 def stretch(paced_time: Real, device_time: Real) -> Real:
     r"""What the host makes of the accelerator's time.
 
@@ -154,7 +162,7 @@ def stretch(paced_time: Real, device_time: Real) -> Real:
     return paced_time / device_time
 
 
-@_rule
+@rule
 def computing(accumulation_steps: Real, busy_sum: Real, effect: Real, anchor_factor: Real) -> Real:
     r"""Time of a pass through all layers in every micro-batch.
 
@@ -163,7 +171,7 @@ def computing(accumulation_steps: Real, busy_sum: Real, effect: Real, anchor_fac
     return accumulation_steps * anchor_factor * effect * busy_sum
 
 
-@_rule
+@rule
 def launches(
     busy_sum: Real, kernels: Real, kernel_floor: Real, stretch: Real, effect: Real, anchor_factor: Real
 ) -> Real:
@@ -174,7 +182,7 @@ def launches(
     return anchor_factor * effect * ((busy_sum + kernels * kernel_floor) * stretch - busy_sum)
 
 
-@_rule
+@rule
 def once_an_iteration(
     iteration_overhead: Real, update_time: Real, stretch: Real, effect: Real, anchor_factor: Real
 ) -> Real:
@@ -185,7 +193,7 @@ def once_an_iteration(
     return anchor_factor * effect * (iteration_overhead + update_time * (stretch - 1))
 
 
-@_rule
+@rule
 def launch_overhead_time(accumulation_steps: Real, launches: Real, once: Real, one_host_time: Real) -> Real:
     r"""All launch overhead of an iteration.
 
@@ -194,7 +202,7 @@ def launch_overhead_time(accumulation_steps: Real, launches: Real, once: Real, o
     return accumulation_steps * (launches + one_host_time) + once
 
 
-@_rule
+@rule
 def updating(update_time: Real, effect: Real, anchor_factor: Real) -> Real:
     r"""Time of the update.
 
@@ -203,7 +211,7 @@ def updating(update_time: Real, effect: Real, anchor_factor: Real) -> Real:
     return anchor_factor * effect * update_time
 
 
-@_rule
+@rule
 def passing(forward_time: Real, backward_time: Real, launches: Real, accumulation_steps: Real) -> Real:
     r"""Forward and backward of all micro-batches, launches included.
 
@@ -212,7 +220,7 @@ def passing(forward_time: Real, backward_time: Real, launches: Real, accumulatio
     return forward_time + backward_time + accumulation_steps * launches
 
 
-@_rule
+@rule
 def alone(pass_time: Real, update_time: Real, once: Real, input_time: Real) -> Real:
     r"""One accelerator's iteration, with nothing to wait for but its samples.
 
@@ -221,7 +229,7 @@ def alone(pass_time: Real, update_time: Real, once: Real, input_time: Real) -> R
     return pass_time + update_time + once + input_time
 
 
-@_rule
+@rule
 def busy_alone(pass_time: Real, update_time: Real, once: Real) -> Real:
     r"""One accelerator's iteration, with nothing to wait for.
 
@@ -230,7 +238,7 @@ def busy_alone(pass_time: Real, update_time: Real, once: Real) -> Real:
     return pass_time + update_time + once
 
 
-@_rule
+@rule
 def anchoring(measured_time: Real, alone_time: Real) -> Real:
     r"""Factor that brings one accelerator's time to the measured one.
 
@@ -239,7 +247,7 @@ def anchoring(measured_time: Real, alone_time: Real) -> Real:
     return measured_time / alone_time
 
 
-@_rule
+@rule
 def backward_by_layer(
     busy_times: Real, kernels: Real, kernel_floor: Real, stretch: Real, effect: Real, anchor_factor: Real
 ) -> Real:
@@ -260,7 +268,7 @@ def when_ready(backward_times: Any, layer_indices: Any) -> Any:
     return passed[np.asarray(layer_indices, dtype=np.intp)]
 
 
-@_rule
+@rule
 def both_levels(first_part: Real, second_part: Real) -> Real:
     r"""A message's time inside the nodes and then between them.
 
@@ -269,7 +277,7 @@ def both_levels(first_part: Real, second_part: Real) -> Real:
     return first_part + second_part
 
 
-@_rule
+@rule
 def shared_cost(hiding_cost: Real, first_part: Real, communication_time: Real) -> Real:
     r"""Cost of hiding where the accelerators themselves move only a part of the messages.
 
@@ -278,7 +286,7 @@ def shared_cost(hiding_cost: Real, first_part: Real, communication_time: Real) -
     return hiding_cost * first_part / communication_time
 
 
-@_rule
+@rule
 def waiting(pass_time: Real, straggler_factor: Real) -> Real:
     r"""Mean wait for the slowest of all workers.
 
@@ -287,7 +295,7 @@ def waiting(pass_time: Real, straggler_factor: Real) -> Real:
     return pass_time * (straggler_factor - 1)
 
 
-@_rule
+@rule
 def waiting_in_a_queue(
     pass_time: Real, straggler_factor: Real, exposed_communication_time: Real, workers: Real
 ) -> Real:
@@ -300,7 +308,7 @@ def waiting_in_a_queue(
     )
 
 
-@_rule
+@rule
 def rest_of_the_iteration(
     forward_time: Real,
     backward_time: Real,
@@ -324,7 +332,7 @@ def rest_of_the_iteration(
     ) / anchor_factor
 
 
-@_rule
+@rule
 def waiting_for_input(input_time: Real, anchor_factor: Real) -> Real:
     r"""Waiting for samples.
 
@@ -333,7 +341,7 @@ def waiting_for_input(input_time: Real, anchor_factor: Real) -> Real:
     return anchor_factor * input_time
 
 
-@_rule
+@rule
 def replica_dispatch_time(replica_dispatches: Real, dispatch_time: Real) -> Real:
     r"""Host time for each object of a replica.
 
@@ -342,7 +350,7 @@ def replica_dispatch_time(replica_dispatches: Real, dispatch_time: Real) -> Real
     return replica_dispatches * dispatch_time
 
 
-@_rule
+@rule
 def iteration_time(
     forward_time: Real,
     backward_time: Real,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
 import numpy as np
@@ -43,7 +43,7 @@ class Equation(TypedDict):
 
     number: int
     term: str
-    """Of the iteration time, that it was first needed for."""
+    """Of the iteration time, or the amount of ``costs``, that it was first needed for."""
     quantity: str
     symbol: str
     unit: str
@@ -60,12 +60,26 @@ class Equation(TypedDict):
     cites: list[str]
 
 
+class Cost(TypedDict):
+    """One amount of money, energy, carbon, or of what failures leave."""
+
+    value: float
+    unit: str
+    """SI: ``$``, ``J``, ``g``, ``s`` or ``1``."""
+
+
 class Explanation(TypedDict):
     """How a prediction comes about."""
 
     title: str
     iteration_time: float
     terms: dict[str, float]
+    costs: dict[str, Cost]
+    """``cost_of_iteration``, ``energy_of_run`` and the like; empty where none was asked for."""
+    assumed: list[str]
+    """What the costs take for granted."""
+    unknown: list[str]
+    """What nobody said, so that a cost is left out."""
     equations: list[Equation]
     turns: list[Turn]
     """Where another arm or algorithm takes over, solved exactly."""
@@ -86,13 +100,13 @@ def title_of(prediction: Prediction) -> str:
     )
 
 
-def equations_of(found: Derivation) -> list[Equation]:
-    """Return the equations of a derivation, each before it is needed."""
+def equations_of(found: Derivation, costs: Mapping[str, Node] | None = None) -> list[Equation]:
+    """Return the equations of a derivation, then those of its costs, each before it is needed."""
     keys = {entry.function: name for name, entry in FORMULAS.items()}
     numbers: dict[int, int] = {}
     equations: list[Equation] = []
     seen: set[int] = set()
-    parts = [*found.terms.items(), ("iteration_time", found.iteration_time)]
+    parts = [*found.terms.items(), ("iteration_time", found.iteration_time), *(costs or {}).items()]
     for term, node in parts:
         for each in node.walk(seen):
             if each.function is None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from perfmodel.calibration import Calibration, calibration
-from perfmodel.economics import Conditions
+from perfmodel.economics import Conditions, economics
 from perfmodel.explain import assembly
 from perfmodel.explain.derivation import Derivation, derivation
 from perfmodel.explain.equations import Explanation, equations_of, title_of
+from perfmodel.explain.money import amounts, costs
 from perfmodel.explain.node import given, worked
 from perfmodel.explain.recorder import recorded
 from perfmodel.explain.sources import cited
@@ -22,17 +23,21 @@ TOLERANCE = 1e-9
 
 
 def explain(
-    scenario: Scenario, catalogue: Catalogue | None = None, constants: Calibration | None = None
+    scenario: Scenario,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+    conditions: Conditions | None = None,
 ) -> Explanation:
     """Return the equations of a prediction with its numbers, each before it is needed.
 
     Parameters
     ----------
     scenario, catalogue, constants : as for ``predict``
+    conditions : prices, power and failures, where costs are to be explained too
 
     Raises
     ------
-    InputError : as ``predict``
+    InputError : as ``predict``; with conditions, as ``perfmodel.economics.economics``
 
     Examples
     --------
@@ -46,15 +51,22 @@ def explain(
     constants = constants or calibration()
     with recorded() as calls:
         prediction = predict(scenario, catalogue, constants)
-    case = case_of(scenario, catalogue, constants, Conditions(price=1.0))
+        told = None if conditions is None else economics(prediction, conditions, catalogue)
+    case = case_of(scenario, catalogue, constants, conditions or Conditions(price=1.0))
     found = _held_to(derivation(case), prediction)
+    money = costs(case, found, told) if told else {}
     ran = list(dict.fromkeys(call.name for call in calls))
     keys = dict.fromkeys(key for name in ran for key in FORMULAS[name].cites)
     return {
         "title": title_of(prediction),
         "iteration_time": prediction.iteration_time,
         "terms": dict(prediction.terms),
-        "equations": equations_of(found),
+        "costs": {name: {"value": value, "unit": unit} for name, (value, unit) in amounts(told).items()}
+        if told
+        else {},
+        "assumed": told["assumed"] if told else [],
+        "unknown": told["unknown"] if told else [],
+        "equations": equations_of(found, money),
         "turns": turns_of(case, found),
         "complete": found.is_exact,
         "recorded": ran,

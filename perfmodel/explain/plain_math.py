@@ -37,6 +37,7 @@ _WORDS = {
     "in": "in",
     "infty": "inf",
     "quad": "  ",
+    "qquad": "  ",
     "ldots": "...",
     "dots": "...",
     "prod": "prod",
@@ -54,6 +55,8 @@ def plain(latex: str) -> str:
     'T = 2(n-1)(α + S / (n B))'
     >>> plain(r"t = \sqrt{a^2 + b^2}")
     't = sqrt(a^2 + b^2)'
+    >>> plain(r"g = e^{-R/M}")
+    'g = e^(-R/M)'
     """
     text = latex.replace("\\\\", "; ").replace("\\left", "").replace("\\right", "")
     text = _SPACES.sub(" ", text)
@@ -76,15 +79,20 @@ def plain(latex: str) -> str:
         text = f"{text[: found.start()]}sqrt({inner}){text[end:]}"
     text = re.sub(r"(\w?)\\([a-zA-Z]+)", _word, text)
     text = re.sub(r"([_^])\{(\w)\}", r"\1\2", text)
-    text = re.sub(
-        r"([_^])\{([^{}]*)\}", lambda m: f"{m[1]}({m[2]})" if " " in m[2] else f"{m[1]}{m[2]}", text
-    )
+    text = re.sub(r"([_^])\{([^{}]*)\}", _raised, text)
     return (
         " ".join(text.replace("{", "").replace("}", "").split())
         .replace("( ", "(")
         .replace(" )", ")")
         .replace(" ,", ",")
     )
+
+
+def _raised(found: re.Match[str]) -> str:
+    """An index or an exponent; in parentheses where it would be read apart."""
+    mark, inner = found.groups()
+    apart = " " in inner or (mark == "^" and not re.fullmatch(r"\w+", inner))
+    return f"{mark}({inner})" if apart else f"{mark}{inner}"
 
 
 def _word(found: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from perfmodel import calibration as calibration_module
+from perfmodel.economics import Conditions, economics
 from perfmodel.explain.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import Prediction, predict
@@ -55,6 +56,15 @@ def predict_recorded(scenario: Scenario, catalogue: Catalogue) -> tuple[Predicti
     with recorded() as calls:
         prediction = predict(scenario, catalogue)
     return prediction, calls
+
+
+def economics_recorded(
+    prediction: Prediction, conditions: Conditions, catalogue: Catalogue
+) -> tuple[dict[str, Any], list[Call]]:
+    """Return what a prediction costs and every call of a formula that took."""
+    with recorded() as calls:
+        found = economics(prediction, conditions, catalogue)
+    return found, calls
 
 
 def sources_of(case: Case, calls: list[Call]) -> list[Source]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from perfmodel.explain.equations import Equation, Explanation, Symbol, largest
+from perfmodel.economics import KWH
+from perfmodel.explain.equations import Cost, Equation, Explanation, Symbol, largest
 from perfmodel.explain.plain_math import plain
 from perfmodel.explain.turns import Turn
 from perfmodel.units import UNITS, show
@@ -47,13 +48,14 @@ def text(found: Explanation) -> str:
     lines += _wrapped(f"iteration time {_exact(found['iteration_time'])}: the sum of the exposed terms")
     for name, time in found["terms"].items():
         lines.append(f"  {name:<28}{_exact(time):>14}  {time / found['iteration_time']:6.1%}")
+    lines += [f"{name:<30}{amount(cost)}" for name, cost in found["costs"].items()]
+    lines += _taken(found)
     done: dict[str, int] = {}
     term = ""
     for equation in found["equations"]:
         if equation["term"] != term:
             term = equation["term"]
-            time = found["terms"].get(term, found["iteration_time"])
-            lines += ["", f"{term.upper()} = {_exact(time)}"]
+            lines += ["", f"{term.upper()} = {_head(found, term)}"]
         lines += ["", *_equation_text(equation, done)]
     near = [turn["words"] for turn in found["turns"] if _is_near(turn)]
     if near:
@@ -69,6 +71,27 @@ def text(found: Explanation) -> str:
 def _exact(time: float) -> str:
     """Milliseconds with six digits: enough to add up by hand."""
     return f"{1e3 * time:.6g} ms"
+
+
+def amount(cost: Cost) -> str:
+    """Return money, energy and the like as people write them, with six digits."""
+    unit = cost["unit"]
+    value, unit = (cost["value"] / KWH, "kWh") if unit == "J" else (cost["value"], unit)
+    return f"{value:.6g} {'USD' if unit == '$' else unit}".removesuffix(" 1")
+
+
+def _head(found: Explanation, term: str) -> str:
+    if term in found["costs"]:
+        return amount(found["costs"][term])
+    return _exact(found["terms"].get(term, found["iteration_time"]))
+
+
+def _taken(found: Explanation) -> list[str]:
+    """What the costs take for granted, and what they leave out."""
+    lines = _wrapped(f"assumed: {'; '.join(found['assumed'])}") if found["assumed"] else []
+    for unknown in found["unknown"]:
+        lines += _wrapped(f"unknown: {unknown}")
+    return lines
 
 
 def _wrapped(line: str, first: str = "", later: str = "") -> list[str]:
@@ -140,6 +163,11 @@ def markdown(found: Explanation) -> str:
     parts = [f"# {found['title']}\n", f"Iteration time {whole:.9g} s: the sum of the exposed terms.\n"]
     rows = [f"| {name} | {time:.9g} | {time / whole:.1%} |" for name, time in found["terms"].items()]
     parts.append("\n".join(["| term | s | share |", "| :--- | ---: | ---: |", *rows]) + "\n")
+    if found["costs"]:
+        rows = [f"| {name} | {amount(cost)} |" for name, cost in found["costs"].items()]
+        parts.append("\n".join(["| cost | |", "| :--- | ---: |", *rows]) + "\n")
+        parts.extend(f"Assumed: {line}.\n" for line in found["assumed"])
+        parts.extend(f"Unknown: {line}.\n" for line in found["unknown"])
     term = ""
     for equation in found["equations"]:
         if equation["term"] != term:
@@ -196,6 +224,8 @@ def latex(found: Explanation) -> str:
         f"\\section*{{{_escaped(found['title'])}}}",
         f"Iteration time {found['iteration_time']:.9g} s: the sum of the exposed terms.",
     ]
+    lines += [f"\\par {_escaped(f'{name}: {amount(cost)}')}" for name, cost in found["costs"].items()]
+    lines += [f"\\par {_escaped(line)}" for line in _taken(found)]
     term = ""
     for equation in found["equations"]:
         if equation["term"] != term:
