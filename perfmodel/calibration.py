@@ -46,7 +46,9 @@ class Calibration(NamedTuple):
     efficiency: Efficiency
     """Of one accelerator, learned from measured runs."""
     seen: dict[str, frozenset[str]]
-    """Accelerators and links that the measured runs were made with."""
+    """Accelerators, links and software that the measured runs were made with."""
+    reach: dict[str, tuple[float, float]]
+    """Smallest and largest measured: ``world size``, and ``local batch/NETWORK``."""
     spread: dict[str, Spread]
     """By the mode of a prediction."""
     link_fraction: dict[str, float]
@@ -113,6 +115,7 @@ def read_calibration(path: Path | str) -> Calibration:
         learned = before_fit()._replace(
             efficiency=Efficiency(fitted["efficiency"]),
             seen={kind: frozenset(names) for kind, names in fitted["seen"].items()},
+            reach={name: (low, high) for name, (low, high) in fitted["reach"].items()},
             spread={mode: Spread(**numbers) for mode, numbers in fitted["spread"].items()},
         )
         return with_scaling(learned, fitted["scaling"])
@@ -131,7 +134,8 @@ def before_fit() -> Calibration:
 
     return Calibration(
         efficiency=Efficiency({}),
-        seen={"accelerator": frozenset(), "link": frozenset()},
+        seen={"accelerator": frozenset(), "link": frozenset(), "software": frozenset()},
+        reach={},
         spread={},
         link_fraction=values("link_fraction"),
         decode_rate=table["decode_rate"]["value"],

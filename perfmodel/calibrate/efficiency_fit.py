@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from perfmodel.calibrate.design import Design
-from perfmodel.calibrate.fit import fit, source_weights
+from perfmodel.calibrate.fit import fit, row_weights
 from perfmodel.calibrate.runs import Measured
 from perfmodel.efficiency import Efficiency
 
-REFIT_ITERATIONS = 60
-"""A fit that leaves one source out starts from the fit to all."""
+REFIT: dict[str, Any] = {"iterations": 60, "converged": 1e-5}
+"""A fit that leaves something out starts from the fit to all, and need not be as close."""
 
 
 class EfficiencyFit:
@@ -37,6 +38,7 @@ class EfficiencyFit:
         rows = [row for row in measured if row.run.world_size == 1]
         self._sources = np.array([row.run.source for row in rows])
         design = Design([row.setting for row in rows])
+        self._architectures = np.array([on.architecture for on in design.conditions])
         self.parameters = design.parameters()
         self.parameters.deviation *= loosened
         for prefix, value in held:
@@ -45,25 +47,35 @@ class EfficiencyFit:
             self.parameters.join_classes()
         self._bound = design.bind(self.parameters)
         self._times = np.log([row.time for row in rows])
-        self._weights = source_weights(self._sources.tolist())
+        self._weights = row_weights(self._sources.tolist(), [row.run.trust for row in rows])
         self._all = self._fit(self._weights)
 
-    def _fit(self, weights: np.ndarray, **options: object) -> np.ndarray:
+    def _fit(self, weights: np.ndarray, **options: Any) -> np.ndarray:
         p = self.parameters
-        return fit(self._bound.evaluate, self._times, weights, p.mean, p.deviation, **options)  # type: ignore[arg-type]
+        return fit(self._bound.evaluate, self._times, weights, p.mean, p.deviation, **options)
 
-    def numbers(self, without: str | None = None) -> dict[str, float]:
+    @property
+    def architectures(self) -> list[str]:
+        """Those that the rows were measured on."""
+        return sorted(set(self._architectures.tolist()))
+
+    def numbers(self, without: str | None = None, architecture: str | None = None) -> dict[str, float]:
         """Return the learned numbers by name, to six digits.
 
         Parameters
         ----------
         without : a source to leave out; what no other source speaks of is left out of the answer
+        architecture : the same of an architecture
         """
-        if without is None or without not in self._sources:
-            return self._named(self._all, np.ones(len(self._sources), bool))
-        kept = self._sources != without
+        kept = np.ones(len(self._sources), bool)
+        if without is not None:
+            kept &= self._sources != without
+        if architecture is not None:
+            kept &= self._architectures != architecture
+        if kept.all():
+            return self._named(self._all, kept)
         weights = np.where(kept, self._weights, 0.0)
-        return self._named(self._fit(weights, start=self._all, iterations=REFIT_ITERATIONS), kept)
+        return self._named(self._fit(weights, start=self._all, **REFIT), kept)
 
     def _named(self, numbers: np.ndarray, kept: np.ndarray) -> dict[str, float]:
         silent = self._silent(kept)
@@ -90,10 +102,10 @@ class EfficiencyFit:
         for source in sorted(set(self._sources.tolist())):
             inside = self._sources == source
             weights = np.where(inside, 0.0, self._weights)
-            numbers = self._fit(weights, start=self._all, iterations=REFIT_ITERATIONS)
+            numbers = self._fit(weights, start=self._all, **REFIT | {"converged": 1e-4})
             errors[inside] = (self._bound.log_time(numbers) - self._times)[inside]
         return errors
 
-    def efficiency(self, without: str | None = None) -> Efficiency:
+    def efficiency(self, without: str | None = None, architecture: str | None = None) -> Efficiency:
         """Return what was learned, ready for ``predict``."""
-        return Efficiency(self.numbers(without))
+        return Efficiency(self.numbers(without, architecture))

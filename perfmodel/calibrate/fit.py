@@ -19,14 +19,21 @@ HUBER = 0.12
 """Residual beyond which a row pulls no harder."""
 FULL_WEIGHT_ROWS = 40
 """A source with more rows than this weighs as much as this many: its rows err together."""
+TRUST_WEIGHTS = {"A": 1.0, "B": 0.5}
+"""Of a row, by how well its source states hardware, batch and procedure."""
 LONGEST_STEP = 0.6
 CONVERGED = 1e-7
 
 
-def source_weights(sources: Sequence[str]) -> Array:
-    """Weight of each row by how many its source has, shape (rows,)."""
+def row_weights(sources: Sequence[str], trusts: Sequence[str]) -> Array:
+    """Weight of each row by its trust, and by how many rows its source has, shape (rows,)."""
     counts = Counter(sources)
-    return np.array([min(1.0, FULL_WEIGHT_ROWS / counts[source]) for source in sources])
+    return np.array(
+        [
+            TRUST_WEIGHTS[trust] * min(1.0, FULL_WEIGHT_ROWS / counts[source])
+            for source, trust in zip(sources, trusts, strict=True)
+        ]
+    )
 
 
 def fit(
@@ -37,6 +44,7 @@ def fit(
     deviation: Array,
     start: Array | None = None,
     iterations: int = 60,
+    converged: float = CONVERGED,
 ) -> Array:
     """Return the numbers that explain ``measured`` without straying from their priors.
 
@@ -50,6 +58,7 @@ def fit(
     mean, deviation : of the priors, shape (parameters,)
     start : where to begin; the prior means by default
     iterations : at most
+    converged : step of every number below which it is done
     """
     numbers = (mean if start is None else start).copy()
     precision = 1 / deviation**2
@@ -62,6 +71,6 @@ def fit(
         gradient = slopes.T @ (pull * residual) + (mean - numbers) * precision
         step = np.clip(np.linalg.solve(curvature, gradient), -LONGEST_STEP, LONGEST_STEP)
         numbers = numbers + step
-        if np.abs(step).max() < CONVERGED:
+        if np.abs(step).max() < converged:
             break
     return numbers

@@ -8,12 +8,13 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from perfmodel.calibrate.efficiency_fit import EfficiencyFit
-from perfmodel.calibrate.runs import TRUSTED, Measured, measured
+from perfmodel.calibrate.runs import TRUSTED, Measured, measured, reach, seen
 from perfmodel.calibrate.scaling_fit import Anchored, ScalingFit
 from perfmodel.calibrate.spread import Miss, learn_spread
 from perfmodel.calibration import Calibration, before_fit, with_scaling
 from perfmodel.errors import InputError
 from perfmodel.prediction import doubted, time_of
+from perfmodel.prediction.computation import conditions
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate.anchors import Anchors
@@ -58,7 +59,10 @@ class OutOfSample:
                 mode: [miss for miss in misses if miss.source != without]
                 for mode, misses in self._misses.items()
             }
-            spread = {mode: learn_spread(misses) for mode, misses in others.items() if misses}
+            farther = {"specs": [miss for miss in self._farther if miss.source != without]}
+            spread = {
+                mode: learn_spread(misses, farther.get(mode, [])) for mode, misses in others.items() if misses
+            }
             self._known[without] = mine._replace(spread=spread)
         return self._known[without]
 
@@ -75,17 +79,14 @@ class OutOfSample:
             "all": len(self.measured),
         }
 
-    def seen(self, without: str | None = None) -> dict[str, frozenset[str]]:
-        """What the remaining runs were made with."""
-        rows = [row for row in self.measured if row.run.source != without]
-        return {
-            "accelerator": frozenset(row.setting.accelerator.id for row in rows),
-            "link": frozenset(_link(row) for row in rows if row.run.world_size > 1),
-        }
-
-    def _efficient(self, without: str | None) -> Calibration:
-        efficiency = self.efficiency.efficiency(without)
-        return before_fit()._replace(efficiency=efficiency, seen=self.seen(without))
+    def _efficient(self, without: str | None, architecture: str | None = None) -> Calibration:
+        rows = [
+            row
+            for row in self.measured
+            if row.run.source != without and conditions(row.setting).architecture != architecture
+        ]
+        efficiency = self.efficiency.efficiency(without, architecture)
+        return before_fit()._replace(efficiency=efficiency, seen=seen(rows), reach=reach(rows))
 
     def _numbers(self, without: str | None) -> Calibration:
         constants = self._efficient(without)
@@ -96,7 +97,7 @@ class OutOfSample:
             anchor = self._anchor_time(row)
             if anchor is not None:
                 setting = resolve(scenario_of(row.run, self._catalogue, anchor), self._catalogue)
-                yield Anchored(row.run.source, partial(time_of, setting), row.time)
+                yield Anchored(row.run.source, row.run.trust, partial(time_of, setting), row.time)
 
     def _anchor_time(self, row: Measured) -> float | None:
         """What one accelerator took in the same source, where its measurements agree [s]."""
@@ -114,6 +115,19 @@ class OutOfSample:
             if anchor is not None:
                 found["anchored"].append(self._miss(row, folds[row.run.source], anchor))
         return {mode: misses for mode, misses in found.items() if misses}
+
+    @cached_property
+    def _farther(self) -> list[Miss]:
+        """How far one accelerator's runs are missed when their whole architecture is left out."""
+        found: list[Miss] = []
+        for architecture in self.efficiency.architectures:
+            constants = self._efficient(None, architecture)
+            found += [
+                self._miss(row, constants, None)
+                for row in self.measured
+                if row.run.world_size == 1 and conditions(row.setting).architecture == architecture
+            ]
+        return found
 
     def _miss(self, row: Measured, constants: Calibration, anchor: float | None) -> Miss:
         scenario = scenario_of(row.run, self._catalogue, anchor)
@@ -134,8 +148,3 @@ def beside_shipped(runs: Sequence[Run], catalogue: Catalogue | None = None) -> O
 def shipped() -> OutOfSample:
     """What is learned from the runs that come along; made once."""
     return OutOfSample(shipped_runs())
-
-
-def _link(row: Measured) -> str:
-    setting = row.setting
-    return setting.inter_link.id if setting.nodes > 1 else setting.intra_link.id

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from perfmodel.errors import InputError
+from perfmodel.prediction.interval import crossed_link, local_batch_of, software_of
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate.runs import Run
@@ -35,3 +36,21 @@ def measured(runs: Iterable[Run], catalogue: Catalogue) -> list[Measured]:
         except (Refused, InputError):
             continue  # validate names each of them, with the reason
     return found
+
+
+def seen(rows: Sequence[Measured]) -> dict[str, frozenset[str]]:
+    """Return what runs were made with, by kind."""
+    return {
+        "accelerator": frozenset(row.setting.accelerator.id for row in rows),
+        "link": frozenset(crossed_link(row.setting).id for row in rows if row.run.world_size > 1),
+        "software": frozenset(software_of(row.setting) for row in rows),
+    }
+
+
+def reach(rows: Sequence[Measured]) -> dict[str, tuple[float, float]]:
+    """Return the smallest and largest world size of runs, and local batch of each network."""
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        values.setdefault("world size", []).append(row.setting.world_size)
+        values.setdefault(local_batch_of(row.setting), []).append(row.setting.local_batch_size)
+    return {name: (min(of), max(of)) for name, of in values.items()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perfmodel.calibrate.fit import HUBER, NOISE, source_weights
+from perfmodel.calibrate.fit import HUBER, NOISE, row_weights
 from perfmodel.calibration import Calibration, before_fit, with_scaling
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Anchored(NamedTuple):
     """A run on several accelerators, anchored: its time under given constants, and as measured."""
 
     source: str
+    trust: str
     predict: Callable[[Calibration], float]
     time: float
     """Measured [s]."""
@@ -52,7 +53,7 @@ class ScalingFit:
         self._rows = list(rows)
         self._sources = np.array([row.source for row in rows])
         self._measured = np.log([row.time for row in rows])
-        self._weights = source_weights(self._sources.tolist())
+        self._weights = row_weights(self._sources.tolist(), [row.trust for row in rows])
         self._mean = np.log([_before(name) for name in DEVIATIONS])
         self._precision = 1 / np.array(list(DEVIATIONS.values())) ** 2
         self._constants = constants

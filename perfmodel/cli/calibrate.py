@@ -142,6 +142,8 @@ def _fit(data: str | None, output: str | None, check: bool, as_json: bool, specs
         click.echo(json.dumps({"largest_difference": far, **fitted(learned, inputs)}) if as_json else told)
         raise SystemExit(0 if far <= 1e-5 else 1)
     write_fitted(path, learned, inputs)
-    click.echo(f"wrote {path}", err=True)
+    counts = learned.counts()
+    told = f"from {counts['one accelerator']} runs on one accelerator, {counts['anchored']} on several"
+    click.echo(f"wrote {path}: {told}", err=True)
     if as_json:
         click.echo(json.dumps(fitted(learned, inputs)))

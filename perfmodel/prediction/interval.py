@@ -9,6 +9,11 @@ from perfmodel.calibration import Calibration, Spread
 from perfmodel.prediction.computation import Computation, conditions, unit
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
+from perfmodel.specs.framework import DEFAULT_FRAMEWORK
+from perfmodel.specs.link import Link
+
+NOTICED = 0.05
+"""What a condition must add to the logarithm of the scale to be told."""
 
 
 class Doubt(NamedTuple):
@@ -22,10 +27,31 @@ class Doubt(NamedTuple):
     """In words, where it applies."""
 
 
+def crossed_link(setting: Setting) -> Link:
+    """Return the slowest link that the setting's gradients cross."""
+    return setting.inter_link if setting.nodes > 1 else setting.intra_link
+
+
 def unseen_link(setting: Setting, constants: Calibration) -> float:
     """Return 1 where no measured run went over the link that the setting's gradients cross, else 0."""
-    link = setting.inter_link if setting.nodes > 1 else setting.intra_link
-    return float(link.id not in constants.seen["link"])
+    return float(crossed_link(setting).id not in constants.seen["link"])
+
+
+def software_of(setting: Setting) -> str:
+    """Return ``FRAMEWORK in PRECISION``: what measured runs are told apart by."""
+    name = (setting.scenario.framework or DEFAULT_FRAMEWORK).split("@")[0]
+    return f"{name} in {setting.precision}"
+
+
+def local_batch_of(setting: Setting) -> str:
+    """Return the name under which the reach of a network's local batches is kept."""
+    return f"local batch/{setting.workload.id}"
+
+
+def _beyond(value: Any, ends: tuple[float, float]) -> Any:
+    """How far a value lies outside what was measured, as a logarithm; 0 inside."""
+    low, high = ends
+    return ops.maximum(0.0, ops.maximum(ops.log(value / high), ops.log(low / value)))
 
 
 def strengths(
@@ -43,11 +69,18 @@ def strengths(
     whole = sum(terms.values())
     learned, seen = constants.efficiency, constants.seen
     several = (setting.world_size > 1) * 1.0
+    batches = constants.reach.get(local_batch_of(setting))
     return {
         "always": 1.0,
         "unseen accelerator": float(accelerator.id not in seen["accelerator"]),
         "unseen architecture": float(not learned.knows(f"architecture/traffic/{on.architecture}")),
         "unseen network": float(not learned.knows(f"workload/{setting.workload.id}")),
+        "unseen software": float(software_of(setting) not in seen["software"]),
+        "beyond batch": _beyond(setting.local_batch_size, batches) if batches else 0.0,
+        "world size": ops.log(setting.world_size * 1.0),
+        "beyond world size": _beyond(
+            setting.world_size, (1.0, constants.reach.get("world size", (1.0, 1.0))[1])
+        ),
         "host": work.host_share,
         "detection": on.detection,
         "slow fp16": float(unit(setting) == 1),
@@ -66,31 +99,46 @@ def doubts(
     """Return every condition that can widen the interval, with how strongly it holds."""
     found = strengths(setting, work, terms, unseen_link(setting, constants), constants)
     accelerator = setting.accelerator
-    link = setting.inter_link if setting.nodes > 1 else setting.intra_link
+    largest = constants.reach.get("world size", (1.0, 1.0))[1]
+    low, high = constants.reach.get(local_batch_of(setting), (0.0, 0.0))
     reasons = {
         "unseen accelerator": f"no measured run on {accelerator.id}",
         "unseen architecture": f"no measured run on the {conditions(setting).architecture} architecture",
         "unseen network": f"no measured run of {setting.workload.id}",
+        "unseen software": f"no measured run of {software_of(setting)}",
+        "beyond batch": f"measured were {low:g} to {high:g} samples an accelerator of {setting.workload.id}",
+        "beyond world size": f"no measured run on more than {largest:g} accelerators",
         "host": f"the host paces {work.host_share:.0%} of the step, and hosts differ",
         "detection": "work on boxes and regions is not in the layer table",
         "slow fp16": f"{accelerator.id} has no fast fp16 arithmetic",
         "communication": f"{found['communication']:.0%} of the iteration waits for other accelerators",
         "single process": "one process drives all accelerators",
         "parameter server": "parameter servers queue",
-        "unseen link": f"no measured run over {link.id}",
+        "unseen link": f"no measured run over {crossed_link(setting).id}",
         "input": "it waits for samples",
     }
     return [Doubt(name, strength, reasons.get(name, "")) for name, strength in found.items()]
 
 
-def factors(found: dict[str, Any], spread: Spread) -> tuple[Any, Any]:
+def factors(found: dict[str, Any], mode: str, spreads: dict[str, Spread]) -> tuple[Any, Any]:
     """Return by how much the time may be off either way, with 80 and 95 % confidence, numbers or arrays.
+
+    A measurement to start from can only narrow what is known from specs.
 
     Parameters
     ----------
     found : strength of each condition
-    spread : what was learned of them
+    mode : of the prediction, a key of ``spreads``
+    spreads : what was learned of the conditions
     """
+    near, far = _factors(found, spreads[mode])
+    if mode == "specs" or "specs" not in spreads:
+        return near, far
+    limits = _factors(found, spreads["specs"])
+    return ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
+
+
+def _factors(found: dict[str, Any], spread: Spread) -> tuple[Any, Any]:
     scale = ops.exp(sum(strength * spread.weights.get(name, 0.0) for name, strength in found.items()))
     return ops.exp(spread.quantile_80 * scale), ops.exp(spread.quantile_95 * scale)
 
@@ -102,11 +150,11 @@ def interval(
     spread = spreads.get(mode)
     if spread is None:
         return None
-    near, far = factors({doubt.name: doubt.strength for doubt in found}, spread)
+    near, far = factors({doubt.name: doubt.strength for doubt in found}, mode, spreads)
     reasons = [
         doubt.reason
         for doubt in found
-        if doubt.reason and doubt.strength * spread.weights.get(doubt.name, 0.0) > 0.1
+        if doubt.reason and doubt.strength * spread.weights.get(doubt.name, 0.0) > NOTICED
     ]
     return Interval.model_construct(
         low_80=iteration_time / near,

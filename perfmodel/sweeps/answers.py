@@ -101,16 +101,27 @@ def _interval(
     constants: Calibration,
 ) -> dict[str, Any]:
     anchored = setting.scenario.anchor or setting.scenario.profile
-    spread = constants.spread.get("anchored" if anchored else "specs")
-    if spread is None:
+    mode = "anchored" if anchored else "specs"
+    if mode not in constants.spread:
         return {}
-    near, far = factors(strengths(setting, work, terms, places.unseen_link, constants), spread)
+    found = strengths(setting, work, terms, places.unseen_link, constants)
+    near, far = factors(found, mode, constants.spread)
+    if setting.scenario.profile is not None:
+        near, far = _with_noise(setting, terms, near, far)
     return {
         "low_80": iteration_time / near,
         "high_80": iteration_time * near,
         "low_95": iteration_time / far,
         "high_95": iteration_time * far,
     }
+
+
+def _with_noise(setting: Setting, terms: dict[str, Any], near: Any, far: Any) -> tuple[Any, Any]:
+    from perfmodel.prediction.profiled import NORMAL_80, NORMAL_95, noise, noisy
+    from perfmodel.profile import read_profile
+
+    deviation = noise(setting, read_profile(str(setting.scenario.profile)), terms)
+    return noisy(near, NORMAL_80, deviation), noisy(far, NORMAL_95, deviation)
 
 
 def _communication(
