@@ -12,7 +12,7 @@ from statistics import median
 import pytest
 from click.testing import CliRunner
 
-from perfmodel.calibration import FITTED
+from perfmodel.calibration import FITTED, calibration
 from perfmodel.cli import main as command
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
@@ -24,7 +24,7 @@ from perfmodel.validate.mlperf import Answer, compare_mlperf, curve_without, err
 from perfmodel.validate.mlperf_kernels import JOINED, iteration_time, joined
 from perfmodel.validate.mlperf_rows import Submission, read_submissions, shipped_submissions
 from perfmodel.validate.mlperf_rules import IMAGES, evaluation_of, framework_of, scenario_of, target_of
-from perfmodel.validate.mlperf_section import headline, section
+from perfmodel.validate.mlperf_section import SEEN, covered, headline, section
 from perfmodel.validate.scenarios import Refused
 from perfmodel.workloads import workload
 
@@ -60,6 +60,30 @@ def test_rows_are_as_published():
     assert [row["run_id"] for row in ours] == [row["run_id"] for row in published]
     for mine, theirs in zip(ours, published, strict=True):
         assert {key: value for key, value in mine.items() if key != "source"}.items() <= theirs.items()
+
+
+def test_coverage_of_rows_in_no_fit_is_told_as_it_is(specs):
+    """The share inside, from the file and `predict`'s own interval; and its line in the report."""
+    with MEASURED.open(newline="", encoding="utf-8") as file:
+        cells = {row["run_id"]: row for row in csv.DictReader(file)}
+    inside, n = 0, 0
+    for each in specs:
+        row = cells[each.submission.run_id]
+        if each.interval is None or not row["samples_per_second"]:
+            continue
+        n += 1
+        measured = float(row["global_batch_size"]) / float(row["samples_per_second"])
+        inside += each.interval.low_80 <= measured <= each.interval.high_80
+    first = covered()[0]
+    assert (first.n, first.shares[0]) == (n, pytest.approx(inside / n))
+    text = (folder("validation") / "report.md").read_text("utf-8")
+    for line in covered():
+        assert f"| {line.name} | {line.n} | {line.mean:.1%} | {line.median:.1%} |" in text
+        assert f"| {line.name} * | {line.n} | " in text
+    large = {line.name: line for line in covered()}
+    for mode in ("from specs", "anchored"):
+        assert large[f"MLPerf, {mode}, above 64"].shares[0] > 0.5
+    assert calibration().reach["world size"][1] == SEEN
 
 
 def test_nothing_was_learned_from_these_rows():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.validate import (
     Row,
     Run,
+    achievable,
     compare,
     mlperf_section,
     overlap_order,
@@ -123,8 +125,13 @@ def test_every_shipped_run_is_read() -> None:
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the published files are not beside the checkout")
 @pytest.mark.parametrize(
-    "file", sorted(path.name for path in MEASURED.glob("*.csv") if path.name != "mlperf.csv")
-)  # of that one, some rows and columns come along: tests/test_mlperf.py compares them
+    "file",
+    sorted(
+        path.name
+        for path in MEASURED.glob("*.csv")
+        if path.name not in ("mlperf.csv", "achievable_peaks.csv")
+    ),
+)  # of those, some rows and columns come along: tests/test_mlperf.py and the test of products compare them
 def test_measurements_are_as_published(file: str) -> None:
     assert (MEASURED / file).read_bytes() == (SHARED / file).read_bytes()
 
@@ -488,9 +495,31 @@ def test_misses_speak_of_things_that_were_measured() -> None:
         "accelerator": {run.accelerator for run in shipped_runs()},
         "workload": {run.workload for run in shipped_runs()},
         "strategy": {run.strategy for run in shipped_runs()},
+        "world-size": {str(run.world_size) for run in shipped_runs()},
     }
     assert explained()
     assert all(name in known[kind] for kind, name in explained())
+
+
+def test_every_family_beyond_the_limit_has_an_entry_and_stands_in_the_report() -> None:
+    """However small: the report's own table names them, with n in both modes."""
+    text = (folder("validation") / "report.md").read_text("utf-8")
+    table = text[text.index("## Beyond") :].split("##")[1]
+    rows = re.findall(r"^\| ([a-z-]+) (\S+) \| (\w+) \|", table, re.MULTILINE)
+    families = {(kind, name) for kind, name, _ in rows if kind != "family"}
+    assert ("workload", "yolov3") in families
+    assert families <= explained(), f"say why in validation/misses.md: {sorted(families - explained())}"
+    shown = re.search(
+        r"^\| workload yolov3 \| yes \| [\d.]+ % \| \d+ \| [\d.]+ % \| \d+ \|$", table, re.MULTILINE
+    )
+    assert shown
+
+
+def test_small_families_count(tmp_path: Path) -> None:
+    found = beyond_limit([summary(compare(runs(tmp_path, ONE | {"iteration_time": "9"})))])
+    assert found["workload", "resnet50"]["specs"].n == 1
+    assert ("world-size", "1") in found
+    assert ("strategy", "single") in found
 
 
 def test_a_source_off_by_more_than_the_limit_is_found(tmp_path: Path) -> None:
@@ -626,6 +655,37 @@ def test_help_has_examples_that_run() -> None:
 def test_refusal_words() -> None:
     assert str(Refused("no batch size")) == "no batch size"
     assert str(Refused("unknown accelerator", "x")) == "unknown accelerator: x"
+
+
+# --- matrix products by themselves
+
+
+def test_products_are_as_published() -> None:
+    with (MEASURED / "achievable_peaks.csv").open(newline="", encoding="utf-8") as file:
+        ours = list(csv.DictReader(file))
+    assert len(ours) == len(achievable.products()) == 12
+    beside = SHARED.parent / "specs" / "achievable_peaks.csv"
+    if beside.is_file():
+        with beside.open(newline="", encoding="utf-8") as file:
+            published = [row for row in csv.DictReader(file) if row["precision"] == "bf16"]
+        for mine, theirs in zip(ours, published, strict=True):
+            assert theirs["source"].endswith(mine["locator"])
+            same = {key: cell for key, cell in mine.items() if key not in ("source", "locator")}
+            assert same.items() <= theirs.items()
+
+
+def test_a_product_by_hand_and_in_the_report() -> None:
+    """1024 x 10240 x 5120: 107 GFLOP, which an A100 was measured to do at 271 TFLOP/s, in 396 us."""
+    first = achievable.compare_products()[0]
+    assert first.product.accelerator == "a100-sxm4-80gb"
+    flops = 2 * 1024 * 10240 * 5120
+    assert flops / first.product.measured == pytest.approx(396e-6, rel=0.002)
+    assert first.product.measured < first.product.nominal
+    assert 100e12 < first.predicted < first.product.nominal
+    assert first.error == pytest.approx(first.product.measured / first.predicted - 1)
+    text = (folder("validation") / "report.md").read_text("utf-8")
+    assert "\n".join(achievable.section()) in text
+    assert f"n {len(achievable.compare_products())} of 12" in text
 
 
 # --- ways of sending gradients, published cases

@@ -16,6 +16,7 @@ from perfmodel.epochs_to_target import FEWEST_BATCH_SIZES, fit_epochs
 from perfmodel.equations.critical_batch import epochs_to_target
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
+from perfmodel.prediction.result import Interval
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate.mlperf_kernels import Changes, iteration_time
@@ -99,8 +100,23 @@ class Answer(NamedTuple):
     """Accelerator that was anchored on."""
     launch_share: float | None = None
     """Share of an iteration that the model gives to launches."""
+    interval: Interval | None = None
+    """Of the iteration time, as ``predict`` gives it."""
     reason: str = ""
     """Why there is no prediction."""
+
+    @property
+    def iteration_time(self) -> float | None:
+        """Measured [s], where the row states a rate."""
+        rate = self.submission.samples_per_second
+        return None if rate is None else self.submission.global_batch_size / rate
+
+    def inside(self, confidence: int) -> bool | None:
+        """Whether the measured iteration lies in the interval of 80 or 95 %; None without either."""
+        if self.interval is None or self.iteration_time is None:
+            return None
+        low, high = (getattr(self.interval, f"{end}_{confidence}") for end in ("low", "high"))
+        return bool(low <= self.iteration_time <= high)
 
     def time_with(self, samples: float | None = None, rate: float | None = None) -> float | None:
         """Time to train [s], with samples to the target or samples per second put in the model's place."""
@@ -143,9 +159,19 @@ class Answer(NamedTuple):
             "measured_samples_per_second": asked.samples_per_second,
             "samples_per_second": self.samples_per_second,
             "evaluation_time": self.evaluation_time,
+            "measured_iteration_time": self.iteration_time,
+            "iteration_time": _iteration_time(asked, self.samples_per_second),
+            "low_80": self.interval.low_80 if self.interval else None,
+            "high_80": self.interval.high_80 if self.interval else None,
+            "low_95": self.interval.low_95 if self.interval else None,
+            "high_95": self.interval.high_95 if self.interval else None,
             "anchor": self.anchor or None,
             "reason": self.reason or None,
         }
+
+
+def _iteration_time(asked: Submission, samples_per_second: float | None) -> float | None:
+    return None if samples_per_second is None else asked.global_batch_size / samples_per_second
 
 
 def compare_mlperf(
@@ -211,7 +237,8 @@ class _Rounds:
         samples = curve.samples(asked.global_batch_size)
         evaluating = evaluation_time(asked, samples, found.terms["forward_time"])
         launches = found.terms["launch_overhead_time"] / found.iteration_time
-        return Answer(asked, mode, samples, rate, evaluating, self._naive(asked), anchor, launches)
+        naive = self._naive(asked)
+        return Answer(asked, mode, samples, rate, evaluating, naive, anchor, launches, found.interval)
 
     def _time(self, scenario: Scenario, asked: Submission) -> float:
         """Iteration time of a scenario with the software of a submission [s]."""
