@@ -22,6 +22,7 @@ from perfmodel import InputError, Scenario, predict
 from perfmodel.cli import main
 from perfmodel.profile import read_profile, to_toml
 from perfmodel.specs.store import Catalogue
+from perfmodel.sweeps import sweep
 from perfmodel.traces import json_stream, nsight
 from perfmodel.traces.device_trace import intervals, length, overlap, union
 from perfmodel.traces.emulate import Emulator
@@ -558,6 +559,18 @@ def test_what_a_profile_is_unsure_of_widens_the_interval(tmp_path):
         assert any("uncertain" in why for why in found.interval.wider_because) == (share > 0.03)
     endless = asked("endless.toml", re.sub("deviation = .*", "deviation = 1e300", text))
     assert np.isfinite(endless.interval.high_95)
+
+
+def test_a_sweep_carries_over_what_a_prediction_does(tmp_path):
+    path = str(calibrated(tmp_path, "--trace", trace(tmp_path / "t.json"), "--loader-workers", 2))
+    for asked in ({}, {"input": "synthetic"}, {"loader_workers": 1}):
+        table = sweep(profile=path, world_size=[1, 8], local_batch_size=[32, 64], **asked).table()
+        for index, size in enumerate(table["world_size"]):
+            batch = int(table["local_batch_size"][index])
+            one = predict(Scenario(profile=path, world_size=int(size), local_batch_size=batch, **asked))
+            assert table["iteration_time"][index] == pytest.approx(one.iteration_time, rel=1e-9)
+            assert table["input_time"][index] == pytest.approx(one.terms["input_time"], rel=1e-9)
+            assert table["high_95"][index] == pytest.approx(one.interval.high_95, rel=1e-9)
 
 
 def test_the_accelerator_is_the_traces_own(tmp_path):

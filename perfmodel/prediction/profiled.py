@@ -164,14 +164,16 @@ def _is(measure: Measure | None) -> TypeGuard[Measure]:
     return measure is not None and measure.value > 0
 
 
+def noisy(factor: Any, quantile: float, deviation: Any) -> Any:
+    """Return by how much a time may be off with a relative deviation added in quadrature, number or array."""
+    known, added = ops.log(factor), quantile * deviation
+    return ops.exp(ops.minimum(MOST_NOISE, ops.sqrt(known * known + added * added)))
+
+
 def widened(interval: Interval, iteration_time: float, deviation: float) -> Interval:
     """Return an interval with a relative deviation of the time added in quadrature."""
-
-    def far(high: float, quantile: float) -> float:
-        known, added = ops.log(high / iteration_time), quantile * deviation
-        return float(ops.exp(ops.minimum(MOST_NOISE, ops.sqrt(known * known + added * added))))
-
-    near, wide = far(interval.high_80, NORMAL_80), far(interval.high_95, NORMAL_95)
+    near = float(noisy(interval.high_80 / iteration_time, NORMAL_80, deviation))
+    wide = float(noisy(interval.high_95 / iteration_time, NORMAL_95, deviation))
     reasons = [f"the profile's own numbers are {deviation:.0%} uncertain"] if deviation > LEAST_NOISE else []
     return interval.model_copy(
         update={

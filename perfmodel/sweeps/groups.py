@@ -56,6 +56,8 @@ class Groups:
 
     def _group(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> Iterator[Block]:
         alone = {name: fixed[name] for name in (*COMPUTATION, "profile")}
+        if fixed["profile"] is not None:
+            alone["input"] = fixed["input"]  # what idles around the copy of real samples is a profile's alone
         if fixed["accelerator"] is None and fixed["node"] is not None:
             alone["accelerator"] = self._catalogue.node(fixed["node"]).accelerator
         crossed = int(np.prod([len(self._axes[name]) for name in OPTIONS])) * len(world_sizes)
