@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import click
 
 from perfmodel.cli.options import COUNT, scenario_from
+from perfmodel.economics import Conditions
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -30,7 +31,7 @@ BASIC = (
     "precision",
     "local-batch-size",
 )
-MORE = (
+RARER = (
     "global-batch-size",
     "accelerators-per-node",
     "intra-link",
@@ -51,23 +52,8 @@ MORE = (
     "jitter",
     "anchor",
 )
-MONEY = (
-    "epochs",
-    "samples",
-    "price",
-    "region",
-    "purchase-price",
-    "service-years",
-    "used-fraction",
-    "electricity-price",
-    "pue",
-    "host-power",
-    "carbon-intensity",
-    "node-mtbf",
-    "checkpoint-time",
-    "restart-time",
-)
-SCENARIO = (*BASIC, *MORE)
+FILES = ("profile", "scenario", "specs", "timeline")
+"""Options that name files, which would be the server's: a page takes uploads instead."""
 
 LABELS = {
     "gpus": "GPUs",
@@ -305,3 +291,10 @@ def as_python(picked: Mapping[str, Any], profile: str | None = None) -> str:
 def scenario_words(picked: Mapping[str, Any], profile: str | None = None) -> dict[str, Any]:
     """Return the keyword arguments of ``Scenario``."""
     return values(picked, SCENARIO) | ({"profile": profile} if profile else {})
+
+
+MONEY = tuple(name for name, option in options().items() if option.parameter.name in Conditions._fields)
+"""Of prices, power and failures."""
+MORE = (*RARER, *(name for name in options() if name not in (*BASIC, *RARER, *MONEY, *FILES)))
+"""Of a scenario, folded away; what a command knows and nobody has put in an order comes last."""
+SCENARIO = (*BASIC, *MORE)

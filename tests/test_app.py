@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import socket
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -190,10 +191,26 @@ def test_worked_examples(module):
 def test_the_app_listens_on_loopback_and_reports_to_nobody(invoke):
     told = json.loads(invoke("app", "--check", "--json").stdout)
     assert told["url"] == "http://127.0.0.1:8501"
+    assert told["ready"] or told["reason"]
     settings = dict(zip(told["command"][3::2], told["command"][4::2], strict=True))
     assert settings["--browser.gatherUsageStats"] == "false"
     assert settings["--server.address"] == "127.0.0.1"
     assert "0.0.0.0" in streamlit_words("0.0.0.0", 80)
+
+
+def test_an_address_that_is_taken_or_nobodys_is_told(invoke):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        for words in (
+            ["--port", taken.getsockname()[1]],
+            ["--host", "no such host"],
+            ["--host", "192.0.2.1"],
+        ):
+            done = invoke("app", *words)
+            assert done.exit_code == 2
+            assert "cannot listen on" in done.stderr
+            assert invoke("app", "--check", *words).exit_code == 1
 
 
 def test_without_streamlit_the_command_says_what_to_install(invoke, monkeypatch):

@@ -34,13 +34,21 @@ def command(port: int, host: str, browse: bool, check: bool, as_json: bool) -> N
     if not ready:
         raise InputError(MISSING)
     words = streamlit_words(host, port, browse)
-    if check:
+    taken = _taken(host, port)
+    if not check:
+        if taken:
+            raise InputError(taken)
+        _serve(words)
+        return
+    url = f"http://{host}:{port}"
+    if as_json:
         import json
 
-        told = {"ready": True, "url": f"http://{host}:{port}", "command": words}
-        click.echo(json.dumps(told) if as_json else f"ready: would listen on http://{host}:{port}")
-        return
-    _serve(words)
+        click.echo(json.dumps({"ready": taken is None, "reason": taken, "url": url, "command": words}))
+    else:
+        click.echo(taken or f"ready: would listen on {url}")
+    if taken:
+        raise SystemExit(1)
 
 
 def _serve(words: list[str]) -> None:
@@ -65,6 +73,21 @@ def _warm() -> None:
     for name in ("plotly.graph_objects", "pandas", "pyarrow", "perfmodel.validate", "perfmodel.economics"):
         importlib.import_module(name)
     predict(Scenario(world_size=32))
+
+
+def _taken(host: str, port: int) -> str | None:
+    """Say why nobody can listen there; None where one can."""
+    import socket
+
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(place)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return f"cannot listen on {host}, port {port}: {reason}; try another --port"
+    return None
 
 
 def _installed() -> bool:
