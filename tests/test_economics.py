@@ -146,6 +146,12 @@ def test_the_command_prints_what_python_returns(invoke):
     assert "24.48 USD/h" in text
     assert "us-east-1, 2026-07-20" in text
     assert max(map(len, text.splitlines())) <= 80
+    price = (
+        "Price: 24.48 USD/h for each node: p3.16xlarge on demand, us-east-1, 2026-07-20, source karpenter-aws"
+    )
+    assert price in invoke("predict", *words, "--markdown").stdout.splitlines()
+    given = invoke("predict", *words, "--price", "9", "--markdown").stdout
+    assert "Price: 9 USD/h for each node, as given" in given.splitlines()
 
 
 def test_without_these_options_nothing_is_said_of_money(invoke):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import json
 import subprocess
@@ -296,8 +297,19 @@ def test_a_price_shows_its_region_date_and_source(found, invoke):
             assert price["source"]
         else:
             assert offer.instance in {row["name"] for row in found.unpriced}
-    shown = invoke("plan", "--instances", "p3.16xlarge", "--max-gpus", "16").stdout
-    assert "us-east-1 2026-07-20 karpenter-aws" in " ".join(shown.split())
+    words = ("plan", "--instances", "p3.16xlarge", "--max-gpus", "16")
+    shown = " ".join(invoke(*words).stdout.split())
+    assert "AWS 24.48 us-east-1 2026-07-20 karpenter-aws" in shown
+    assert "x p3.16xlarge of AWS (" in shown
+    heading, first, *_ = csv.reader(invoke(*words, "--csv").stdout.splitlines())
+    row = dict(zip(heading, first, strict=True))
+    assert [row[f"price_{name}"] for name in ("basis", "region", "date", "source")] == [
+        "on demand",
+        "us-east-1",
+        "2026-07-20",
+        "karpenter-aws",
+    ]
+    assert "| us-east-1 | 2026-07-20 | karpenter-aws |" in invoke(*words, "--markdown").stdout
 
 
 def test_a_larger_cluster_does_not_look_free():

@@ -163,16 +163,26 @@ def amount(value: float | None, scale: float = 1.0) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
+_NEXT_LINE = "\n" + " " * 22
+
+
+def price_told(price: dict[str, Any], between: str = ", ") -> str:
+    """A node's price with where it comes from.
+
+    >>> price_told({"usd_per_hour": 12.0, "basis": "given"})
+    '12 USD/h for each node, as given'
+    """
+    rate = f"{price['usd_per_hour']:,.4g} USD/h for each node"
+    if price["basis"] != "on demand":
+        return f"{rate}, {'as given' if price['basis'] == 'given' else 'from its purchase'}"
+    where = f"{price['region']}, {price['date']}, source {price['source']}"
+    return f"{rate}: {price['instance']} on demand{between}{where}"
+
+
 def _price(price: dict[str, Any] | None) -> list[str]:
     if price is None:
         return []
-    rate = f"{price['usd_per_hour']:,.4g} USD/h for each node"
-    if price["basis"] != "on demand":
-        return [f"{'price':<22}{rate}, {'as given' if price['basis'] == 'given' else 'from its purchase'}"]
-    return [
-        f"{'price':<22}{rate}: {price['instance']} on demand",
-        f"{'':<22}{price['region']}, {price['date']}, source {price['source']}",
-    ]
+    return f"{'price':<22}{price_told(price, _NEXT_LINE)}".splitlines()
 
 
 def _failures(reliability: dict[str, Any] | None) -> list[str]:

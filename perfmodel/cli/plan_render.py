@@ -155,14 +155,18 @@ def _show_prices(found: Found, shown: list[Row]) -> None:
     if not prices:
         return
     out = console()
-    rows = table("price of one node", "USD/h", "region", "date", "source", left=1)
+    rows = table("price of one node", "of", "USD/h", "region", "date", "source", left=2)
     rows.padding = (0, 1, 0, 0)
-    for column in rows.columns[2:]:
+    for column in rows.columns[3:]:
         column.justify = "left"
+    for column in rows.columns[1:5]:
+        column.no_wrap = True
     for price in sorted(prices, key=lambda price: list(names).index(price["name"])):
         source = price["source"] or {"given": "as given", "purchase": "from its purchase"}.get(price["basis"])
         usd = f"{price['usd_per_hour']:,.4g}"
-        rows.add_row(price["name"], usd, price["region"] or "-", price["date"] or "-", source)
+        rows.add_row(
+            price["name"], price["provider"] or "-", usd, price["region"] or "-", price["date"] or "-", source
+        )
     out.print(rows)
 
 

@@ -52,6 +52,7 @@ class Found:
         """Return one candidate with its machine, price and verdicts."""
         row: Row = {name: _plain(column[index]) for name, column in self.candidates.items()}
         machine = self.machines[row.pop("machine")]
+        price = machine.price
         if row["strategy"] != "all-reduce":
             row["algorithm"] = None
         if row["strategy"] != "parameter-server":
@@ -64,7 +65,11 @@ class Found:
             "provider": machine.provider,
             "accelerator": machine.accelerator,
             **row,
-            "usd_per_hour": machine.price.usd_per_hour if machine.price else None,
+            "usd_per_hour": price.usd_per_hour if price else None,
+            "price_basis": price.basis if price else None,
+            "price_region": price.region if price else None,
+            "price_date": price.date if price else None,
+            "price_source": price.source if price else None,
             "meets_deadline": None
             if goal.deadline is None
             else (row["run_time"] or math.inf) <= goal.deadline,
@@ -202,9 +207,14 @@ class Found:
         return [machine.name for i, machine in enumerate(self.machines) if i not in able]
 
     def prices(self) -> list[Row]:
-        """Return the price of every machine tried, with its basis, region, date and source."""
+        """Return the price of every machine tried, with provider, basis, region, date and source."""
         return [
-            {"name": machine.name, "node": machine.node, **machine.price._asdict()}
+            {
+                "name": machine.name,
+                "node": machine.node,
+                "provider": machine.provider,
+                **machine.price._asdict(),
+            }
             for machine in self.machines
             if machine.price is not None
         ]

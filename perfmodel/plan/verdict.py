@@ -79,12 +79,16 @@ def _interval(found: Found, chosen: Row) -> str:
 def named(row: Row) -> str:
     """Say which machines a plan takes, and how many.
 
-    >>> named({"name": "p3.16xlarge", "nodes": 4, "world_size": 32, "accelerator": "v100", "servers": 2})
-    '4 x p3.16xlarge (32 x v100) with 2 parameter servers'
+    >>> plan = {"name": "p3.16xlarge", "nodes": 4, "world_size": 32, "accelerator": "v100", "servers": 2}
+    >>> named(plan | {"provider": "AWS"})
+    '4 x p3.16xlarge of AWS (32 x v100) with 2 parameter servers'
+    >>> named(plan | {"name": "dgx-1v", "servers": None, "provider": None})
+    '4 x dgx-1v (32 x v100)'
     """
+    provider = f" of {row['provider']}" if row["provider"] else ""
     servers = row["servers"] or 0
     more = f" with {servers} parameter server{'s' if servers > 1 else ''}" if servers else ""
-    return f"{row['nodes']} x {row['name']} ({row['world_size']} x {row['accelerator']}){more}"
+    return f"{row['nodes']} x {row['name']}{provider} ({row['world_size']} x {row['accelerator']}){more}"
 
 
 def _told(row: Row) -> str:
