@@ -290,6 +290,35 @@ def test_boards_counted_as_devices_are_pointed_out():
     assert any("boards" in line for line in found.arithmetic)
 
 
+@pytest.mark.parametrize(
+    "claim", [{"quantity": "images_per_second", "value": 3000}, {"quantity": "speedup", "value": 4.0}]
+)
+def test_a_job_that_does_not_fit_is_told_in_the_verdict(claim, tmp_path, invoke):
+    large = {"accelerator": "v100-sxm2-16gb", "world_size": 8, "local_batch_size": 100_000}
+    found = checked(large, **claim)
+    need = predict(Scenario(**large)).memory.bytes / 2**30
+    assert found.verdict == "oversized"
+    assert found.memory == f"needs {need:.1f} GiB of each accelerator's 15.8 GiB"
+    assert found.expected is found.low_80 is found.high_95 is None
+    assert checked(large | {"local_batch_size": 64}, **claim).memory is None
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in claim.items())
+    options = "".join(f"{key} = {json.dumps(value)}\n" for key, value in large.items())
+    path = write(tmp_path, f'title = "x"\n[scenario]\n{options}[[claims]]\n{lines}')
+    shown = invoke("check-quote", path)
+    assert shown.exit_code == 0
+    head = " ".join(shown.stdout.split("the job")[1].split())
+    assert f"1. OVERSIZED: {'3,000' if claim['value'] == 3000 else 'speed-up'}" in shown.stdout
+    assert head.startswith(f"does not fit, it {found.memory}")
+    assert "model" not in shown.stdout
+    table = json.loads(invoke("check-quote", path, "--json").stdout)["claims"][0]
+    assert (table["verdict"], table["memory"]) == ("oversized", found.memory)
+
+
+def test_what_cannot_be_computed_is_impossible_whether_it_fits_or_not():
+    large = {"accelerator": "v100-sxm2-16gb", "world_size": 8, "local_batch_size": 100_000}
+    assert checked(large, quantity="images_per_second", value=1e6).verdict == "impossible"
+
+
 def test_speedup_and_efficiency_say_the_same():
     for baseline in (1, 2, 4):
         speedup = checked(A100, quantity="speedup", value=2.0, from_gpus=baseline)

@@ -12,6 +12,7 @@ FILLED = "fill in"
 START = {"gpus": 32, "quantity": "images_per_second", "value": "40000"}
 COLOURS = {
     "impossible": charts.RED,
+    "oversized": charts.PINK,
     "optimistic": charts.ORANGE,
     "plausible": charts.GREEN,
     "possible": charts.SKY,

@@ -28,8 +28,8 @@ def command(file: str | None, examples: bool, specs: tuple[str, ...], **options:
     """Can a quote's claims be true?  QUOTE is a TOML file, or an example's name.
 
     Each claim is held against what physics allows (impossible), against the model's interval (optimistic,
-    plausible, pessimistic; possible where it has none) and against the measured runs most like it.  The exit
-    code is 1 where one is impossible.
+    plausible, pessimistic; possible where it has none, oversized where the job does not fit its memory) and
+    against the measured runs most like it.  The exit code is 1 where one is impossible.
 
     \b
     Examples:
@@ -108,6 +108,8 @@ def _print(quote: Quote, checked: list[Checked]) -> None:
         click.echo(line)
     for index, claim in enumerate(checked, 1):
         head = f"{index}. {claim.verdict.upper()}: {_claimed(claim)}"
+        if claim.memory:
+            head += f"; the job does not fit, it {claim.memory}"
         click.echo()
         click.echo(click.style("\n".join(textwrap.wrap(head, WIDTH)), bold=True))
         for label, text in _lines(claim, quote.sources):
@@ -138,7 +140,7 @@ def _defaults(checked: list[Checked]) -> str:
 
 
 def _counts(checked: list[Checked]) -> str:
-    words = ("impossible", "optimistic", "plausible", "possible", "pessimistic")
+    words = ("impossible", "oversized", "optimistic", "plausible", "possible", "pessimistic")
     counts = {word: sum(claim.verdict == word for claim in checked) for word in words}
     whole = f"{len(checked)} claim{'s' if len(checked) > 1 else ''}"
     return f"{whole}: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
@@ -163,11 +165,15 @@ def _lines(claim: Checked, sources: dict[str, Source]) -> list[tuple[str, str]]:
     return said
 
 
+def _verdict(claim: Checked) -> str:
+    return f"{claim.verdict}: {claim.memory}" if claim.memory else claim.verdict
+
+
 def _markdown(quote: Quote, checked: list[Checked]) -> str:
     rows = [
         {
             "claim": _claimed(claim),
-            "verdict": f"**{claim.verdict}**" if claim.verdict == "impossible" else claim.verdict,
+            "verdict": f"**{claim.verdict}**" if claim.verdict == "impossible" else _verdict(claim),
             "limit": _value(claim, claim.limit),
             "model": "" if claim.expected is None else _value(claim, claim.expected),
             "80 % interval": _interval(claim, 80) or "",

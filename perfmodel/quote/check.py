@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.errors import InputError
-from perfmodel.prediction import predict
+from perfmodel.prediction import Prediction, predict
 from perfmodel.quote.alike import Alike, collectives_alike, runs_alike
 from perfmodel.quote.expected import (
     Expected,
@@ -32,8 +32,9 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.units import show
 
-Verdict = Literal["impossible", "optimistic", "plausible", "pessimistic", "possible"]
-"""``possible``: below the limit, and nothing the model could expect was asked."""
+Verdict = Literal["impossible", "oversized", "optimistic", "plausible", "pessimistic", "possible"]
+"""``possible``: below the limit, and nothing the model could expect was asked.  ``oversized``: likewise, as the
+job does not fit its accelerators' memory by the model's count."""
 _EXACT = 1e-9
 
 
@@ -71,6 +72,8 @@ class Checked(BaseModel):
     high_80: float | None
     low_95: float | None
     high_95: float | None
+    memory: str | None
+    """What the job needs, where that is more than its accelerators have."""
     arithmetic: list[str]
     """The check in words, line by line."""
     measured: list[Near]
@@ -90,6 +93,7 @@ class _Found(NamedTuple):
     notes: list[str]
     of_a_workload: bool = True
     """Whether the job's workload, and how it is trained, have a part in it."""
+    memory: str | None = None
 
 
 _OF_MACHINES = ("accelerator", "node", "accelerators-per-node", "intra-link", "inter-link", "precision")
@@ -146,12 +150,17 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
         found = _efficiency(claim, scenario, setting, catalogue)
     else:
         found = _rate(claim, scenario, setting, catalogue)
-    kind, value, expected = KINDS[claim.kind], claim.number, found.expected
+    kind, value = KINDS[claim.kind], claim.number
+    expected = found.expected if found.memory is None else None
     ratio = value / found.limit.value if kind.higher_is_better else found.limit.value / value
     verdict = _verdict(value, ratio, kind.higher_is_better, expected)
+    if found.memory is not None and verdict == "possible":
+        verdict = "oversized"
     origin = origin_of(ratio, claim.kind, setting.accelerator)
     lines = [*found.limit.because, _compared(claim, found.limit.value, ratio, setting.workload.sample)]
     lines += [*([origin] if origin and verdict == "impossible" else []), *found.notes]
+    if found.memory is not None:
+        lines.append(f"the job {found.memory}: smaller batches, or more and larger accelerators, would fit")
     return Checked(
         text=claim.text,
         quantity=claim.kind,
@@ -162,6 +171,7 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
         higher_is_better=kind.higher_is_better,
         verdict=verdict,
         limit=found.limit.value,
+        memory=found.memory,
         **(expected._asdict() if expected else dict.fromkeys(Expected._fields)),
         arithmetic=lines,
         measured=found.measured,
@@ -220,7 +230,7 @@ def _efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue: C
             value = alike.scaling_efficiency * (n / m if speedup else 1)
             near.append(_near(alike, value, f"{alike.scaling_efficiency:.1%} efficiency on"))
     notes = ["the measured ones are against one accelerator"] if near and m > 1 else []
-    return _Found(limit, expected, near, notes)
+    return _Found(limit, expected, near, notes, memory=_too_much(prediction))
 
 
 def _rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> _Found:
@@ -228,16 +238,21 @@ def _rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalog
     least, prediction = least_iteration_time(setting), predict(scenario, catalogue)
     limit = Limit(measure.of(least.value), least.because)
     notes = []
-    if not prediction.memory.fits:
-        need, have = (f"{size / 2**30:.1f}" for size in (prediction.memory.bytes, prediction.memory.capacity))
-        notes.append(f"it needs {need} GiB of each accelerator's {have} GiB")
     near = []
     for alike in runs_alike(setting, catalogue):
         value = measure.of(setting.local_batch_size * setting.accumulation_steps / alike.rate)
         near.append(_near(alike, value, f"{alike.rate:.4g} {setting.workload.sample}s/s on each of"))
     if near:
         notes.append(_per_accelerator(claim, measure, setting))
-    return _Found(limit, measure.expected(prediction), near, notes)
+    return _Found(limit, measure.expected(prediction), near, notes, memory=_too_much(prediction))
+
+
+def _too_much(prediction: Prediction) -> str | None:
+    """What a job needs of its accelerators' memory, where it does not fit."""
+    if prediction.memory.fits:
+        return None
+    need, have = (f"{size / 2**30:.1f}" for size in (prediction.memory.bytes, prediction.memory.capacity))
+    return f"needs {need} GiB of each accelerator's {have} GiB"
 
 
 def _per_accelerator(claim: Claim, measure: Measure, setting: Setting) -> str:
