@@ -39,9 +39,12 @@ def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: 
     Example:
       perfmodel trace summary my_trace.json
     """
+    from perfmodel.specs.store import Catalogue
     from perfmodel.traces.summary import summary
 
     form = take_form(options)
+    for id in accelerator:
+        Catalogue.built_in().accelerator(id)
     traces, timings = read_all(files)
     told: dict[str, Any] = summary(traces, skip, accelerator)
     if timings:
@@ -74,7 +77,11 @@ def diff_command(first: str, second: str, skip: int, **options: Any) -> None:
     from perfmodel.traces.diff import difference
 
     form = take_form(options)
-    rows = difference(read_all((first,))[0], read_all((second,))[0], skip)
+    sides = [read_all((name,))[0] for name in (first, second)]
+    for name, traces in zip((first, second), sides, strict=True):
+        if not traces:
+            raise InputError(f"{name}: times of messages, and no trace of a step")
+    rows = difference(sides[0], sides[1], skip)
     if form == "json":
         click.echo(json.dumps({"parts": rows}, allow_nan=False))
         return

@@ -18,6 +18,7 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
 from perfmodel.traces.nccl_tests import Timings
+from perfmodel.traces.summary import kept_steps
 from perfmodel.traces.traced_job import job_of
 from perfmodel.units import show
 
@@ -54,7 +55,8 @@ def profile_of_traces(
     steps = [row for trace in traces for row in _steps(trace, skip)]
     if traces and not steps:
         raise InputError(
-            f"{traces[0].file}: no marked steps (ProfilerStep#) left; call profiler.step() once an iteration"
+            f"{traces[0].file}: no marked steps; mark each iteration: profiler.step() of PyTorch, or under "
+            "Nsight an NVTX range named `step 7`"
         )
     if steps:
         busy = [row["compute"] for row in steps]
@@ -171,7 +173,7 @@ def _error(values: Sequence[float]) -> float:
 
 def _steps(trace: DeviceTrace, skip: int) -> list[dict[str, float]]:
     """Times of each marked step [s], cut at the marks' beginnings; kernels of a single one may outlast it."""
-    marks = trace.steps[skip:]
+    marks = kept_steps(trace, skip)
     if not len(marks):
         return []
     starts, last = marks[:, 0].tolist(), float(marks[-1, 1])

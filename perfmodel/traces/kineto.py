@@ -216,8 +216,10 @@ def _device(event: dict[str, Any], devices: dict[int, _Device], path: Path) -> _
     number = _whole(_arguments(event).get("device"))
     if number is None:
         number = _whole(event.get("pid"))
-    if number is None or len(devices) > MOST_DEVICES:
+    if number is None:
         raise InputError(f"{path}: a kernel that names no device")
+    if number not in devices and len(devices) == MOST_DEVICES:
+        raise InputError(f"{path}: more than {MOST_DEVICES} devices")
     return devices[number]
 
 

@@ -16,6 +16,7 @@ from perfmodel.traces.nsight import SQLITE_MAGIC, read_nsight
 Progress = Callable[[int], None]
 SUFFIXES = (".json", ".json.gz", ".sqlite", ".sqlite.gz", ".db", ".txt", ".out", ".log")
 """Files of a folder that are looked into."""
+NSIGHTS_OWN = (".nsys-rep", ".qdrep")
 
 
 def files_of(paths: Sequence[str]) -> list[Path]:
@@ -30,6 +31,9 @@ def files_of(paths: Sequence[str]) -> list[Path]:
         path = Path(name)
         if path.is_dir():
             inside = sorted(p for p in path.iterdir() if p.is_file() and p.name.endswith(SUFFIXES))
+            own = sorted(p for p in path.iterdir() if p.suffix in NSIGHTS_OWN)
+            if own and not inside:
+                raise _not_exported(own[0])
             if not inside:
                 raise InputError(f"{path}: no trace in this folder; expected {', '.join(SUFFIXES[:4])}")
             found += inside
@@ -47,11 +51,8 @@ def read_trace(path: Path, progress: Progress | None = None) -> list[DeviceTrace
     ------
     InputError : a file that cannot be read, or that is none of the kinds
     """
-    if path.suffix in (".nsys-rep", ".qdrep"):
-        raise InputError(
-            f"{path}: Nsight's own format; export it first: nsys export --type sqlite --output "
-            f"{path.with_suffix('.sqlite').name} {path.name}"
-        )
+    if path.suffix in NSIGHTS_OWN:
+        raise _not_exported(path)
     head = _head(path)
     if head.startswith(SQLITE_MAGIC):
         return read_nsight(path)
@@ -62,6 +63,13 @@ def read_trace(path: Path, progress: Progress | None = None) -> list[DeviceTrace
         return read_nccl_tests(path, text)
     raise InputError(
         f"{path}: neither a Chrome trace (JSON), nor an SQLite export of Nsight Systems, nor nccl-tests"
+    )
+
+
+def _not_exported(path: Path) -> InputError:
+    return InputError(
+        f"{path}: Nsight's own format; export it first: nsys export --type sqlite --output "
+        f"{path.with_suffix('.sqlite').name} {path.name}"
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.equations import bandwidths
+from perfmodel.errors import InputError
 from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals, length, overlap, union, within
 from perfmodel.traces.over_ranks import over_ranks
 
@@ -36,13 +37,24 @@ def summary(traces: Sequence[DeviceTrace], skip: int = 0, names: Sequence[str] =
     traces : of one job, one or several ranks
     skip : marked steps to leave out at the beginning, which warm up
     names : accelerators' ids where the files do not name them, by device or one for all
+
+    Raises
+    ------
+    InputError : marked steps, and all of them are to be left out
     """
     devices = [_device(trace, skip, names) for trace in traces]
     return {"devices": devices, "collectives": over_ranks(traces)}
 
 
+def kept_steps(trace: DeviceTrace, skip: int) -> NDArray[np.float64]:
+    """Return the marked steps without the first ``skip``; an InputError where that leaves none of them."""
+    if skip and 0 < len(trace.steps) <= skip:
+        raise InputError(f"{trace.file}: --skip {skip} leaves none of its {len(trace.steps)} marked steps")
+    return trace.steps[skip:]
+
+
 def _device(trace: DeviceTrace, skip: int, names: Sequence[str]) -> dict[str, Any]:
-    steps = trace.steps[skip:]
+    steps = kept_steps(trace, skip)
     first = float(steps[0, 0]) if skip and len(steps) else -np.inf
     compute = within(trace.compute, first, np.inf)
     file_wide = _Watched(trace, first, np.inf)
