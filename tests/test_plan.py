@@ -18,6 +18,7 @@ from perfmodel.plan.candidates import valued
 from perfmodel.plan.front import front
 from perfmodel.plan.goal import sized
 from perfmodel.plan.launch import predict_command, slurm_job, torchrun
+from perfmodel.plan.lost import dollars
 from perfmodel.plan.machines import Machine
 from perfmodel.plan.startable import NCCL_ALGORITHMS, NEARLY, startable
 from perfmodel.plan.verdict import notes, verdict
@@ -49,9 +50,10 @@ def test_the_front_equals_brute_force_over_predict_on_2000_plans(found):
         run = economics(prediction, conditions, CATALOGUE)["run"]
         told.append((run["time"], run["cost"], run["energy"]))
         assert row["memory_bytes"] == prediction.memory.bytes <= prediction.memory.capacity
-        assert row["run_time_high_80"] / row["run_time"] == pytest.approx(
-            prediction.interval.high_80 / prediction.iteration_time
-        )
+        for end in ("high_80", "high_95"):
+            assert row[f"run_time_{end}"] / row["run_time"] == pytest.approx(
+                getattr(prediction.interval, end) / prediction.iteration_time
+            )
     time, cost, energy = np.array(told, dtype=float).T  # an energy nobody can tell is not a number
     table = found.candidates
     np.testing.assert_allclose(table["run_time"][sample], time, rtol=1e-9)
@@ -194,6 +196,7 @@ def by_hand(goal: Goal, fit: EpochsFit | None = None) -> Found:
         "exposed_communication_time": np.full(3, 0.008),
         "straggler_time": np.full(3, 0.002),
         "high_80": np.full(3, 0.12),
+        "high_95": np.full(3, 0.13),
         "samples_per_second": batch * size / 0.1,
         "memory_bytes": np.full(3, 1e9),
         "fits": np.full(3, True),
@@ -456,7 +459,14 @@ def test_the_chosen_plan_starts(invoke, tmp_path):
     days, clock = limit.split("-")
     hours, minutes, _ = map(int, clock.split(":"))
     seconds = (int(days) * 24 + hours) * 3600 + minutes * 60
-    assert chosen["run_time_high_80"] <= seconds < chosen["run_time_high_80"] + 60
+    longest = 1.1 * chosen["run_time_high_95"] + 600
+    assert chosen["run_time_high_80"] < chosen["run_time_high_95"] < longest <= seconds < longest + 60
+    assert "# --time: " in job.stdout
+    machine, predicted, *_ = [line for line in job.stdout.splitlines() if line.startswith("# ")]
+    assert machine == f"# {chosen['nodes']} x p3.16xlarge of AWS ({chosen['world_size']} x v100-sxm2-16gb)"
+    assert predicted.startswith("# predicted: ")
+    assert f", {dollars(chosen['cost'])}; " in predicted
+    assert not job.stderr
     assert subprocess.run(["bash", "-n"], input=job.stdout, text=True, check=False).returncode == 0
     line = invoke(*words, "--torchrun").stdout
     assert f"--nnodes={chosen['nodes']} --nproc-per-node=8" in line
@@ -464,6 +474,19 @@ def test_the_chosen_plan_starts(invoke, tmp_path):
     predicted = json.loads(invoke(*told["launch"]["predict"].split()[1:], "--json").stdout)
     assert predicted["iteration_time"] == pytest.approx(chosen["iteration_time"])
     assert predicted["scenario"]["global_batch_size"] == chosen["global_batch_size"]
+
+
+@pytest.mark.parametrize("form", ["--slurm", "--torchrun"])
+def test_a_script_beyond_a_limit_says_so(form, invoke):
+    words = ("plan", "--epochs", "90", "--deadline", "1h", "--instances", "p3.16xlarge", "--max-gpus", "64")
+    over = invoke(*words, "--budget", "20", form)
+    assert over.exit_code == 1
+    assert "# OVER THE BUDGET\n" in over.stdout
+    assert "over the budget by $" in over.stderr
+    assert len(over.stderr.splitlines()) == 1
+    kept = invoke(*words, form)
+    assert (kept.exit_code, kept.stderr) == (0, "")
+    assert "OVER" not in kept.stdout
 
 
 def test_what_torchrun_cannot_start_it_refuses(found):

@@ -88,8 +88,15 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram.")
 @click.option("--jitter", help="Spread of a worker's time: lognormal:cv=0.05, none.")
 @click.option("--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in.")
-@click.option("--torchrun", "as_torchrun", is_flag=True, help="Print the line that starts the plan chosen.")
-@click.option("--slurm", "as_slurm", is_flag=True, help="Print a Slurm job that runs the plan chosen.")
+@click.option(
+    "--torchrun",
+    "as_torchrun",
+    is_flag=True,
+    help="Print the line that starts the plan chosen: one NCCL can run.",
+)
+@click.option(
+    "--slurm", "as_slurm", is_flag=True, help="Print a Slurm job of the plan chosen: one NCCL can run."
+)
 @export_options
 def command(as_torchrun: bool, as_slurm: bool, specs: tuple[str, ...], **options: Any) -> None:
     """What to hire: the cheapest in time, the fastest within budget, and why others lost.
@@ -168,4 +175,7 @@ def _show_script(found: Found, as_slurm: bool) -> None:
     chosen = found.chosen
     if chosen is None:
         raise InputError(" ".join(verdict(found)))
-    click.echo((slurm_job if as_slurm else torchrun)(chosen, found.goal.workload))
+    script = (slurm_job if as_slurm else torchrun)(chosen, found.goal.workload)
+    click.echo(script)
+    if not found.met:
+        click.echo(f"perfmodel: {' '.join(verdict(found)[:2])}", err=True)

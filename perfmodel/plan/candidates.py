@@ -40,8 +40,8 @@ NO_MEMORY: Final = "does not fit in memory"
 LARGEST_BATCH = 2**20
 """Of one accelerator, where a network is so small that memory sets no limit."""
 
-Z_80: Final = NormalDist().inv_cdf(0.9)
-"""Standard deviations to either end of an interval of 80 %."""
+Z_80, Z_95 = NormalDist().inv_cdf(0.9), NormalDist().inv_cdf(0.975)
+"""Standard deviations to either end of an interval of 80 and of 95 %."""
 
 _PREDICTED: Final = (
     "node",
@@ -60,6 +60,7 @@ _PREDICTED: Final = (
     "exposed_communication_time",
     "straggler_time",
     "high_80",
+    "high_95",
     "samples_per_second",
     "memory_bytes",
     "fits",
@@ -72,6 +73,7 @@ _PARTS: Final = (
     "exposed_communication_time",
     "straggler_time",
     "high_80",
+    "high_95",
     "fits",
 )
 """Columns that only lead to others."""
@@ -270,9 +272,10 @@ def valued(
     goodput = np.broadcast_to(np.asarray(found["goodput"], dtype=np.float64), which.shape)
     with np.errstate(divide="ignore"):
         run_time = samples / table["samples_per_second"] / goodput
-    factor = table["high_80"].astype(np.float64) / table["iteration_time"]
-    if fit is not None:
-        factor = np.exp(np.hypot(np.log(factor), Z_80 * fit.residual))
+    near, far = (
+        _widened(table[name].astype(np.float64) / table["iteration_time"], z, fit)
+        for name, z in (("high_80", Z_80), ("high_95", Z_95))
+    )
     told = {name: column for name, column in table.items() if name not in _PARTS}
     told["servers"] = of_servers.astype(np.int64)
     told["sequence_length"] = np.full(which.shape, network.sequence_length)  # None of an image
@@ -282,13 +285,19 @@ def valued(
         "epochs": samples / per_epoch if per_epoch else np.full(which.shape, np.nan),
         "goodput": goodput,
         "run_time": run_time,
-        "run_time_low_80": run_time / factor,
-        "run_time_high_80": run_time * factor,
+        "run_time_low_80": run_time / near,
+        "run_time_high_80": run_time * near,
+        "run_time_high_95": run_time * far,
         "cost": found["cost"] * run_time,
         "energy": found["energy"] * run_time / KWH,
         "carbon": found["carbon"] * run_time,
     }
     return told
+
+
+def _widened(factor: Any, z: float, fit: EpochsFit | None) -> Any:
+    """How far a run may be off, from how far its iterations may, and the epochs to a target."""
+    return factor if fit is None else np.exp(np.hypot(np.log(factor), z * fit.residual))
 
 
 def _samples(goal: Goal, network: Workload, fit: EpochsFit | None, batch: Any) -> Any:

@@ -8,10 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.errors import InputError
+from perfmodel.plan.lost import dollars
 from perfmodel.plan.startable import NCCL_ALGORITHMS
+from perfmodel.plan.verdict import named
+from perfmodel.units import show
 
 Row = Mapping[str, Any]
 
+MARGIN, START = 0.1, 600.0
+"""Share of the run, and time [s], that a job is given to evaluate and to start."""
 PORT = 29500
 SCRIPT = "train.py"
 
@@ -31,10 +36,14 @@ def torchrun(plan: Row, workload: str) -> str:
     Examples
     --------
     >>> plan = {
+    ...     "name": "p3.16xlarge", "provider": "AWS", "accelerator": "v100", "servers": None,
+    ...     "run_time": 7200.0, "run_time_low_80": 6000.0, "run_time_high_80": 8640.0, "cost": 195.84,
     ...     "strategy": "all-reduce", "algorithm": "tree", "nodes": 4, "world_size": 32,
     ...     "precision": "amp", "local_batch_size": 128, "global_batch_size": 4096,
     ... }
     >>> print(torchrun(plan, "resnet50"))
+    # 4 x p3.16xlarge of AWS (32 x v100)
+    # predicted: 2 h, $195.84; 100 min to 2.4 h with 80 % confidence
     # amp, 128 samples on each GPU, 4096 in all
     NCCL_ALGO=Tree,Ring torchrun --nnodes=4 --nproc-per-node=8 \
       --rdzv-id=resnet50 --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:29500 \
@@ -48,33 +57,54 @@ def torchrun(plan: Row, workload: str) -> str:
             f"torchrun: the plan chosen is {way}; torchrun starts --strategies all-reduce "
             f"with --algorithms {','.join(NCCL_ALGORITHMS)}"
         )
-    samples = f"{plan['local_batch_size']} samples on each GPU, {plan['global_batch_size']} in all"
+    told = "\n".join(_comments(plan))
     ranks = f"--nproc-per-node={_ranks(plan)}"
     algorithm = f"NCCL_ALGO={NCCL_ALGORITHMS[plan['algorithm']]} " if plan["world_size"] > 1 else ""
     if plan["nodes"] == 1:
-        return f"# {plan['precision']}, {samples}\n{algorithm}torchrun --standalone {ranks} {SCRIPT}"
+        return f"{told}\n{algorithm}torchrun --standalone {ranks} {SCRIPT}"
     name = _job_name(workload)
     return (
-        f"# {plan['precision']}, {samples}\n"
+        f"{told}\n"
         f"{algorithm}torchrun --nnodes={plan['nodes']} {ranks} \\\n"
         f"  --rdzv-id={name} --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:{PORT} \\\n"
         f"  {SCRIPT}"
     )
 
 
+def _comments(plan: Row) -> list[str]:
+    """What is started, and what comes of it."""
+    low, high = plan["run_time_low_80"], plan["run_time_high_80"]
+    spread = "" if high is None else f"; {show(low, 's')} to {show(high, 's')} with 80 % confidence"
+    cost = "price unknown" if plan["cost"] is None else dollars(plan["cost"])
+    tokens = f" of {plan['sequence_length']} tokens" if plan.get("sequence_length") else ""
+    batch = f"{plan['local_batch_size']} samples{tokens} on each GPU, {plan['global_batch_size']} in all"
+    limits = (("meets_deadline", "deadline"), ("within_budget", "budget"))
+    return [
+        f"# {named(plan)}",
+        f"# predicted: {show(plan['run_time'], 's')}, {cost}{spread}",
+        *(f"# OVER THE {limit.upper()}" for key, limit in limits if plan.get(key) is False),
+        f"# {plan['precision']}, {batch}",
+    ]
+
+
 def slurm_job(plan: Row, workload: str) -> str:
     """Return a Slurm job: its header, where its machines meet, and the torchrun line on each of them.
 
-    The time asked for is the upper end of the 80 % interval of the run, to the next whole minute.
+    The time asked for is the upper end of the 95 % interval of the run, a tenth more to evaluate and ten
+    minutes to start, to the next whole minute: a job that runs longer is ended.
 
     Raises
     ------
     InputError : as of ``torchrun``
     """
     line = torchrun(plan, workload)
-    minutes = math.ceil((plan["run_time_high_80"] or plan["run_time"]) / 60)
+    longest = plan["run_time_high_95"] or plan["run_time"]
+    minutes = math.ceil((longest * (1 + MARGIN) + START) / 60)
     days, rest = divmod(minutes, 24 * 60)
-    comment, _, command = line.partition("\n")
+    comments = _comments(plan)
+    command = line.removeprefix("\n".join(comments) + "\n")
+    of_time = f"{show(longest, 's')}, the upper end of the 95 % interval"
+    more = f"{MARGIN:.0%} more to evaluate and {show(START, 's')} to start"
     lines = [
         "#!/bin/bash",
         f"#SBATCH --job-name={_job_name(workload)}",
@@ -84,7 +114,8 @@ def slurm_job(plan: Row, workload: str) -> str:
         f"#SBATCH --time={days}-{rest // 60:02}:{rest % 60:02}:00",
         "#SBATCH --exclusive",
         "",
-        comment,
+        *comments,
+        f"# --time: {of_time}, with {more}",
     ]
     if plan["nodes"] > 1:
         lines.append('export HEAD_NODE=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.economics import COMMUNICATING, DEFAULT_SERVICE_YEARS, IDLE
@@ -76,7 +77,7 @@ def _interval(found: Found, chosen: Row) -> str:
     return f"{line}: the deadline {holds} at the upper end."
 
 
-def named(row: Row) -> str:
+def named(row: Mapping[str, Any]) -> str:
     """Say which machines a plan takes, and how many.
 
     >>> plan = {"name": "p3.16xlarge", "nodes": 4, "world_size": 32, "accelerator": "v100", "servers": 2}
