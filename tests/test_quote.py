@@ -172,6 +172,30 @@ def test_every_quantity_of_the_iteration_has_its_limit_at_the_same_time(quantity
     assert found.limit == pytest.approx(by_rate, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"accelerator": "v100-sxm2-16gb"}, "fastest known ones need 71% of the network's arithmetic"),
+        ({"accelerator": "k80", "precision": "fp32"}, "fp32 units may reach 4.38 TFLOP/s"),
+        ({"workload": "bert-large", "input": "real"}, "counts padding, up to 50% of the tokens"),
+    ],
+)
+def test_a_utilisation_limit_above_100_percent_says_why(options, told):
+    found = checked(options, quantity="mfu", value="110%")
+    assert found.limit > 1.1
+    line = next(line for line in found.arithmetic if line.startswith("so at most"))
+    assert "it may pass 100%, as MFU " in line
+    assert told in line
+
+
+@pytest.mark.parametrize("workload", ["gpt2", "bert-large"])
+def test_a_utilisation_below_100_percent_needs_no_reason(workload):
+    lines = checked({"workload": workload}, quantity="mfu", value="50%").arithmetic
+    assert not any("may pass" in line or "padding" in line for line in lines)
+    real = checked({"workload": "gpt2", "input": "real"}, quantity="mfu", value="50%").arithmetic
+    assert not any("padding" in line or "reading weights" in line for line in real)  # whole sequences
+
+
 def test_gradients_must_pass_the_network_too():
     """VGG-16: 138.36 M gradients of 2 B, 2 x 3/4 of them through 1.25 GB/s of each of 4 nodes: 0.332 s."""
     slow = {

@@ -21,6 +21,7 @@ from perfmodel.quote.expected import (
 from perfmodel.quote.file import KINDS, SYNONYMS, Claim, Quote, scenario_of
 from perfmodel.quote.limits import (
     Limit,
+    above_peak,
     best_efficiency,
     bus_bandwidth_limit,
     least_iteration_time,
@@ -33,8 +34,8 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.units import show
 
 Verdict = Literal["impossible", "oversized", "optimistic", "plausible", "pessimistic", "possible"]
-"""``possible``: below the limit, and nothing the model could expect was asked.  ``oversized``: likewise, as the
-job does not fit its accelerators' memory by the model's count."""
+"""``possible``: below the limit, and nothing the model could expect was asked.  ``oversized``: below it too,
+but the job does not fit its accelerators' memory by the model's count."""
 _EXACT = 1e-9
 
 
@@ -157,7 +158,7 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
     if found.memory is not None and verdict == "possible":
         verdict = "oversized"
     origin = origin_of(ratio, claim.kind, setting.accelerator)
-    lines = [*found.limit.because, _compared(claim, found.limit.value, ratio, setting.workload.sample)]
+    lines = [*found.limit.because, _compared(claim, found.limit.value, ratio, setting)]
     lines += [*([origin] if origin and verdict == "impossible" else []), *found.notes]
     if found.memory is not None:
         lines.append(f"the job {found.memory}: smaller batches, or more and larger accelerators, would fit")
@@ -270,8 +271,10 @@ def _near(alike: Alike, value: float, begins: str) -> Near:
     return Near(id=run.run_id, source=run.source, value=value, words=words)
 
 
-def _compared(claim: Claim, limit: float, ratio: float, sample: str) -> str:
-    best = shown(limit, claim.kind, sample, claim.per)
+def _compared(claim: Claim, limit: float, ratio: float, setting: Setting) -> str:
+    best = shown(limit, claim.kind, setting.workload.sample, claim.per)
+    if claim.kind == "mfu" and limit > 1.001:
+        best += f" ({above_peak(setting)})"
     ends = "at most" if KINDS[claim.kind].higher_is_better else "at least"
     if ratio > 1 + _EXACT:
         times = f"{ratio:.3g}" if ratio > 1.01 else f"{ratio:.6g}"

@@ -13,7 +13,7 @@ from perfmodel.equations.lower_bounds import (
 )
 from perfmodel.errors import unknown_name
 from perfmodel.prediction.all_reduce import adds
-from perfmodel.prediction.bound import LEAST_FILLED, physical_bound, saving
+from perfmodel.prediction.bound import LEAST_FILLED, PADDED, physical_bound, saving
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.units import show
@@ -57,9 +57,8 @@ def _least_computation(setting: Setting) -> Limit:
     time = physical_bound(setting) / _boost(setting.accelerator)
     workload, accelerator = setting.workload, setting.accelerator
     samples = setting.local_batch_size * setting.accumulation_steps
-    least = sum((layer.forward_flops + layer.backward_flops) / saving(layer) for layer in workload.layers)
+    least, filled = _least_flops(setting), _least_filled(setting)
     peak, unit = _fastest(setting)
-    filled = LEAST_FILLED if workload.sequence_length and setting.scenario.input == "real" else 1.0
     needs = f"one {workload.sample} needs {show(workload.training_flops, 'FLOP')} forward and backward"
     if least < 0.999 * workload.training_flops:
         needs += f", {show(least, 'FLOP')} by the fastest known convolutions"
@@ -71,6 +70,37 @@ def _least_computation(setting: Setting) -> Limit:
     rate = f"{show(peak, 'FLOP/s')} ({unit}, dense)"
     takes = f"{samples} {workload.sample}s on one {accelerator.id} at {rate} take {show(time, 's')}"
     return Limit(time, (needs, f"{takes} at the least, communication not counted"))
+
+
+def _least_flops(setting: Setting) -> float:
+    """Operations of one sample that no known algorithm avoids [FLOP]."""
+    layers = setting.workload.layers
+    return sum((layer.forward_flops + layer.backward_flops) / saving(layer) for layer in layers)
+
+
+def _least_filled(setting: Setting) -> float:
+    """Share of the tokens that must be computed: the rest may be padding."""
+    return LEAST_FILLED if setting.workload.id in PADDED and setting.scenario.input == "real" else 1.0
+
+
+def above_peak(setting: Setting) -> str:
+    """Return why a utilisation may pass 100 %: what MFU counts and no machine need do, and faster units."""
+    reasons = []
+    least, counted = _least_flops(setting), setting.workload.training_flops
+    if least < 0.999 * counted:
+        reasons.append(
+            f"counts every multiplication of a direct convolution, and the fastest known ones need "
+            f"{least / counted:.0%} of the network's arithmetic"
+        )
+    if (filled := _least_filled(setting)) < 1:
+        reasons.append(f"counts padding, up to {1 - filled:.0%} of the tokens, which software may skip")
+    peak, unit = _fastest(setting)
+    if peak > 1.001 * setting.peak_flops:
+        reasons.append(
+            f"takes a peak of {show(setting.peak_flops, 'FLOP/s')}, where {unit} units may reach "
+            f"{show(peak, 'FLOP/s')}"
+        )
+    return "it may pass 100%, as MFU " + ", and ".join(reasons)
 
 
 def _least_exchange(setting: Setting) -> Limit:
