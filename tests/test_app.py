@@ -299,6 +299,13 @@ def test_a_trace_is_seen_calibrated_on_and_carried_to_the_other_pages():
     assert test.metric[0].value == carried
 
 
+def test_leaving_every_step_of_a_trace_out_is_refused():
+    test = opened("trace", skip="9")
+    test.file_uploader(key="trace-files").set_value([a_trace()])
+    sound(test.run())
+    assert "--skip 9 leaves none" in errors(test)
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"[[[[", b"\x00" * 5000, b"SQLite format 3\x00", b"\x1f\x8b\x08junk", b"hello\n" * 99],

@@ -96,7 +96,8 @@ def learn(seen: uploads.Seen, asked: Asked) -> None:
 def uploaded(seen: uploads.Seen, asked: Asked) -> None:
     """Show what the files hold."""
     skip = asked.picked.get("skip", 0)
-    found = summary(seen.traces, skip)
+    with told():
+        found = summary(seen.traces, skip)
     devices = found["devices"]
     with asked.top:
         if devices:
