@@ -280,17 +280,13 @@ def as_python(picked: Mapping[str, Any], profile: str | None = None) -> str:
     answer = predict(Scenario(world_size=8))
     print(answer.iteration_time, answer.terms)
     """
-    given = ", ".join(f"{name}={value!r}" for name, value in scenario_words(picked, profile).items())
+    words = values(picked, SCENARIO) | ({"profile": profile} if profile else {})
+    given = ", ".join(f"{name}={value!r}" for name, value in words.items())
     return (
         "from perfmodel import Scenario, predict\n\n"
         f"answer = predict(Scenario({given}))\n"
         "print(answer.iteration_time, answer.terms)"
     )
-
-
-def scenario_words(picked: Mapping[str, Any], profile: str | None = None) -> dict[str, Any]:
-    """Return the keyword arguments of ``Scenario``."""
-    return values(picked, SCENARIO) | ({"profile": profile} if profile else {})
 
 
 MONEY = tuple(name for name, option in options().items() if option.parameter.name in Conditions._fields)

@@ -79,13 +79,6 @@ def chosen(known: Mapping[str, Option]) -> dict[str, Any]:
     return {name: picked[option.key] for name, option in known.items() if option.key in picked}
 
 
-def choose(option: Option, value: Any) -> None:
-    """Set an option as if a person had."""
-    st.session_state.chosen[option.key] = value
-    st.session_state.pop(_key(option), None)
-    st.session_state.touched = True
-
-
 def with_own(option: Option) -> Option:
     """Return an option that also offers the session's own hardware."""
     kind = str(option.parameter.opts[0]).removeprefix("--")
