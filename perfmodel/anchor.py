@@ -13,6 +13,10 @@ RANGES = {"iteration_time": (1e-6, 1e7), "samples_per_second": (1e-6, 1e10)}
 """What one accelerator can be thought to do; anything else is a slip of the unit."""
 
 
+MOST = 1024
+"""Accelerators of one machine."""
+
+
 class Anchor(NamedTuple):
     """One measured run of the same plan."""
 
@@ -42,10 +46,12 @@ def parse_anchor(text: str) -> Anchor:
             f"anchor {text!r}: expected iteration_time=0.145s@1 or samples_per_second=220@1 (@ accelerators)"
         )
     quantity, value, world_size = match.groups()
-    if int(world_size) != 1:
-        raise InputError(f"anchor {text!r}: only a run on one accelerator (@1) can anchor a prediction")
+    if not 1 <= int(world_size) <= MOST:
+        raise InputError(
+            f"anchor {text!r}: expected a run on one accelerator (@1), or on several of one machine (@8)"
+        )
     measured = units.parse(value, "s" if quantity == "iteration_time" else "1/s")
     low, high = RANGES[quantity]
     if not low <= measured <= high:
         raise InputError(f"anchor {text!r}: expected {quantity} between {low:g} and {high:g}, in SI units")
-    return Anchor(quantity, measured, 1)
+    return Anchor(quantity, measured, int(world_size))

@@ -99,7 +99,8 @@ _SCENARIO_OPTIONS = (
     click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram."),
     click.option("--jitter", help="Spread of a worker's time: lognormal:cv=0.05, empirical:FILE, none."),
     click.option(
-        "--anchor", help="Measured on one GPU with its share of the batch: iteration_time=0.145s@1."
+        "--anchor",
+        help="Measured with that share of the batch on one GPU, iteration_time=0.145s@1, or one machine, @8.",
     ),
     click.option("--profile", metavar="FILE", help="Your own measurement, from perfmodel calibrate --trace."),
     click.option("--scenario", "scenario_file", metavar="FILE", help="TOML file with any of these options."),

@@ -73,6 +73,10 @@ def settled(scenario: Scenario, catalogue: Catalogue, constants: Calibration) ->
     InputError : as ``predict``
     """
     if scenario.profile is None:
+        if scenario.anchor is not None and not scenario.anchor.strip().endswith("@1"):
+            from perfmodel.prediction.node_anchor import anchored_on_one
+
+            scenario = anchored_on_one(scenario, catalogue, constants)
         return resolve(scenario, catalogue), constants
     return _with_profile(scenario, catalogue, constants)
 

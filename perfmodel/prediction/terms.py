@@ -19,6 +19,7 @@ from perfmodel.equations.scaling import (
     weak_scaling_efficiency,
     weak_speedup,
 )
+from perfmodel.errors import InputError
 from perfmodel.prediction.communication import communication, share_on_accelerators
 from perfmodel.prediction.computation import Computation, along_layers, computation, one_host_time
 from perfmodel.prediction.fabric import Fabric, fabric
@@ -72,7 +73,10 @@ def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -
     from perfmodel.anchor import parse_anchor
 
     micro, steps = setting.local_batch_size, setting.accumulation_steps
-    measured = parse_anchor(setting.scenario.anchor).iteration_time(micro * steps)
+    anchor = parse_anchor(setting.scenario.anchor)
+    if anchor.world_size > 1:
+        raise InputError(f"anchor {setting.scenario.anchor!r}: expected a run on one accelerator (@1) here")
+    measured = anchor.iteration_time(micro * steps)
     return measured / alone_time(setting, work, micro, steps, 1.0, constants)
 
 

@@ -147,7 +147,8 @@ def _law(spec: str) -> None:
 def _anchor(spec: str) -> None:
     from perfmodel.anchor import parse_anchor
 
-    parse_anchor(spec)
+    if parse_anchor(spec).world_size > 1:
+        raise InputError(f"anchor {spec!r}: a sweep takes the time of one accelerator (@1)")
 
 
 def _profile(path: str) -> None:
