@@ -531,6 +531,8 @@ SMALL = ("plan", "--accelerators", "v100-sxm2-16gb", "--max-gpus", "16")
         (("--price", "dgx-1v=free"), "--price"),
         (("--price", "dgx-9=3"), "dgx-9"),
         (("--price", "dgx-1v=1", "--price", "dgx-1v=2"), "twice"),
+        (("--price", "p4d.24xlarge=1", "--price", "aws-p4d.24xlarge=2"), "are the same machine"),
+        (("--purchase-price", "p3.16xlarge=1", "--purchase-price", "aws-p3.16xlarge=1"), "--purchase-price"),
         (("--price", "dgx-1v=1", "--purchase-price", "dgx-1v=2"), "dgx-1v"),
         (("--service-years", "3"), "--purchase-price"),
         (("--electricity-price", "0.1"), "--price"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from perfmodel.economics import Conditions, Price, on_demand, price_of
@@ -46,8 +46,8 @@ def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
     _check_region(goal.conditions.region, offers)
     _check_own(goal)
     names = {offer.instance: offer.node for some in offers.values() for offer in some}
-    given = {_node_named(name, names, catalogue): price for name, price in goal.prices.items()}
-    bought = {_node_named(name, names, catalogue): price for name, price in goal.purchase_prices.items()}
+    given = _by_node("--price", goal.prices, names, catalogue)
+    bought = _by_node("--purchase-price", goal.purchase_prices, names, catalogue)
     for accelerator in goal.accelerators:
         catalogue.accelerator(accelerator)
     found = []
@@ -77,6 +77,20 @@ def _nodes(
         catalogue.node(node)
     named = [names[name] for name in goal.instances] + list(goal.nodes)
     return list(dict.fromkeys([*(named or offers), *priced]))
+
+
+def _by_node(
+    option: str, prices: Mapping[str, float], names: dict[str, str], catalogue: Catalogue
+) -> dict[str, float]:
+    """Prices by node type, whatever their machines were called."""
+    found: dict[str, float] = {}
+    called: dict[str, str] = {}
+    for name, price in prices.items():
+        node = _node_named(name, names, catalogue)
+        if node in found:
+            raise InputError(f"{option}: {called[node]} and {name} are the same machine; give one price")
+        found[node], called[node] = price, name
+    return found
 
 
 def _node_named(name: str, names: dict[str, str], catalogue: Catalogue) -> str:
