@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 import click
@@ -34,6 +40,8 @@ COMMANDS = (
     "workloads",
 )
 
+ENDINGS = ("SIGTERM", "SIGHUP")
+
 
 class _Commands(click.Group):
     """The command groups, found by name; errors in one or two lines, exit code 2."""
@@ -55,9 +63,13 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command; a user's mistake ends in exit code 2 and no traceback."""
+        """Run a command; a user's mistake, or a full disk, ends in exit code 2 and no traceback."""
         try:
-            result = super().main(*args, **{**kwargs, "standalone_mode": False})
+            with _unwound_when_ended():
+                try:
+                    result = super().main(*args, **{**kwargs, "standalone_mode": False})
+                finally:
+                    sys.stdout.flush()
         except (click.Abort, KeyboardInterrupt):
             _fail("interrupted", 130)
         except click.UsageError as error:
@@ -68,9 +80,39 @@ class _Commands(click.Group):
         except BrokenPipeError:
             sys.stderr.close()
             sys.exit(0)
+        except OSError as error:
+            _give_up_output()
+            what = error.filename or "the output cannot be written"
+            _fail(f"{what}: {error.strerror or error}")
         if kwargs.get("standalone_mode", True):
             sys.exit(result if isinstance(result, int) else 0)
         return result
+
+
+@contextmanager
+def _unwound_when_ended() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP unwind as an exception, so that unfinished files are taken away."""
+
+    def leave(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    taken = []
+    if threading.current_thread() is threading.main_thread():
+        numbers = [getattr(signal, name) for name in ENDINGS if hasattr(signal, name)]
+        taken = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _give_up_output() -> None:
+    """What standard output still holds cannot be written: Python would try again at its end, and complain."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int = 2) -> None:
