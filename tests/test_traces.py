@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import gzip
 import json
 import os
@@ -31,7 +32,7 @@ from perfmodel.traces.nccl_tests import read_nccl_tests
 from perfmodel.traces.read import files_of, read_trace
 from perfmodel.traces.step_times import read_step_times
 from perfmodel.traces.summary import summary
-from perfmodel.traces.table import COLUMNS, rows_of
+from perfmodel.traces.table import COLUMNS, predicted_of, rows_of, section
 from perfmodel.traces.timeline import MOST_RANKS, write_timeline
 from perfmodel.traces.traced_job import accelerators_called
 
@@ -962,11 +963,30 @@ def test_a_trace_predicts_another_board(tmp_path):
     assert predicted == pytest.approx(measured["iteration_time"], rel=0.10)
 
 
+def shipped(name):
+    with (Path(__file__).parents[1] / "validation" / name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 @real
 def test_shipped_figures_are_those_of_the_files():
-    import csv
-
-    with (Path(__file__).parents[1] / "validation" / "traces.csv").open(newline="") as file:
-        shipped = list(csv.DictReader(file))
     found = [{key: "" if row[key] is None else str(row[key]) for key in COLUMNS} for row in rows_of(SHARED)]
-    assert shipped == found
+    assert shipped("traces.csv") == found
+
+
+@real
+def test_shipped_predictions_are_those_of_the_profiles():
+    """Within one per cent: a new fit may move the last digit."""
+    was, now = shipped("traces_predicted.csv"), predicted_of(SHARED)
+    for row, new in zip(was, now, strict=True):
+        assert [row[key] for key in ("profile", "asked", "file")] == [
+            new[key] for key in ("profile", "asked", "file")
+        ]
+        assert float(row["error"]) == pytest.approx(float(new["error"]), abs=0.01)
+        assert abs(float(new["error"])) < 0.10
+
+
+def test_the_report_tells_what_profiles_predict():
+    text = "\n".join(section())
+    for row in shipped("traces_predicted.csv"):
+        assert f"{float(row['error']):+.1%}" in text

@@ -1,6 +1,8 @@
 """What public traces show, as figures: the files themselves stay with their owners.
 
-``python -m perfmodel.traces.table FOLDER validation/traces.csv`` makes the table again.
+``python -m perfmodel.traces.table FOLDER validation`` makes both tables again: what the files show, and what
+profiles made of some of them predict of others, by the same functions as ``perfmodel calibrate --trace`` and
+``perfmodel predict --profile``.
 """
 
 from __future__ import annotations
@@ -8,10 +10,17 @@ from __future__ import annotations
 import csv
 import io
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
+from perfmodel.prediction import predict
+from perfmodel.profile import to_toml
 from perfmodel.resources import folder
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.traces.calibrate import profile_of_traces
+from perfmodel.traces.device_trace import DeviceTrace
 from perfmodel.traces.read import files_of, read_trace
 from perfmodel.traces.summary import summary
 from perfmodel.writing import write_whole
@@ -31,6 +40,19 @@ COLUMNS = (
     "utilisation",
     "verdict",
 )
+
+JOB: dict[str, Any] = {"workload": "resnet50", "precision": "fp32", "local_batch_size": 32}
+"""Of the traces that are predicted; their README says so."""
+FEW, MANY = (f"resnet50_v100_ws1_workers{number}_a.json.gz" for number in (0, 4))
+OTHER = "ddp_resnet50_v100_ws1_rank0.json.gz"
+PREDICTED: tuple[tuple[str, dict[str, Any], str, int], ...] = (
+    (FEW, {}, FEW, 0),
+    (MANY, {}, MANY, 0),
+    (FEW, {"loader_workers": 4}, MANY, 0),
+    (MANY, {"input": "synthetic"}, OTHER, 2),  # which has no loader, and warms up in its first two steps
+)
+"""The file a profile is made of, what is asked, the file whose step that is, its steps to leave out."""
+PREDICTED_COLUMNS = ("profile", "asked", "file", "measured", "predicted", "error")
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -57,19 +79,55 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def write_table(source: Path, target: Path) -> None:
-    """Write the table of a folder of traces as CSV."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows_of(source))
-    write_whole(target, text.getvalue())
+def predicted_of(path: Path) -> list[dict[str, Any]]:
+    """Return one row for each step that a profile of one trace predicts of another [s]."""
+    rows = []
+    with tempfile.TemporaryDirectory() as place:
+        for number, (file, asked, other, skip) in enumerate(PREDICTED):
+            profile = profile_of_traces(_devices(path / file), [], Scenario(**JOB), Catalogue.built_in())
+            written = Path(place) / f"{number}.toml"  # a profile is read once for each name
+            written.write_text(to_toml(profile), "utf-8")
+            predicted = predict(Scenario(**asked, profile=str(written))).iteration_time
+            measured = summary(_devices(path / other), skip)["devices"][0]["iteration_time"]
+            rows.append(
+                {
+                    "profile": file,
+                    "asked": " ".join(f"--{name.replace('_', '-')} {value}" for name, value in asked.items()),
+                    "file": other,
+                    "measured": f"{measured:.4g}",
+                    "predicted": f"{predicted:.4g}",
+                    "error": f"{predicted / measured - 1:.3f}",
+                }
+            )
+    return rows
+
+
+def _devices(path: Path) -> list[DeviceTrace]:
+    found = read_trace(path)
+    return found if isinstance(found, list) else []
+
+
+def write_tables(source: Path, target: Path) -> None:
+    """Write both tables of a folder of traces as CSV into a folder."""
+    for name, columns, rows in (
+        ("traces.csv", COLUMNS, rows_of(source)),
+        ("traces_predicted.csv", PREDICTED_COLUMNS, predicted_of(source)),
+    ):
+        text = io.StringIO()
+        writer = csv.DictWriter(text, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_whole(target / name, text.getvalue())
+
+
+def _read(name: str) -> list[dict[str, str]]:
+    with (folder("validation") / name).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def section() -> list[str]:
     """Return the report's section on traces, from the figures that come along."""
-    with (folder("validation") / "traces.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = _read("traces.csv")
     lines = [
         "## Traces",
         "",
@@ -87,18 +145,26 @@ def section() -> list[str]:
         ]
         lines.append(f"| {row['file']} | {row['device']} | {' | '.join(times)} | {row['verdict']} |")
     by = {row["file"]: row for row in rows}
-    slow, fast = (by[f"resnet50_v100_ws1_workers{n}_a.json.gz"] for n in (0, 4))
-    without = float(slow["iteration_time"]) - float(slow["input_time_per_step"])
-    measured = float(fast["iteration_time"])
+    predicted = []
+    for row in _read("traces_predicted.csv"):
+        words = [row["profile"], row["asked"] or "as measured", row["file"]]
+        times = [f"{1e3 * float(row[key]):.1f}" for key in ("measured", "predicted")]
+        predicted.append(f"| {' | '.join([*words, *times])} | {float(row['error']):+.1%} |")
     return [
         *lines,
         "",
-        f"The pair of ResNet-50 with 0 and 4 loader workers: {slow['verdict']} and {fast['verdict']}.",
-        f"The first without its waiting for samples would take {1e3 * without:.1f} ms; the second takes",
-        f"{1e3 * measured:.1f} ms ({without / measured - 1:+.1%}).",
+        f"The pair of ResNet-50 with 0 and 4 loader workers: {by[FEW]['verdict']} and {by[MANY]['verdict']}.",
+        "",
+        "Steps that `perfmodel predict --profile` says from a profile of `perfmodel calibrate --trace`, of",
+        "the same file or of another; milliseconds.  Waiting for samples and idling of the host are carried",
+        "over, unless other loader workers or synthetic samples are asked for.",
+        "",
+        "| profile of | asked | step of | measured | predicted | error |",
+        "| --- | --- | --- | --: | --: | --: |",
+        *predicted,
         "",
     ]
 
 
 if __name__ == "__main__":
-    write_table(Path(sys.argv[1]), Path(sys.argv[2]))
+    write_tables(Path(sys.argv[1]), Path(sys.argv[2]))
