@@ -104,7 +104,7 @@ def slurm_job(plan: Row, workload: str) -> str:
     comments = _comments(plan)
     command = line.removeprefix("\n".join(comments) + "\n")
     of_time = f"{show(longest, 's')}, the upper end of the 95 % interval"
-    more = f"{MARGIN:.0%} more to evaluate and {show(START, 's')} to start"
+    more = f"and {MARGIN:.0%} to evaluate and {show(START, 's')} to start"
     lines = [
         "#!/bin/bash",
         f"#SBATCH --job-name={_job_name(workload)}",
@@ -115,7 +115,8 @@ def slurm_job(plan: Row, workload: str) -> str:
         "#SBATCH --exclusive",
         "",
         *comments,
-        f"# --time: {of_time}, with {more}",
+        f"# --time: {of_time},",
+        f"#   {more}",
     ]
     if plan["nodes"] > 1:
         lines.append('export HEAD_NODE=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)')
