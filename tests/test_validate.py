@@ -24,6 +24,7 @@ from perfmodel.validate import (
     Row,
     Run,
     achievable,
+    collective_fit,
     compare,
     mlperf_section,
     overlap_order,
@@ -655,6 +656,20 @@ def test_help_has_examples_that_run() -> None:
 def test_refusal_words() -> None:
     assert str(Refused("no batch size")) == "no batch size"
     assert str(Refused("unknown accelerator", "x")) == "unknown accelerator: x"
+
+
+def test_own_collectives_are_judged_by_the_shipped_ones() -> None:
+    """A source that comes along, given as one's own: the same answers as among all others."""
+    every = collective_fit.shipped_measurements()
+    own = [each for each in every if each.source == "ml-engineering-a100"]
+    among = [
+        row
+        for row in collective_fit.compare_collectives(every, True)
+        if row.measurement.source == own[0].source
+    ]
+    found = collective_fit.compare_beside_shipped(own)
+    assert [row.to_dict() for row in found] == [pytest.approx(row.to_dict()) for row in among]
+    assert len(found) == len(own) > 3
 
 
 # --- matrix products by themselves

@@ -192,6 +192,7 @@ def _percent(share: float | None, sign: str = "") -> str:
 
 def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, form: Form | None) -> None:
     from perfmodel.validate.collective_fit import (
+        compare_beside_shipped,
         compare_collectives,
         read_measurements,
         shipped_measurements,
@@ -199,7 +200,8 @@ def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, fo
     )
 
     measured = shipped_measurements() if data is None else read_measurements(Path(data), catalogue)
-    rows = compare_collectives(measured, out_of_sample)
+    own = data is not None and out_of_sample
+    rows = compare_beside_shipped(measured) if own else compare_collectives(measured, out_of_sample)
     found = summarise(rows)
     if form is not None:
         _tell((row.to_dict() for row in rows), found, form)

@@ -242,6 +242,13 @@ def compare_collectives(measured: list[Measurement], out_of_sample: bool = False
     return [_row(m, told.get(m.measurement_id), spreads.get(m.source, shipped)) for m in measured]
 
 
+def compare_beside_shipped(own: list[Measurement]) -> list[Row]:
+    """Predict a user's collectives, each source by a fit to its others and to those that come along."""
+    names = {each.measurement_id for each in own}
+    others = [each for each in shipped_measurements() if each.measurement_id not in names]
+    return compare_collectives([*others, *own], out_of_sample=True)[len(others) :]
+
+
 def _logs(measured: list[Measurement], out_of_sample: bool) -> Array:
     """Logarithm of the predicted time of each measurement, all of which have a point."""
     of = features([m.point for m in measured if m.point is not None])
