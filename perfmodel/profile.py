@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from functools import lru_cache
 from pathlib import Path
@@ -77,14 +78,22 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     copy of samples that lets the accelerator run dry is gone then."""
 
 
-@lru_cache(maxsize=64)
 def read_profile(path: str) -> Profile:
-    """Return the profile of a TOML file.
+    """Return the profile of a TOML file, read once as long as it stays as it is.
 
     Raises
     ------
     InputError : the file cannot be read, a key is unknown or missing, a value does not fit
     """
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'no name'}") from None
+    return _profile(path, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=64)
+def _profile(path: str, changed: int, size: int) -> Profile:
     try:
         table = tomllib.loads(Path(path).read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:

@@ -725,6 +725,32 @@ def test_bad_profiles_name_the_key(tmp_path, text, told):
         predict(Scenario(profile=str(tmp_path / "p.toml")))
 
 
+def test_a_profile_written_anew_is_read_anew(tmp_path):
+    path = calibrated(tmp_path, "--trace", trace(tmp_path / "t.json"))
+    before = predict(Scenario(profile=str(path))).iteration_time
+    text = path.read_text().replace("value = ", "value = 2", 1)
+    path.write_text(text)
+    assert predict(Scenario(profile=str(path))).iteration_time != before
+
+
+def test_what_the_profile_measured_is_no_default(tmp_path):
+    events = []
+    for index, busy in enumerate((340, 360, 400, 440, 460)):
+        events += [
+            event("ProfilerStep#1", "user_annotation", 1000 * index, 1000),
+            event("enumerate(DataLoader)#x.__next__", "user_annotation", 1000 * index, 100),
+            kernel("k", 1000 * index + 200, busy),
+        ]
+    path = str(calibrated(tmp_path, "--trace", trace(tmp_path / "t.json", events)))
+    told = predict(Scenario(world_size=8, profile=path)).defaults
+    assert [option for option in told if option.startswith(("--jitter", "--loader", "--storage"))] == [
+        "--jitter lognormal:cv=0.114 (from the profile)"
+    ]
+    result = CliRunner().invoke(main, ["sensitivity", "--gpus", "8", "--profile", path])
+    assert result.exit_code == 0
+    assert "samples are there in time" not in result.output
+
+
 def test_anchor_and_profile_exclude_each_other(tmp_path):
     path = calibrated(tmp_path, "--trace", trace(tmp_path / "t.json"))
     with pytest.raises(InputError, match="give one"):

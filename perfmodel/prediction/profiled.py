@@ -187,12 +187,18 @@ def widened(interval: Interval, iteration_time: float, deviation: float) -> Inte
 
 
 def defaults_of(setting: Setting, profile: Profile) -> list[str]:
-    """Return the options left open, without the loader's where the wait for it was measured."""
-    measured = measures_input(profile) and setting.scenario.loader_workers is None
+    """Return the options left open, but for what the profile measured: the loader's wait, the jitter."""
+    asked = setting.scenario
+    measured: tuple[str, ...] = ()
+    if measures_input(profile) and asked.loader_workers is None:
+        measured += ("--loader-workers ", "--storage ")
+    if profile.jitter is None or asked.jitter is not None:
+        return [option for option in setting.defaults if not option.startswith(measured)]
+    jitter = f"--jitter lognormal:cv={profile.jitter.value:.3g} (from the profile)"
     return [
-        name
-        for name in setting.defaults
-        if not (measured and name.startswith(("--loader-workers", "--storage")))
+        jitter if option.startswith("--jitter ") else option
+        for option in setting.defaults
+        if not option.startswith(measured)
     ]
 
 

@@ -20,6 +20,7 @@ from perfmodel.prediction.terms import (
     fabric_of,
     scaled,
 )
+from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case
 from perfmodel.specs.link import Link
 from perfmodel.specs.storage import storage
@@ -55,9 +56,20 @@ def choices(case: Case) -> list[Choice]:
             found.append(_queue(case, work, on))
         if setting.strategy == "parameter-server":
             found.append(_ports(case, on))
-    if setting.scenario.input == "real":
+    if setting.scenario.input == "real" and not _is_measured(setting):
         found.append(_feeding(case, factor))
     return found
+
+
+def _is_measured(setting: Setting) -> bool:
+    """Whether a profile says how long samples are waited for, so that no rate of the model binds."""
+    path = setting.scenario.profile
+    if path is None:
+        return False
+    from perfmodel.prediction.profiled import measures_input
+    from perfmodel.profile import read_profile
+
+    return measures_input(read_profile(path))
 
 
 def _choice(of: str, kind: str, unit: str, arms: dict[str, float], without: str) -> Choice:
