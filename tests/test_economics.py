@@ -106,6 +106,7 @@ BAD = {
     "--epochs 0": "not a number",
     "--node-mtbf 6000h": "--checkpoint-time",
     "--node-mtbf 5kg": "not a time",
+    "--node-mtbf 6000 --checkpoint-time 60s": "6000h",
     "--checkpoint-time 60s": "--node-mtbf",
     "--node-mtbf 0 --checkpoint-time 60s": "between",
     "--node-mtbf 1s --checkpoint-time 1h": "never ends",

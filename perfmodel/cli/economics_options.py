@@ -33,7 +33,7 @@ class _Positive(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class _Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """``60s``, ``10min``, ``6000h``, ``30d``."""
+    """``60s``, ``10min``, ``6000h``, ``30d``: never without a unit, a number could be seconds or hours."""
 
     name = "time"
 
@@ -42,9 +42,12 @@ class _Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         from perfmodel.units import parse
 
         try:
-            return parse(value, "s")
+            time = parse(value, "s")
         except InputError as error:
             self.fail(str(error), param, ctx)
+        if time and not str(value).strip()[-1].isalpha():
+            self.fail(f"{str(value)!r} has no unit; expected for example {value}h or {value}s", param, ctx)
+        return time
 
 
 ABOVE_ZERO, TIME = _Positive(), _Time()
