@@ -34,7 +34,7 @@ def known(catalogue: Catalogue) -> dict[str, Option]:
     }
     found = {}
     for name, option in options("plan").items():
-        if name == "specs":  # a folder of the server's
+        if name in ("specs", "scenario"):  # files of the server's
             continue
         if name in choices:
             option = option._replace(choices=choices[name], kind="choices", usual="any")

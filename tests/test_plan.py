@@ -512,6 +512,8 @@ SMALL = ("plan", "--accelerators", "v100-sxm2-16gb", "--max-gpus", "16")
         (("--epochs", "0"), "--epochs"),
         (("--deadline", "soon"), "--deadline"),
         (("--deadline", "0s"), "--deadline"),
+        (("--deadline", "24"), "24h"),
+        (("--scenario", "none.toml"), "none.toml"),
         (("--budget", "-1"), "--budget"),
         (("--accelerators", "v100"), "v100-sxm2-16gb"),
         (("--accelerators", "p100-sxm2-16gb"), "--nodes: dgx-1p"),
@@ -587,6 +589,65 @@ def test_every_form_says_the_same(words, invoke):
     assert len(rows) == 1 + len(told_json["front"])
     table = invoke(*SMALL, *words, "--markdown").stdout.splitlines()
     assert len(table) == 2 + len(told_json["front"])
+
+
+FILE = """
+workload = "resnet50"
+epochs = 90
+deadline = "24h"
+max-gpus = 16
+nodes = ["dgx-1v", "aws-p3.16xlarge"]
+local_batch_sizes = [64, 128]
+
+[price]
+dgx-1v = 12
+"""
+
+
+def test_a_file_says_what_options_say(invoke, tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text(FILE)
+    words = ("--epochs", "90", "--max-gpus", "16", "--nodes", "dgx-1v,aws-p3.16xlarge")
+    more = ("--local-batch-sizes", "64,128", "--price", "dgx-1v=12")
+    typed = json.loads(invoke("plan", *words, *more, "--deadline", "24h", "--json").stdout)
+    assert json.loads(invoke("plan", "--scenario", str(path), "--json").stdout) == typed
+    over = ("--scenario", str(path), "--deadline", "2h", "--json")
+    assert json.loads(invoke("plan", *over).stdout)["goal"]["deadline"] == 2 * HOUR
+    assert json.loads(invoke("plan", *reversed_pairs(over)).stdout)["goal"]["deadline"] == 2 * HOUR
+
+
+def reversed_pairs(words):
+    """The same options, those of the file behind the others."""
+    return (*words[2:4], *words[:2], *words[4:])
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("deadline = 24", "deadline = 24: '24' has no unit; expected for example 24h"),
+        ("deadlin = '24h'", "unknown key 'deadlin'; nearest: deadline"),
+        ("epochs = 'many'", "epochs = 'many'"),
+        ("epochs = true", "epochs = True"),
+        ("epochs = 2026-01-01", "epochs = "),
+        ("max-gpus = 8.5", "max-gpus = 8.5"),
+        ("max-gpus = 8\nmax_gpus = 8", "max_gpus is given twice"),
+        ("budget = [1, 2]", "budget = [1, 2]"),
+        ("accelerators = ['v100']", "accelerators: unknown accelerator 'v100'"),
+        ("precisions = 'fp8'", "precisions: unknown precision"),
+        ("price = {dgx-9 = 1}", "price: unknown node or instance to price 'dgx-9'"),
+        ("price = {dgx-1v = 'free'}", "price = {'dgx-1v': 'free'}"),
+        ("slurm = true", "unknown key 'slurm'"),
+        ("scenario = 'more.toml'", "unknown key 'scenario'"),
+        ("epochs = ", "not TOML"),
+    ],
+)
+def test_a_mistake_in_a_file_names_file_and_key(line, named, invoke, tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text(line)
+    result = invoke("plan", "--scenario", str(path))
+    assert result.exit_code == 2, result.output
+    assert f"plan.toml: {named}" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_a_node_of_ones_own_may_hold_any_accelerator():

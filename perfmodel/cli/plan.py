@@ -11,6 +11,7 @@ from perfmodel.cli.economics_options import ABOVE_ZERO, TIME, conditions_options
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.lists import Counts
 from perfmodel.cli.options import COUNT, SAMPLES, catalogue_from
+from perfmodel.cli.options_file import naming_the_file, read_options
 from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,6 +88,14 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--loader-workers", type=COUNT, help="Decoding workers per node.")
 @click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram.")
 @click.option("--jitter", help="Spread of a worker's time: lognormal:cv=0.05, none.")
+@click.option(
+    "--scenario",
+    "options_file",
+    metavar="FILE",
+    is_eager=True,
+    callback=read_options,
+    help="TOML file with any of these options.",
+)
 @click.option("--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in.")
 @click.option(
     "--torchrun",
@@ -98,7 +107,16 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     "--slurm", "as_slurm", is_flag=True, help="Print a Slurm job of the plan chosen: one NCCL can run."
 )
 @export_options
-def command(as_torchrun: bool, as_slurm: bool, specs: tuple[str, ...], **options: Any) -> None:
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    as_torchrun: bool,
+    as_slurm: bool,
+    specs: tuple[str, ...],
+    options_file: str | None,
+    **options: Any,
+) -> None:
     """What to hire: the cheapest in time, the fastest within budget, and why others lost.
 
     Every offer of the catalogue, GPU count, strategy, precision and batch that fits
@@ -120,7 +138,8 @@ def command(as_torchrun: bool, as_slurm: bool, specs: tuple[str, ...], **options
     script = as_torchrun or as_slurm
     if (as_torchrun and as_slurm) or (script and form not in (None, "json")):
         raise InputError("--torchrun, --slurm, --csv and --markdown: give one of them")
-    found = search(_goal(options, script), catalogue_from(specs))
+    with naming_the_file(ctx, options_file):
+        found = search(_goal(options, script), catalogue_from(specs))
     if script and form is None:
         _show_script(found, as_slurm)
     elif form == "json":
@@ -134,7 +153,7 @@ def command(as_torchrun: bool, as_slurm: bool, specs: tuple[str, ...], **options
 
         show_plan(found)
     if not found.met:
-        click.get_current_context().exit(1)
+        ctx.exit(1)
 
 
 def _goal(options: dict[str, Any], script: bool) -> Any:
