@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -59,6 +60,7 @@ def browser() -> Iterator[Browser]:
         told = f"NO BROWSER, so nobody has looked at the app: {reason}"
         if "CI" in os.environ:
             pytest.fail(told)
+        warnings.warn(told, stacklevel=1)
         pytest.skip(told)
     with sync_playwright() as driver:
         shown = driver.chromium.launch(executable_path=path, args=list(FLAGS))
