@@ -24,7 +24,12 @@ def elasticities(found: Derivation, inputs: list[str]) -> dict[str, float]:
     inputs : names of ``perfmodel.sensitivity.inputs``
     """
     whole = found.iteration_time
-    return {name: float(change(whole, name, {})) / float(whole.value) for name in inputs}
+    hangs_on: dict[int, set[str]] = {}
+    for node in whole.walk():  # inputs first
+        of_inputs = (hangs_on[id(each)] for each in node.inputs.values())
+        hangs_on[id(node)] = set(node.exponents).union(*of_inputs)
+    idle = {name: {key: 0.0 for key, names in hangs_on.items() if name not in names} for name in inputs}
+    return {name: float(change(whole, name, idle[name])) / float(whole.value) for name in inputs}
 
 
 def change(node: Node, name: str, known: dict[int, Any]) -> Any:
@@ -84,31 +89,46 @@ def partial(function: Callable[..., Any], parameters: tuple[str, ...], parameter
     import sympy
 
     symbols = {name: sympy.Symbol(name, positive=True) for name in parameters}
-    expression = sympy.sympify(function(**symbols)).rewrite(sympy.Piecewise)
+    expression = symbolic(function, parameters).rewrite(sympy.Piecewise)
     derivative = sympy.diff(expression, symbols[parameter])
     return sympy.lambdify(list(symbols.values()), derivative, "numpy")  # type: ignore[no-any-return]
 
 
-def arms(node: Node) -> list[str]:
-    """Return the maxima and minima in a formula, each with the arm that is active at its numbers."""
+@cache
+def symbolic(function: Callable[..., Any], parameters: tuple[str, ...]) -> Any:
+    """Return a formula as sympy's expression in positive symbols of its parameters' names."""
     import sympy
 
+    return sympy.sympify(function(**{name: sympy.Symbol(name, positive=True) for name in parameters}))
+
+
+@cache
+def _choices(function: Callable[..., Any], parameters: tuple[str, ...]) -> list[tuple[str, list[str], Any]]:
+    """Return each maximum and minimum in a formula: which it is, its arms, and a function of their values."""
+    import sympy
+
+    symbols = [sympy.Symbol(name, positive=True) for name in parameters]
+    return [
+        (
+            "max" if isinstance(chosen, sympy.Max) else "min",
+            [str(arm) for arm in chosen.args],
+            sympy.lambdify(symbols, list(chosen.args), "numpy"),
+        )
+        for chosen in sorted(symbolic(function, parameters).atoms(sympy.Max, sympy.Min), key=str)
+    ]
+
+
+def arms(node: Node) -> list[str]:
+    """Return the maxima and minima in a formula, each with the arm that is active at its numbers."""
     skipped = node.function is exposed_communication_time or node.function in assembly.LINEAR
     if node.function is None or skipped or not is_symbolic(node.function):
         return []
-    symbols = {name: sympy.Symbol(name, positive=True) for name in node.inputs}
-    expression = sympy.sympify(node.function(**symbols))
-    names, order = list(symbols), list(symbols.values())
-    values = [node.inputs[name].value for name in names]
+    values = [each.value for each in node.inputs.values()]
     lines = []
-    for chosen in sorted(expression.atoms(sympy.Max, sympy.Min), key=str):
-        sign = 1 if isinstance(chosen, sympy.Max) else -1
-        reached = [sign * sympy.lambdify(order, arm, "numpy")(*values) for arm in chosen.args]
-        stacked = np.stack(np.broadcast_arrays(*reached))
-        active = stacked.reshape(len(chosen.args), -1).argmax(axis=0)
-        counts = [(int(np.sum(active == i)), str(arm)) for i, arm in enumerate(chosen.args)]
-        counts.sort(reverse=True)
-        word = "max" if sign > 0 else "min"
+    for word, names, of in _choices(node.function, tuple(node.inputs)):
+        reached = np.stack(np.broadcast_arrays(*of(*values))) * (1 if word == "max" else -1)
+        active = reached.reshape(len(names), -1).argmax(axis=0)
+        counts = sorted(((int(np.sum(active == i)), arm) for i, arm in enumerate(names)), reverse=True)
         if counts[0][0] == len(active):
             lines.append(f"{word} is {counts[0][1]}, not {' nor '.join(arm for _, arm in counts[1:])}")
         else:

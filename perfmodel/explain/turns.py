@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, TypedDict
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.explain import assembly
 from perfmodel.explain.derivation import Derivation
-from perfmodel.explain.exact import is_symbolic
+from perfmodel.explain.exact import is_symbolic, symbolic
 from perfmodel.explain.node import Node
 from perfmodel.prediction.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
 from perfmodel.prediction.terms import fabric_of
@@ -62,22 +63,37 @@ def _of_arms(node: Node) -> list[Turn]:
     import sympy
 
     assert node.function is not None
+    expression = symbolic(node.function, tuple(node.inputs))
+    choices = expression.atoms(sympy.Max, sympy.Min)
     symbols = {name: sympy.Symbol(name, positive=True) for name in node.inputs}
-    values = {symbols[name]: sympy.Float(each.value) for name, each in node.inputs.items()}
-    expression = sympy.sympify(node.function(**symbols))
+    values = {symbols[name]: sympy.Float(each.value) for name, each in node.inputs.items()} if choices else {}
     turns = []
-    for chosen in sorted(
-        expression.atoms(sympy.Max, sympy.Min), key=lambda atom: sympy.default_sort_key(atom)
-    ):
+    for chosen in sorted(choices, key=lambda atom: sympy.default_sort_key(atom)):
         arms = [_on_active_arms(arm, values) for arm in chosen.args]
         sign = 1 if isinstance(chosen, sympy.Max) else -1
         arms.sort(key=lambda arm: -sign * float(arm.subs(values)))
         for symbol in sorted((arms[0] - arms[1]).free_symbols, key=str):
-            for solution in sympy.solve(arms[0] - arms[1], symbol):
+            for solution in _solved(arms[0] - arms[1], symbol):
                 turn = _turn(node, symbol, solution, values, arms)
                 if turn is not None:
                     turns.append(turn)
     return turns
+
+
+@lru_cache(maxsize=4096)
+def _solved(expression: Any, symbol: Any) -> tuple[Any, ...]:
+    """Where an expression is zero; what is linear needs no search for a way to solve it."""
+    import sympy
+
+    try:
+        numerator, _ = sympy.fraction(sympy.together(expression))
+        polynomial = sympy.Poly(numerator, symbol)
+    except sympy.PolynomialError:
+        return tuple(sympy.solve(expression, symbol))
+    if polynomial.degree() == 1:
+        slope, constant = polynomial.all_coeffs()
+        return (sympy.factor(-constant / slope),)
+    return tuple(sympy.solve(expression, symbol))
 
 
 def _turn(node: Node, symbol: Any, solution: Any, values: Any, arms: list[Any]) -> Turn | None:
@@ -179,14 +195,18 @@ def _last_queue(
         return None
     slope, fixed = polynomial.all_coeffs()
     total, count, gap = sympy.symbols("total count gap", positive=True)
-    solutions = sympy.solve(count * fixed + total * slope - gap, bandwidth)
+    # in order of k: what the messages k to K-1 sum to, how many they are, and the time they have
+    totals = np.cumsum(sizes[:-1][::-1])[::-1].astype(np.complex128)
+    counts, gaps = np.arange(len(sizes) - 1, 0, -1.0), ready[-1] - ready[:-1]
     best: tuple[float, Any] | None = None
-    for k in range(len(sizes) - 1):
-        at_k = {total: float(sizes[k:-1].sum()), count: len(sizes) - 1 - k, gap: float(ready[-1] - ready[k])}
-        for solution in solutions:
-            at = complex(solution.subs(at_k))
-            if not at.imag and at.real > 0 and (best is None or at.real > best[0]):
-                best = (at.real, solution)
+    for solution in _solved(count * fixed + total * slope - gap, bandwidth):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.atleast_1d(
+                sympy.lambdify([total, count, gap], solution, "numpy")(totals, counts, gaps)
+            )
+        real = found.real[(found.imag == 0) & (found.real > 0) & np.isfinite(found.real)]
+        if real.size and (best is None or real.max() > best[0]):
+            best = (float(real.max()), solution)
     return best
 
 
@@ -234,7 +254,7 @@ def _of_algorithms(case: Case) -> list[Turn]:
             continue  # a search, not a formula
         if size not in difference.free_symbols:
             continue
-        for solution in sympy.solve(difference, size):
+        for solution in _solved(difference, size):
             at = complex(solution)
             if at.imag or not 1 <= at.real < 1e12:
                 continue
