@@ -672,7 +672,7 @@ def test_workers_that_set_the_pace_tell_what_they_take(tmp_path):
     other = calibrated(tmp_path / "more", *words)
     unknown = predict(Scenario(profile=str(other), loader_workers=8))
     assert unknown.terms["input_time"] == pytest.approx(0.5, rel=1e-5)
-    assert any("does not say with how many workers" in why for why in unknown.warnings)
+    assert any("does not say what one worker takes" in why for why in unknown.warnings)
 
 
 def test_times_make_a_profile(tmp_path):

@@ -230,20 +230,24 @@ def _waits_told(setting: Setting, profile: Profile) -> list[str]:
                 "--input synthetic leaves it" if profile.input == "real" else "remove [idle_time] to leave it"
             )
             told.append(f"{show(idle.value, 's')} of host idling carried over from the profile; {way} out")
-    if waited is None or waited.value < LEAST_TOLD:
+    if waited is None or not measures_input(profile):
         return told
     workers, before = setting.scenario.loader_workers, profile.loader_workers
-    if synthetic:
+    if not synthetic and workers not in (None, before) and profile.loader_time is None:
+        told.append(
+            f"{show(waited.value, 's')} of waiting for samples carried over: the profile does not say what "
+            "one worker takes; calibrate with --loader-workers on a loop that waits for them"
+        )
+    elif waited.value < LEAST_TOLD:
+        return told
+    elif synthetic:
         told.append(f"{show(waited.value, 's')} of waiting for samples dropped, as they are synthetic")
-    elif workers is None or workers == before:
+    elif profile.loader_time is None or workers == before:
+        told.append(f"{show(waited.value, 's')} of waiting for samples carried over from the profile")
+    elif workers is None:
         told.append(
             f"{show(waited.value, 's')} of waiting for samples carried over from the profile; "
             "--loader-workers N foresees other loaders"
-        )
-    elif profile.loader_time is None:
-        told.append(
-            f"{show(waited.value, 's')} of waiting for samples carried over: the profile does not say with "
-            "how many workers; calibrate with --loader-workers"
         )
     else:
         told.append(
