@@ -299,7 +299,7 @@ def test_the_command_tells_the_same(tmp_path):
     assert kinked["elasticity"] is None
     assert kinked["below"] < kinked["above"]
     text = run("--gpus", "32").stdout
-    assert "-0.022 | +0.000" in text
+    assert f"{kinked['below']:+.3f} | +0.000" in text
     assert "no known price of dgx-1v" in text
     assert "| input |" in run("--gpus", "8", "--markdown").stdout
     assert run("--gpus", "8", "--csv").stdout.startswith("name,value,unit")
