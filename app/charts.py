@@ -39,6 +39,8 @@ TERMS = {
 TIMES = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400)
 """Ticks of an axis of long times [s]."""
 HIDDEN = "hidden communication"
+WIDEST = 2.5
+"""Of an interval that is drawn whole, its end over the iteration."""
 
 
 def draw(figure: go.Figure, name: str, told: str, height: int = 380, **more: Any) -> Any:
@@ -104,6 +106,9 @@ def waterfall(prediction: Prediction) -> go.Figure:
     order = [*(name for name, _ in TERMS.values()), HIDDEN, "iteration"]
     figure.update_yaxes(categoryorder="array", categoryarray=order[::-1], automargin=True)
     figure.update_xaxes(title="time [s]", rangemode="tozero")
+    if prediction.interval is not None:  # a wide one would leave no room for the bars
+        end = min(prediction.interval.high_95, WIDEST * prediction.iteration_time)
+        figure.update_xaxes(range=[0, 1.05 * max(end, prediction.iteration_time)])
     figure.update_layout(barmode="overlay")
     return figure
 

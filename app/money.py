@@ -56,10 +56,13 @@ def _told(found: Mapping[str, Any]) -> None:
         st.caption(f"{price['instance']} in {price['region']} on {price['date']}: {price['source']}")
     failures = found["reliability"]
     if failures:
+        interval = failures["checkpoint_interval"]
+        best = (
+            f"a checkpoint every {show(interval, 's')}" if interval else "the run too short for a checkpoint"
+        )
         st.markdown(
             f"{failures['goodput']:.1%} of the time is work kept; a failure every "
-            f"{show(failures['failure_interval'], 's')}, a checkpoint every "
-            f"{show(failures['checkpoint_interval'], 's')}."
+            f"{show(failures['failure_interval'], 's')}, {best}."
         )
     for line in found["unknown"]:
         st.markdown(f"Unknown: {line}")

@@ -358,3 +358,11 @@ def test_the_apps_modules_stay_readable():
     assert {path.stem for path in MAIN.parent.glob("views/*.py")} == {name for name, _ in PAGES}
     assert all(path.read_text().startswith('"""') for path in modules)
     assert max(len(path.read_text().splitlines()) for path in modules) <= 400
+
+
+def test_servers_stay_with_the_strategy_that_has_them():
+    query = {"strategy": "parameter-server", "servers": "4", "strategies": "all-reduce", "gpus": "8,16"}
+    test = opened("scale", **query)
+    assert not test.error
+    assert "parameter-server (chosen)" in words(test)
+    assert "all-reduce: " in words(test)

@@ -48,7 +48,10 @@ def curves(asked: Asked) -> dict[str, list[Prediction]]:
     if len(counts) > MOST:
         st.warning(f"{len(counts)} counts; the first {MOST} are drawn")
     plans: dict[str, dict[str, Any]] = {"": {}}
-    plans |= {name: {"strategy": name} for name in asked.picked.get("strategies", ())}
+    plans |= {
+        name: {"strategy": name} if name == "parameter-server" else {"strategy": name, "servers": None}
+        for name in asked.picked.get("strategies", ())
+    }
     plans |= {name: {"inter-link": name} for name in asked.picked.get("networks", ())}
     found = {}
     for name, changed in plans.items():
