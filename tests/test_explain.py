@@ -248,6 +248,11 @@ MONEY = {
         "pue": 1.3,
         "host_power": 800.0,
     },
+    "a run that writes checkpoints": {
+        "epochs": 900,
+        "node_failure_interval": 3.6e5,
+        "checkpoint_time": 60.0,
+    },
     "a node of one's own": {
         "samples": 1e9,
         "purchase_price": 150e3,
@@ -271,6 +276,7 @@ def test_costs_are_worked_out_to_what_economics_says(name, which):
             assert costs.get(f"{amount}_of_{span}") == (expected if expected is None else expected * unit)
     if told["reliability"]:
         assert costs["goodput"] == told["reliability"]["goodput"]
+        assert costs.get("checkpoint_interval") == told["reliability"]["checkpoint_interval"]
         assert costs["failures_of_run"] == told["reliability"]["failures"]
     values = {}
     for equation in found["equations"]:

@@ -51,6 +51,7 @@ WORDS: dict[str, Quantity] = {
     "carbon": Quantity("m", "g", "of CO2 equivalent"),
     "goodput": Quantity("g", "1", "share of the time that is work kept"),
     "failures": Quantity("k", "1", "to expect in the run"),
+    "work_time": Quantity("w", "s", "of the run, were there no failures"),
     "run_samples": Quantity("N_r", "samples", "of the whole run"),
 }
 """Quantities that only the assembly needs."""

@@ -57,12 +57,21 @@ def both_costs(first_cost: Real, second_cost: Real) -> Real:
 
 
 @rule
-def run_time(run_samples: Real, global_batch_size: Real, iteration_time: Real, goodput: Real) -> Real:
+def work_time(run_samples: Real, global_batch_size: Real, iteration_time: Real) -> Real:
+    r"""What a run takes where nothing fails.
+
+    .. math:: w = \frac{N_r}{B} T
+    """
+    return run_samples / global_batch_size * iteration_time
+
+
+@rule
+def run_time(work_time: Real, goodput: Real) -> Real:
     r"""What a user sees a run take: checkpoints, restarts and work done twice included.
 
-    .. math:: t = \frac{N_r}{B} \frac{T}{g}
+    .. math:: t = w / g
     """
-    return run_samples / global_batch_size * iteration_time / goodput
+    return work_time / goodput
 
 
 def costs(case: Case, found: Derivation, told: dict[str, Any]) -> dict[str, Node]:
@@ -75,19 +84,14 @@ def costs(case: Case, found: Derivation, told: dict[str, Any]) -> dict[str, Node
     told : the answer; a quantity the derivation does not bring to it is given as it stands there
     """
     time = found.iteration_time
-    reliability = _reliability(case)
+    work = _work(case, time, told["run"]["samples"]) if told["run"] else None
+    reliability = _reliability(case, work, told["reliability"])
     power, price = _power(case, found), _price(case)
     nodes = {f"{name}_of_iteration": node for name, node in _span(case, power, price, time).items()}
     nodes |= reliability
-    if told["run"]:
-        wall_time = worked(
-            "wall_time",
-            run_time,
-            run_samples=given("run_samples", float(told["run"]["samples"]), "of the whole run"),
-            global_batch_size=given("global_batch_size", float(case.setting.global_batch_size)),
-            iteration_time=time,
-            goodput=reliability.get("goodput") or given("goodput", 1.0, "nothing is said of failures"),
-        )
+    if work is not None:
+        kept = reliability.get("goodput") or given("goodput", 1.0, "nothing is said of failures")
+        wall_time = worked("wall_time", run_time, work_time=work, goodput=kept)
         nodes["time_of_run"] = wall_time
         nodes |= {f"{name}_of_run": node for name, node in _span(case, power, price, wall_time).items()}
         if reliability:
@@ -214,10 +218,20 @@ def _span(case: Case, power: Node | None, price: Node | None, wall_time: Node) -
     return found
 
 
-def _reliability(case: Case) -> dict[str, Node]:
+def _work(case: Case, time: Node, samples: float) -> Node:
+    return worked(
+        "work_time",
+        work_time,
+        run_samples=given("run_samples", float(samples), "of the whole run"),
+        global_batch_size=given("global_batch_size", float(case.setting.global_batch_size)),
+        iteration_time=time,
+    )
+
+
+def _reliability(case: Case, work: Node | None, told: dict[str, float | None] | None) -> dict[str, Node]:
     """What failures leave of the time; nothing where nobody says how often a node fails."""
     asked = case.conditions
-    if asked.node_failure_interval is None:
+    if told is None:
         return {}
     failures = worked(
         "failure_interval",
@@ -225,11 +239,19 @@ def _reliability(case: Case) -> dict[str, Node]:
         node_failure_interval=given("node_failure_interval", asked.node_failure_interval, "as given"),
         nodes=_machines(case),
     )
-    checkpoint = given("checkpoint_time", asked.checkpoint_time or 0.0, "as given")
-    interval = worked(
-        "checkpoint_interval", daly_checkpoint_interval, checkpoint_time=checkpoint, failure_interval=failures
-    )
-    kept = worked(
+    found = {"failure_interval": failures}
+    checkpoint = given("checkpoint_time", asked.checkpoint_time, "as given")
+    if told["checkpoint_interval"] is None and work is not None:
+        interval = work
+        checkpoint = given("checkpoint_time", 0.0, "none is written: the run is too short to gain by it")
+    else:
+        interval = found["checkpoint_interval"] = worked(
+            "checkpoint_interval",
+            daly_checkpoint_interval,
+            checkpoint_time=checkpoint,
+            failure_interval=failures,
+        )
+    found["goodput"] = worked(
         "goodput",
         goodput_fraction,
         checkpoint_interval=interval,
@@ -237,4 +259,4 @@ def _reliability(case: Case) -> dict[str, Node]:
         restart_time=given("restart_time", asked.restart_time or 0.0, _said(asked.restart_time)),
         failure_interval=failures,
     )
-    return {"failure_interval": failures, "checkpoint_interval": interval, "goodput": kept}
+    return found
