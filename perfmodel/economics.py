@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ class Rates(NamedTuple):
     goodput: Any
     """Share of the wall clock that ends up as work kept."""
     checkpoint_interval: Any
-    """[s] of work; None where nothing is known of failures."""
+    """[s] of work; None where nothing is known of failures, infinite where it is best to write none."""
     failure_interval: Any
     """[s], of the whole job; None likewise."""
 
@@ -176,6 +177,7 @@ def rates(
     usd_per_hour: Any,
     conditions: Conditions,
     own_electricity: bool = False,
+    work_time: Any = None,
 ) -> Rates:
     """Return what a second of each job comes to; numbers and arrays alike, as numpy broadcasts them.
 
@@ -187,6 +189,8 @@ def rates(
     usd_per_hour : of one node, or None
     conditions : prices, power and failures
     own_electricity : whether electricity is paid on top of the price
+    work_time : of the whole run if nothing failed [s], or None; a run that is over before a checkpoint would
+        have paid for itself writes none
 
     Raises
     ------
@@ -210,10 +214,10 @@ def rates(
         cost = rent(nodes, usd_per_hour / HOUR, 1.0)
         if own_electricity and energy is not None and conditions.electricity_price is not None:
             cost = cost + energy_cost(energy, conditions.electricity_price / KWH)
-    return Rates(cost, energy, carbon, *_goodput(nodes, conditions))
+    return Rates(cost, energy, carbon, *_goodput(nodes, conditions, work_time))
 
 
-def _goodput(nodes: Any, conditions: Conditions) -> tuple[Any, Any, Any]:
+def _goodput(nodes: Any, conditions: Conditions, work_time: Any) -> tuple[Any, Any, Any]:
     """Goodput, checkpoint interval and failure interval; nothing is lost where failures are unknown."""
     if conditions.node_failure_interval is None:
         if conditions.checkpoint_time is not None or conditions.restart_time is not None:
@@ -230,12 +234,16 @@ def _goodput(nodes: Any, conditions: Conditions) -> tuple[Any, Any, Any]:
     restart = conditions.restart_time or 0.0
     failures = job_failure_interval(conditions.node_failure_interval, nodes)
     interval = daly_checkpoint_interval(conditions.checkpoint_time, failures)
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         goodput = np.where(
             (conditions.checkpoint_time + restart) / failures > LONGEST_OUTAGE,
             0.0,
             goodput_fraction(interval, np.float64(conditions.checkpoint_time), np.float64(restart), failures),
         )
+        if work_time is not None:
+            whole = goodput_fraction(np.float64(1) * work_time, 0.0, np.float64(restart), failures)
+            short = whole > goodput
+            goodput, interval = np.where(short, whole, goodput), np.where(short, np.inf, interval)
     return goodput, interval, failures
 
 
@@ -249,7 +257,7 @@ def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalog
         A run's time is what the user sees: failures, checkpoints and restarts included, at the mean
         power of an iteration; with its ``epochs``, or None, and ``samples``
     reliability : goodput [1], failure_interval [s], checkpoint_interval [s], failures of the run, or
-        None
+        None; the checkpoint interval is None where the run is too short to write any
     assumed, unknown : what was taken for granted, and what to give for the rest
 
     Raises
@@ -262,6 +270,8 @@ def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalog
     price = price_of(catalogue, node, conditions)
     busy = sum(times[name] for name in ("forward_time", "backward_time", "update_time"))
     communicating = times["exposed_communication_time"] + times["straggler_time"]
+    epoch, samples = prediction.epoch_time, _samples(prediction, conditions)
+    work_time = samples / prediction.samples_per_second if samples else None
     found = rates(
         prediction.iteration_time,
         busy,
@@ -272,11 +282,11 @@ def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalog
         usd_per_hour=price.usd_per_hour if price else None,
         conditions=conditions,
         own_electricity=price is not None and price.basis != "on demand",
+        work_time=work_time,
     )
     if not found.goodput > 0:
         raise InputError("the job fails more often than it can restart: it never ends")
-    epoch, samples = prediction.epoch_time, _samples(prediction, conditions)
-    run = samples / prediction.samples_per_second / float(found.goodput) if samples else None
+    run = work_time / float(found.goodput) if work_time else None
     length = {"epochs": conditions.epochs, "samples": samples}
     return {
         "price": price._asdict() if price else None,
@@ -323,10 +333,11 @@ def _span(found: Rates, time: float) -> dict[str, float | None]:
 def _reliability(found: Rates, run: float | None) -> dict[str, float | None] | None:
     if found.failure_interval is None:
         return None
+    interval = float(found.checkpoint_interval)
     return {
         "goodput": float(found.goodput),
         "failure_interval": float(found.failure_interval),
-        "checkpoint_interval": float(found.checkpoint_interval),
+        "checkpoint_interval": interval if math.isfinite(interval) else None,
         "failures": float(expected_failures(run, found.failure_interval)) if run else None,
     }
 

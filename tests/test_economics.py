@@ -64,6 +64,23 @@ def test_failures_lengthen_the_run_and_what_it_costs():
     assert found["reliability"]["failures"] == pytest.approx(found["run"]["time"] / (36 * 3600))
 
 
+def test_a_run_too_short_for_a_checkpoint_writes_none(invoke):
+    """One failure in 75 h: a run of an hour loses half an hour once in 75 times, 0.67 %, and no more."""
+    words = ("predict", "--gpus", "16", "--node", "aws-p3.16xlarge", "--node-mtbf", "150h")
+    failing = (*words, "--checkpoint-time", "60s", "--epochs")
+    short = json.loads(invoke(*failing, "20", "--json").stdout)["economics"]
+    hours = short["run"]["time"] / 3600
+    assert hours < 1.2
+    assert short["reliability"]["goodput"] == pytest.approx(1 - hours / 2 / 75, abs=1e-4)
+    assert short["reliability"]["checkpoint_interval"] is None
+    assert "too short to write a checkpoint" in invoke(*failing, "20").stdout
+    long = json.loads(invoke(*failing, "900", "--json").stdout)["economics"]["reliability"]
+    plain = json.loads(invoke(*failing[:-1], "--json").stdout)["economics"]["reliability"]
+    assert long["goodput"] == plain["goodput"]
+    assert long["goodput"] == pytest.approx(1 - long["checkpoint_interval"] / 3600 / 75, abs=1e-3)
+    assert "best to write a checkpoint every" in invoke(*failing, "900").stdout
+
+
 def test_arrays_answer_as_numbers_do():
     rng = np.random.default_rng(1)
     total, nodes = rng.uniform(0.1, 1, 50), rng.integers(1, 200, 50).astype(float)

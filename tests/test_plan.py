@@ -245,13 +245,17 @@ def test_a_plan_that_fails_by_hand():
     """A node of four fails every 2,000 h, the job every 500 h; a checkpoint takes 60 s.
 
     Young: write one every sqrt(2 x 60 x 1,800,000) = 14,697 s, and lose 60 / 14,697 = 0.41 % writing and
-    as much again doing half an interval over.  1,407.53 s become 1,407.53 / (1 - 0.0082) = 1,419.1 s.
+    as much again doing half an interval over.  140,753 s become 140,753 / (1 - 0.0082) = 141,910 s.  A run
+    of 1,407.53 s is over before that: without a checkpoint it fails with a chance of 1,407.53 / 1,800,000
+    and does half of it over, 0.039 %.
     """
     failing = Conditions(node_failure_interval=2000 * HOUR, checkpoint_time=60.0)
-    plan = by_hand(Goal(epochs=90, conditions=failing)).row(0)
+    plan = by_hand(Goal(epochs=9000, conditions=failing)).row(0)
     assert plan["goodput"] == pytest.approx(1 - 0.0082, abs=0.0001)
-    assert plan["run_time"] == pytest.approx(1419.1, abs=0.2)
-    assert plan["cost"] == pytest.approx(38.285 * 1419.1 / 1407.53, abs=0.01)
+    assert plan["run_time"] == pytest.approx(141_910, abs=20)
+    assert plan["cost"] == pytest.approx(3828.5 * 141_910 / 140_753, abs=1)
+    short = by_hand(Goal(epochs=90, conditions=failing)).row(0)
+    assert short["goodput"] == pytest.approx(1 - 0.00039, abs=0.00001)
 
 
 def test_the_choice_among_three_plans_by_hand():

@@ -268,10 +268,12 @@ def valued(
     samples = _samples(goal, network, fit, batch)
     conditions = goal.conditions
     own = np.array([machine.price is not None and machine.price.basis != "on demand" for machine in machines])
-    found = _rates(table, of_servers, which, machines, conditions, own, catalogue)
+    with np.errstate(divide="ignore"):
+        work_time = samples / table["samples_per_second"]
+    found = _rates(table, of_servers, which, work_time, machines, conditions, own, catalogue)
     goodput = np.broadcast_to(np.asarray(found["goodput"], dtype=np.float64), which.shape)
     with np.errstate(divide="ignore"):
-        run_time = samples / table["samples_per_second"] / goodput
+        run_time = work_time / goodput
     near, far = (
         _widened(table[name].astype(np.float64) / table["iteration_time"], z, fit)
         for name, z in (("high_80", Z_80), ("high_95", Z_95))
@@ -316,6 +318,7 @@ def _rates(
     table: Table,
     of_servers: Any,
     which: Any,
+    work_time: Any,
     machines: Sequence[Machine],
     conditions: Conditions,
     own: Any,
@@ -342,6 +345,7 @@ def _rates(
             usd_per_hour=price[which],
             conditions=conditions,
             own_electricity=own_electricity,
+            work_time=work_time,
         )
 
     rented = asked(False)
