@@ -166,26 +166,14 @@ def amount(value: float | None, scale: float = 1.0) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-_NEXT_LINE = "\n" + " " * 22
-
-
-def price_told(price: dict[str, Any], between: str = ", ") -> str:
-    """A node's price with where it comes from.
-
-    >>> price_told({"usd_per_hour": 12.0, "basis": "given"})
-    '12 USD/h for each node, as given'
-    """
-    rate = f"{price['usd_per_hour']:,.4g} USD/h for each node"
-    if price["basis"] != "on demand":
-        return f"{rate}, {'as given' if price['basis'] == 'given' else 'from its purchase'}"
-    where = f"{price['region']}, {price['date']}, source {price['source']}"
-    return f"{rate}: {price['instance']} on demand{between}{where}"
-
-
 def _price(price: dict[str, Any] | None) -> list[str]:
     if price is None:
         return []
-    return f"{'price':<22}{price_told(price, _NEXT_LINE)}".splitlines()
+    from perfmodel.economics import Price, price_words
+
+    first, on_demand, where = price_words(Price(**price)).partition(" on demand, ")
+    lines = [f"{'price':<22}{first}{on_demand.removesuffix(', ')}"]
+    return [*lines, f"{'':<22}{where}"] if where else lines
 
 
 def _failures(reliability: dict[str, Any] | None) -> list[str]:
@@ -193,10 +181,13 @@ def _failures(reliability: dict[str, Any] | None) -> list[str]:
         return []
     from perfmodel.units import show
 
+    interval = reliability["checkpoint_interval"]
+    best = "the run is too short to write a checkpoint in it"
+    if interval is not None:
+        best = f"best to write a checkpoint every {show(interval, 's')}"
     lines = [
         f"{'goodput':<22}{reliability['goodput']:.1%} of the time is work kept",
-        f"{'failures':<22}one in {amount(reliability['failure_interval'], 1 / 3600)} h; "
-        f"best to write a checkpoint every {show(reliability['checkpoint_interval'], 's')}",
+        f"{'failures':<22}one in {amount(reliability['failure_interval'], 1 / 3600)} h; {best}",
     ]
     if reliability["failures"] is not None:
         lines.append(f"{'':<22}{reliability['failures']:.3g} expected in the run")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.cli.economics_options import amount, price_told
+from perfmodel.cli.economics_options import amount
 from perfmodel.cli.export import markdown_table
 from perfmodel.cli.render import TERMS, figures, headline, interval_lines
 from perfmodel.prediction.result import Prediction
@@ -35,7 +35,9 @@ def prediction_markdown(
     if money is not None:
         parts.append(markdown_table(_costs(money)))
         if money["price"]:
-            parts.append(f"Price: {price_told(money['price'])}")
+            from perfmodel.economics import Price, price_words
+
+            parts.append(f"Price: {price_words(Price(**money['price']))}")
     parts.append(prediction.verdict)
     if prediction.defaults:
         parts.append("Defaults taken: " + ", ".join(f"`{option}`" for option in prediction.defaults))
