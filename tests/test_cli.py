@@ -67,7 +67,8 @@ def test_every_example_in_the_help_runs(example, tmp_path, monkeypatch):
     result = run(*shlex.split(example)[1:])
     assert result.exit_code in (0, 1), result.stderr
     assert result.output
-    widest = max(len(line) for line in result.output.splitlines())
+    # an address stays whole, so that it can be copied
+    widest = max(len(line) for line in result.output.splitlines() if not line.strip().startswith("https://"))
     assert widest <= 80 or {"--csv", "--json", "--all"} & set(example.split()), f"{widest} columns"
 
 

@@ -492,9 +492,10 @@ def test_the_commands_tell_the_same():
     assert run("explain", *options, "--latex").stdout.startswith("\\documentclass")
     answered = json.loads(run("cite", *options, "--json").stdout)
     text = run("cite", *options).stdout
-    assert max(map(len, text.splitlines())) <= 80
+    assert max(len(line) for line in text.splitlines() if "https://" not in line) <= 80
     for source in answered["sources"]:
         assert f"[{source['key']}]" in text
+        assert source["url"] is None or f"  {source['url']}\n" in text
     bibtex = run("cite", *options, "--bibtex").stdout
     entries = re.findall(r"^@misc\{([^,]+),$", bibtex, re.M)
     assert len(entries) == len(answered["sources"])

@@ -90,7 +90,7 @@ def _lines(found: list[Source], assumed: list[str]) -> list[str]:
             read = f", read {source['date']}" if kind in ("spec", "price") and source["date"] else ""
             lines += _wrapped(f"[{source['key']}] {source['cited']}{read}", "  ")
             if source["url"]:
-                lines += _wrapped(source["url"], "      ")
+                lines.append(f"      {source['url']}")  # whole, however long, so that it can be copied
             lines += _wrapped(f"for {', '.join(source['used_for'])}", "      ")
     if assumed:
         lines += ["", "assumed, with no source"]
