@@ -266,6 +266,10 @@ def test_a_file_may_hold_lists_and_a_failed_write_leaves_nothing(tmp_path, invok
     )
     told = json.loads(invoke("sweep", "--scenario", tmp_path / "many.toml", "--json").stdout)
     assert [(row["world_size"], row["workload"]) for row in told["rows"]] == [(1, "vgg16"), (8, "vgg16")]
+    (tmp_path / "many.toml").write_text("gpus = [1, 8]\nlocal_batch_size = 16\n")
+    words = ("--global-batch-size", "64", "--columns", "global_batch_size", "--json")
+    told = json.loads(invoke("sweep", "--scenario", tmp_path / "many.toml", *words).stdout)
+    assert [row["global_batch_size"] for row in told["rows"]] == [64, 64]  # an option is laid over the file
     refused = invoke("sweep", "--global-batch-size", "7", "--gpus", "4", "--output", tmp_path / "no.csv")
     assert refused.exit_code == 2
     assert "none of 1 scenarios" in refused.stderr

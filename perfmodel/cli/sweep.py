@@ -85,7 +85,14 @@ def command(
     catalogue = catalogue_from(specs)
     asked = _values(options)
     if scenario_file is not None:
-        asked = _of_file(scenario_file, catalogue) | asked
+        table = _of_file(scenario_file, catalogue)
+        for one, other in (
+            ("local_batch_size", "global_batch_size"),
+            ("global_batch_size", "local_batch_size"),
+        ):
+            if one in asked:
+                table.pop(other, None)
+        asked = table | asked
     names = None if columns is None else [_column(name) for name in columns.split(",")]
     if names is None and not form and output is None:
         names = [*(name for name, value in asked.items() if _many(value)), *FIGURES]
