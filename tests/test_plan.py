@@ -278,6 +278,23 @@ def test_the_choice_among_three_plans_by_hand():
     assert [row["node"] for row in by_hand(Goal(epochs=90)).front] == ["aws-p3.16xlarge"]
 
 
+def test_a_plan_nobody_can_start_gives_way_to_one_nearly_as_good():
+    """The rented plan is hierarchical, which NCCL is not told; one's own takes 0.4 % more of both."""
+    found = by_hand(Goal(epochs=90))
+    for more, taken in ((1.004, "dgx-1v"), (1.02, "aws-p3.16xlarge")):
+        table = dict(found.candidates)
+        table["algorithm"] = np.array(["hierarchical", "ring", "ring"], dtype=object)
+        for name in ("run_time", "cost"):
+            table[name] = table[name].copy()
+            table[name][1] = more * table[name][0]
+        near = Found(found.goal, found.machines, table, {}, None)
+        assert near.chosen["node"] == near.fastest["node"] == taken
+        assert [row["node"] for row in near.front] == [taken]
+        (other,) = near.lost
+        assert ("as good within 1 %" in other["why"]) == (taken == "dgx-1v")
+        assert "$-" not in other["why"]
+
+
 def test_a_price_nobody_knows_is_asked_for_and_never_invented():
     """The third plan takes 2,048 images each 0.1 s: 1.5639 h; for 38.285 USD an hour may cost 24.48 USD."""
     found = by_hand(Goal(epochs=90))

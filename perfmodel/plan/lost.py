@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.plan.front import TIE
 from perfmodel.units import show
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class Lost(NamedTuple):
     row: int
     """Of the candidates."""
     reason: str
-    """``over the deadline``, ``over the budget``, ``dominated``, ``dearer`` or ``slower``."""
+    """``over the deadline``, ``over the budget``, ``dominated``, ``dearer``, ``slower`` or ``as good``."""
     text: str
 
 
@@ -79,7 +80,7 @@ def _held_against(
     table: Table, one: int, chosen: int, deadline: float | None, budget: float | None, by_cost: bool
 ) -> Lost:
     time, cost = float(table["run_time"][one]), float(table["cost"][one])
-    longer, more = time - float(table["run_time"][chosen]), cost - float(table["cost"][chosen])
+    longer, more = _beyond(time, table["run_time"][chosen]), _beyond(cost, table["cost"][chosen])
     if deadline is not None and time > deadline:
         return Lost(one, "over the deadline", f"over the deadline by {show(time - deadline, 's')}")
     if budget is not None and cost > budget:
@@ -89,9 +90,17 @@ def _held_against(
     if longer >= 0 and more >= 0:
         both = " and ".join(text for text, by in ((dearer, more), (slower, longer)) if by > 0)
         return Lost(one, "dominated", f"dominated: {both}" if both else "as good; found later")
+    if (more if by_cost else longer) < 0:  # the chosen took its place: see ``startable_front``
+        return Lost(one, "as good", "as good within 1 %; torchrun and NCCL do not start it")
     if by_cost:
         return Lost(one, "dearer", f"{dearer}, faster by {show(-longer, 's')}")
     return Lost(one, "slower", f"{slower}, cheaper by {dollars(-more)}")
+
+
+def _beyond(amount: float, chosen: Any) -> float:
+    """How much more it is; nothing where it is the same but for rounding."""
+    more = amount - float(chosen)
+    return 0.0 if abs(more) <= TIE * abs(amount) else more
 
 
 def dollars(amount: float) -> str:
