@@ -73,7 +73,7 @@ def test_a_run_too_short_for_a_checkpoint_writes_none(invoke):
     assert hours < 1.2
     assert short["reliability"]["goodput"] == pytest.approx(1 - hours / 2 / 75, abs=1e-4)
     assert short["reliability"]["checkpoint_interval"] is None
-    assert "too short to write a checkpoint" in invoke(*failing, "20").stdout
+    assert "one in 75 h; too short a run for a checkpoint to pay\n" in invoke(*failing, "20").stdout
     long = json.loads(invoke(*failing, "900", "--json").stdout)["economics"]["reliability"]
     plain = json.loads(invoke(*failing[:-1], "--json").stdout)["economics"]["reliability"]
     assert long["goodput"] == plain["goodput"]

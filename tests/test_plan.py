@@ -508,6 +508,9 @@ def test_a_script_beyond_a_limit_says_so(form, invoke):
     kept = invoke(*words, form)
     assert (kept.exit_code, kept.stderr) == (0, "")
     assert "OVER" not in kept.stdout
+    none = invoke("plan", "--epochs", "90", "--instances", "p3.16xlarge", "--budget", "5", form)
+    assert (none.exit_code, none.stdout) == (1, "")
+    assert "No plan of known price meets the budget of $5" in none.stderr
 
 
 def test_what_torchrun_cannot_start_it_refuses(found):

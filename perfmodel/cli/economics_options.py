@@ -182,7 +182,7 @@ def _failures(reliability: dict[str, Any] | None) -> list[str]:
     from perfmodel.units import show
 
     interval = reliability["checkpoint_interval"]
-    best = "the run is too short to write a checkpoint in it"
+    best = "too short a run for a checkpoint to pay"
     if interval is not None:
         best = f"best to write a checkpoint every {show(interval, 's')}"
     lines = [

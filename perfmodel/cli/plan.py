@@ -192,9 +192,7 @@ def _show_script(found: Found, as_slurm: bool) -> None:
     from perfmodel.plan.verdict import verdict
 
     chosen = found.chosen
-    if chosen is None:
-        raise InputError(" ".join(verdict(found)))
-    script = (slurm_job if as_slurm else torchrun)(chosen, found.goal.workload)
-    click.echo(script)
+    if chosen is not None:
+        click.echo((slurm_job if as_slurm else torchrun)(chosen, found.goal.workload))
     if not found.met:
         click.echo(f"perfmodel: {' '.join(verdict(found)[:2])}", err=True)
