@@ -17,7 +17,7 @@ from perfmodel.plan.report import report
 from perfmodel.specs.store import Catalogue
 
 PRICES = ("price", "purchase-price")
-LOADED = ("accelerator", "node", "strategy", "algorithm", "precision", "servers")
+LOADED = ("accelerator", "node", "strategy", "algorithm", "precision", "servers", "sequence_length")
 """What a plan's row has under the name of a scenario's option."""
 
 
@@ -111,7 +111,7 @@ def _searched(question: str, specs: tuple[str, ...], _goal: Goal, _catalogue: Ca
 def as_query(row: Mapping[str, Any], workload: str) -> dict[str, str]:
     """Return the URL of a plan on the page Predict."""
     query = {"workload": workload, "gpus": str(row["world_size"])}
-    query |= {name: str(row[name]) for name in LOADED if row.get(name)}
+    query |= {name.replace("_", "-"): str(row[name]) for name in LOADED if row.get(name)}
     return query | {"local-batch-size": str(row["local_batch_size"])}
 
 
