@@ -17,6 +17,7 @@ import click
 from perfmodel.cli import startup
 from perfmodel.errors import InputError, unknown_name
 
+startup.with_rare_collections()
 startup.without_pydantic_plugins()
 
 COMMANDS = (

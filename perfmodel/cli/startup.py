@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 from types import ModuleType
+
+
+RARELY = 100_000
+"""Objects made, less those gone, between two collections."""
 
 
 def without_pydantic_plugins() -> None:
@@ -17,3 +23,11 @@ def without_pydantic_plugins() -> None:
         loader = ModuleType("pydantic.plugin._loader")
         loader.get_plugins = lambda: ()  # type: ignore[attr-defined]
         sys.modules[loader.__name__] = loader
+
+
+def with_rare_collections() -> None:
+    """Let the garbage collector wait: imports make many objects that stay, and looking through them all
+    again and again, and once more at the end, is a twelfth of ``perfmodel predict``.
+    """
+    gc.set_threshold(RARELY, 10, 10)
+    atexit.register(gc.disable)
