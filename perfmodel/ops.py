@@ -21,8 +21,16 @@ else:
     Real = Any
 
 
+_PLAIN = (float, int, bool)
+
+
 def _library(*args: object) -> ModuleType:
     """Return sympy, numpy or math: the first that one of ``args`` belongs to."""
+    for a in args:
+        if type(a) not in _PLAIN:
+            break
+    else:
+        return math
     sympy = sys.modules.get("sympy")
     if sympy is not None and any(isinstance(a, sympy.Basic) for a in args):
         return sympy

@@ -131,8 +131,7 @@ class OutOfSample:
 
     def _miss(self, row: Measured, constants: Calibration, anchor: float | None) -> Miss:
         scenario = scenario_of(row.run, self._catalogue, anchor)
-        time, doubts = doubted(scenario, self._catalogue, constants)
-        strengths = {doubt.name: doubt.strength for doubt in doubts}
+        time, strengths = doubted(scenario, self._catalogue, constants)
         return Miss(row.run.source, float(np.log(time / row.time)), strengths)
 
 

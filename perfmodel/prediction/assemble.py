@@ -11,7 +11,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.communication import choice_told
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric
-from perfmodel.prediction.interval import Doubt, doubts, interval
+from perfmodel.prediction.interval import doubts, interval
 from perfmodel.prediction.result import Interval, Memory, Prediction
 from perfmodel.prediction.terms import (
     alone_time,
@@ -97,7 +97,9 @@ def _with_profile(
     return setting, with_profile(constants, profile)
 
 
-def doubted(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> tuple[float, list[Doubt]]:
+def doubted(
+    scenario: Scenario, catalogue: Catalogue, constants: Calibration
+) -> tuple[float, dict[str, float]]:
     """Return the iteration time [s] and what may widen its interval: what a spread is learned from.
 
     Raises
@@ -140,7 +142,7 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     baseline_time = _baseline_time(setting, work, factor, constants)
     # a profile stands on a measurement as an anchor does
     mode = "anchored" if setting.scenario.anchor or setting.scenario.profile else "specs"
-    uncertain = interval(iteration_time, mode, doubts(setting, work, terms, constants), constants.spread)
+    uncertain = interval(iteration_time, mode, setting, doubts(setting, work, terms, constants), constants)
     if uncertain is not None and setting.scenario.profile is not None:
         uncertain = _with_noise(uncertain, setting, terms)
     return _prediction(setting, terms, network, iteration_time, baseline_time, uncertain, constants)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration, Spread
@@ -16,15 +16,23 @@ NOTICED = 0.05
 """What a condition must add to the logarithm of the scale to be told."""
 
 
-class Doubt(NamedTuple):
-    """One condition that can widen an interval."""
-
-    name: str
-    """Key of its learned weight."""
-    strength: float
-    """From 0, absent, to about 1."""
-    reason: str
-    """In words, where it applies."""
+REASONS = {
+    "unseen accelerator": "no measured run on {accelerator}",
+    "unseen architecture": "no measured run on the {architecture} architecture",
+    "unseen network": "no measured run of {workload}",
+    "unseen software": "no measured run of {software}",
+    "beyond batch": "measured were {low:g} to {high:g} samples an accelerator of {workload}",
+    "beyond world size": "no measured run on more than {largest:g} accelerators",
+    "host": "the host paces {host:.0%} of the step, and hosts differ",
+    "detection": "work on boxes and regions is not in the layer table",
+    "slow fp16": "{accelerator} has no fast fp16 arithmetic",
+    "communication": "{communication:.0%} of the iteration waits for other accelerators",
+    "single process": "one process drives all accelerators",
+    "parameter server": "parameter servers queue",
+    "unseen link": "no measured run over {link}",
+    "input": "it waits for samples",
+}
+"""Why an interval is wide, by the condition; the others are never told."""
 
 
 def crossed_link(setting: Setting) -> Link:
@@ -95,29 +103,34 @@ def strengths(
 
 def doubts(
     setting: Setting, work: Computation, terms: dict[str, float], constants: Calibration
-) -> list[Doubt]:
-    """Return every condition that can widen the interval, with how strongly it holds."""
-    found = strengths(setting, work, terms, unseen_link(setting, constants), constants)
-    accelerator = setting.accelerator
-    largest = constants.reach.get("world size", (1.0, 1.0))[1]
+) -> dict[str, float]:
+    """Return how strongly each condition holds that can widen the interval, from 0 to about 1."""
+    return strengths(setting, work, terms, unseen_link(setting, constants), constants)
+
+
+def reasons(setting: Setting, found: dict[str, float], spread: Spread, constants: Calibration) -> list[str]:
+    """Return in words why an interval is wider than usual, in the order of the conditions."""
+    noticed = [
+        name
+        for name, strength in found.items()
+        if strength * spread.weights.get(name, 0.0) > NOTICED and name in REASONS
+    ]
+    if not noticed:
+        return []
     low, high = constants.reach.get(local_batch_of(setting), (0.0, 0.0))
-    reasons = {
-        "unseen accelerator": f"no measured run on {accelerator.id}",
-        "unseen architecture": f"no measured run on the {conditions(setting).architecture} architecture",
-        "unseen network": f"no measured run of {setting.workload.id}",
-        "unseen software": f"no measured run of {software_of(setting)}",
-        "beyond batch": f"measured were {low:g} to {high:g} samples an accelerator of {setting.workload.id}",
-        "beyond world size": f"no measured run on more than {largest:g} accelerators",
-        "host": f"the host paces {work.host_share:.0%} of the step, and hosts differ",
-        "detection": "work on boxes and regions is not in the layer table",
-        "slow fp16": f"{accelerator.id} has no fast fp16 arithmetic",
-        "communication": f"{found['communication']:.0%} of the iteration waits for other accelerators",
-        "single process": "one process drives all accelerators",
-        "parameter server": "parameter servers queue",
-        "unseen link": f"no measured run over {crossed_link(setting).id}",
-        "input": "it waits for samples",
+    facts = {
+        "accelerator": setting.accelerator.id,
+        "architecture": conditions(setting).architecture,
+        "workload": setting.workload.id,
+        "software": software_of(setting),
+        "low": low,
+        "high": high,
+        "largest": constants.reach.get("world size", (1.0, 1.0))[1],
+        "host": found["host"],
+        "communication": found["communication"],
+        "link": crossed_link(setting).id,
     }
-    return [Doubt(name, strength, reasons.get(name, "")) for name, strength in found.items()]
+    return [REASONS[name].format(**facts) for name in noticed]
 
 
 def factors(found: dict[str, Any], mode: str, spreads: dict[str, Spread]) -> tuple[Any, Any]:
@@ -144,22 +157,17 @@ def _factors(found: dict[str, Any], spread: Spread) -> tuple[Any, Any]:
 
 
 def interval(
-    iteration_time: float, mode: str, found: list[Doubt], spreads: dict[str, Spread]
+    iteration_time: float, mode: str, setting: Setting, found: dict[str, float], constants: Calibration
 ) -> Interval | None:
     """Return where the iteration time lies with 80 and 95 % confidence; None before a spread was learned."""
-    spread = spreads.get(mode)
+    spread = constants.spread.get(mode)
     if spread is None:
         return None
-    near, far = factors({doubt.name: doubt.strength for doubt in found}, mode, spreads)
-    reasons = [
-        doubt.reason
-        for doubt in found
-        if doubt.reason and doubt.strength * spread.weights.get(doubt.name, 0.0) > NOTICED
-    ]
+    near, far = factors(found, mode, constants.spread)
     return Interval.model_construct(
         low_80=iteration_time / near,
         high_80=iteration_time * near,
         low_95=iteration_time / far,
         high_95=iteration_time * far,
-        wider_because=reasons,
+        wider_because=reasons(setting, found, spread, constants),
     )
