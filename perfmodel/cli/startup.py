@@ -7,7 +7,6 @@ import gc
 import sys
 from types import ModuleType
 
-
 RARELY = 100_000
 """Objects made, less those gone, between two collections."""
 
