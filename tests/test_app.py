@@ -55,7 +55,7 @@ FOLDS = {
         "Machines without a price, plans left out, what was assumed",
     ),
     "validation": (
-        "Out of sample: each source judged by a fit to all the others",
+        "The report in short: errors beside their bars, and what intervals cover",
         "What the model does not cover",
     ),
 }

@@ -34,7 +34,9 @@ from perfmodel.validate import (
 )
 from perfmodel.validate.anchors import Anchors
 from perfmodel.validate.baselines import ConstantUtilisation
+from perfmodel.validate.headline import headline, percent
 from perfmodel.validate.misses import LIMIT, beyond_limit, explained
+from perfmodel.validate.out_of_sample_file import NAME, shipped_rows, write_rows
 from perfmodel.validate.report import report, write_report
 from perfmodel.validate.scenarios import Refused, scenario_of
 from perfmodel.validate.summary import GROUPS, errors, summary
@@ -542,6 +544,37 @@ def test_report_names_every_source_and_refusal(specs_rows: list[Row], anchored_r
     assert report(specs_rows, anchored_rows) == text
 
 
+def test_the_shipped_rows_give_the_report_its_first_table() -> None:
+    """n, mean, median, the naive ones and what intervals cover: every cell is what the file's rows say."""
+    text = (folder("validation") / "report.md").read_text("utf-8")
+    lines = headline(shipped_rows("specs"), shipped_rows("anchored"))
+    assert len(lines) == 8
+    for line in lines:
+        bar = " / ".join(map(percent, line.bar)) if line.bar else "-"
+        errors_told = (line.mean, line.median), (line.naive_mean, line.naive_median), line.covered
+        own, naive, covered = (" | ".join(map(percent, pair)) for pair in errors_told)
+        assert f"\n| {line.name} | {line.n} | {own} | {bar} | {naive} | {covered} |\n" in text
+    for row in (*shipped_rows("specs"), *shipped_rows("anchored")):
+        assert (row.predicted_iteration_time is None) == bool(row.reason)
+
+
+def test_rows_are_written_to_six_figures_for_every_run_and_mode(
+    specs_rows: list[Row], anchored_rows: list[Row], tmp_path: Path
+) -> None:
+    write_rows(tmp_path / "rows.csv", (*specs_rows, *anchored_rows))
+    for path in (tmp_path / "rows.csv", folder("validation") / NAME):
+        with path.open(newline="", encoding="utf-8") as file:
+            written = list(csv.DictReader(file))
+        assert [(row["run_id"], row["mode"]) for row in written] == [
+            (row.run.run_id, row.mode) for row in (*specs_rows, *anchored_rows)
+        ]
+        assert all(len(row["predicted_iteration_time"].split("e")[0].lstrip("0.")) <= 7 for row in written)
+        kept = [row["predicted_iteration_time"] != "" for row in written]
+        assert kept == [row.predicted_iteration_time is not None for row in (*specs_rows, *anchored_rows)]
+    with pytest.raises(InputError, match="cannot be written"):
+        write_rows(tmp_path / "nowhere" / "rows.csv", specs_rows)
+
+
 def test_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     both = [compare(runs(tmp_path, ONE, EIGHT), mode) for mode in ("specs", "anchored")]
@@ -617,6 +650,7 @@ def test_own_runs_are_judged_beside_the_shipped_ones(tmp_path: Path, monkeypatch
     data = write(tmp_path / "runs.csv", ONE, EIGHT)
     assert cli("--data", data, "--out-of-sample", "--json").exit_code == 0
     assert cli("--data", data, "--report", tmp_path / "report.md").exit_code == 0
+    assert len((tmp_path / NAME).read_text().splitlines()) > 1
     assert asked == [read_runs(data)] * 2
 
 

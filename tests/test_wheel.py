@@ -74,6 +74,7 @@ def test_the_wheel_carries_its_data_and_claims_no_other_names(wheel):
     assert "perfmodel/calibration.toml" in names
     assert "perfmodel/_data/app/main.py" in names
     assert "perfmodel/_data/validation/measured/training_runs.csv" in names
+    assert "perfmodel/_data/validation/out_of_sample.csv" in names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"perfmodel"}
 
 

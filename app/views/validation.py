@@ -32,7 +32,8 @@ def picture(found: list[Row], by: str) -> None:
     charts.draw(
         charts.predicted_against_measured(drawn | ({"others": rest} if rest else {})),
         "validation",
-        "Predicted against measured iteration time, both logarithmic",
+        "Predicted against measured iteration time, both logarithmic; out of sample: "
+        "each source by a fit to all others",
         height=560,
     )
 
@@ -56,8 +57,8 @@ def page(asked: Asked) -> None:
         else:
             st.markdown("**No run of trust A or B passes these filters.**")
         st.caption(
-            "By the shipped fit, which has seen most of these runs. Judged by a fit to all other sources, "
-            "the model is as far off as the first table below the misses says."
+            "Out of sample: each source by a fit to all others, "
+            + ("from specs alone." if mode == "specs" else "anchored on the time of one accelerator.")
         )
     if predicted:
         picture(predicted, picked.get("by", "source"))
@@ -71,11 +72,11 @@ def page(asked: Asked) -> None:
         },
     )
     with st.container(horizontal=True):
-        ways_out("validate", {"mode": mode}, _python(mode))
+        ways_out("validate --out-of-sample", {"mode": mode}, _python(mode))
         downloads(
             "validation", lambda: held_against.table(predicted), lambda: [row.to_dict() for row in found]
         )
-    with fold("Out of sample: each source judged by a fit to all the others") as is_open:
+    with fold("The report in short: errors beside their bars, and what intervals cover") as is_open:
         if is_open:
             st.markdown(held_against.section("In short"))
     with fold("What the model does not cover") as is_open:
@@ -88,8 +89,8 @@ def page(asked: Asked) -> None:
 def _python(mode: str) -> str:
     """The question in Python."""
     return (
-        "from perfmodel.validate import compare, shipped_runs\n\n"
-        f'for row in compare(shipped_runs(), "{mode}"):\n'
+        "from perfmodel.validate.out_of_sample_file import shipped_rows\n\n"
+        f'for row in shipped_rows("{mode}"):\n'
         "    print(row.run.run_id, row.error)"
     )
 

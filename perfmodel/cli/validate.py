@@ -42,7 +42,11 @@ GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
     "--specs", "specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in."
 )
 @click.option("--out-of-sample", is_flag=True, help="Predict each source by a fit to all the others.")
-@click.option("--report", metavar="FILE", help="Write the whole report, both modes, as Markdown.")
+@click.option(
+    "--report",
+    metavar="FILE",
+    help="Write the whole report as Markdown; beside it, its rows: out_of_sample.csv.",
+)
 @click.option("--ablation", is_flag=True, help="In the report: what each ingredient takes off; some minutes.")
 @click.option("--plots", is_flag=True, help="Beside the report: figures (needs matplotlib).")
 @export_options
@@ -96,6 +100,7 @@ def command(
         learned = shipped() if data is None and not specs else beside_shipped(runs, catalogue)
         constants = learned.of
     if report is not None:
+        from perfmodel.validate.out_of_sample_file import NAME, write_rows
         from perfmodel.validate.report import write_report
 
         specs_rows, anchored = (compare(runs, each, catalogue, constants) for each in ("specs", "anchored"))
@@ -105,11 +110,12 @@ def command(
 
             more = section(runs, learned)
         write_report(Path(report), specs_rows, anchored, more)
+        write_rows(Path(report).parent / NAME, (*specs_rows, *anchored))
         if plots:
             from perfmodel.validate.plots import write_plots
 
             write_plots(Path(report).parent / "plots", specs_rows, anchored)
-        click.echo(f"wrote {report}", err=True)
+        click.echo(f"wrote {report} and {NAME} beside it", err=True)
         if form is None:
             return
     from perfmodel.validate.summary import summary
