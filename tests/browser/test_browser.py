@@ -5,14 +5,20 @@ from __future__ import annotations
 import csv
 import json
 import time
+from pathlib import Path
+
+import pytest
 
 from app.menu import PAGES
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.units import show
 from tests.browser.crowd import sessions
+from tests.test_traces import trace
 
 ITERATION = "[data-testid=stMetric]:has-text('Iteration') [data-testid=stMetricValue]"
+TRACES = Path(__file__).parents[3] / "shared" / "traces"
+REAL = "ddp_resnet50_a100_ws2_rank0.json.gz"
 ERRORS = "[data-testid=stAlertContentError], [data-testid=stException]"
 
 
@@ -84,18 +90,25 @@ def test_downloads_arrive_and_parse(window, tmp_path):
     assert [float(row["seconds"]) for row in rows] == list(answer.terms.values())
 
 
-def test_fifty_megabytes_of_junk_are_refused_and_a_real_trace_is_seen(window, tmp_path, traces):
+def test_fifty_megabytes_of_junk_are_refused(window, tmp_path):
     junk = tmp_path / "junk.json"
     junk.write_bytes(bytes(range(1, 251)) * 200_000)
-    page = window.open("trace?accelerator=a100-sxm4-40gb&gpus=2")
+    page = window.open("trace?gpus=2")
     page.set_input_files("input[type=file]", junk)
     page.wait_for_selector(f"{ERRORS}:has-text('junk.json')")
     assert page.get_by_text("Calibrate on this trace").count() == 0
     page.get_by_test_id("stFileChipDeleteBtn").click()
     page.wait_for_selector("h3:has-text('What a profiler saw')")
-    window.settled()
-    page.set_input_files("input[type=file]", traces / "ddp_resnet50_a100_ws2_rank0.json.gz")
-    page.wait_for_selector("h3:has-text('ddp_resnet50_a100_ws2_rank0.json.gz')")
+
+
+@pytest.mark.parametrize("name", ["step.json.gz", *([REAL] if (TRACES / REAL).is_file() else [])])
+def test_a_trace_is_seen_and_calibrated_on(window, tmp_path, name):
+    """One written here by hand, always; a real profiler's too, where it lies beside the checkout."""
+    real = name == REAL
+    file = TRACES / name if real else trace(tmp_path / name, packed=True)
+    page = window.open(f"trace?accelerator={'a100-sxm4-40gb' if real else 'v100-sxm2-32gb'}&gpus=2")
+    page.set_input_files("input[type=file]", file)
+    page.wait_for_selector(f"h3:has-text('{name}')")
     page.get_by_text("Calibrate on this trace").click()
     page.wait_for_selector("text=In use on every page that predicts")
     page.get_by_text("See it in Predict").click()
