@@ -39,6 +39,7 @@ WORDS: dict[str, Quantity] = {
     "once": Quantity("o", "s", "of every iteration, with what the update loses to the host"),
     "one_host_time": Quantity("t_o", "s", "one process that serves every accelerator in turn"),
     "layer_indices": Quantity("l_k", "1", "layer whose backward pass makes the last gradient of a message"),
+    "push_share": Quantity("p", "1", "share of an exchange with servers in which workers push"),
     "straggler_factor": Quantity("\\rho", "1", "mean time of the slowest worker over the mean of one"),
     "pass_time": Quantity("t", "s", "forward and backward, launches included"),
     "replica_dispatches": Quantity("q", "1", "launches' worth of host time for each object of a replica"),
@@ -298,15 +299,18 @@ def waiting(pass_time: Real, straggler_factor: Real) -> Real:
 
 @rule
 def waiting_in_a_queue(
-    pass_time: Real, straggler_factor: Real, exposed_communication_time: Real, workers: Real
+    pass_time: Real,
+    straggler_factor: Real,
+    push_share: Real,
+    exposed_communication_time: Real,
+    workers: Real,
 ) -> Real:
     r"""The same where the pushes of the others hide behind it.
 
-    .. math:: T = \max\left(0,\; t\,(\rho - 1) - \frac{t_e}{2}\,\frac{W-1}{W}\right)
+    .. math:: T = \max\left(0,\; t\,(\rho - 1) - p\,t_e\,\frac{W-1}{W}\right)
     """
-    return ops.maximum(
-        0, pass_time * (straggler_factor - 1) - exposed_communication_time / 2 * (workers - 1) / workers
-    )
+    queue = push_share * exposed_communication_time * (workers - 1) / workers
+    return ops.maximum(0, pass_time * (straggler_factor - 1) - queue)
 
 
 @rule

@@ -20,6 +20,7 @@ from perfmodel.prediction.assemble import terms_at
 from perfmodel.prediction.computation import one_host_time
 from perfmodel.prediction.fabric import bulk_bandwidth
 from perfmodel.prediction.feeding import NATIVE_SPEED, SAMPLE_ELEMENT_BYTES
+from perfmodel.prediction.straggling import push_share
 from perfmodel.prediction.terms import anchor_factor, communicates, computation_of, scaled
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.changes import jitter as scaled_jitter
@@ -230,6 +231,7 @@ def _straggler(case: Case, passes: Node, exposed: Node) -> Node:
         assembly.waiting_in_a_queue,
         pass_time=passes,
         straggler_factor=waits,
+        push_share=given("push_share", push_share(setting), "of the exchange, in which workers push"),
         exposed_communication_time=exposed,
         workers=given("workers", float(workers)),
     )

@@ -22,6 +22,14 @@ def _law(spec: str) -> Distribution | None:
     return None if spec == "none" else parse_distribution(spec)
 
 
+def push_share(setting: Setting) -> float:
+    """Return the share of an exchange with servers in which workers push.
+
+    All of it where blocks come back while the next go out, else its first half.
+    """
+    return 1.0 if setting.framework.pipelined_servers else 0.5
+
+
 def straggler_time(
     setting: Setting, busy_time: Any, exposed_communication_time: Any, calibration: Calibration
 ) -> Any:
@@ -49,5 +57,6 @@ def straggler_time(
     wait = jitter.straggler_time(busy_time, law, n)
     if setting.strategy == "parameter-server":
         workers = setting.nodes if setting.scenario.local_aggregation else n
-        return ops.maximum(0.0, wait - exposed_communication_time / 2 * (workers - 1) / workers)
+        queue = push_share(setting) * exposed_communication_time * (workers - 1) / workers
+        return ops.maximum(0.0, wait - queue)
     return wait
