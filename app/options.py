@@ -37,6 +37,7 @@ RARER = (
     "intra-link",
     "nics",
     "connections",
+    "local-aggregation",
     "algorithm",
     "overlap",
     "accumulation-steps",
@@ -57,6 +58,7 @@ FILES = ("profile", "scenario", "specs", "timeline")
 
 LABELS = {
     "gpus": "GPUs",
+    "local-aggregation": "Gradients summed in a machine before servers see them",
     "inter-link": "Network between machines",
     "intra-link": "Link inside a machine",
     "node": "Machine",
@@ -81,6 +83,8 @@ LABELS = {
     "from-gpus": "Measured against GPUs",
     "per": "Of a rate: per",
 }
+YES_OR_NO = ("yes", "no")
+"""What a flag that can be denied is in a URL and a widget."""
 USUAL = {
     "workload": "resnet50",
     "accelerator": "v100-sxm2-16gb",
@@ -101,7 +105,7 @@ class Option(NamedTuple):
     kind: str
     """``choice``, ``choices`` (several of them), ``whole`` (a number), ``slider`` (too) or ``text``."""
     help: str
-    parameter: click.Parameter
+    parameter: click.Option
     usual: str = "as usual"
     """Shown where nothing is chosen."""
     session: str = ""
@@ -126,12 +130,12 @@ def label(name: str) -> str:
 
 @cache
 def options(command: str = "predict") -> dict[str, Option]:
-    """Return every option of a command that takes a value, by its name on the command line."""
+    """Return every option of a command that takes a value or can be said and denied, by its name there."""
     found: click.Command = import_module(f"perfmodel.cli.{command}").command
     return {
         name: from_parameter(name, parameter)
         for parameter in found.params
-        if isinstance(parameter, click.Option) and not parameter.is_flag
+        if isinstance(parameter, click.Option) and (parameter.secondary_opts or not parameter.is_flag)
         for name in [parameter.opts[0].removeprefix("--")]
     }
 
@@ -140,6 +144,8 @@ def from_parameter(name: str, parameter: click.Option, **more: Any) -> Option:
     """Return the option of a command's parameter."""
     kind = parameter.type
     choices = tuple(kind.choices) if isinstance(kind, click.Choice) else _built_in(name)
+    if parameter.is_flag:
+        choices = YES_OR_NO
     shown = "choice" if choices else "whole" if kind.name.startswith("integer") else "text"
     usual = USUAL.get(name) or (str(parameter.default) if isinstance(parameter.default, str | int) else None)
     settled = {
@@ -244,7 +250,7 @@ def values(picked: Mapping[str, Any], names: Iterable[str], command: str = "pred
     known = options(command)
     return {
         str(known[name].parameter.name): convert(known[name], picked[name])
-        if known[name].kind == "text"
+        if known[name].kind == "text" or known[name].parameter.is_flag
         else picked[name]
         for name in names
         if name in picked and name in known
@@ -266,9 +272,19 @@ def as_command(command: str, picked: Mapping[str, Any], more: Iterable[tuple[str
 
     >>> as_command("predict", {"gpus": 8, "jitter": "lognormal:cv=0.05"})
     'perfmodel predict --gpus 8 --jitter lognormal:cv=0.05'
+    >>> as_command("predict", {"local-aggregation": "no"})
+    'perfmodel predict --no-local-aggregation'
     """
-    words = [word for name, value in (*picked.items(), *more) for word in (f"--{name}", written(value))]
+    words = [word for name, value in (*picked.items(), *more) for word in _words(name, value)]
     return shlex.join(["perfmodel", *command.split(), *words])
+
+
+def _words(name: str, value: Any) -> tuple[str, ...]:
+    """What a shell says for an option; of a flag the one name or the other."""
+    flag = options()[name].parameter if name in options() else None
+    if flag is not None and flag.is_flag:
+        return (flag.opts[0] if value == YES_OR_NO[0] else flag.secondary_opts[0],)
+    return f"--{name}", written(value)
 
 
 def as_python(picked: Mapping[str, Any], profile: str | None = None) -> str:

@@ -369,6 +369,26 @@ def test_the_apps_modules_stay_readable():
     assert max(len(path.read_text().splitlines()) for path in modules) <= 400
 
 
+def test_a_flag_is_said_or_denied_as_on_the_command_line():
+    query = {"strategy": "parameter-server", "gpus": "32", "workload": "vgg16"}
+    shown = {}
+    for said, flag in ((None, ""), ("yes", "--local-aggregation"), ("no", "--no-local-aggregation")):
+        test = opened(**(query if said is None else query | {"local-aggregation": said}))
+        wanted = predict(
+            Scenario(
+                workload="vgg16", world_size=32, strategy="parameter-server", local_aggregation=said != "no"
+            )
+        )
+        assert test.metric[0].value == show(wanted.iteration_time, "s")
+        commands = " ".join(code.value for code in test.code).split()
+        assert [word for word in commands if "aggregation" in word and "=" not in word] == [flag][
+            : bool(flag)
+        ]
+        shown[said] = test.metric[0].value
+    assert shown[None] == shown["yes"] != shown["no"]
+    assert "local-aggregation" in errors(opened(**(query | {"local-aggregation": "maybe"})))
+
+
 def test_servers_stay_with_the_strategy_that_has_them():
     query = {"strategy": "parameter-server", "servers": "4", "strategies": "all-reduce", "gpus": "8,16"}
     test = opened("scale", **query)
