@@ -51,7 +51,7 @@ def page(asked: Asked) -> None:
             ten, twenty = told["within_10"], told["within_20"]
             st.markdown(
                 f"**Off by {told['median_absolute_error']:.1%} in the median of {told['n']:,} runs of trust "
-                f"A or B: {ten:.0%} of them by at most 10 %, {twenty:.0%} by at most 20 %. "
+                f"A or B: {ten:.0%} of them by at most 10%, {twenty:.0%} by at most 20%. "
                 f"A naive answer is off by {told['baseline']['median_absolute_error']:.1%}.**"
             )
         else:
