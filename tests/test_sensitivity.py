@@ -205,7 +205,9 @@ def test_both_sides_of_a_kink():
     which = next(each for each in INPUTS if each.name == "inter_link_bandwidth")
     less = answer(which.scaled(found.case, 1 - STEP)).iteration_time
     assert row.time.below == pytest.approx(
-        math.log(found.answer.iteration_time / less) / -math.log1p(-STEP), rel=1e-9
+        # a difference of two times close to one another has but some eight good digits
+        math.log(found.answer.iteration_time / less) / -math.log1p(-STEP),
+        rel=1e-7,
     )
     assert row.time.below < -0.01
     assert "at a kink" in next(arm.words for arm in choices(found.case) if arm.of.startswith("rate of ib"))
