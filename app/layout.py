@@ -15,6 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import own
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
+from app.plain import plain
 from app.state import START, chosen, close_page, open_page, widget, with_own
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
@@ -150,7 +151,7 @@ def told() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        st.error(own.without_folder(str(error)))
+        st.error(plain(own.without_folder(str(error))))
         st.stop()
 
 

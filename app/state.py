@@ -14,6 +14,7 @@ import streamlit as st
 
 from app import own
 from app.options import Option, catalogue_names, read, written
+from app.plain import plain
 from perfmodel.errors import InputError, unknown_name
 
 START = {"gpus": 32}
@@ -37,6 +38,8 @@ def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] =
             try:
                 if name not in known:
                     raise unknown_name("option", name, known)
+                if len(st.query_params.get_all(name)) > 1:
+                    raise InputError("it stands there twice; expected one value")
                 session.chosen[known[name].key] = read(known[name], text)
             except InputError as error:
                 session.refused[name] = (text, str(error))
@@ -59,7 +62,7 @@ def close_page(page: str, known: Mapping[str, Option]) -> None:
     session.seen = (page, said)
     if session.refused:
         for name, (text, why) in session.refused.items():
-            st.error(f"The URL says {_shortened(name)} = {_shortened(text)}: {why[:400]}")
+            st.error(plain(f"The URL says {_shortened(name)} = {_shortened(text)}: {why[:400]}"))
         st.button("Go on without it", on_click=_forgive, key="forgive")
         st.stop()
 
@@ -158,7 +161,7 @@ def _field(option: Option, common: dict[str, Any]) -> str | None:
     try:
         read(option, text)
     except InputError as error:
-        st.error(str(error))
+        st.error(plain(str(error)))
         return None
     return text
 

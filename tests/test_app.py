@@ -395,3 +395,26 @@ def test_servers_stay_with_the_strategy_that_has_them():
     assert not test.error
     assert "parameter-server (chosen)" in words(test)
     assert "all-reduce: " in words(test)
+
+
+def test_text_of_others_is_shown_and_never_read_as_markdown():
+    test = opened("predict", **{"workload": "![x](http://192.0.2.1/x.png)", "[free](http://192.0.2.1/)": "1"})
+    shown = errors(test)
+    assert "\\!\\[x\\](http\\://192.0.2.1/x.png)" in shown
+    assert "\\[free\\]" in shown
+    assert "http://" not in shown
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("predict", {"gpus": "8"}),
+        ("scale", {"gpus": "8,16", "inter-link": "ethernet-25g-tcp"}),
+        ("compare", {"gpus": "8", "inter-link": "ethernet-25g-tcp", "b-inter-link": "ethernet-100g-tcp"}),
+    ],
+)
+def test_the_python_to_copy_runs(page, query, capsys):
+    test = opened(page, **query)
+    code = next(block.value for block in test.get("code") if "from perfmodel" in block.value)
+    exec(compile(code, page, "exec"), {})
+    assert capsys.readouterr().out.strip()

@@ -138,15 +138,12 @@ def _python(base: dict[str, Any], said: list[str]) -> str:
     """The question in Python."""
     given = ", ".join(f"{name}={value!r}" for name, value in values(base, SCENARIO).items())
     others = [
-        ", ".join(f"{name}={value!r}" for name, value in values(changed, SCENARIO).items())
+        ", ".join(f"{name}={value!r}" for name, value in values(_laid_over(base, changed), SCENARIO).items())
         for letter in LETTERS
         if (changed := changes(asked.picked, letter))
     ]
     lines = [f'case_of("A", Scenario({given}))']
-    lines += [
-        f"case_of({text!r}, Scenario({', '.join(filter(None, (given, other)))}))"
-        for text, other in zip(said, others, strict=True)
-    ]
+    lines += [f"case_of({text!r}, Scenario({other}))" for text, other in zip(said, others, strict=True)]
     return (
         "from perfmodel import Scenario\n"
         "from perfmodel.compare import case_of, compare\n\n"

@@ -8,6 +8,7 @@ import streamlit as st
 from app import charts, hardware, own
 from app.layout import Asked, ask, downloads, told, ways_out
 from app.options import one_of
+from app.plain import plain
 from perfmodel.errors import InputError
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
@@ -73,7 +74,7 @@ def add() -> None:
                 formats = {kind: said for kind, said in peaks.items() if said}
                 taken(hardware.accelerator_toml(like, name, given, formats))
             except InputError as error:
-                st.error(own.without_folder(str(error)))
+                st.error(plain(own.without_folder(str(error))))
     with as_toml, st.form("own-toml", border=False):
         file = st.file_uploader("A spec file", type=["toml"], max_upload_size=1, key="toml-file")
         text = st.text_area(
@@ -83,9 +84,9 @@ def add() -> None:
             try:
                 taken(file.getvalue().decode("utf-8") if file else text)
             except UnicodeDecodeError:
-                st.error(f"{file.name if file else 'the file'}: not UTF-8 text; expected TOML")
+                st.error(plain(f"{file.name if file else 'the file'}: not UTF-8 text; expected TOML"))
             except InputError as error:
-                st.error(own.without_folder(str(error)))
+                st.error(plain(own.without_folder(str(error))))
     if own.specs():
         st.markdown("Yours: " + ", ".join(f"`{path.stem}`" for path in own.specs()))
         st.button("Forget them", on_click=hardware.forget)
@@ -94,9 +95,9 @@ def add() -> None:
 def taken(text: str) -> None:
     """Take a file, and say what was found about it."""
     id, findings = hardware.take(text)
-    st.success(f"{id} is checked, and every page offers it.")
+    st.success(plain(f"{id} is checked, and every page offers it."))
     for finding in findings:
-        st.warning(finding)
+        st.warning(plain(finding))
 
 
 def page(asked: Asked) -> None:

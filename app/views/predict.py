@@ -40,7 +40,9 @@ PRESETS = {
 
 def presets() -> None:
     """One click to a useful picture."""
-    st.caption("Start with a question, or describe your own job beside the page")
+    st.caption(
+        "Start with a question, or describe your own job beside the page (on a phone: » at the top left)"
+    )
     with st.container(horizontal=True):
         for question, (page, query) in PRESETS.items():
             if st.button(question, key=f"preset-{question}"):

@@ -6,6 +6,7 @@ import streamlit as st
 from app import charts, own, quotes
 from app.layout import Asked, ask_scenario, downloads, told, ways_out
 from app.options import one_of, text_of, whole_of
+from app.plain import plain
 from perfmodel.quote import Checked, Quote, check_quote, example_names, read_quote
 
 FILLED = "fill in"
@@ -82,7 +83,7 @@ def page(asked: Asked) -> None:
         checked = check_quote(quote, own.catalogue(), "the quote")
     worst = min(checked, key=lambda claim: list(COLOURS).index(claim.verdict))
     with asked.top:
-        st.subheader(quote.title, anchor=False)
+        st.subheader(plain(quote.title), anchor=False)
         st.markdown(
             f"**{quotes.text(worst, worst.value)} is {worst.verdict}"
             f"{'' if len(checked) == 1 else f', the worst of {len(checked)} claims'}.**"
@@ -90,15 +91,16 @@ def page(asked: Asked) -> None:
     if asked.picked.get("quote", FILLED) == FILLED:
         st.caption("The job is what stands beside the page; a claim about it stands in the fields.")
     if quote.note:
-        st.caption(quote.note)
+        st.caption(plain(quote.note))
     for index, claim in enumerate(checked):
         st.markdown(
-            f"**{index + 1}. {claim.verdict.upper()}**: {claim.text or quotes.text(claim, claim.value)}"
+            f"**{index + 1}. {claim.verdict.upper()}**: "
+            + plain(claim.text or quotes.text(claim, claim.value))
         )
         picture(claim, index)
-        st.caption(f"{claim.scenario}. {' '.join(claim.reading.split())}")
+        st.caption(plain(f"{claim.scenario}. {' '.join(claim.reading.split())}"))
         for line in claim.arithmetic:
-            st.markdown(f"* {line}")
+            st.markdown(f"* {plain(line)}")
         for one in claim.measured:
             st.markdown(f"* measured: {one.words} ({one.source})")
     rows = [

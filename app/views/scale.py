@@ -6,7 +6,9 @@ import streamlit as st
 
 from app import charts, measured, money, own
 from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, ways_out
-from app.options import convert, one_of, options, some_of
+from app.options import SCENARIO, convert, one_of, options, some_of
+from app.options import values as option_values
+from app.plain import plain
 from perfmodel.cli.scale import COLUMNS
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
@@ -58,7 +60,7 @@ def curves(asked: Asked) -> dict[str, list[Prediction]]:
         try:
             line = [asked.predict({**changed, "gpus": n}) for n in counts[:MOST]]
         except InputError as error:
-            st.error(f"{name}: {error}" if name else str(error))
+            st.error(plain(f"{name}: {error}" if name else str(error)))
             continue
         found[name or _chosen(line[-1], asked)] = line
     return found
@@ -171,6 +173,18 @@ def ends(found: dict[str, list[Prediction]]) -> str:
     return f"At {last.scenario['world_size']} GPUs: {'; '.join(each)}. {sentence(last.verdict)}"
 
 
+def _python(picked: dict[str, Any], counts: list[int]) -> str:
+    """The question in Python: the curve as chosen."""
+    given = {name: value for name, value in picked.items() if name != "gpus"}
+    options = "".join(f", {name}={value!r}" for name, value in option_values(given, SCENARIO).items())
+    return (
+        "from perfmodel import Scenario, predict\n\n"
+        f"for gpus in {counts}:\n"
+        f"    answer = predict(Scenario(world_size=gpus{options}))\n"
+        "    print(gpus, answer.iteration_time, answer.scaling_efficiency)"
+    )
+
+
 def page(asked: Asked) -> None:
     """Draw the answer."""
     y = asked.picked.get("show", "efficiency")
@@ -190,9 +204,8 @@ def page(asked: Asked) -> None:
     picture(found, drawn, y)
     rows = table(found, drawn, y)
     with st.container(horizontal=True):
-        ways_out(
-            "scale", {k: v for k, v in asked.picked.items() if k not in ("show", "strategies", "networks")}
-        )
+        picked = {k: v for k, v in asked.picked.items() if k not in ("show", "strategies", "networks")}
+        ways_out("scale", picked, _python(picked, [p.scenario["world_size"] for p in first]))
         downloads("scale", rows, {"rows": rows, "scenario": first[-1].scenario})
     with fold("As a table") as is_open:
         if is_open:

@@ -7,6 +7,7 @@ import streamlit as st
 from app import charts, own, uploads
 from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, ways_out
 from app.options import options, scenario
+from app.plain import plain
 from perfmodel.errors import InputError
 from perfmodel.traces.summary import summary
 from perfmodel.units import show
@@ -65,7 +66,7 @@ def beside(seen: uploads.Seen, asked: Asked, skip: int) -> None:
     try:
         st.dataframe(uploads.against_prediction(seen, asked.predict(), skip), hide_index=True)
     except InputError as error:
-        st.error(own.without_folder(str(error)))
+        st.error(plain(own.without_folder(str(error))))
 
 
 def learn(seen: uploads.Seen, asked: Asked) -> None:
