@@ -123,19 +123,20 @@ def time_of(setting: Setting, constants: Calibration) -> float:
 
 def _assessed(
     setting: Setting, constants: Calibration
-) -> tuple[Computation, dict[str, float], Network, float]:
-    """Computation with an anchor's factor in it, the terms, the network, and that factor."""
+) -> tuple[Computation, dict[str, float], Network, float, Fabric]:
+    """Computation with an anchor's factor in it, the terms, the network, that factor, and the fabric."""
     work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
     factor = anchor_factor(setting, work, constants)
     work = scaled(work, factor)
-    network = _network(setting, work, fabric_of(setting, constants), constants)
+    on = fabric_of(setting, constants)
+    network = _network(setting, work, on, constants)
     exposed = network.exposed_communication_time
-    return work, terms_of(setting, work, factor, exposed, constants), network, factor
+    return work, terms_of(setting, work, factor, exposed, constants), network, factor, on
 
 
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:
-    work, terms, network, factor = _assessed(setting, constants)
-    chosen = choice_told(setting, work, fabric_of(setting, constants))
+    work, terms, network, factor, on = _assessed(setting, constants)
+    chosen = choice_told(setting, work, on)
     if chosen:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
     iteration_time = sum(terms.values())

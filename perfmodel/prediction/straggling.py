@@ -11,9 +11,6 @@ from perfmodel.equations import jitter
 from perfmodel.equations.distribution import Distribution
 from perfmodel.resolve import Setting
 
-STRATEGIES_OF_ONE_PROCESS = ("data-parallel-single-process",)
-"""One host drives all accelerators and waits for each launch; its jitter is theirs."""
-
 
 @lru_cache(maxsize=256)
 def _law(spec: str) -> Distribution | None:
