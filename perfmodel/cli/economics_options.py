@@ -105,12 +105,12 @@ def _with(command: _Command, options: tuple[Callable[[_Command], _Command], ...]
 def take_economics(options: dict[str, Any]) -> dict[str, Any] | None:
     """Take the options of ``economics_options`` out of a command's; None where none of them was given."""
     wanted = options.pop("wanted")
-    names = [option for option in _NAMES if option in options]
+    names = [option for option in NAMES if option in options]
     given = {name: value for name in names if (value := options.pop(name)) is not None}
     return given if wanted or given else None
 
 
-_NAMES = (
+NAMES = (
     "epochs",
     "samples",
     "price",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfmodel.cli.economics_options import ABOVE_ZERO, TIME, conditions_options
+from perfmodel.cli.economics_options import ABOVE_ZERO, NAMES, TIME, conditions_options
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.lists import Counts
 from perfmodel.cli.options import COUNT, SAMPLES, catalogue_from
@@ -17,18 +17,8 @@ from perfmodel.errors import InputError
 if TYPE_CHECKING:
     from perfmodel.plan import Found
 
-_CONDITIONS = (
-    "region",
-    "service_years",
-    "used_fraction",
-    "electricity_price",
-    "pue",
-    "host_power",
-    "carbon_intensity",
-    "node_failure_interval",
-    "checkpoint_time",
-    "restart_time",
-)
+_CONDITIONS = tuple(name for name in NAMES if name not in ("epochs", "samples", "price", "purchase_price"))
+"""What all machines share; the others are of the run, or of one machine each."""
 _NAMES = ("accelerators", "instances", "nodes", "strategies", "algorithms", "precisions")
 
 

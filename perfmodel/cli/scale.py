@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
-from perfmodel.cli.options import MOST_DIGITS, catalogue_from, scenario_from, scenario_options
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE
+from perfmodel.cli.lists import Counts
+from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 
 COLUMNS = (
     "world_size",
@@ -34,37 +34,18 @@ HEADINGS = {
     "fits": "fits",
 }
 """Columns of the Markdown table."""
-
-
-class _Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """``1,2,4`` or ``1-8``: how many accelerators, each time."""
-
-    name = "counts"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        counts: list[int] = []
-        for part in str(value).split(","):
-            first, dash, last = part.strip().partition("-")
-            if not _is_whole(first) or (dash and not _is_whole(last)):
-                self.fail(f"{value!r}: expected whole numbers such as 1,2,4,8 or 1-8", param, ctx)
-            low, high = int(first), int(last) if dash else int(first)
-            if not 1 <= low <= high <= LARGEST_WORLD_SIZE or high - low > 10_000:
-                self.fail(
-                    f"{part.strip()!r}: expected counts from 1 to {LARGEST_WORLD_SIZE}, rising", param, ctx
-                )
-            counts += range(low, high + 1)
-        return tuple(counts)
-
-
-def _is_whole(text: str) -> bool:
-    return text.isdecimal() and len(text) <= MOST_DIGITS
+MOST_COUNTS = 10_001
+"""Of one range."""
 
 
 @click.command("scale")
 @click.option(
-    "--gpus", "counts", type=_Counts(), default="1,2,4,8,16,32", show_default=True, help="Accelerators."
+    "--gpus",
+    "counts",
+    type=Counts(most=MOST_COUNTS, stepped=False),
+    default="1,2,4,8,16,32",
+    show_default=True,
+    help="Accelerators.",
 )
 @scenario_options
 @click.option("--plot", metavar="FILE", help="Also draw it: FILE ends in .svg, .png or .html.")
