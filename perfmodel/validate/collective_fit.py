@@ -6,7 +6,6 @@ import csv
 import hashlib
 import json
 import math
-import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +27,7 @@ from perfmodel.prediction.collective_model import (
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate.summary import errors
+from perfmodel.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -318,9 +318,7 @@ def refit() -> None:
             name: float(f"{math.exp(value):.6g}") for name, value in zip(names(), parameters, strict=True)
         },
     }
-    temporary = RESULT.with_suffix(".tmp")
-    temporary.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
-    os.replace(temporary, RESULT)
+    write_whole(RESULT, json.dumps(table, indent=1) + "\n")
 
 
 def _spread(misses: Array) -> float:
