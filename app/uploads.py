@@ -19,18 +19,9 @@ from perfmodel.traces.device_trace import DeviceTrace
 from perfmodel.traces.diff import difference
 from perfmodel.traces.nccl_tests import Timings
 from perfmodel.traces.read import read_trace
+from perfmodel.traces.summary import PARTS
 from perfmodel.traces.timeline import write_timeline
 from perfmodel.units import show
-
-PARTS = {
-    "compute_time": "computation",
-    "exposed_communication_time": "exposed communication",
-    "hidden_communication_time": "hidden communication",
-    "input_time": "waiting for input",
-    "copy_time": "copies to the device",
-    "idle_time": "idle",
-}
-"""Of a step, as ``perfmodel trace summary`` calls them."""
 
 
 class Seen(NamedTuple):

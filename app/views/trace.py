@@ -9,7 +9,7 @@ from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, way
 from app.options import options, scenario
 from app.plain import plain
 from perfmodel.errors import InputError
-from perfmodel.traces.summary import summary
+from perfmodel.traces.summary import PARTS, summary
 from perfmodel.units import show
 
 START = {"gpus": 2}
@@ -37,7 +37,7 @@ def step(devices: list[dict[str, Any]]) -> None:
         }
         for device in devices[:MOST_DEVICES]
     }
-    figure = charts.parts(rows, uploads.PARTS, "time of one step [s]" if marked else "time in the file [s]")
+    figure = charts.parts(rows, PARTS, "time of one step [s]" if marked else "time in the file [s]")
     charts.draw(figure, "step", "Parts of a step of each device", height=160 + 40 * len(rows))
 
 

@@ -7,17 +7,10 @@ from typing import Any
 from rich.text import Text
 
 from perfmodel.cli.render import console, table
+from perfmodel.traces.summary import PARTS
 from perfmodel.units import show
 
 MOST_ROWS = 8
-PARTS = {
-    "compute_time": "computation",
-    "exposed_communication_time": "exposed communication",
-    "hidden_communication_time": "hidden communication",
-    "input_time": "waiting for input",
-    "copy_time": "copies to the device",
-    "idle_time": "idle",
-}
 
 
 def show_summary(told: dict[str, Any]) -> None:

@@ -13,19 +13,10 @@ from perfmodel.compare.case import Case
 from perfmodel.economics import Conditions, economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
+from perfmodel.prediction.result import TERMS
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
 
-TERMS = (
-    "forward_time",
-    "backward_time",
-    "launch_overhead_time",
-    "update_time",
-    "exposed_communication_time",
-    "input_time",
-    "straggler_time",
-)
-"""Of every prediction."""
 LARGEST = 1e18
 """No figure of a prediction is larger, in SI."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.plan.found import Found
+from perfmodel.plan.goal import OF_SCENARIO
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 
@@ -12,16 +13,6 @@ Row = dict[str, Any]
 
 MORE_EPOCHS = 1.05
 """Growth of the epochs at a plan's batch, or lack of them, from which a given number is doubted."""
-_OF_SCENARIO = (
-    "node",
-    "accelerator",
-    "world_size",
-    "strategy",
-    "algorithm",
-    "servers",
-    "precision",
-    "local_batch_size",
-)
 
 
 def extrapolated(found: Found) -> list[str]:
@@ -42,7 +33,7 @@ def extrapolated(found: Found) -> list[str]:
 
 
 def _reasons(found: Found, row: Row) -> list[str]:
-    asked = {name: row[name] for name in _OF_SCENARIO if row.get(name) is not None}
+    asked = {name: row[name] for name in OF_SCENARIO if row.get(name) is not None}
     scenario = Scenario.model_validate({"workload": found.goal.workload, **found.goal.options, **asked})
     interval = predict(scenario, found.catalogue, found.constants).interval
     return interval.wider_because if interval else []

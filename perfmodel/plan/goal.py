@@ -23,6 +23,17 @@ SHARED: Final = ("sequence_length", "optimizer", "framework", "input", "loader_w
 """Options of a scenario that are the same for every candidate."""
 ALGORITHMS: Final = ("ring", "tree", "hierarchical", "nvls")
 """Those offered where nobody names any: what libraries for all-reduce can be told to do."""
+OF_SCENARIO: Final = (
+    "node",
+    "accelerator",
+    "world_size",
+    "strategy",
+    "algorithm",
+    "servers",
+    "precision",
+    "local_batch_size",
+)
+"""Options of a scenario that a plan decides, by the names of its row."""
 NO_CONDITIONS: Final = Conditions()
 LIKE: Final = {"image": "resnet50", "sequence": "bert"}
 """Benchmarks of the largest batches published, by what a sample is."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.errors import InputError
+from perfmodel.plan.goal import OF_SCENARIO
 from perfmodel.plan.lost import dollars
 from perfmodel.plan.startable import NCCL_ALGORITHMS
 from perfmodel.plan.verdict import named
@@ -142,16 +143,7 @@ def predict_command(plan: Row, workload: str, options: Mapping[str, Any]) -> str
     --gpus 16 --strategy all-reduce --algorithm ring --precision amp --local-batch-size 64
     """
     words = ["perfmodel", "predict", "--workload", workload]
-    for name in (
-        "node",
-        "accelerator",
-        "world_size",
-        "strategy",
-        "algorithm",
-        "servers",
-        "precision",
-        "local_batch_size",
-    ):
+    for name in OF_SCENARIO:
         if plan[name] is not None:
             words += [_option(name), str(plan[name])]
     for name, value in options.items():

@@ -9,6 +9,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.prediction.result import TERMS
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps.axes import Axes, axes
@@ -35,13 +36,7 @@ ANSWERS = (
     "nodes",
     "scaling",
     "iteration_time",
-    "forward_time",
-    "backward_time",
-    "launch_overhead_time",
-    "update_time",
-    "exposed_communication_time",
-    "input_time",
-    "straggler_time",
+    *TERMS,
     "low_80",
     "high_80",
     "low_95",

@@ -17,6 +17,15 @@ from perfmodel.traces.over_ranks import over_ranks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+PARTS = {
+    "compute_time": "computation",
+    "exposed_communication_time": "exposed communication",
+    "hidden_communication_time": "hidden communication",
+    "input_time": "waiting for input",
+    "copy_time": "copies to the device",
+    "idle_time": "idle",
+}
+"""Keys of ``per_step``, in words."""
 INPUT_SHARE = 0.10
 """Of a step, from which waiting for samples is what binds."""
 BUSY_SHARE = 0.90
