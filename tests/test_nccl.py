@@ -86,6 +86,36 @@ def test_small_messages_on_many_nodes_go_by_tree_and_large_ones_by_ring() -> Non
     assert [choice.names[i][0] for i in choice.best] == ["tree", "ring"]
 
 
+@pytest.mark.parametrize("collective", list(nccl.ALGORITHMS))
+@pytest.mark.parametrize(
+    ("link", "capability"),
+    [("pci", 7.0), ("pci", 9.0), ("nvlink", 6.0)],
+    ids=["V100 over PCIe", "H100 over PCIe", "P100 over NVLink"],
+)
+def test_ll128_needs_nvlink_and_volta(collective: str, link: str, capability: float) -> None:
+    graph = V100._replace(intra_link=link, compute_capability=capability)
+    sizes = 2.0 ** np.arange(3, 34)
+    for ranks, nodes in ((8, 1), (16, 2), (64, 8), (8, 8)):
+        choice = nccl.nccl_choice(collective, ranks, nodes, sizes, graph)
+        assert "LL128" not in {choice.names[i][1] for which in (choice.best, choice.second) for i in which}
+
+
+def test_half_a_mebibyte_over_pcie_by_hand() -> None:
+    """8 ranks at 12 GB/s: LL at half the rate; LL128, which NVLink alone gets, would take a quarter less."""
+    pcie = Graph(1, 12e9, 12e9, intra_link="pci")
+    size, steps = 2.0**19, 14
+    by_ll = 6.6e-6 + steps * 1.0e-6 + size / (6e9 * 8 / steps)
+    by_ll128 = 14.0e-6 + steps * 1.9e-6 + size / (0.92 * 12e9 * 8 / steps)
+    by_simple = 8.4e-6 + steps * 5.7e-6 + size / (12e9 * 8 / steps)
+    chosen = nccl.nccl_choice("all-reduce", 8, 1, size, pcie)
+    assert chosen.names[int(chosen.best)] == ("ring", "Simple")
+    assert float(chosen.time) == pytest.approx(min(by_ll, by_simple), rel=1e-12)
+    with_ll128 = nccl.nccl_choice("all-reduce", 8, 1, size, pcie._replace(intra_link="nvlink"))
+    assert with_ll128.names[int(with_ll128.best)] == ("ring", "LL128")
+    assert float(with_ll128.time) == pytest.approx(by_ll128, rel=1e-12)
+    assert float(with_ll128.time) < 0.8 * float(chosen.time)
+
+
 @pytest.mark.parametrize("constants", [NCCL_2_12, NCCL_2_30], ids=lambda c: c.version)
 @pytest.mark.parametrize("collective", list(nccl.ALGORITHMS))
 def test_arrays_agree_with_numbers_and_the_choice_is_the_least(collective: str, constants: object) -> None:

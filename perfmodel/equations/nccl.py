@@ -24,6 +24,7 @@ ALGORITHMS = {
     "reduce": ("ring",),
 }
 """What NCCL may choose from, by collective."""
+LEAST_CAPABILITY_FOR_LL128 = 7.0
 
 
 class Graph(NamedTuple):
@@ -38,10 +39,21 @@ class Graph(NamedTuple):
     """One of ``GENERATIONS``."""
     intra_link: str = "nvlink"
     """``nvlink`` or ``pci``."""
+    compute_capability: float = 7.0
+    """CUDA's number of the instruction set."""
     processor: str = "intel"
     """``intel`` or ``amd``."""
     network_latency: float = 0.0
     """What the network plug-in reports [s]."""
+
+
+def has_ll128(graph: Graph) -> bool:
+    """Whether NCCL offers LL128: from Volta on, between GPUs that reach each other over NVLink.
+
+    NCCL asks for a way inside nodes no farther than one GPU in between (``PATH_NVB``) and one between them
+    no farther than a PCIe switch, which is taken as given.
+    """
+    return graph.intra_link == "nvlink" and graph.compute_capability >= LEAST_CAPABILITY_FOR_LL128
 
 
 def _steps(collective: str, ranks: Any) -> Any:
@@ -98,6 +110,8 @@ def nccl_bandwidth(
 
     ranks, nodes = np.asarray(group_size, dtype=np.float64), np.asarray(nodes, dtype=np.float64)
     generation, column = GENERATIONS.index(graph.generation), _column(nodes)
+    if protocol == "LL128" and not has_ll128(graph):
+        return np.zeros(np.broadcast_shapes(ranks.shape, nodes.shape))
     bus = graph.channels * np.where(nodes <= 2, graph.intra_bandwidth, graph.inter_bandwidth)
     row = np.where(nodes == 1, generation, int(graph.processor == "amd"))
     low_latency = np.array(constants.low_latency_bandwidth)[row, column] * 1e9

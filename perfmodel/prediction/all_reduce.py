@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
-from perfmodel.equations.nccl import Choice, Graph, nccl_choice
+from perfmodel.equations.nccl import LEAST_CAPABILITY_FOR_LL128, Choice, Graph, nccl_choice
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
 from perfmodel.prediction.fabric import Fabric
@@ -19,6 +19,8 @@ ONLY_WHEN_ASKED = ("switch-tree",)
 CHANNEL_BANDWIDTH = 20e9
 """What NCCL's search gives one channel of an NVLink ring [B/s]."""
 _NVLINK_GENERATIONS = {"1": "volta", "2": "volta", "3": "ampere", "4": "hopper", "5": "blackwell"}
+_NVLINK_CAPABILITIES = {"1": 6.0}
+"""Compute capability of the only GPUs with a link; those of the others are Volta's or later."""
 _PCIE_GENERATIONS = {"2": "volta", "3": "volta", "4": "ampere", "5": "hopper", "6": "blackwell"}
 
 
@@ -28,6 +30,12 @@ def generation(link: Link) -> str:
     if link.kind == "nvlink":
         return "blackwell" if link.id == "nvl72" else _NVLINK_GENERATIONS.get(digits, "volta")
     return _PCIE_GENERATIONS.get(digits, "volta")
+
+
+def capability(link: Link) -> float:
+    """Least compute capability of GPUs that a link inside the node joins, as far as LL128 asks for it."""
+    digits = "".join(c for c in link.id if c.isdigit())[:1]
+    return _NVLINK_CAPABILITIES.get(digits, LEAST_CAPABILITY_FOR_LL128)
 
 
 def adds(link: Link) -> bool:
@@ -89,6 +97,7 @@ def by_nccl(collective: str, per_node: Any, nodes: Any, message_bytes: Any, link
         slower / channels,
         generation(link),
         "nvlink" if link.kind == "nvlink" else "pci",
+        capability(link),
     )
     return nccl_choice(collective, per_node * nodes, nodes, message_bytes, graph)
 

@@ -18,6 +18,9 @@ _PATHS: dict[str, tuple[str, ...]] = {
 }
 """The peaks that serve a training precision, in the order of their use; any other precision is its own."""
 
+COLLECTIVE_LIBRARIES = {"NVIDIA": "NCCL", "AMD": "RCCL"}
+"""By vendor; RCCL is NCCL ported to AMD, and chooses in the same way.  A TPU has rings of its own."""
+
 
 class Accelerator(SourcedSpec):
     """One device as a framework counts them: half a K80 board, one chip of a TPU."""
@@ -29,6 +32,8 @@ class Accelerator(SourcedSpec):
     board_devices: PositiveInt = 1
     """Devices on one board or package: 2 for K80, M60 and MI250X."""
     year: int = Field(ge=2006, le=2100)
+    compute_capability: float | None = Field(default=None, gt=0)
+    """CUDA's number of the instruction set, 7.0 for Volta, as NVIDIA lists it; None off NVIDIA."""
     compute_units: PositiveInt | None = None
     """Streaming multiprocessors, compute units or cores."""
     base_clock: Quantity | None = None
@@ -58,6 +63,11 @@ class Accelerator(SourcedSpec):
     """The machine it is usually met in; taken where a scenario names none."""
     tdp: Quantity | None = None
     """Power the device is allowed [W]."""
+
+    @property
+    def collective_library(self) -> str | None:
+        """The library that sums gradients and chooses how: NCCL, RCCL or none."""
+        return COLLECTIVE_LIBRARIES.get(self.vendor)
 
     @field_validator("achieved_flops")
     @classmethod
