@@ -15,6 +15,12 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name a case by its argument where the value is bytes: they may hold a time, or half a kilobyte."""
+    return argname if isinstance(val, bytes) else None
+
+
 SHARED = Path(__file__).parents[2] / "shared"
 
 

@@ -72,7 +72,7 @@ NARROW = {
 
 def opened(page: str = "predict", **query: str) -> AppTest:
     """A page as a URL opens it."""
-    test = AppTest.from_file(str(MAIN), default_timeout=30)
+    test = AppTest.from_file(str(MAIN), default_timeout=120)
     if page != "predict":
         test.run()
         test.switch_page(f"views/{page}.py")

@@ -37,7 +37,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     home = tmp_path_factory.mktemp("empty")
     try:
-        install(home, "--retries", "0", "--timeout", "10", wheel)
+        install(home, "--retries", "0", "--timeout", "10", wheel, longest=25)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
         warnings.warn(f"the wheel borrows its dependencies from {sys.prefix}: {error}", stacklevel=1)
         home = tmp_path_factory.mktemp("borrowing")
@@ -48,10 +48,10 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def install(home: Path, *words: str | Path) -> None:
+def install(home: Path, *words: str | Path, longest: float = 300) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
     pip = [sys.executable, "-m", "pip", "--python", home / "bin" / "python", "install", "--quiet"]
-    subprocess.run([*pip, "--no-compile", *words], check=True, capture_output=True, timeout=25)
+    subprocess.run([*pip, "--no-compile", *words], check=True, capture_output=True, timeout=longest)
 
 
 def run(environment: Path, folder: Path, *words: str) -> str:

@@ -107,6 +107,7 @@ def streamlit_words(host: str, port: int, browse: bool = False) -> list[str]:
         "server.maxUploadSize": LARGEST_UPLOAD,
         "server.fileWatcherType": "none",
         "server.runOnSave": "false",
+        "server.showEmailPrompt": "false",  # the first start of a new account would wait for an address
         "browser.gatherUsageStats": "false",
         "browser.serverAddress": host,
         "client.toolbarMode": "minimal",
