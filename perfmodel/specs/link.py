@@ -26,7 +26,8 @@ class Link(SourcedSpec):
     """What joins one rank to the next: inside a node (``intra``) or between nodes (``inter``)."""
 
     kind: str
-    """nvlink, pcie, xgmi, torus, infiniband, roce, rdma, efa, gpudirect-tcp, ethernet-tcp, omni-path."""
+    """nvlink, pcie, xgmi, torus; infiniband, roce, rdma, efa, gpudirect-tcp, ethernet-tcp, omni-path,
+    slingshot, aries."""
     scope: Literal["intra", "inter"]
     bandwidth: Quantity
     """One rank, one direction, nominal [B/s]; of an inter-node link: one network adapter."""
