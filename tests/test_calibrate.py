@@ -23,7 +23,7 @@ from perfmodel.cli import main
 from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict, time_of
-from perfmodel.prediction.bound import physical_bound, saving
+from perfmodel.prediction.bound import least_computation_time, saving
 from perfmodel.resolve import resolve
 from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
@@ -346,14 +346,14 @@ def test_no_measured_run_is_faster_than_the_bound():
     every = [run._replace(trust="A") for run in shipped_runs()]
     rows = measured(every, CATALOGUE)
     assert len(rows) > 2200
-    worst = max(rows, key=lambda row: physical_bound(row.setting) / row.time)
-    assert physical_bound(worst.setting) < worst.time, worst.run.run_id
+    worst = max(rows, key=lambda row: least_computation_time(row.setting) / row.time)
+    assert least_computation_time(worst.setting) < worst.time, worst.run.run_id
 
 
 @pytest.mark.parametrize(("network", "share"), [("bert-large", 0.5), ("gpt2", 1), ("vit-base-16", 1)])
 def test_only_corpora_of_bert_are_padded(network, share):
     def bound(source):
-        return physical_bound(
+        return least_computation_time(
             resolve(Scenario(workload=network, input=source, local_batch_size=512), CATALOGUE)
         )
 
@@ -362,13 +362,13 @@ def test_only_corpora_of_bert_are_padded(network, share):
 
 def test_the_bound_is_not_empty(alone):
     """It must come near the best runs, or it would prove nothing."""
-    nearest = max(physical_bound(row.setting) / row.time for row in alone)
+    nearest = max(least_computation_time(row.setting) / row.time for row in alone)
     assert 0.5 < nearest < 1
 
 
 def test_no_prediction_beats_the_bound(alone):
     for row in alone[::10]:
-        assert predict(row.setting.scenario, CATALOGUE).iteration_time > physical_bound(row.setting)
+        assert predict(row.setting.scenario, CATALOGUE).iteration_time > least_computation_time(row.setting)
 
 
 def test_fast_algorithms_save_what_the_bound_says():

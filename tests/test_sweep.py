@@ -155,6 +155,7 @@ def _expected(scenario: Scenario) -> dict[str, Any]:
     found |= {n: getattr(answer.memory, n) for n in ("fits", "largest_local_batch_size")}
     assert answer.interval is not None
     found |= {name: getattr(answer.interval, name) for name in ("low_80", "high_80", "low_95", "high_95")}
+    found["clipped_at"] = answer.interval.clipped_at
     return found | {"nodes": answer.scenario["nodes"]}
 
 

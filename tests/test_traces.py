@@ -573,7 +573,8 @@ def test_what_a_profile_is_unsure_of_widens_the_interval(tmp_path):
         share = sum(found.terms[term] for term in terms) / found.iteration_time
         expected = np.hypot(width, 1.2816 * share)
         assert np.log(found.interval.high_80 / found.iteration_time) == pytest.approx(expected, rel=1e-3)
-        assert np.log(found.iteration_time / found.interval.low_80) == pytest.approx(expected, rel=1e-3)
+        # the made-up steps are faster than the accelerator's peak allows, so the lower end stays at the point
+        assert found.interval.low_80 == found.iteration_time < found.interval.clipped_at
         assert any("uncertain" in why for why in found.interval.wider_because) == (share > 0.03)
     endless = asked("endless.toml", re.sub("deviation = .*", "deviation = 1e300", text))
     assert np.isfinite(endless.interval.high_95)

@@ -601,7 +601,7 @@ def test_json_rows_have_exactly_these_keys(tmp_path: Path) -> None:
     assert [row["anchor"] for row in answer["rows"]] == [None, "unique"]
     row = answer["rows"][1]
     assert (
-        0 < row["low_95"] < row["low_80"] < row["predicted_iteration_time"] < row["high_80"] < row["high_95"]
+        0 < row["low_95"] <= row["low_80"] < row["predicted_iteration_time"] < row["high_80"] < row["high_95"]
     )
     assert answer["summary"]["coverage_80"] in (0, 1)
     assert set(answer["summary"]["by"]) == set(GROUPS)

@@ -5,6 +5,7 @@ import streamlit as st
 from app import charts, equations, measured, money, own
 from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, ways_out
 from perfmodel.prediction import Prediction
+from perfmodel.prediction.bound import clipped_words
 from perfmodel.units import show
 
 PRESETS = {
@@ -67,6 +68,8 @@ def figures(prediction: Prediction) -> None:
     spread = prediction.interval
     if spread is not None:
         wider = f" Wider because: {'; '.join(spread.wider_because)}." if spread.wider_because else ""
+        if spread.clipped_at is not None:
+            wider = f" The lower ends are cut at {clipped_words(spread.clipped_at)}.{wider}"
         st.caption(
             f"The iteration takes {show(spread.low_80, 's')} to {show(spread.high_80, 's')} with 80 % "
             f"confidence, {show(spread.low_95, 's')} to {show(spread.high_95, 's')} with 95 %.{wider}"

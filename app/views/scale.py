@@ -9,7 +9,7 @@ from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, way
 from app.options import SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
-from perfmodel.cli.scale import COLUMNS
+from perfmodel.cli.scale import COLUMNS, cut
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.units import show
@@ -202,6 +202,9 @@ def page(asked: Asked) -> None:
     for warning in dict.fromkeys(warning for line in found.values() for p in line for warning in p.warnings):
         st.warning(warning)
     picture(found, drawn, y)
+    for name, line in found.items():
+        for note in cut(line):
+            st.caption(plain(f"{name}: {note}"))
     rows = table(found, drawn, y)
     with st.container(horizontal=True):
         picked = {k: v for k, v in asked.picked.items() if k not in ("show", "strategies", "networks")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -9,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Prediction
 from perfmodel.units import show
 
@@ -93,6 +95,8 @@ def interval_lines(prediction: Prediction) -> list[str]:
         f"80 % interval         {show(found.low_80, 's')} to {show(found.high_80, 's')}",
         f"95 % interval         {show(found.low_95, 's')} to {show(found.high_95, 's')}",
     ]
+    if found.clipped_at is not None:
+        lines.append(f"{'cut at':<22}{clipped_words(found.clipped_at)}")
     return lines + [
         f"{'wider because' if not i else '':<22}{why}" for i, why in enumerate(found.wider_because)
     ]
@@ -153,8 +157,8 @@ def _span(interval: dict[str, Any] | None) -> str:
     return f"{value}-{high}" if high.endswith(f" {unit}") else f"{low}-{high}"
 
 
-def show_scaling(rows: list[dict[str, Any]], last: Prediction) -> None:
-    """Print a scaling table."""
+def show_scaling(rows: list[dict[str, Any]], last: Prediction, notes: Sequence[str] = ()) -> None:
+    """Print a scaling table, with notes under it."""
     out = console()
     asked = last.scenario
     out.print(
@@ -180,6 +184,8 @@ def show_scaling(rows: list[dict[str, Any]], last: Prediction) -> None:
             "yes" if row["fits"] else "NO",
         )
     out.print(shown)
+    for note in notes:
+        out.print(Text(note))
     out.print(Text(last.verdict))
     out.print(Text("defaults taken: " + ", ".join(last.defaults)))
     for warning in last.warnings:

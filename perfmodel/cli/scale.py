@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,6 +37,21 @@ HEADINGS = {
 """Columns of the Markdown table."""
 MOST_COUNTS = 10_001
 """Of one range."""
+
+if TYPE_CHECKING:
+    from perfmodel.prediction import Prediction
+
+
+def cut(predictions: Sequence[Prediction]) -> list[str]:
+    """Say which 80 % intervals end at what physics allows; no line where none does."""
+    counts = [
+        str(p.scenario["world_size"])
+        for p in predictions
+        if p.interval and p.interval.clipped_at is not None and p.interval.low_80 <= p.interval.clipped_at
+    ]
+    if not counts:
+        return []
+    return [f"80 % intervals cut at what peaks and links allow: {', '.join(counts)} GPUs"]
 
 
 @click.command("scale")
@@ -89,10 +105,10 @@ def command(counts: tuple[int, ...], plot: str | None, specs: tuple[str, ...], *
     elif form == "csv":
         click.echo(csv_text(rows, COLUMNS), nl=False)
     elif form == "markdown":
-        click.echo(markdown_table(rows, HEADINGS), nl=False)
+        click.echo("\n".join([markdown_table(rows, HEADINGS), *cut(predictions)]).rstrip())
     else:
         from perfmodel.cli.render import show_scaling
 
-        show_scaling(rows, predictions[-1])
+        show_scaling(rows, predictions[-1], cut(predictions))
         if plot is not None:
             click.echo(f"drawn: {plot}")

@@ -217,7 +217,7 @@ def _cell(name: str, value: Any) -> str:
 
     if value is None:
         return "-"
-    if name.endswith("_time") or name in ("low_80", "high_80", "low_95", "high_95"):
+    if name.endswith("_time") or name in ("low_80", "high_80", "low_95", "high_95", "clipped_at"):
         return show(value, "s")
     if name.startswith("memory_"):
         return show(value, "B")

@@ -59,6 +59,7 @@ _PREDICTED: Final = (
     "update_time",
     "exposed_communication_time",
     "straggler_time",
+    "low_80",
     "high_80",
     "high_95",
     "samples_per_second",
@@ -72,6 +73,7 @@ _PARTS: Final = (
     "update_time",
     "exposed_communication_time",
     "straggler_time",
+    "low_80",
     "high_80",
     "high_95",
     "fits",
@@ -274,9 +276,15 @@ def valued(
     goodput = np.broadcast_to(np.asarray(found["goodput"], dtype=np.float64), which.shape)
     with np.errstate(divide="ignore"):
         run_time = work_time / goodput
-    near, far = (
-        _widened(table[name].astype(np.float64) / table["iteration_time"], z, fit)
-        for name, z in (("high_80", Z_80), ("high_95", Z_95))
+    point = table["iteration_time"]
+    # what physics cuts off an iteration's interval is cut off the run's
+    below, near, far = (
+        _widened(factor.astype(np.float64), z, fit)
+        for factor, z in (
+            (point / table["low_80"], Z_80),
+            (table["high_80"] / point, Z_80),
+            (table["high_95"] / point, Z_95),
+        )
     )
     told = {name: column for name, column in table.items() if name not in _PARTS}
     told["servers"] = of_servers.astype(np.int64)
@@ -287,7 +295,7 @@ def valued(
         "epochs": samples / per_epoch if per_epoch else np.full(which.shape, np.nan),
         "goodput": goodput,
         "run_time": run_time,
-        "run_time_low_80": run_time / near,
+        "run_time_low_80": run_time / below,
         "run_time_high_80": run_time * near,
         "run_time_high_95": run_time * far,
         "cost": found["cost"] * run_time,

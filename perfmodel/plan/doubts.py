@@ -7,6 +7,8 @@ from typing import Any
 from perfmodel.plan.found import Found
 from perfmodel.plan.goal import OF_SCENARIO
 from perfmodel.prediction import predict
+from perfmodel.prediction.bound import clipped_words
+from perfmodel.prediction.result import Interval
 from perfmodel.specs.scenario import Scenario
 
 Row = dict[str, Any]
@@ -18,25 +20,30 @@ MORE_EPOCHS = 1.05
 def extrapolated(found: Found) -> list[str]:
     """Return why the interval of the plan chosen is wider, and on what else of the front nobody measured."""
     chosen = found.chosen
-    reasons = _reasons(found, chosen) if chosen is not None else []
-    lines = [f"the interval of the plan chosen is wider because: {'; '.join(reasons)}"] if reasons else []
+    interval = _interval(found, chosen) if chosen is not None else None
+    lines = []
+    if interval is not None and interval.wider_because:
+        lines.append(f"the interval of the plan chosen is wider because: {'; '.join(interval.wider_because)}")
+    if interval is not None and interval.clipped_at is not None:
+        lines.append(f"of its iterations, the interval is cut at {clipped_words(interval.clipped_at)}")
     first = {row["accelerator"]: row for row in reversed(found.front)}
     unseen = [
         name
         for name, row in reversed(first.items())
         if (chosen is None or name != chosen["accelerator"])
-        and any(name in reason for reason in _reasons(found, row))
+        and (its := _interval(found, row)) is not None
+        and any(name in reason for reason in its.wider_because)
     ]
     if unseen:
         lines.append(f"other plans of the front rest on specs: no measured run on {', '.join(unseen)}")
     return lines
 
 
-def _reasons(found: Found, row: Row) -> list[str]:
+def _interval(found: Found, row: Row) -> Interval | None:
+    """Where an iteration of a plan lies."""
     asked = {name: row[name] for name in OF_SCENARIO if row.get(name) is not None}
     scenario = Scenario.model_validate({"workload": found.goal.workload, **found.goal.options, **asked})
-    interval = predict(scenario, found.catalogue, found.constants).interval
-    return interval.wider_because if interval else []
+    return predict(scenario, found.catalogue, found.constants).interval
 
 
 def harder_batches(found: Found) -> list[str]:

@@ -12,35 +12,21 @@ from perfmodel.equations.nccl import LEAST_CAPABILITY_FOR_LL128, Choice, Graph, 
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
 from perfmodel.prediction.fabric import Fabric
+from perfmodel.prediction.generation import adds, generation
 from perfmodel.specs.link import Link
 
 ONLY_WHEN_ASKED = ("switch-tree",)
 """Algorithms that need a network which adds, which no link spec promises."""
 CHANNEL_BANDWIDTH = 20e9
 """What NCCL's search gives one channel of an NVLink ring [B/s]."""
-_NVLINK_GENERATIONS = {"1": "volta", "2": "volta", "3": "ampere", "4": "hopper", "5": "blackwell"}
 _NVLINK_CAPABILITIES = {"1": 6.0}
 """Compute capability of the only GPUs with a link; those of the others are Volta's or later."""
-_PCIE_GENERATIONS = {"2": "volta", "3": "volta", "4": "ampere", "5": "hopper", "6": "blackwell"}
-
-
-def generation(link: Link) -> str:
-    """The GPU generation that NCCL's tables are indexed by, told by the link inside the node."""
-    digits = "".join(c for c in link.id if c.isdigit())[:1]
-    if link.kind == "nvlink":
-        return "blackwell" if link.id == "nvl72" else _NVLINK_GENERATIONS.get(digits, "volta")
-    return _PCIE_GENERATIONS.get(digits, "volta")
 
 
 def capability(link: Link) -> float:
     """Least compute capability of GPUs that a link inside the node joins, as far as LL128 asks for it."""
     digits = "".join(c for c in link.id if c.isdigit())[:1]
     return _NVLINK_CAPABILITIES.get(digits, LEAST_CAPABILITY_FOR_LL128)
-
-
-def adds(link: Link) -> bool:
-    """Whether a switch in the node adds what passes it (NVLink SHARP)."""
-    return ("nvswitch" in link.id or link.id == "nvl72") and generation(link) in ("hopper", "blackwell")
 
 
 def all_reduce_times(per_node: Any, nodes: Any, link: Link, on: Fabric) -> dict[str, Callable[[Any], Any]]:

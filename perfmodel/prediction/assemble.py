@@ -8,6 +8,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.errors import InputError
+from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.communication import choice_told
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric
@@ -31,6 +32,7 @@ from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.units import show
 
 
 def predict(
@@ -146,7 +148,19 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     uncertain = interval(iteration_time, mode, setting, doubts(setting, work, terms, constants), constants)
     if uncertain is not None and setting.scenario.profile is not None:
         uncertain = _with_noise(uncertain, setting, terms)
+    least_time = least_iteration_time(setting)
+    if iteration_time < least_time:
+        setting = setting._replace(warnings=(*setting.warnings, _too_fast(iteration_time, least_time)))
+    if uncertain is not None:
+        uncertain = physical(uncertain, iteration_time, least_time)
     return _prediction(setting, terms, network, iteration_time, baseline_time, uncertain, constants)
+
+
+def _too_fast(iteration_time: float, least_time: float) -> str:
+    return (
+        f"{show(iteration_time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
+        f"check the unit and the batch of what was measured"
+    )
 
 
 def _with_noise(uncertain: Interval, setting: Setting, terms: dict[str, float]) -> Interval:

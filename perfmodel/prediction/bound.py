@@ -1,17 +1,27 @@
 """The least time an iteration can take: what no run may beat, whatever its software does.
 
-The bound knows what fast algorithms save: Winograd's on 3x3 convolutions, Fourier transforms on larger
-filters.  It counts the bytes no cache can spare, and takes the nominal peak of the fastest unit the precision
-may use.  Communication, launches, and all that software wastes are left out.
+Two bounds, of which the larger counts, as one may hide behind the other.  That of computation knows what fast
+algorithms save: Winograd's on 3x3 convolutions, Fourier transforms on larger filters.  It counts the bytes no
+cache can spare, and takes the nominal peak of the fastest unit the precision may use.  That of the exchange
+sends gradients over the narrowest cut of the network at its nominal rate.  Launches, latencies and all that
+software wastes are left out.
+
+Quotes are held against this bound, and intervals end at it.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
+from perfmodel import ops
 from perfmodel.equations.lower_bounds import physical_iteration_time
+from perfmodel.prediction.cuts import exchange_limits
+from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.workload import Layer, Workload
+from perfmodel.units import show
 
 WINOGRAD_SAVING = 2.25
 """Of F(2x2, 3x3): 36 multiplications become 16 (Lavin and Gray 2016)."""
@@ -20,6 +30,10 @@ PADDED = ("bert-base", "bert-large")
 LEAST_FILLED = 0.5
 """Share of a sequence's tokens that are no padding, at the least, in the corpora BERT is trained on (Krell et
 al. 2021: packing saves half); software may leave padding out, and sources count whole sequences."""
+LEAST_GRADIENT_BYTES = 2
+"""Of one gradient that is sent uncompressed: fp16 or bf16, whatever it is computed in."""
+BASE_CLOCKED = ("Kepler",)
+"""Architectures whose data sheets state peaks at the base clock; a run may boost."""
 
 
 def saving(layer: Layer) -> float:
@@ -37,37 +51,105 @@ def saving(layer: Layer) -> float:
 
 
 @lru_cache(maxsize=256)
-def _least_flops(workload: Workload) -> float:
-    """Operations of one sample's forward and backward pass that no known algorithm avoids [FLOP]."""
+def least_flops(workload: Workload) -> float:
+    """Return the operations of one sample's forward and backward pass that no algorithm avoids [FLOP]."""
     return sum((layer.forward_flops + layer.backward_flops) / saving(layer) for layer in workload.layers)
 
 
 @lru_cache(maxsize=256)
-def _dense_parameters(workload: Workload) -> float:
-    """Parameters that every iteration touches: embedding tables are read and updated by row."""
+def dense_parameters(workload: Workload) -> float:
+    """Return the parameters that every iteration touches: embedding tables are read and updated by row."""
     return float(sum(layer.parameters for layer in workload.layers if layer.kind != "embedding"))
 
 
-def physical_bound(setting: Setting) -> float:
-    """Return the least iteration time of a setting's computation on each accelerator [s].
+def least_filled(setting: Setting) -> float:
+    """Return the share of the tokens that must be computed: the rest may be padding."""
+    return LEAST_FILLED if setting.workload.id in PADDED and setting.scenario.input == "real" else 1.0
+
+
+def fastest(setting: Setting) -> tuple[float, str]:
+    """Return the peak that bounds a precision [FLOP/s], and its number format."""
+    peaks = [(setting.peak_flops, setting.peak_format)]
+    if setting.precision != "tf32" and "fp32" in setting.accelerator.peak_flops:
+        peaks.append((setting.accelerator.peak_flops["fp32"].value, "fp32"))
+    peak, unit = max(peaks)
+    return peak * boost(setting.accelerator), unit
+
+
+def boost(accelerator: Accelerator) -> float:
+    """Return how much above its stated peak an accelerator may compute for a while."""
+    base, top = accelerator.base_clock, accelerator.boost_clock
+    if base is None or top is None or accelerator.architecture.split()[0] not in BASE_CLOCKED:
+        return 1.0
+    return max(1.0, top.value / base.value)
+
+
+def least_computation_time(setting: Setting) -> Any:
+    """Return the least time of an iteration's computation on each accelerator [s].
 
     Parameters
     ----------
-    setting : its workload, accelerator, precision and batch; the rest does not matter
+    setting : its workload, accelerator, precision and batch, a number or an array; the rest does not matter
     """
-    accelerator, workload = setting.accelerator, setting.workload
-    peaks = [setting.peak_flops]
-    if setting.precision != "tf32" and "fp32" in accelerator.peak_flops:
-        peaks.append(accelerator.peak_flops["fp32"].value)
+    workload = setting.workload
     samples = setting.local_batch_size * setting.accumulation_steps
-    filled = LEAST_FILLED if workload.id in PADDED and setting.scenario.input == "real" else 1.0
     weights = setting.format.weight_copy_bytes or setting.format.activation_bytes
-    return float(
-        physical_iteration_time(
-            filled * samples * _least_flops(workload),
-            # weights are read once and their gradients written once
-            2 * weights * _dense_parameters(workload),
-            max(peaks),
-            accelerator.memory_bandwidth.value,
-        )
+    return physical_iteration_time(
+        least_filled(setting) * samples * least_flops(workload),
+        # weights are read once and their gradients written once
+        2 * weights * dense_parameters(workload),
+        fastest(setting)[0],
+        setting.accelerator.memory_bandwidth.value,
+    )
+
+
+def least_gradient_bytes(workload: Workload) -> float:
+    """Return what the gradients of a network come to in the smallest format they are sent in whole [B].
+
+    Embedding tables are left out, as their gradients may be sent by row.
+    """
+    return LEAST_GRADIENT_BYTES * dense_parameters(workload)
+
+
+def least_exchange_rate(setting: Setting) -> Any:
+    """Return the least time to sum one byte of gradients over the narrowest cut [s/B], 0 where none travel.
+
+    Counts may be arrays of places that are cut alike.
+    """
+    least: Any = 0.0
+    for time, _ in exchange_limits(setting):
+        least = ops.maximum(least, time)
+    return least
+
+
+def least_iteration_time(setting: Setting) -> float:
+    """Return the time no iteration of a setting can beat [s]: that of its arithmetic or of its gradients."""
+    exchanged = least_gradient_bytes(setting.workload) * least_exchange_rate(setting)
+    return float(ops.maximum(least_computation_time(setting), exchanged))
+
+
+def end_at(low: Any, iteration_time: Any, least_time: Any) -> Any:
+    """Return the lower end of an interval of time, moved up to what physics allows [s], numbers or arrays.
+
+    An anchor may put the point itself below the bound; the end then stays at the point, since an interval
+    holds its own point, and the answer warns.
+    """
+    return ops.maximum(low, ops.minimum(least_time, iteration_time))
+
+
+def clipped_words(least_time: float) -> str:
+    """Say where the lower ends of an interval were moved to, and why."""
+    return f"{show(least_time, 's')}, the least that peaks and links allow"
+
+
+def physical(interval: Interval, iteration_time: float, least_time: float) -> Interval:
+    """Return an interval whose lower ends no machine would break, and which says whether they were moved."""
+    if interval.low_95 >= least_time:
+        return interval
+    return interval.model_copy(
+        update={
+            "low_80": end_at(interval.low_80, iteration_time, least_time),
+            "low_95": end_at(interval.low_95, iteration_time, least_time),
+            "clipped_at": least_time,
+        }
     )

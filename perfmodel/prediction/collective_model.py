@@ -20,8 +20,8 @@ from perfmodel.equations.nccl import ALGORITHMS, Graph, nccl_choice
 from perfmodel.equations.nccl_constants import NCCL_2_12
 from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
 from perfmodel.errors import InputError
-from perfmodel.prediction.all_reduce import adds, generation
 from perfmodel.prediction.fabric import bulk_bandwidth
+from perfmodel.prediction.generation import adds, generation
 from perfmodel.specs.link import Link
 from perfmodel.specs.store import Catalogue
 

@@ -50,6 +50,9 @@ class Interval(_Result):
     high_95: float
     wider_because: list[str]
     """What about this scenario lies beyond the measured runs."""
+    clipped_at: float | None = None
+    """The least time that peaks and links allow [s], where a lower end lay below it and was moved up to it
+    (or to the prediction itself, where an anchor put that below it too); else None."""
 
 
 class Prediction(_Result):

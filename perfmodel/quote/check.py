@@ -24,7 +24,7 @@ from perfmodel.quote.limits import (
     above_peak,
     best_efficiency,
     bus_bandwidth_limit,
-    least_iteration_time,
+    limit_of_iteration,
     origin_of,
     peak_of,
 )
@@ -152,7 +152,9 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
     else:
         found = _rate(claim, scenario, setting, catalogue)
     kind, value = KINDS[claim.kind], claim.number
-    expected = found.expected if found.memory is None else None
+    expected = None
+    if found.expected is not None and found.memory is None:
+        expected = found.expected.within(found.limit.value, kind.higher_is_better)
     ratio = value / found.limit.value if kind.higher_is_better else found.limit.value / value
     verdict = _verdict(value, ratio, kind.higher_is_better, expected)
     if found.memory is not None and verdict == "possible":
@@ -160,6 +162,8 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
     origin = origin_of(ratio, claim.kind, setting.accelerator)
     lines = [*found.limit.because, _compared(claim, found.limit.value, ratio, setting)]
     lines += [*([origin] if origin and verdict == "impossible" else []), *found.notes]
+    if expected is not None:
+        lines += _cut(expected, found.limit.value, kind.higher_is_better)
     if found.memory is not None:
         lines.append(f"the job {found.memory}: smaller batches, or more and larger accelerators, would fit")
     return Checked(
@@ -185,6 +189,17 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
         source=claim.source,
         reading=claim.reading,
     )
+
+
+def _cut(expected: Expected, limit: float, higher_is_better: bool) -> list[str]:
+    """Say it where the model's interval ends at the limit, or its point lies beyond."""
+    beyond = _EXACT if higher_is_better else -_EXACT
+    if (expected.expected > limit * (1 + beyond)) == higher_is_better:
+        return ["the model's own point lies beyond this limit: check what it starts from"]
+    end = expected.high_95 if higher_is_better else expected.low_95
+    if abs(end / limit - 1) > _EXACT:
+        return []
+    return ["the model's interval is cut at this limit"]
 
 
 def _verdict(value: float, ratio: float, higher_is_better: bool, expected: Expected | None) -> Verdict:
@@ -236,7 +251,7 @@ def _efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue: C
 
 def _rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> _Found:
     measure = measure_of(claim, setting)
-    least, prediction = least_iteration_time(setting), predict(scenario, catalogue)
+    least, prediction = limit_of_iteration(setting), predict(scenario, catalogue)
     limit = Limit(measure.of(least.value), least.because)
     notes = []
     near = []

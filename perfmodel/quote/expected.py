@@ -8,6 +8,7 @@ from typing import NamedTuple
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.bound import end_at
 from perfmodel.prediction.collective import Fabric, collective
 from perfmodel.prediction.collective_model import Point, fitted
 from perfmodel.quote.file import Claim
@@ -29,6 +30,16 @@ class Expected(NamedTuple):
     high_80: float
     low_95: float
     high_95: float
+
+    def within(self, limit: float, higher_is_better: bool) -> Expected:
+        """Return the same with no end beyond a limit of physics; no end passes the point itself."""
+        if higher_is_better:
+            most = max(limit, self.expected)
+            return self._replace(high_80=min(self.high_80, most), high_95=min(self.high_95, most))
+        return self._replace(
+            low_80=end_at(self.low_80, self.expected, limit),
+            low_95=end_at(self.low_95, self.expected, limit),
+        )
 
 
 class Measure(NamedTuple):

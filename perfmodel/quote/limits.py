@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perfmodel.equations.bandwidths import bus_bandwidth
-from perfmodel.equations.lower_bounds import (
-    all_reduce_lower_bound,
-    broadcast_lower_bound,
-    in_network_all_reduce_lower_bound,
-    share_lower_bound,
-)
 from perfmodel.errors import unknown_name
-from perfmodel.prediction.all_reduce import adds
-from perfmodel.prediction.bound import LEAST_FILLED, PADDED, physical_bound, saving
+from perfmodel.prediction.bound import (
+    LEAST_GRADIENT_BYTES,
+    boost,
+    dense_parameters,
+    fastest,
+    least_computation_time,
+    least_filled,
+    least_flops,
+    least_gradient_bytes,
+)
+from perfmodel.prediction.cuts import cuts, exchange_limits, least_time
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.units import show
@@ -23,16 +26,8 @@ SUPERLINEAR = 1.10
 published runs of trust A or B with one undisputed baseline the largest has 1.07, which is noise."""
 
 
-LEAST_GRADIENT_BYTES = 2
-"""Of one gradient that is sent uncompressed: fp16 or bf16, whatever it is computed in."""
-
-
 SPARSE = ("Ampere", "Ada", "Hopper", "Blackwell")
 """Architectures whose data sheets also state a peak with structured sparsity."""
-
-
-BASE_CLOCKED = ("Kepler",)
-"""Architectures whose data sheets state peaks at the base clock; a run may boost."""
 
 
 class Limit(NamedTuple):
@@ -42,23 +37,18 @@ class Limit(NamedTuple):
     because: tuple[str, ...]
 
 
-def least_iteration_time(setting: Setting) -> Limit:
-    """Return the time no iteration of a setting can beat [s]: that of its arithmetic or of its gradients.
-
-    One may hide behind the other, so the longer counts.
-    """
-    work, sums = _least_computation(setting), _least_exchange(setting)
-    if sums.value > work.value:
-        return sums
-    return work
+def limit_of_iteration(setting: Setting) -> Limit:
+    """Return ``least_iteration_time`` of a setting [s], with its arithmetic in words."""
+    work, sums = _computation(setting), _exchange(setting)
+    return sums if sums.value > work.value else work
 
 
-def _least_computation(setting: Setting) -> Limit:
-    time = physical_bound(setting) / _boost(setting.accelerator)
+def _computation(setting: Setting) -> Limit:
+    time = float(least_computation_time(setting))
     workload, accelerator = setting.workload, setting.accelerator
     samples = setting.local_batch_size * setting.accumulation_steps
-    least, filled = _least_flops(setting), _least_filled(setting)
-    peak, unit = _fastest(setting)
+    least, filled = least_flops(workload), least_filled(setting)
+    peak, unit = fastest(setting)
     needs = f"one {workload.sample} needs {show(workload.training_flops, 'FLOP')} forward and backward"
     if least < 0.999 * workload.training_flops:
         needs += f", {show(least, 'FLOP')} by the fastest known convolutions"
@@ -72,29 +62,18 @@ def _least_computation(setting: Setting) -> Limit:
     return Limit(time, (needs, f"{takes} at the least, communication not counted"))
 
 
-def _least_flops(setting: Setting) -> float:
-    """Operations of one sample that no known algorithm avoids [FLOP]."""
-    layers = setting.workload.layers
-    return sum((layer.forward_flops + layer.backward_flops) / saving(layer) for layer in layers)
-
-
-def _least_filled(setting: Setting) -> float:
-    """Share of the tokens that must be computed: the rest may be padding."""
-    return LEAST_FILLED if setting.workload.id in PADDED and setting.scenario.input == "real" else 1.0
-
-
 def above_peak(setting: Setting) -> str:
     """Return why a utilisation may pass 100 %: what MFU counts and no machine need do, and faster units."""
     reasons = []
-    least, counted = _least_flops(setting), setting.workload.training_flops
+    least, counted = least_flops(setting.workload), setting.workload.training_flops
     if least < 0.999 * counted:
         reasons.append(
             f"counts every multiplication of a direct convolution, and the fastest known ones need "
             f"{least / counted:.0%} of the network's arithmetic"
         )
-    if (filled := _least_filled(setting)) < 1:
+    if (filled := least_filled(setting)) < 1:
         reasons.append(f"counts padding, up to {1 - filled:.0%} of the tokens, which software may skip")
-    peak, unit = _fastest(setting)
+    peak, unit = fastest(setting)
     if peak > 1.001 * setting.peak_flops:
         reasons.append(
             f"takes a peak of {show(setting.peak_flops, 'FLOP/s')}, where {unit} units may reach "
@@ -103,51 +82,26 @@ def above_peak(setting: Setting) -> str:
     return "it may pass 100%, as MFU " + ", and ".join(reasons)
 
 
-def _least_exchange(setting: Setting) -> Limit:
-    """The time to sum the gradients over the narrowest cut, in the smallest format they are sent in whole.
-
-    Embedding tables are left out, as their gradients may be sent by row; so are strategies within a node,
-    which may copy over the host.
-    """
-    if setting.world_size == 1 or setting.strategy not in ("all-reduce", "parameter-server"):
+def _exchange(setting: Setting) -> Limit:
+    """The time to sum the gradients over the narrowest cut."""
+    limits = exchange_limits(setting)
+    if not limits:
         return Limit(0.0, ())
-    parameters = sum(layer.parameters for layer in setting.workload.layers if layer.kind != "embedding")
-    size = LEAST_GRADIENT_BYTES * parameters
+    rate, cut = max(limits, key=lambda pair: pair[0])
+    size = least_gradient_bytes(setting.workload)
+    time = float(size * rate)
+    over = cut.words
     if setting.strategy == "parameter-server":
-        # every node sends its sum to the servers, each of which takes in its share from every node
-        cut = _node_cut(setting)
-        time = size / cut.bandwidth * max(1.0, setting.nodes / setting.servers)
         over = f"{setting.servers} servers behind as much as {cut.words}"
-    else:
-        cuts = [cut for cut in _cuts(setting) if cut.groups > 1]
-        time, cut = max(((_all_reduce_time(size, cut), cut) for cut in cuts), key=lambda pair: pair[0])
-        over = cut.words
     return Limit(
         time,
         (
-            f"each iteration sums {parameters / 1e6:.3g} M gradients, {show(size, 'B')} at "
-            f"{LEAST_GRADIENT_BYTES} B each",
+            f"each iteration sums {dense_parameters(setting.workload) / 1e6:.3g} M gradients, "
+            f"{show(size, 'B')} at {LEAST_GRADIENT_BYTES} B each",
             f"over {over}, {show(cut.bandwidth, 'B/s')} in one direction, this takes {show(time, 's')} "
             f"at the least, unless gradients are compressed",
         ),
     )
-
-
-def _fastest(setting: Setting) -> tuple[float, str]:
-    """The peak that bounds a precision, and its number format."""
-    peaks = [(setting.peak_flops, setting.peak_format)]
-    if setting.precision != "tf32" and "fp32" in setting.accelerator.peak_flops:
-        peaks.append((setting.accelerator.peak_flops["fp32"].value, "fp32"))
-    peak, unit = max(peaks)
-    return peak * _boost(setting.accelerator), unit
-
-
-def _boost(accelerator: Accelerator) -> float:
-    """How much above its stated peak an accelerator may compute for a while."""
-    base, boost = accelerator.base_clock, accelerator.boost_clock
-    if base is None or boost is None or accelerator.architecture.split()[0] not in BASE_CLOCKED:
-        return 1.0
-    return max(1.0, boost.value / base.value)
 
 
 def peak_of(setting: Setting, per: str, format: str | None = None) -> Limit:
@@ -158,12 +112,12 @@ def peak_of(setting: Setting, per: str, format: str | None = None) -> Limit:
     InputError : the accelerator has no peak for the number format
     """
     accelerator, n = setting.accelerator, setting.world_size if per == "job" else 1
-    peak, unit = _fastest(setting)
+    peak, unit = fastest(setting)
     if format is not None:
         peaks = dict(accelerator.peak_flops.items())
         if format not in peaks:
             raise unknown_name(f"peak of {accelerator.id}", format, peaks)
-        peak, unit = peaks[format].value * _boost(accelerator), format
+        peak, unit = peaks[format].value * boost(accelerator), format
     each = f"{n} x {accelerator.id} at {show(peak, 'FLOP/s')} ({unit}, dense)"
     return Limit(n * peak, (f"{each}: {show(n * peak, 'FLOP/s')}",))
 
@@ -184,17 +138,6 @@ def best_efficiency(baseline: int, world_size: int, scaling: str, claimed: float
     return Limit(SUPERLINEAR, tuple(lines))
 
 
-class _Cut(NamedTuple):
-    """Equal groups of ranks, each behind so much bandwidth one way."""
-
-    groups: int
-    members: int
-    bandwidth: float
-    adds: bool
-    """Whether what lies between the groups can add what passes it."""
-    words: str
-
-
 def bus_bandwidth_limit(collective: str, setting: Setting) -> Limit:
     """Return the largest bus bandwidth of a collective over all accelerators of a job [B/s].
 
@@ -202,7 +145,10 @@ def bus_bandwidth_limit(collective: str, setting: Setting) -> Limit:
     left out, and every switch that can add is taken to do so.
     """
     n = setting.world_size
-    found = [(_through(collective, n, cut), cut) for cut in _cuts(setting) if cut.groups > 1]
+    found = [
+        (float(bus_bandwidth(collective, 1 / float(least_time(collective, n, 1.0, cut)), n)), cut)
+        for cut in cuts(setting)
+    ]
     if not found:
         return Limit(float("inf"), ("one rank sends nothing",))
     rate, cut = min(found, key=lambda pair: pair[0])
@@ -214,50 +160,6 @@ def bus_bandwidth_limit(collective: str, setting: Setting) -> Limit:
             f"counts bus bandwidth"
         )
     return Limit(rate, tuple(lines))
-
-
-def _node_cut(setting: Setting) -> _Cut:
-    between, cap = setting.inter_link, setting.node.network_bandwidth
-    adapters = setting.nics * between.bandwidth.value
-    if cap is not None and setting.scenario.nics is None and between.id == setting.node.inter_link:
-        adapters = min(adapters, cap.value)
-    words = f"each node's {setting.nics} x {between.id}"
-    # InfiniBand switches may add (SHARP)
-    return _Cut(setting.nodes, setting.accelerators_per_node, adapters, between.kind == "infiniband", words)
-
-
-def _cuts(setting: Setting) -> list[_Cut]:
-    n, nodes, asked, inside = setting.world_size, setting.nodes, setting.scenario, setting.intra_link
-    node = _node_cut(setting)
-    several, adapters, summing = nodes > 1, node.bandwidth, node.adds
-    words = f"each rank's {inside.id}" + (" with its node's adapters" if several else "")
-    own = inside.bandwidth.value + (adapters if several else 0.0)
-    cuts = [_Cut(n, 1, own, adds(inside) or (several and summing), words), node]
-    rack = asked.rack_nodes
-    if rack is not None and nodes > rack:
-        up = rack * adapters / asked.oversubscription
-        words = f"each rack's uplink (1/{asked.oversubscription:g} of its {rack} nodes' adapters)"
-        cuts.append(_Cut(-(-nodes // rack), rack * node.members, up, summing, words))
-    return cuts
-
-
-def _through(collective: str, group_size: int, cut: _Cut) -> float:
-    """Bus bandwidth that a cut lets pass [B/s], from the least time of one byte."""
-    if collective == "all-reduce":
-        time = _all_reduce_time(1.0, cut)
-    elif collective == "broadcast":
-        time = float(broadcast_lower_bound(cut.groups, 1.0, 0.0, cut.bandwidth))
-    elif collective == "all-to-all":  # every member of a group has a buffer of its own for the others
-        time = cut.members * float(share_lower_bound(group_size / cut.members, 1.0, 0.0, cut.bandwidth))
-    else:
-        time = float(share_lower_bound(cut.groups, 1.0, 0.0, cut.bandwidth))
-    return float(bus_bandwidth(collective, 1 / time, group_size))
-
-
-def _all_reduce_time(message_bytes: float, cut: _Cut) -> float:
-    """Least time of an all-reduce through a cut [s], latency left out."""
-    bound = in_network_all_reduce_lower_bound if cut.adds else all_reduce_lower_bound
-    return float(bound(cut.groups, message_bytes, 0.0, cut.bandwidth))
 
 
 def origin_of(ratio: float, quantity: str, accelerator: Accelerator) -> str | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
+from perfmodel.prediction.bound import end_at, least_computation_time, least_gradient_bytes
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric
 from perfmodel.prediction.interval import factors, strengths
@@ -108,11 +109,15 @@ def _interval(
     near, far = factors(found, mode, constants.spread)
     if setting.scenario.profile is not None:
         near, far = _with_noise(setting, terms, near, far)
+    exchanged = least_gradient_bytes(setting.workload) * places.least_exchange_rate
+    least_time = np.maximum(least_computation_time(setting), exchanged)
+    low_95 = iteration_time / far
     return {
-        "low_80": iteration_time / near,
+        "low_80": end_at(iteration_time / near, iteration_time, least_time),
         "high_80": iteration_time * near,
-        "low_95": iteration_time / far,
+        "low_95": end_at(low_95, iteration_time, least_time),
         "high_95": iteration_time * far,
+        "clipped_at": np.where(low_95 < least_time, least_time, np.nan),
     }
 
 

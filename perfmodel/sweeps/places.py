@@ -10,6 +10,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
+from perfmodel.prediction.bound import least_exchange_rate
 from perfmodel.prediction.fabric import Fabric
 from perfmodel.prediction.interval import unseen_link
 from perfmodel.prediction.terms import fabric_of
@@ -45,6 +46,8 @@ class Places(NamedTuple):
     loader_workers: Array
     fabric: Fabric
     unseen_link: Array
+    least_exchange_rate: Array
+    """Least time to sum one byte of gradients [s/B]."""
     link: NDArray[np.intp]
     """Index in ``links`` of the link inside a node."""
     option: NDArray[np.intp]
@@ -100,7 +103,8 @@ def places(
             "accelerators_per_node": per_node,
         }
         columns |= {name: np.zeros(len(sizes)) for name in (*_COUNTS, *Fabric._fields)}
-        columns |= {"unseen_link": np.zeros(len(sizes)), "link": np.full(len(sizes), -1)}
+        columns |= {name: np.zeros(len(sizes)) for name in ("unseen_link", "least_exchange_rate")}
+        columns["link"] = np.full(len(sizes), -1)
         columns["option"] = np.full(len(sizes), index)
         for alike in _alike(nodes, per_node, by_nodes=asked["oversubscription"] != 1):
             try:
@@ -114,6 +118,9 @@ def places(
             )._asdict()
             told |= {
                 "unseen_link": unseen_link(setting, constants),
+                "least_exchange_rate": least_exchange_rate(
+                    setting._replace(world_size=sizes[alike], nodes=nodes[alike])
+                ),
                 "link": list(links).index(setting.intra_link.id),
             }
             for name, value in told.items():

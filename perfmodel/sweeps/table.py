@@ -41,6 +41,7 @@ ANSWERS = (
     "high_80",
     "low_95",
     "high_95",
+    "clipped_at",
     "samples_per_second",
     "tokens_per_second",
     "speedup",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.errors import InputError
+from perfmodel.prediction.bound import end_at
 from perfmodel.prediction.collective_model import (
     RESULT,
     Features,
@@ -24,6 +25,7 @@ from perfmodel.prediction.collective_model import (
     names,
     start,
 )
+from perfmodel.prediction.cuts import cuts_of, least_time
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate.summary import errors
@@ -284,8 +286,14 @@ def _row(m: Measurement, log: float | None, spread: tuple[float, float]) -> Row:
     if log is None or m.point is None:
         return Row(m, None, None, None, None, None, None)
     width = spread[0] if m.point.message_bytes < SHORT_BYTES else spread[1]
-    bounds = [math.exp(log + z * width) for z in (-1.2816, 1.2816, -1.96, 1.96)]
-    return Row(m, math.exp(log), naive_time(m.point), *bounds)
+    point, time = m.point, math.exp(log)
+    least = max(
+        float(least_time(point.collective, point.group_size, point.message_bytes, cut))
+        for cut in cuts_of(point)
+    )
+    low_80, high_80, low_95, high_95 = (math.exp(log + z * width) for z in (-1.2816, 1.2816, -1.96, 1.96))
+    low_80, low_95 = (end_at(low, time, least) for low in (low_80, low_95))
+    return Row(m, time, naive_time(point), low_80, high_80, low_95, high_95)
 
 
 def naive_time(point: Point) -> float:

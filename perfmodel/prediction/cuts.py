@@ -1,0 +1,121 @@
+"""The narrow places of a job's network: what no collective can get past faster than their links carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from perfmodel import ops
+from perfmodel.equations.lower_bounds import (
+    all_reduce_lower_bound,
+    broadcast_lower_bound,
+    in_network_all_reduce_lower_bound,
+    share_lower_bound,
+)
+from perfmodel.prediction.generation import adds
+from perfmodel.resolve import Setting
+from perfmodel.specs.link import Link
+
+if TYPE_CHECKING:
+    from perfmodel.prediction.collective_model import Point
+
+
+class Cut(NamedTuple):
+    """Equal groups of ranks, each behind so much bandwidth one way; counts may be arrays."""
+
+    groups: Any
+    members: Any
+    bandwidth: Any
+    adds: bool
+    """Whether what lies between the groups can add what passes it."""
+    words: str
+
+
+def _holds(condition: Any) -> bool:
+    """Whether it holds: for all places alike, where it is an array."""
+    return condition if isinstance(condition, bool) else bool(condition.all())
+
+
+def node_cut(setting: Setting) -> Cut:
+    """Return the cut through every node's adapters."""
+    between, cap = setting.inter_link, setting.node.network_bandwidth
+    cut = _adapters(setting.nodes, setting.accelerators_per_node, between, setting.nics)
+    if cap is not None and setting.scenario.nics is None and between.id == setting.node.inter_link:
+        return cut._replace(bandwidth=min(cut.bandwidth, cap.value))
+    return cut
+
+
+def _adapters(nodes: Any, per_node: Any, link: Link, nics: int) -> Cut:
+    # InfiniBand switches may add (SHARP)
+    words = f"each node's {nics} x {link.id}"
+    return Cut(nodes, per_node, nics * link.bandwidth.value, link.kind == "infiniband", words)
+
+
+def _own_links(group_size: Any, link: Link, node: Cut | None) -> Cut:
+    """The cut around each rank, which reaches others over its own link and its node's adapters."""
+    if node is None:
+        return Cut(group_size, 1, link.bandwidth.value, adds(link), f"each rank's {link.id}")
+    words = f"each rank's {link.id} with its node's adapters"
+    return Cut(group_size, 1, link.bandwidth.value + node.bandwidth, adds(link) or node.adds, words)
+
+
+def cuts(setting: Setting) -> list[Cut]:
+    """Return every cut that parts the ranks: their own links, their nodes' adapters, their racks' uplinks.
+
+    Parameters
+    ----------
+    setting : counts may be arrays of places that are cut alike: all in one node or all in several, all in
+        one rack or all in several
+    """
+    if _holds(setting.world_size <= 1):
+        return []
+    if _holds(setting.nodes <= 1):
+        return [_own_links(setting.world_size, setting.intra_link, None)]
+    node, asked = node_cut(setting), setting.scenario
+    found = [_own_links(setting.world_size, setting.intra_link, node), node]
+    rack = asked.rack_nodes
+    if rack is not None and asked.oversubscription > 1 and _holds(setting.nodes > rack):
+        up = rack * node.bandwidth / asked.oversubscription
+        words = f"each rack's uplink (1/{asked.oversubscription:g} of its {rack} nodes' adapters)"
+        found.append(Cut(-(-setting.nodes // rack), rack * node.members, up, node.adds, words))
+    return found
+
+
+def cuts_of(point: Point) -> list[Cut]:
+    """Return every cut that parts the ranks of a collective."""
+    if point.group_size == 1:
+        return []
+    if point.inter_link is None:
+        return [_own_links(point.group_size, point.link, None)]
+    per_node = point.group_size / point.nodes
+    node = _adapters(point.nodes, per_node, point.inter_link, point.nics)
+    return [_own_links(point.group_size, point.link, node), node]
+
+
+def least_time(collective: str, group_size: Any, message_bytes: float, cut: Cut) -> Any:
+    """Return the least time of a collective through a cut [s], latency left out."""
+    if collective == "all-reduce":
+        bound = in_network_all_reduce_lower_bound if cut.adds else all_reduce_lower_bound
+        return bound(cut.groups, message_bytes, 0.0, cut.bandwidth)
+    if collective == "broadcast":
+        return broadcast_lower_bound(cut.groups, message_bytes, 0.0, cut.bandwidth)
+    if collective == "all-to-all":  # every member of a group has a buffer of its own for the others
+        others = share_lower_bound(group_size / cut.members, message_bytes, 0.0, cut.bandwidth)
+        return cut.members * others
+    return share_lower_bound(cut.groups, message_bytes, 0.0, cut.bandwidth)
+
+
+def exchange_limits(setting: Setting) -> list[tuple[Any, Cut]]:
+    """Return the least time to sum one byte of every rank's gradients [s/B] through each cut on their way.
+
+    Empty where nothing travels, and for strategies within a node, which may copy over the host.
+    """
+    if setting.strategy == "parameter-server":
+        if _holds(setting.world_size <= 1):
+            return []
+        # every node sends its sum to the servers, each of which takes in its share from every node
+        cut = node_cut(setting)
+        most = ops.maximum(1.0, setting.nodes / setting.servers)
+        return [(most / cut.bandwidth, cut)]
+    if setting.strategy == "all-reduce":
+        return [(least_time("all-reduce", setting.world_size, 1.0, cut), cut) for cut in cuts(setting)]
+    return []
