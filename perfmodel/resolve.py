@@ -15,6 +15,7 @@ from perfmodel.specs.plan import FORMATS, OPTIMIZERS, Format, OptimizerStates
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
+from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
 
 _T = TypeVar("_T")
@@ -134,6 +135,9 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
     _doubt_links(scenario, catalogue, warnings)
+    nics = scenario.nics or node.nics or 1
+    if nodes > 1 or scenario.strategy == "parameter-server":
+        _doubt_adapters(node, inter, nics, warnings)
     if (
         nodes >= MANY_NODES
         and scenario.strategy == "all-reduce"
@@ -154,7 +158,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         intra_link=catalogue.link(intra),
         inter_link=inter,
         host_link=catalogue.link(node.host_link or accelerator.host_link),
-        nics=scenario.nics or node.nics or 1,
+        nics=nics,
         connections=_connections(scenario, nodes, inter, taken),
         world_size=scenario.world_size,
         nodes=nodes,
@@ -199,6 +203,19 @@ def _doubt_links(scenario: Scenario, catalogue: Catalogue, warnings: list[str]) 
         warnings.append(f"{scenario.intra_link} is a link between nodes; taken inside one as it is")
     if scenario.inter_link and catalogue.link(scenario.inter_link).scope == "intra":
         warnings.append(f"{scenario.inter_link} is a link inside a node; taken between nodes as it is")
+
+
+def _doubt_adapters(node: Node, link: Link, nics: int, warnings: list[str]) -> None:
+    """Say what becomes of a machine's network limit with other adapters than its own."""
+    limit = node.network_bandwidth
+    if limit is None:
+        return
+    sends = f"{node.id} may send {show(limit.value, 'B/s')}"
+    if link.id != node.inter_link:
+        if limit.value < nics * link.bandwidth.value:
+            warnings.append(f"{sends} over its own {node.inter_link}; {link.id} is taken without that limit")
+    elif nics > (node.nics or 1):
+        warnings.append(f"{sends} over all its adapters; {nics} of them carry no more")
 
 
 def _hardware(

@@ -11,12 +11,15 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from perfmodel.calibration import calibration
 from perfmodel.equations.fusion import CYCLE_TIME
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.assemble import terms_at
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.messages import messages
 from perfmodel.resolve import WITHIN_A_NODE, resolve
+from perfmodel.sensitivity.changes import scaled_spec
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
     LARGEST_WORLD_SIZE,
@@ -220,7 +223,7 @@ def test_one_worker_talks_to_its_server_as_several_do():
     answer = ask(world_size=1, strategy="parameter-server", **ONE_GPU_NODES)
     assert {"--servers 1", "--overlap wfbp"} <= set(answer.defaults)
     assert 0 < answer.terms["exposed_communication_time"] < answer.communication_time
-    assert "twice the bandwidth of ethernet-25g-tcp" in answer.verdict
+    assert "the kernel's TCP binds, so a faster ethernet-25g-tcp would save nothing" in answer.verdict
 
 
 def test_defaults_are_named_and_choices_are_not():
@@ -308,6 +311,58 @@ def test_a_network_twice_as_fast_saves_what_the_verdict_says():
     assert f"would save {saved:.1%}" in slow.verdict
 
 
+@pytest.mark.parametrize("nics", [None, 1, 2])
+@pytest.mark.parametrize("strategy", ["all-reduce", "parameter-server"])
+@pytest.mark.parametrize(
+    ("node", "link"),
+    [
+        ("aws-p3.2xlarge", None),
+        ("aws-p3.2xlarge", "ethernet-10g-tcp"),
+        ("aws-p3.16xlarge", None),
+        ("gcp-n1-k80x8", None),
+        ("gcp-a3-highgpu-8g", None),
+        ("dgx-1v", None),
+        ("dgx-1v", "ethernet-25g-tcp"),
+        ("azure-nc96ads_a100_v4", None),
+    ],
+)
+def test_a_verdict_says_what_a_link_of_twice_the_bandwidth_really_saves(node, link, strategy, nics):
+    given = {"node": node, "inter_link": link, "nics": nics, "strategy": strategy, "workload": "vgg16"}
+    asked = {key: value for key, value in given.items() if value is not None}
+    answer = ask(world_size=3 * CATALOGUE.node(node).accelerators, **asked)
+    setting = resolve(Scenario.model_validate(answer.scenario), CATALOGUE)
+    own = setting.inter_link
+    faster = setting._replace(inter_link=scaled_spec(own, 2, "bandwidth"))
+    limit = setting.node.network_bandwidth
+    if limit is not None and math.isclose(limit.value, setting.nics * own.bandwidth.value):
+        # no limit, but the sum of the adapters
+        faster = faster._replace(node=scaled_spec(setting.node, 2, "network_bandwidth"))
+    exposed, less = (terms_at(at, calibration())["exposed_communication_time"] for at in (setting, faster))
+    saved = (exposed - less) / answer.iteration_time
+    if "would save nothing" in answer.verdict:
+        assert saved == 0
+        assert f"twice the bandwidth of {own.id}" not in answer.verdict
+    else:
+        assert f"twice the bandwidth of {own.id} would save {saved:.1%}" in answer.verdict
+
+
+def test_a_verdict_names_the_machines_network_limit():
+    verdict = ask(node="aws-p3.2xlarge", world_size=5).verdict
+    assert "the network limit of aws-p3.2xlarge (312 MB/s) binds, so a faster aws-10g would" in verdict
+
+
+def test_adapters_a_machine_does_not_have_are_doubted():
+    more = ask(node="aws-p3.2xlarge", world_size=5, nics=3)
+    assert more.terms == ask(node="aws-p3.2xlarge", world_size=5).terms
+    assert more.warnings == [
+        "aws-p3.2xlarge may send 312 MB/s over all its adapters; 3 of them carry no more"
+    ]
+    other = ask(node="aws-p3.2xlarge", world_size=5, inter_link="ethernet-25g-tcp")
+    assert other.warnings == [
+        "aws-p3.2xlarge may send 312 MB/s over its own aws-10g; ethernet-25g-tcp is taken without that limit"
+    ]
+
+
 def test_json_is_what_pydantic_would_print_and_keeps_its_keys():
     answer = ask(world_size=4)
     table = json.loads(answer.to_json())
@@ -342,7 +397,7 @@ def test_json_is_what_pydantic_would_print_and_keeps_its_keys():
     }
     assert promised | added == table.keys()
     assert {"bytes", "capacity", "fits"} <= table["memory"].keys()
-    assert Scenario.model_fields.keys() | {"nodes"} == table["scenario"].keys()
+    assert Scenario.model_fields.keys() | {"nodes", "scaling"} == table["scenario"].keys()
 
 
 def test_a_scenario_read_back_from_its_answer_gives_the_same_answer():

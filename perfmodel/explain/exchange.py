@@ -17,9 +17,10 @@ from perfmodel.formula import FORMULAS
 from perfmodel.prediction import terms
 from perfmodel.prediction.communication import HOST_UPLINKS, communication, message_times
 from perfmodel.prediction.computation import Computation
-from perfmodel.prediction.fabric import Fabric
+from perfmodel.prediction.fabric import Fabric, crosses_nodes
 from perfmodel.prediction.messages import layer_bytes, messages
 from perfmodel.prediction.terms import fabric_of
+from perfmodel.prediction.verdict import bottleneck, limit_words
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.inputs import inputs_of
 from perfmodel.vocabulary import QUANTITIES
@@ -238,8 +239,12 @@ def _known(case: Case, on: Fabric, size: Node) -> list[Node]:
 
 def _where(case: Case, name: str) -> str:
     setting = case.setting
+    if name == "inter_link_bandwidth":
+        adapters = f"{setting.nics} x {setting.inter_link.id}"
+        binding, _ = bottleneck(setting, case.constants) if crosses_nodes(setting) else ("link", 1)
+        return adapters if binding == "link" else f"{adapters}, {limit_words(setting, binding)} binding"
     if name.startswith("inter"):
-        return f"{setting.nics} x {setting.inter_link.id}" if "bandwidth" in name else setting.inter_link.id
+        return setting.inter_link.id
     if setting.strategy == "parameter-server-local":
         return setting.host_link.id
     return setting.intra_link.id

@@ -13,6 +13,7 @@ from perfmodel.economics import Conditions, economics
 from perfmodel.explain.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.fabric import machine_limit
 from perfmodel.profile import read_profile
 from perfmodel.resources import folder
 from perfmodel.sensitivity.case import Case
@@ -108,7 +109,10 @@ def _specs(case: Case) -> list[tuple[SourcedSpec, set[str]]]:
     of_chip |= {f"peak_flops.{setting.peak_format}", "peak_flops.fp32"}
     found: list[tuple[SourcedSpec, set[str]]] = [(chip, of_chip)]
     if setting.world_size > 1:
-        found.append((setting.node, {"network_bandwidth", "cross_socket_bandwidth"}))
+        limits = {"cross_socket_bandwidth"}
+        if machine_limit(setting) is not None:
+            limits.add("network_bandwidth")
+        found.append((setting.node, limits))
     for link in used_links(case).values():
         latency = "bulk_hop_latency" if link.bulk_hop_latency else "hop_latency"
         found.append((link, {"bandwidth", latency, "achieved_fraction", "flow_bandwidth", "ring_bandwidth"}))

@@ -11,7 +11,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.communication import choice_told
 from perfmodel.prediction.computation import Computation
-from perfmodel.prediction.fabric import Fabric
+from perfmodel.prediction.fabric import Fabric, crosses_nodes
 from perfmodel.prediction.interval import doubts, interval
 from perfmodel.prediction.result import Interval, Memory, Prediction
 from perfmodel.prediction.terms import (
@@ -27,7 +27,7 @@ from perfmodel.prediction.terms import (
     terms_of,
     whole_batch,
 )
-from perfmodel.prediction.verdict import Network, placement, verdict
+from perfmodel.prediction.verdict import Network, bottleneck, placement, verdict
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.scenario import Scenario
@@ -172,11 +172,12 @@ def _with_noise(uncertain: Interval, setting: Setting, terms: dict[str, float]) 
 
 
 def _network(setting: Setting, work: Computation, on: Fabric, constants: Calibration) -> Network:
-    """Communication as it is, and with twice the bandwidth or half the latency of the link that matters."""
+    """Communication as it is, and with more bandwidth or half the latency of the link that matters."""
     if not communicates(setting):
-        return Network(0.0, 0.0, 0.0, 0.0)
-    better = np.array([[1.0], [2.0], [1.0]]), np.array([[1.0], [1.0], [0.5]])
-    if setting.nodes > 1 or setting.strategy == "parameter-server":
+        return Network(0.0, 0.0, 0.0, 0.0, "link")
+    binding, faster = bottleneck(setting, constants)
+    better = np.array([[1.0], [faster], [1.0]]), np.array([[1.0], [1.0], [0.5]])
+    if crosses_nodes(setting):
         varied = on._replace(
             inter_link_bandwidth=on.inter_link_bandwidth * better[0],
             inter_hop_latency=on.inter_hop_latency * better[1],
@@ -187,7 +188,7 @@ def _network(setting: Setting, work: Computation, on: Fabric, constants: Calibra
             intra_hop_latency=on.intra_hop_latency * better[1],
         )
     alone, exposed = exchange(setting, work, on, varied, constants)
-    return Network(float(alone[0]), *(float(t) for t in exposed))
+    return Network(float(alone[0]), *(float(t) for t in exposed), binding)
 
 
 def _baseline_time(setting: Setting, work: Computation, factor: float, constants: Calibration) -> float:
@@ -260,7 +261,7 @@ def _does_not_fit(setting: Setting, memory: Memory) -> str:
 
 
 def _understood(setting: Setting) -> dict[str, object]:
-    """The scenario with every default filled in."""
+    """The scenario with every default filled in, and what follows from it; a ``Scenario`` takes it back."""
     filled = setting.scenario.__dict__ | {
         "accelerator": setting.accelerator.id,
         "node": setting.node.id,
@@ -280,5 +281,13 @@ def _understood(setting: Setting) -> dict[str, object]:
         "framework": setting.scenario.framework or DEFAULT_FRAMEWORK,
         "loader_workers": setting.loader_workers or None,
         "storage": setting.storage or None,
+        "scaling": setting.scaling,
     }
+    if setting.scenario.profile is not None:
+        from perfmodel.prediction.profiled import measures_input
+        from perfmodel.profile import read_profile
+
+        if measures_input(read_profile(setting.scenario.profile)):
+            # the measured wait stands, unless it was asked for other workers
+            filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}
     return filled

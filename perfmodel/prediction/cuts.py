@@ -11,6 +11,7 @@ from perfmodel.equations.lower_bounds import (
     in_network_all_reduce_lower_bound,
     share_lower_bound,
 )
+from perfmodel.prediction.fabric import machine_limit
 from perfmodel.prediction.generation import adds
 from perfmodel.resolve import Setting
 from perfmodel.specs.link import Link
@@ -37,11 +38,11 @@ def _holds(condition: Any) -> bool:
 
 def node_cut(setting: Setting) -> Cut:
     """Return the cut through every node's adapters."""
-    between, cap = setting.inter_link, setting.node.network_bandwidth
-    cut = _adapters(setting.nodes, setting.accelerators_per_node, between, setting.nics)
-    if cap is not None and setting.scenario.nics is None and between.id == setting.node.inter_link:
-        return cut._replace(bandwidth=min(cut.bandwidth, cap.value))
-    return cut
+    limit = machine_limit(setting)
+    cut = _adapters(setting.nodes, setting.accelerators_per_node, setting.inter_link, setting.nics)
+    if limit is None or limit >= cut.bandwidth:
+        return cut
+    return cut._replace(bandwidth=limit, words=f"{cut.words} (limited as {setting.node.id} is)")
 
 
 def _adapters(nodes: Any, per_node: Any, link: Link, nics: int) -> Cut:

@@ -8,6 +8,9 @@ from perfmodel.calibration import Calibration
 from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
 
+KERNEL_TCP = "ethernet-tcp"
+"""Kind of link that every byte passes the operating system's kernel for."""
+
 
 class Fabric(NamedTuple):
     """Bandwidths [B/s] and latencies [s]: numbers, or arrays of shape (variants, 1)."""
@@ -22,22 +25,50 @@ class Fabric(NamedTuple):
 
 def fabric(setting: Setting, calibration: Calibration) -> Fabric:
     """Return the bandwidths and latencies of a setting, as bulk transfers see them."""
-    adapters = setting.nics * bulk_bandwidth(setting.inter_link, calibration, setting.connections)
-    cap = setting.node.network_bandwidth
-    if cap is not None and setting.scenario.nics is None and setting.inter_link.id == setting.node.inter_link:
-        adapters = min(adapters, cap.value * fraction(setting.inter_link, calibration))
     # variables in host memory are reached over the host's link, whatever joins the accelerators
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
-    if setting.strategy == "parameter-server":
-        if setting.inter_link.kind == "ethernet-tcp":
-            adapters *= calibration.server_fraction
-        adapters = min(adapters, calibration.server_ceiling)
     return Fabric(
         _latency(inside),
-        _inside_bandwidth(setting, inside, calibration),
+        min(inside_limits(setting, calibration).values()),
         _latency(setting.inter_link),
-        adapters / _rack_factor(setting),
+        min(adapter_limits(setting, calibration).values()),
     )
+
+
+def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
+    """Return what may bind all adapters of one node together [B/s], by what it is a limit of.
+
+    ``link``: their ports; ``kernel``: its TCP; ``connections``: what a provider lets each carry; ``machine``:
+    what the provider lets the whole machine send; ``server``: what one parameter server adds up.
+    """
+    link = setting.inter_link
+    ports = port_limits(link, calibration, setting.connections)
+    limits = {name: setting.nics * rate for name, rate in ports.items()}
+    if (whole := machine_limit(setting)) is not None:
+        limits["machine"] = whole * fraction(link, calibration)
+    if setting.strategy == "parameter-server":
+        if link.kind == KERNEL_TCP:
+            limits = {name: rate * calibration.server_fraction for name, rate in limits.items()}
+        limits["server"] = calibration.server_ceiling
+    oversubscribed = _rack_factor(setting)
+    return {name: rate / oversubscribed for name, rate in limits.items()}
+
+
+def machine_limit(setting: Setting) -> float | None:
+    """Return what all adapters of a machine may send together [B/s]; None where nothing limits it.
+
+    A provider limits the instance, so the limit holds for any number of its own adapters, written out or
+    not.  Another link than the machine's own is another network, about which the limit says nothing.
+    """
+    limit = setting.node.network_bandwidth
+    if limit is None or setting.inter_link.id != setting.node.inter_link:
+        return None
+    return limit.value
+
+
+def crosses_nodes(setting: Setting) -> bool:
+    """Whether gradients leave their machine."""
+    return setting.strategy == "parameter-server" or bool(setting.nodes > 1)
 
 
 def adds_on_accelerators(setting: Setting) -> bool:
@@ -59,12 +90,19 @@ def fraction(link: Link, calibration: Calibration) -> float:
     return known.get(link.kind, known["other"])
 
 
+def port_limits(link: Link, calibration: Calibration, connections: int) -> dict[str, float]:
+    """Return what may bind bulk transfers over one adapter or port [B/s], by ``adapter_limits``' names."""
+    limits = {"link": link.bandwidth.value * fraction(link, calibration)}
+    if link.kind == KERNEL_TCP:
+        limits["kernel"] = calibration.tcp_ceiling
+    if link.flow_bandwidth is not None:
+        limits["connections"] = connections * link.flow_bandwidth.value
+    return limits
+
+
 def bulk_bandwidth(link: Link, calibration: Calibration, connections: int = NCCL_CONNECTIONS) -> float:
-    """Rate of bulk transfers over one adapter or port [B/s]; the kernel's TCP has a ceiling of its own."""
-    bandwidth = link.bandwidth.value * fraction(link, calibration)
-    if link.kind == "ethernet-tcp":
-        bandwidth = min(bandwidth, calibration.tcp_ceiling)
-    return min(bandwidth, connections * link.flow_bandwidth.value) if link.flow_bandwidth else bandwidth
+    """Rate of bulk transfers over one adapter or port [B/s]."""
+    return min(port_limits(link, calibration, connections).values())
 
 
 def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> float:
@@ -89,30 +127,54 @@ def _rack_factor(setting: Setting) -> float:
     return float(contiguous_ring_factor(asked.oversubscription, rack))
 
 
-def _inside_bandwidth(setting: Setting, link: Link, calibration: Calibration) -> float:
-    """Bandwidth of all rings inside a node: measured, found in the graph of a mesh, or the link's."""
-    graph, n = setting.node.peer_graph, setting.accelerators_per_node
+def inside_link(setting: Setting) -> Link:
+    """Return the link that gradients cross inside a node: the host's, where the named one cannot join all."""
+    link, n = setting.intra_link, setting.accelerators_per_node
+    if setting.strategy == "parameter-server-local":
+        return setting.host_link
     if "bridge" in link.id and n > 2:
-        link = setting.host_link  # a bridge joins two cards; a ring of more passes the host's link
-    if link.kind == "pcie":
-        return _through_host(setting, link, calibration)
-    if not graph or n == 1 or link.ring_bandwidth is not None or link.id != setting.node.intra_link:
-        return ring_bandwidth(link, n, calibration)
-    from perfmodel.equations.ring_search import ring_bandwidth as of_rings
-
-    links_of_first = sum(count for a, b, count in graph if 0 in (a, b))
-    found = of_rings(graph, n, link.bandwidth.value / links_of_first)
-    # where the mesh closes no ring, traffic goes over the host's link
-    return found or _through_host(setting, setting.host_link, calibration)
+        return setting.host_link  # a bridge joins two cards; a ring of more passes the host's link
+    if _is_mesh(setting, link) and not _mesh_bandwidth(setting, link):
+        return setting.host_link  # the mesh closes no ring of so many
+    return link
 
 
-def _through_host(setting: Setting, link: Link, calibration: Calibration) -> float:
-    """Bandwidth of a ring over PCIe: between sockets, and by way of host memory where peers are shut off."""
-    n = setting.accelerators_per_node
-    bandwidth = ring_bandwidth(link, n, calibration)
+def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
+    """Return what may bind all rings inside a node together [B/s], by what it is a limit of.
+
+    ``link``: measured, found in the graph of a mesh, or the link's rate; ``sockets``: the way between the
+    processors.
+    """
+    link, n = inside_link(setting), setting.accelerators_per_node
+    if _is_mesh(setting, link):
+        return {"link": _mesh_bandwidth(setting, link)}
+    limits = {"link": ring_bandwidth(link, n, calibration)}
+    if link.kind != "pcie":
+        return limits
     crossing = setting.node.cross_socket_bandwidth
     if crossing is not None and 2 * n > setting.node.accelerators:
-        bandwidth = min(bandwidth, crossing.value)
+        limits["sockets"] = crossing.value
     if setting.accelerator.peer_access or not adds_on_accelerators(setting):
-        return bandwidth  # the others sum in host memory, or copy one way at a time
-    return bandwidth * calibration.staged_fraction
+        return limits  # the others sum in host memory, or copy one way at a time
+    # by way of host memory, where peers are shut off
+    return {name: rate * calibration.staged_fraction for name, rate in limits.items()}
+
+
+def _is_mesh(setting: Setting, link: Link) -> bool:
+    """Whether the rate of a link inside a node hangs on which accelerators it joins."""
+    return bool(
+        setting.node.peer_graph
+        and setting.accelerators_per_node > 1
+        and link.kind != "pcie"
+        and link.ring_bandwidth is None
+        and link.id == setting.node.intra_link
+    )
+
+
+def _mesh_bandwidth(setting: Setting, link: Link) -> float:
+    """Bandwidth of all rings that the graph of a mesh closes [B/s]; 0 where it closes none."""
+    from perfmodel.equations.ring_search import ring_bandwidth as of_rings
+
+    graph = setting.node.peer_graph
+    links_of_first = sum(count for a, b, count in graph if 0 in (a, b))
+    return of_rings(graph, setting.accelerators_per_node, link.bandwidth.value / links_of_first)

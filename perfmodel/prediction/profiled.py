@@ -43,16 +43,20 @@ def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[str]
             ("input", profile.input),
             ("accumulation_steps", profile.accumulation_steps if profile.accumulation_steps > 1 else None),
         )
-        if name not in scenario.model_fields_set and value is not None
+        if value is not None and _is_open(scenario, name)
     }
     if scenario.node is not None:
         left.pop("accelerator", None)  # a machine says what is in it
     if scenario.global_batch_size is not None:
         left.pop("local_batch_size", None)
         left.pop("accumulation_steps", None)
-    given = {name: getattr(scenario, name) for name in scenario.model_fields_set}
+    given = {name: getattr(scenario, name) for name in scenario.model_fields_set - left.keys()}
     told = [f"--{name.replace('_', '-')} {value} (from the profile)" for name, value in left.items()]
     return Scenario.model_construct(**given, **left), told
+
+
+def _is_open(scenario: Scenario, option: str) -> bool:
+    return option not in scenario.model_fields_set or getattr(scenario, option) is None
 
 
 def profiled(work: Computation, profile: Profile, steps: Any, synthetic: bool) -> Computation:

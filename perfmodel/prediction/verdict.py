@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from perfmodel.calibration import Calibration
+from perfmodel.prediction.fabric import adapter_limits, crosses_nodes, inside_limits, inside_link
 from perfmodel.resolve import Setting
+from perfmodel.specs.link import Link
+from perfmodel.units import show
 
 
 class Network(NamedTuple):
@@ -13,8 +17,12 @@ class Network(NamedTuple):
     communication_time: float
     """On its own, nothing hidden."""
     exposed_communication_time: float
-    exposed_with_twice_the_bandwidth: float
+    exposed_with_more_bandwidth: float
+    """With twice the bandwidth of the link, as far as other limits let it; where another limit binds, with
+    twice what that lets pass."""
     exposed_with_half_the_latency: float
+    binding: str
+    """What binds the rate, as ``perfmodel.prediction.fabric`` names it: ``link`` or another limit."""
 
 
 _BOUND = {
@@ -27,8 +35,62 @@ _BOUND = {
 }
 
 
+TIE = 1 + 1e-9
+"""A limit within this of a link's rate is the sum of the links."""
+
+
+def crossed_link(setting: Setting) -> Link:
+    """Return the link whose bandwidth matters to the exchange of gradients."""
+    return setting.inter_link if crosses_nodes(setting) else inside_link(setting)
+
+
+def bottleneck(setting: Setting, constants: Calibration) -> tuple[str, float]:
+    """Return what binds the rate of the exchange, and how many times faster it is asked what would come of.
+
+    Twice, but no further than the next limit where the link itself binds.
+    """
+    if crosses_nodes(setting):
+        limits = adapter_limits(setting, constants)
+    elif setting.scenario.profile is not None and measures_link(setting.scenario.profile):
+        return "link", 2.0
+    else:
+        limits = inside_limits(setting, constants)
+    own = limits.pop("link")
+    binding = min(limits, key=limits.__getitem__, default="link")
+    if binding != "link" and limits[binding] * TIE < own:
+        return binding, 2.0
+    return "link", min([2.0, *(rate / own for rate in limits.values() if rate > own * TIE)])
+
+
+def measures_link(profile: str) -> bool:
+    """Whether a profile says what the link inside a node carries, so that no limit of the model binds."""
+    from perfmodel.profile import read_profile
+
+    return read_profile(profile).link is not None
+
+
+def limit_words(setting: Setting, limit: str) -> str:
+    """Return what a limit of ``perfmodel.prediction.fabric`` other than the link is called."""
+    if limit == "machine" and setting.node.network_bandwidth is not None:
+        return f"the network limit of {setting.node.id} ({show(setting.node.network_bandwidth.value, 'B/s')})"
+    return {
+        "kernel": "the kernel's TCP",
+        "connections": f"the provider's limit on {_counted(setting.connections, 'connection')}",
+        "server": "what one server adds up",
+        "sockets": "the way between sockets",
+    }[limit]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"one {what}" if count == 1 else f"{count} {what}s"
+
+
 def verdict(setting: Setting, terms: dict[str, float], iteration_time: float, network: Network) -> str:
-    """Return what takes most of the iteration, and what a network of twice the bandwidth would save."""
+    """Return what takes most of the iteration, and what a faster network would save.
+
+    Twice the bandwidth of the link that is crossed; where something else limits the rate, that is named, as a
+    faster link would then save nothing.
+    """
     shares = {"computation": terms["forward_time"] + terms["backward_time"]}
     shares |= {name: time for name, time in terms.items() if name in _BOUND}
     most = max(shares, key=shares.__getitem__)
@@ -38,19 +100,19 @@ def verdict(setting: Setting, terms: dict[str, float], iteration_time: float, ne
     # below zero where messages wait for a fusion cycle that outlasts the backward pass
     hidden = max(0.0, network.communication_time - network.exposed_communication_time)
     share = network.exposed_communication_time / iteration_time
-    bandwidth = (
-        network.exposed_communication_time - network.exposed_with_twice_the_bandwidth
-    ) / iteration_time
+    bandwidth = (network.exposed_communication_time - network.exposed_with_more_bandwidth) / iteration_time
     latency = (network.exposed_communication_time - network.exposed_with_half_the_latency) / iteration_time
-    link = setting.inter_link if setting.nodes > 1 or setting.servers else setting.intra_link
-    link = setting.host_link if setting.strategy == "parameter-server-local" else link
     covered = (
         f", {hidden / network.communication_time:.0%} of it hidden" if network.communication_time else ""
     )
-    return (
-        f"{told}; communication adds {share:.1%}{covered}; "
-        f"twice the bandwidth of {link.id} would save {bandwidth:.1%}, half its latency {latency:.1%}"
-    )
+    link = crossed_link(setting).id
+    saves = f"twice the bandwidth of {link} would save {bandwidth:.1%}, half its latency {latency:.1%}"
+    if network.binding != "link":
+        saves = (
+            f"{limit_words(setting, network.binding)} binds, so a faster {link} would save nothing; "
+            f"twice that limit would save {bandwidth:.1%}, half the latency {latency:.1%}"
+        )
+    return f"{told}; communication adds {share:.1%}{covered}; {saves}"
 
 
 def placement(setting: Setting) -> str:

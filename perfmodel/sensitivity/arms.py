@@ -10,7 +10,14 @@ import numpy as np
 from perfmodel.prediction.assemble import terms_at
 from perfmodel.prediction.communication import message_times
 from perfmodel.prediction.computation import Computation
-from perfmodel.prediction.fabric import Fabric, bulk_bandwidth, fraction
+from perfmodel.prediction.fabric import (
+    Fabric,
+    adapter_limits,
+    bulk_bandwidth,
+    fraction,
+    inside_limits,
+    inside_link,
+)
 from perfmodel.prediction.feeding import NATIVE_SPEED, SAMPLE_ELEMENT_BYTES
 from perfmodel.prediction.messages import messages
 from perfmodel.prediction.terms import (
@@ -20,9 +27,9 @@ from perfmodel.prediction.terms import (
     fabric_of,
     scaled,
 )
+from perfmodel.prediction.verdict import limit_words, measures_link
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case
-from perfmodel.specs.link import Link
 from perfmodel.specs.storage import storage
 from perfmodel.units import show
 
@@ -91,54 +98,28 @@ def _rates(case: Case, on: Fabric) -> list[Choice]:
     setting, constants = case.setting, case.constants
     found = []
     if setting.nodes > 1 or setting.strategy == "parameter-server":
-        found.append(
-            _choice(f"rate of {setting.inter_link.id}", "min", "B/s", _caps(case, on), "without effect")
-        )
+        found.append(_choice(f"rate of {setting.inter_link.id}", "min", "B/s", _caps(case), "without effect"))
     if setting.nodes > 1 and setting.strategy == "all-reduce" and setting.scenario.algorithm == "ring":
         arms = {
             "inside a node": float(on.intra_link_bandwidth),
             "between nodes": float(on.inter_link_bandwidth),
         }
         found.append(_choice("rate of the ring", "min", "B/s", arms, "without effect"))
-    crossing = setting.node.cross_socket_bandwidth
-    if (
-        setting.world_size > 1
-        and setting.intra_link.kind == "pcie"
-        and crossing is not None
-        and 2 * setting.accelerators_per_node > setting.node.accelerators
-    ):
-        arms = {
-            setting.intra_link.id: bulk_bandwidth(setting.intra_link, constants),
-            "the way between sockets": crossing.value,
-        }
+    profile = setting.scenario.profile
+    inside = inside_limits(setting, constants)
+    if setting.world_size > 1 and len(inside) > 1 and not (profile and measures_link(profile)):
+        arms = {inside_link(setting).id: inside.pop("link")}
+        arms |= {limit_words(setting, name): rate for name, rate in inside.items()}
         found.append(_choice("rate inside a node", "min", "B/s", arms, "without effect"))
     return found
 
 
-def _caps(case: Case, on: Fabric) -> dict[str, float]:
+def _caps(case: Case) -> dict[str, float]:
     """What may bind the adapters of a node together [B/s], with what racks and servers leave of any."""
-    setting, constants = case.setting, case.constants
-    link: Link = setting.inter_link
-    share = fraction(link, constants)
-    arms = {f"{share:.0%} of its bandwidth": setting.nics * share * link.bandwidth.value}
-    if link.kind == "ethernet-tcp":
-        arms["the kernel's TCP"] = setting.nics * constants.tcp_ceiling
-    if link.flow_bandwidth is not None:
-        capped = setting.nics * setting.connections * link.flow_bandwidth.value
-        arms[
-            f"the cap on {setting.connections} connections"
-            if setting.connections > 1
-            else "the cap on one connection"
-        ] = capped
-    cap = setting.node.network_bandwidth
-    if cap is not None and setting.scenario.nics is None and link.id == setting.node.inter_link:
-        arms["the machine's cap"] = share * cap.value
-    if setting.strategy == "parameter-server":
-        reached = constants.server_fraction if link.kind == "ethernet-tcp" else 1.0
-        arms = {name: rate * reached for name, rate in arms.items()}
-        arms["what one server adds up"] = constants.server_ceiling
-    left = float(on.inter_link_bandwidth) / min(arms.values())
-    return {name: rate * left for name, rate in arms.items()}
+    limits = adapter_limits(case.setting, case.constants)
+    share = fraction(case.setting.inter_link, case.constants)
+    arms = {f"{share:.0%} of its bandwidth": limits.pop("link")}
+    return arms | {limit_words(case.setting, name): rate for name, rate in limits.items()}
 
 
 def _queue(case: Case, work: Computation, on: Fabric) -> Choice:

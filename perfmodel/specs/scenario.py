@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 Strategy = Literal["all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"]
 Precision = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
@@ -37,7 +38,11 @@ _Samples = Annotated[int, Field(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
 
 
 class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
-    """One question; the words are the command line's."""
+    """One question; the words are the command line's.
+
+    It also takes ``Prediction.scenario``, which has every default filled in and gives the same answer: of
+    that, ``nodes``, ``scaling`` and the batch size that the other one implies are left out.
+    """
 
     workload: str = "resnet50"
     """A built-in network, or a file that describes one."""
@@ -92,3 +97,12 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """A measurement to start from, e.g. ``iteration_time=0.145s@1``."""
     profile: str | None = None
     """A file of ``perfmodel calibrate --trace``: what was measured takes the place of the model's own."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_answer(cls, given: Any) -> Any:
+        """Leave out of an answer's scenario what follows from the rest of it."""
+        if not (isinstance(given, Mapping) and {"nodes", "scaling"} <= given.keys()):
+            return given
+        implied = "local_batch_size" if given["scaling"] == "strong" else "global_batch_size"
+        return {key: value for key, value in given.items() if key not in ("nodes", "scaling", implied)}
