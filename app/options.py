@@ -13,9 +13,11 @@ import click
 from perfmodel.cli.options import COUNT, scenario_from
 from perfmodel.economics import Conditions
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.names import word_of
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import names as workload_names
+from perfmodel.workloads import understood
 
 LONGEST = 300
 """Characters of a value in a URL."""
@@ -218,9 +220,22 @@ def read(option: Option, text: str) -> Any:
 
 
 def _known(option: Option, word: str) -> str:
+    word = word if word in option.choices else _meant(option, word)
     if word not in option.choices:
         raise unknown_name(option.name, word, option.choices)
     return word
+
+
+def _meant(option: Option, word: str) -> str:
+    """Return the id of what a person calls by another name, as the command line would take it."""
+    kind = option.name.removesuffix("s")
+    if kind == "workload":
+        return understood(word).id
+    if kind in ("accelerator", "node"):
+        catalogue = Catalogue.built_in()
+        return (catalogue.accelerator if kind == "accelerator" else catalogue.node)(word).id
+    synonyms: Mapping[str, str] = getattr(option.parameter.type, "synonyms", {})
+    return word_of(word, option.choices, synonyms)
 
 
 def convert(option: Option, text: str) -> Any:

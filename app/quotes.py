@@ -14,6 +14,7 @@ from perfmodel.quote import Checked, Claim, Quote, read_quote
 from perfmodel.quote.check import shown
 from perfmodel.quote.file import GOES_WITH, KINDS
 from perfmodel.workloads import names as workload_names
+from perfmodel.workloads import understood
 
 QUANTITIES = ("images_per_second", *KINDS)
 EXTRA = ("per", "epochs", "from-gpus", "size", "format")
@@ -79,7 +80,7 @@ def _without_files(table: Mapping[str, Any]) -> None:
     if "profile" in table or "empirical" in str(table.get("jitter", "")):
         raise InputError("profile and empirical jitter name files; a quote handed over has none")
     workload = table.get("workload")
-    if workload is not None and workload not in workload_names():
+    if workload is not None and understood(str(workload)).id not in workload_names():
         raise unknown_name("workload", str(workload), workload_names())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from perfmodel import ops
@@ -13,9 +14,10 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.plan import FORMATS, OPTIMIZERS, Format, OptimizerStates
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.specs.store import Catalogue, Kind
 from perfmodel.specs.workload import Workload
 from perfmodel.units import show
+from perfmodel.workloads import understood
 from perfmodel.workloads import workload as workload_named
 
 _T = TypeVar("_T")
@@ -103,6 +105,10 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     taken = _Defaults()
     warnings: list[str] = []
     _take_what_was_not_said(scenario, taken)
+    scenario, meant = by_id(scenario, catalogue)
+    for named in meant:
+        taken.append(f"--{named.option} {named.id}")
+        warnings.append(str(named))
     workload = workload_named(scenario.workload, scenario.sequence_length)
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = _placement(scenario, node, warnings)
@@ -183,6 +189,52 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         defaults=tuple(taken),
         warnings=tuple(warnings),
     )
+
+
+class Meant(NamedTuple):
+    """What a name of a scenario was taken to be, of several things it fits."""
+
+    option: str
+    name: str
+    id: str
+    others: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} is taken as {self.id}, the most common; also {', '.join(self.others)}"
+
+
+def by_id(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, list[Meant]]:
+    """Return a scenario that names everything by its id, and what was chosen of several things.
+
+    Raises
+    ------
+    InputError : an unknown name, or one that fits several things of which none is the most common
+    """
+    ids: dict[str, str] = {}
+    meant: list[Meant] = []
+    for field, (kind, look_up) in _HARDWARE.items():
+        name = getattr(scenario, field)
+        if name is None or (id := look_up(catalogue, name).id) == name:
+            continue
+        ids[field] = id
+        if others := catalogue.others(kind, name):
+            meant.append(Meant(field.replace("_", "-"), name, id, others))
+    network = understood(scenario.workload)
+    if network.id != scenario.workload:
+        ids["workload"] = network.id
+        if network.others:
+            meant.append(Meant("workload", scenario.workload, network.id, network.others))
+    return (scenario.model_copy(update=ids) if ids else scenario), meant
+
+
+_HARDWARE: dict[str, tuple[Kind, Callable[[Catalogue, str], Accelerator | Node | Link]]] = {
+    "accelerator": ("accelerators", Catalogue.accelerator),
+    "node": ("nodes", Catalogue.node),
+    "intra_link": ("links", Catalogue.link),
+    "inter_link": ("links", Catalogue.link),
+}
+NAMED = ("workload", *_HARDWARE)
+"""Options that name a thing of the catalogue."""
 
 
 def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:

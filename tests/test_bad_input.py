@@ -17,9 +17,10 @@ from perfmodel.resources import folder
 
 WRONG = {
     "predict --workload resnt50": "nearest: resnet50",
-    "predict --accelerator v100": "nearest: v100-",
+    "predict --accelerator v10": "nearest: v100-",
+    "predict --accelerator titan-x": "fits titan-x-maxwell and titan-x-pascal",
     "predict --accelerator ''": "unknown accelerator",
-    "predict --gpus 16 --inter-link ib-edr": "nearest: ib-edr-100g",
+    "predict --gpus 16 --inter-link edr": "nearest: ib-edr-100g",
     "predict --node dgx-9": "unknown node",
     "predict --gpus 0": "whole number from 1",
     "predict --gpus -3": "whole number from 1",
@@ -50,8 +51,8 @@ WRONG = {
     "predict --specs /nowhere": "no such file or folder",
     "predict --algorithm nvls --gpus 8 --accelerator k80": "unknown algorithm",
     "predict --gpsu 3": "--gpus",
-    "predict --gpus 16 --intra-link pcie3": "nearest: pcie3-",
-    "predict --node dgx-1": "nearest: dgx-1",
+    "predict --gpus 16 --intra-link pcie3": "fits pcie3-switch and pcie3-x16",
+    "predict --node dgx-1": "fits dgx-1p and dgx-1v",
     "predict --local-batch-size 0": "whole number from 1",
     "predict --local-batch-size 1.5": "whole number from 1",
     "predict --global-batch-size -8": "whole number from 1",

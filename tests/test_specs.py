@@ -381,8 +381,8 @@ def test_an_id_reaches_no_other_file(id):
 
 
 def test_an_unknown_id_names_the_nearest():
-    with pytest.raises(InputError, match="unknown link 'nvlink2-cubemesh'; nearest: nvlink2-cube-mesh"):
-        CATALOGUE.link("nvlink2-cubemesh")
+    with pytest.raises(InputError, match="unknown link 'nvlink2-cubes'; nearest: nvlink2-cube-mesh"):
+        CATALOGUE.link("nvlink2-cubes")
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

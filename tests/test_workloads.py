@@ -327,7 +327,7 @@ def test_only_the_family_asked_for_is_imported():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("resnet-50",), "unknown workload 'resnet-50'; nearest: resnet50"),
+        (("resnet-51",), "unknown workload 'resnet-51'; nearest: resnet50"),
         (("",), "unknown workload ''"),
         (("resnet50", 128), "takes no sequences"),
         (("bert-base", 1024), "beyond its 512 position embeddings"),

@@ -14,7 +14,7 @@ from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
 from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario import Scenario, by_field, field_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -109,7 +109,7 @@ def _changed(base: Scenario, text: str) -> Scenario:
     """The scenario with the options of one ``--set``."""
     from pydantic import ValidationError
 
-    from perfmodel.specs.scenario_table import by_field, mistake
+    from perfmodel.specs.scenario_table import mistake
 
     written = _options_of(text)
     changed = by_field(written)
@@ -125,7 +125,7 @@ def _changed(base: Scenario, text: str) -> Scenario:
 
 def _options_of(text: str) -> dict[str, Any]:
     """``gpus=64,precision=bf16`` as a table; a comma that no option follows is part of the value."""
-    from perfmodel.specs.scenario_table import KEYS, field_of
+    from perfmodel.specs.scenario_table import KEYS
 
     pieces: list[str] = []
     last = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -11,9 +11,11 @@ import click
 from pydantic import ValidationError
 
 from perfmodel.errors import InputError
+from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
     LARGEST_WORLD_SIZE,
+    SYNONYMS,
     Algorithm,
     Input,
     Optimizer,
@@ -22,6 +24,7 @@ from perfmodel.specs.scenario import (
     Precision,
     Scenario,
     Strategy,
+    by_field,
 )
 from perfmodel.specs.store import Catalogue
 
@@ -51,8 +54,20 @@ COUNT = _Count()
 SAMPLES = _Count(LARGEST_BATCH_SIZE)
 
 
-def _choice(literal: Any) -> click.Choice[str]:
-    return click.Choice(get_args(literal))
+class Word(click.Choice):  # type: ignore[type-arg,unused-ignore]
+    """One of a few words, in any case and with any hyphens, or a synonym of one."""
+
+    def __init__(self, words: Iterable[str], synonyms: Mapping[str, str] = NONE) -> None:
+        super().__init__(tuple(words))
+        self.synonyms = synonyms
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word that is meant."""
+        return super().convert(word_of(str(value), self.choices, self.synonyms), param, ctx)
+
+
+def _word(field: str, literal: Any) -> Word:
+    return Word(get_args(literal), SYNONYMS.get(field, NONE))
 
 
 _SCENARIO_OPTIONS = (
@@ -72,29 +87,39 @@ _SCENARIO_OPTIONS = (
         "[default: NCCL's 16, 1 for parameter servers]",
     ),
     click.option(
-        "--strategy", type=_choice(Strategy), help="How gradients are combined.  [default: all-reduce]"
+        "--strategy",
+        type=_word("strategy", Strategy),
+        help="How gradients are combined; ddp, dp, horovod, ps are understood.  [default: all-reduce]",
     ),
     click.option("--oversubscription", type=float, help="Of the racks' uplinks, e.g. 4.  [default: 1]"),
     click.option("--rack-nodes", type=COUNT, help="Nodes under one switch, with --oversubscription."),
-    click.option("--placement", type=_choice(Placement), help="On the racks.  [default: contiguous]"),
+    click.option(
+        "--placement", type=_word("placement", Placement), help="On the racks.  [default: contiguous]"
+    ),
     click.option("--servers", type=COUNT, help="Parameter servers, on machines of their own."),
     click.option(
         "--local-aggregation/--no-local-aggregation",
         default=None,
         help="Whether a node sums its gradients before a parameter server sees them.  [default: it does]",
     ),
-    click.option("--algorithm", type=_choice(Algorithm), help="All-reduce algorithm.  [default: ring]"),
-    click.option("--overlap", type=_choice(Overlap), help="How gradients travel during the backward pass."),
-    click.option("--precision", type=_choice(Precision), help="Arithmetic of training."),
+    click.option(
+        "--algorithm", type=_word("algorithm", Algorithm), help="All-reduce algorithm.  [default: ring]"
+    ),
+    click.option(
+        "--overlap", type=_word("overlap", Overlap), help="How gradients travel during the backward pass."
+    ),
+    click.option("--precision", type=_word("precision", Precision), help="Arithmetic of training."),
     click.option("--local-batch-size", type=SAMPLES, help="Samples per accelerator: weak scaling."),
     click.option("--global-batch-size", type=SAMPLES, help="Samples per iteration: strong scaling."),
     click.option("--accumulation-steps", type=COUNT, help="Micro-batches per iteration.  [default: 1]"),
     click.option("--sequence-length", type=COUNT, help="Tokens of one sample."),
-    click.option("--optimizer", type=_choice(Optimizer), help="Optimizer."),
+    click.option("--optimizer", type=_word("optimizer", Optimizer), help="Optimizer."),
     click.option(
         "--framework", help="Software, with its year: pytorch, tensorflow-xla@2020.  [default: pytorch]"
     ),
-    click.option("--input", type=_choice(Input), help="Where samples come from.  [default: synthetic]"),
+    click.option(
+        "--input", type=_word("input", Input), help="Where samples come from.  [default: synthetic]"
+    ),
     click.option("--loader-workers", type=COUNT, help="Decoding workers per node."),
     click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram."),
     click.option("--jitter", help="Spread of a worker's time: lognormal:cv=0.05, empirical:FILE, none."),
@@ -164,8 +189,6 @@ def read_table(path: Path) -> dict[str, Any]:
 def _by_field(written: dict[str, Any], where: str) -> dict[str, Any]:
     if not written:
         return {}
-    from perfmodel.specs.scenario_table import by_field
-
     try:
         return by_field(written)
     except InputError as error:

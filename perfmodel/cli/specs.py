@@ -78,7 +78,7 @@ def list_(kind: Kind, specs: tuple[str, ...], **options: Any) -> None:
 
 
 @command.command("show")
-@click.argument("id")
+@click.argument("id", metavar="NAME")
 @_own
 @_json
 def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
@@ -87,10 +87,10 @@ def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
     Example: perfmodel specs show dgx-1v
     """
     catalogue = catalogue_from(specs)
-    known = {name: kind for kind in KINDS for name in catalogue.ids(kind)}
-    if id not in known:
-        raise unknown_name("spec", id, known)
-    spec = _get(catalogue, known[id], id)
+    kind = catalogue.kind_of(id)
+    if kind is None:
+        raise unknown_name("spec", id, (name for kind in KINDS for name in catalogue.ids(kind)))
+    spec = _get(catalogue, kind, id)
     if as_json:
         click.echo(spec.model_dump_json(exclude_defaults=True))
         return
@@ -99,7 +99,9 @@ def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
     from perfmodel.cli.render import console, table
 
     out = console()
-    out.print(Text(f"{spec.name}  ({known[id].removesuffix('s')} {id})"), style="bold")
+    out.print(Text(f"{spec.name}  ({kind.removesuffix('s')} {spec.id})"), style="bold")
+    if others := catalogue.others(kind, id):
+        out.print(Text(f"{id} is the name of a family; also {', '.join(others)}"))
     for name, value in spec:
         if isinstance(value, (str, int)) and value and name not in ("id", "name"):
             out.print(Text(f"{name.replace('_', ' ')}: {value}"))

@@ -14,7 +14,7 @@ from perfmodel.cli.lists import Counts, Names
 from perfmodel.cli.options import catalogue_from, read_table
 from perfmodel.cli.predict import command as predict_command
 from perfmodel.errors import InputError
-from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Scenario
+from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Scenario, by_field, field_of
 
 if TYPE_CHECKING:
     from perfmodel.specs.store import Catalogue
@@ -93,7 +93,7 @@ def command(
             if one in asked:
                 table.pop(other, None)
         asked = table | asked
-    names = None if columns is None else [_column(name) for name in columns.split(",")]
+    names = None if columns is None else [field_of(name.strip()) for name in columns.split(",")]
     if names is None and not form and output is None:
         names = [*(name for name, value in asked.items() if _many(value)), *FIGURES]
     found = sweep(catalogue=catalogue, columns=names, **asked)
@@ -126,7 +126,7 @@ def _of_file(file: str, catalogue: Catalogue) -> dict[str, Any]:
     """The options of a file, checked by themselves, so that a mistake is told with the file and its key."""
     from pydantic import ValidationError
 
-    from perfmodel.specs.scenario_table import by_field, mistake
+    from perfmodel.specs.scenario_table import mistake
     from perfmodel.sweeps.axes import axes
 
     written = read_table(Path(file))
@@ -147,11 +147,6 @@ def _many(value: Any) -> bool:
     return isinstance(value, list) and len(value) > 1
 
 
-def _column(name: str) -> str:
-    name = name.strip().replace("-", "_")
-    return "world_size" if name == "gpus" else name
-
-
 def _write(found: Sweep, output: str, as_json: bool) -> None:
     import json
 
@@ -161,11 +156,11 @@ def _write(found: Sweep, output: str, as_json: bool) -> None:
         raise InputError(f"--output {output}: expected a name that ends in .csv or .parquet")
     rows = writers[suffix](output)
     if as_json:
-        told = {"output": output, "rows_written": rows, "scenarios": len(found), "refused": found.refused}
+        told = {"output": output, "rows_written": rows, **_whole(found)}
         click.echo(json.dumps(told))
         return
     click.echo(f"{rows:,} of {len(found):,} scenarios written to {output}")
-    for line in _refused(found):
+    for line in (*_notes(found), *_refused(found)):
         click.echo(line)
 
 
@@ -180,9 +175,14 @@ def _show_rows(found: Sweep, form: str) -> None:
         )
     rows = list(_rows(found))
     if form == "json":
-        click.echo(json.dumps({"rows": rows, "scenarios": len(found), "refused": found.refused}))
+        click.echo(json.dumps({"rows": rows, **_whole(found)}))
     else:
         click.echo(markdown_table(rows, found.columns), nl=False)
+
+
+def _whole(found: Sweep) -> dict[str, Any]:
+    """What the JSON says of a sweep as a whole."""
+    return {"scenarios": len(found), "refused": found.refused, "notes": list(found.notes)}
 
 
 def _rows(found: Sweep) -> Iterator[dict[str, Any]]:
@@ -207,7 +207,7 @@ def _show(found: Sweep) -> None:
     out.print(shown)
     if left:
         out.print(Text(f"and {left:,} more; --csv or --output FILE gives every row and every column"))
-    for line in _refused(found):
+    for line in (*_notes(found), *_refused(found)):
         out.print(Text(line))
 
 
@@ -226,6 +226,10 @@ def _cell(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "NO"
     return rate(value) if isinstance(value, float) else str(value)
+
+
+def _notes(found: Sweep) -> list[str]:
+    return [f"note: {note}" for note in found.notes]
 
 
 def _refused(found: Sweep) -> list[str]:

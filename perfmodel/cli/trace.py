@@ -43,8 +43,7 @@ def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: 
     from perfmodel.traces.summary import summary
 
     form = take_form(options)
-    for id in accelerator:
-        Catalogue.built_in().accelerator(id)
+    accelerator = tuple(Catalogue.built_in().accelerator(name).id for name in accelerator)
     traces, timings = read_all(files)
     told: dict[str, Any] = summary(traces, skip, accelerator)
     if timings:

@@ -8,7 +8,7 @@ from perfmodel.epochs_to_target import epochs_fit
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
 from perfmodel.specs.scenario import Scenario
-from perfmodel.workloads import workload
+from perfmodel.workloads import understood, workload
 
 BENCHMARKS = {"resnet50": "resnet50", "resnet50-v1.5": "resnet50", "bert-large": "bert"}
 """Workloads whose epochs to a target have been published at several batch sizes."""
@@ -33,7 +33,7 @@ def target_tokens(workload_id: str) -> int | None:
 
 def for_target(scenario: Scenario) -> Scenario:
     """Return a scenario whose samples are the target's, where it does not say how long they are."""
-    tokens = target_tokens(scenario.workload)
+    tokens = target_tokens(understood(scenario.workload).id)
     if tokens is None or scenario.sequence_length is not None:
         return scenario
     return scenario.model_copy(update={"sequence_length": tokens})

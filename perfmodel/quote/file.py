@@ -12,8 +12,8 @@ from perfmodel import units
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.resources import folder
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec, Text
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.scenario_table import by_field, mistake
+from perfmodel.specs.scenario import Scenario, by_field
+from perfmodel.specs.scenario_table import mistake
 
 Quantity = Literal[
     "samples_per_second",

@@ -61,6 +61,12 @@ class SourcedSpec(Spec):
     id: Id
     """The name of the file, without ``.toml``."""
     name: Text
+    aliases: tuple[Text, ...] = Field(default=(), strict=False)
+    """What else people call it; case, spaces, underscores and hyphens do not matter."""
+    family: str = ""
+    """Things that share a name, such as ``v100``; empty for one that stands alone."""
+    most_common: bool = False
+    """Whether the name of the family means this one."""
     note: str = ""
     sources: dict[str, Source] = Field(default_factory=dict)
     accepted: tuple[str, ...] = Field(default=(), strict=False)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
+
+from perfmodel.errors import InputError
+from perfmodel.specs.names import NONE, word_of
 
 Strategy = Literal["all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"]
 Precision = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
@@ -29,12 +32,47 @@ Placement = Literal["contiguous", "random"]
 Optimizer = Literal["none", "sgd", "adam", "lamb"]
 Input = Literal["synthetic", "real"]
 
+SYNONYMS: dict[str, dict[str, str]] = {
+    "strategy": {
+        "ddp": "all-reduce",
+        "distributed-data-parallel": "all-reduce",
+        "horovod": "all-reduce",
+        "dp": "data-parallel-single-process",
+        "data-parallel": "data-parallel-single-process",
+        "single-process": "data-parallel-single-process",
+        "ps": "parameter-server",
+        "parameter-servers": "parameter-server",
+        "ps-local": "parameter-server-local",
+    },
+    "precision": {
+        "float32": "fp32",
+        "single": "fp32",
+        "float16": "fp16",
+        "half": "fp16",
+        "bfloat16": "bf16",
+        "mixed": "amp",
+        "mixed-precision": "amp",
+    },
+    "overlap": {"ddp": "bucketed", "horovod": "fused", "wait-free": "wfbp"},
+    "algorithm": {"nccl": "auto", "rabenseifner": "halving-doubling", "sharp": "switch-tree"},
+    "optimizer": {"adamw": "adam", "momentum": "sgd"},
+}
+"""Words of frameworks and libraries for values of an option; PyTorch's DP is one process, its DDP many."""
+SHORT = {"gpus": "world_size"}
+"""What a field is called where people write."""
+
 LARGEST_WORLD_SIZE = 1_000_000
 
 LARGEST_BATCH_SIZE = 1_000_000_000
 
 _Count = Annotated[int, Field(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 _Samples = Annotated[int, Field(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
+
+
+def _words(field: str, literal: Any) -> BeforeValidator:
+    """A check that takes a word of the field in any spelling, or a synonym, as the field has it."""
+    known, synonyms = get_args(literal), SYNONYMS.get(field, NONE)
+    return BeforeValidator(lambda value: word_of(value, known, synonyms) if isinstance(value, str) else value)
 
 
 class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
@@ -66,27 +104,27 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """Bandwidth into a rack over bandwidth out of it; 1 is a full fat tree."""
     rack_nodes: _Count | None = None
     """Nodes under one switch; needed where the network is oversubscribed."""
-    placement: Placement = "contiguous"
+    placement: Annotated[Placement, _words("placement", Placement)] = "contiguous"
     """How the job's ring lies on the racks."""
-    strategy: Strategy = "all-reduce"
+    strategy: Annotated[Strategy, _words("strategy", Strategy)] = "all-reduce"
     servers: _Count | None = None
     """Parameter servers, on machines of their own."""
     local_aggregation: bool = True
     """Whether a node sums its own gradients before it talks to a parameter server."""
-    algorithm: Algorithm = "ring"
-    overlap: Overlap | None = None
+    algorithm: Annotated[Algorithm, _words("algorithm", Algorithm)] = "ring"
+    overlap: Annotated[Overlap, _words("overlap", Overlap)] | None = None
     """How gradients travel during the backward pass."""
-    precision: Precision | None = None
+    precision: Annotated[Precision, _words("precision", Precision)] | None = None
     local_batch_size: _Samples | None = None
     """Samples per accelerator and micro-batch; says weak scaling."""
     global_batch_size: _Samples | None = None
     """Samples per iteration over all accelerators; says strong scaling."""
     accumulation_steps: _Count = 1
     sequence_length: _Count | None = None
-    optimizer: Optimizer | None = None
+    optimizer: Annotated[Optimizer, _words("optimizer", Optimizer)] | None = None
     framework: str | None = None
     """The software, with its year where that matters: ``pytorch``, ``tensorflow-xla@2020``."""
-    input: Input = "synthetic"
+    input: Annotated[Input, _words("input", Input)] = "synthetic"
     loader_workers: _Count | None = None
     """Decoding workers per node."""
     storage: str | None = None
@@ -100,9 +138,35 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_an_answer(cls, given: Any) -> Any:
-        """Leave out of an answer's scenario what follows from the rest of it."""
-        if not (isinstance(given, Mapping) and {"nodes", "scaling"} <= given.keys()):
+    def _as_written(cls, given: Any) -> Any:
+        """Name each field, and leave out of an answer's scenario what follows from the rest of it."""
+        if not isinstance(given, Mapping):
             return given
-        implied = "local_batch_size" if given["scaling"] == "strong" else "global_batch_size"
-        return {key: value for key, value in given.items() if key not in ("nodes", "scaling", implied)}
+        if {"nodes", "scaling"} <= given.keys():
+            implied = "local_batch_size" if given["scaling"] == "strong" else "global_batch_size"
+            given = {key: value for key, value in given.items() if key not in ("nodes", "scaling", implied)}
+        return by_field(given)
+
+
+def field_of(key: str) -> str:
+    """Return the field of a ``Scenario`` that a key means, if there is one of that name.
+
+    >>> field_of("gpus"), field_of("inter-link")
+    ('world_size', 'inter_link')
+    """
+    return SHORT.get(key) or key.replace("-", "_")
+
+
+def by_field(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table under the names of a ``Scenario``; its values are not checked.
+
+    Raises
+    ------
+    InputError : two keys that mean the same
+    """
+    written: dict[str, str] = {}
+    for key in table:
+        if (field := field_of(key)) in written:
+            raise InputError(f"{written[field]} and {key}: give one, they are the same")
+        written[field] = key
+    return {field: table[key] for field, key in written.items()}

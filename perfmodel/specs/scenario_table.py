@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from pydantic import ValidationError
 
-from perfmodel.errors import InputError, unknown_name
-from perfmodel.specs.scenario import Scenario
+from perfmodel.errors import unknown_name
+from perfmodel.specs.scenario import SHORT, Scenario, field_of
 
-KEYS = ("gpus", *Scenario.model_fields)
+KEYS = (*SHORT, *Scenario.model_fields)
 """What may stand in a file; a dash will do for each underscore."""
-
-
-def field_of(key: str) -> str:
-    """Return the field of a ``Scenario`` that a key means, if there is one of that name.
-
-    >>> field_of("gpus"), field_of("inter-link")
-    ('world_size', 'inter_link')
-    """
-    return "world_size" if key == "gpus" else key.replace("-", "_")
-
-
-def by_field(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table under the names of a ``Scenario``; its values are not checked.
-
-    Raises
-    ------
-    InputError : two keys that mean the same
-    """
-    found: dict[str, str] = {}
-    for key in table:
-        if (field := field_of(key)) in found:
-            raise InputError(f"{found[field]} and {key}: give one, they are the same")
-        found[field] = key
-    return {field: table[key] for field, key in found.items()}
 
 
 def mistake(error: ValidationError, typed: Iterable[str] = ()) -> str:

@@ -16,6 +16,7 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link, RingBandwidth
+from perfmodel.specs.names import Named, meaning
 from perfmodel.specs.node import Node
 from perfmodel.specs.provenance import Quantity, Source, Spec
 
@@ -64,6 +65,8 @@ class Catalogue:
         """Take the built-in folder, then ``folders``; a folder without a spec file is an InputError."""
         self._folders = [folder("hardware_specs"), *(Path(path) for path in folders)]
         self._cache: dict[tuple[Kind, str], Any] = {}
+        self._others: dict[tuple[Kind, str], tuple[str, ...]] = {}
+        self._known: dict[Kind, list[Named]] = {}
         for path in self._folders[1:]:
             if not os.path.exists(path):  # unlike Path's own, also for a name too long to be one
                 raise InputError(f"{path}: no such file or folder of hardware specs")
@@ -79,15 +82,15 @@ class Catalogue:
         return Catalogue()
 
     def accelerator(self, id: str) -> Accelerator:
-        """Return one accelerator; an unknown id or a bad file is an InputError."""
+        """Return one accelerator by its id or a name people use; an unknown one or a bad file: InputError."""
         return self._get("accelerators", id, Accelerator)
 
     def node(self, id: str) -> Node:
-        """Return one node; an unknown id or a bad file is an InputError."""
+        """Return one node by its id or a name people use; an unknown one or a bad file: InputError."""
         return self._get("nodes", id, Node)
 
     def link(self, id: str) -> Link:
-        """Return one link; an unknown id or a bad file is an InputError."""
+        """Return one link by its id or a name people use; an unknown one or a bad file: InputError."""
         return self._get("links", id, Link)
 
     def instances(self) -> tuple[Instance, ...]:
@@ -101,6 +104,22 @@ class Catalogue:
                 for offer in _checked(InstanceFile, file, _read(file)).instances:
                     offers[offer.provider, offer.instance, offer.region] = offer
         return tuple(offers.values())
+
+    def others(self, kind: Kind, name: str) -> tuple[str, ...]:
+        """Return what a name that was looked up might have meant as well: members of the same family."""
+        return self._others.get((kind, name), ())
+
+    def kind_of(self, name: str) -> Kind | None:
+        """Return what kind of thing an id, or else a name people use, belongs to; None where nobody knows it.
+
+        Raises
+        ------
+        InputError : the name fits several things, of which none is the most common
+        """
+        by_id = (kind for kind in _CLASSES if name in self.ids(kind))
+        return next(by_id, None) or next(
+            (kind for kind in _CLASSES if meaning(kind.removesuffix("s"), name, self._named(kind))), None
+        )
 
     def ids(self, kind: Kind) -> list[str]:
         """Return every id of one kind, sorted."""
@@ -118,7 +137,19 @@ class Catalogue:
                 file = _find(path, kind, id)
                 if file is not None:
                     return _load_file(file, model)
-        raise unknown_name(kind.removesuffix("s"), id, self.ids(kind))
+        one = kind.removesuffix("s")
+        meant = meaning(one, id, self._named(kind))
+        if meant is None:
+            raise unknown_name(one, id, self.ids(kind))
+        self._others[kind, id] = meant.others
+        return self._get(kind, meant.id, model)
+
+    def _named(self, kind: Kind) -> list[Named]:
+        """Everything of a kind with what it is called, each by the file that holds; read once."""
+        if kind not in self._known:
+            files = {file.stem: file for path in self._folders for file in _files_of_kind(path, kind)}
+            self._known[kind] = [_names_of(file) for _, file in sorted(files.items())]
+        return self._known[kind]
 
 
 def _load_file(file: Path, model: type[_Spec]) -> _Spec:
@@ -194,6 +225,23 @@ def _read(file: Path) -> dict[str, Any]:
         raise InputError(_one_line(f"{file}: cannot be read: {error}")) from None
     except (ValueError, RecursionError) as error:  # bad TOML, a number of too many digits, too deep a nest
         raise InputError(_one_line(f"{file}: not TOML: {error}")) from None
+
+
+def _names_of(file: Path) -> Named:
+    """Return what a spec is called: the keys before the first table of its file, which are read fast."""
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8").partition("\n[")[0])
+    except (OSError, ValueError, RecursionError):  # no spec, or a text that holds such a bracket
+        table = _read(file)
+    aliases = table.get("aliases")
+    names = [table.get("name"), *(aliases if isinstance(aliases, list) else [])]
+    family = table.get("family")
+    return Named(
+        file.stem,
+        tuple(name for name in names if isinstance(name, str)),
+        family if isinstance(family, str) else "",
+        table.get("most_common") is True,
+    )
 
 
 def _checked(model: type[_Spec], file: Path, table: dict[str, Any]) -> _Spec:

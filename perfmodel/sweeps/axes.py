@@ -8,7 +8,8 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.specs.scenario import Scenario
+from perfmodel.resolve import NAMED, by_id
+from perfmodel.specs.scenario import SHORT, Scenario, by_field
 from perfmodel.specs.store import Catalogue
 
 COMPUTATION: Final = ("workload", "sequence_length", "accelerator", "precision", "optimizer", "framework")
@@ -46,12 +47,12 @@ PLACE: Final = (
 Axes = dict[str, tuple[Any, ...]]
 
 
-def axes(options: Mapping[str, Any], catalogue: Catalogue) -> Axes:
-    """Return every option of a scenario as a tuple of the values it is to take.
+def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[str, ...]]:
+    """Return every option of a scenario as a tuple of values, and what names that fit several things mean.
 
     Parameters
     ----------
-    options : a value, or a list, tuple, range or array of values, by the names of a ``Scenario``
+    options : a value, or a list, tuple, range or array of values, by the names of a ``Scenario`` or ``gpus``
     catalogue : hardware that is named
 
     Raises
@@ -59,9 +60,9 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> Axes:
     InputError : an unknown option or name, a value of the wrong kind, or an empty list
     """
     found: Axes = {}
-    for name, given in options.items():
+    for name, given in by_field(options).items():
         if name not in Scenario.model_fields:
-            raise unknown_name("option of a sweep", name, Scenario.model_fields)
+            raise unknown_name("option of a sweep", name, (*SHORT, *Scenario.model_fields))
         found[name] = tuple(dict.fromkeys(_checked(name, value) for value in _values(given)))
         if not found[name]:
             raise InputError(f"{name}: expected at least one value to sweep over")
@@ -71,8 +72,9 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> Axes:
         found.setdefault(name, (field.default,))
     if found["local_batch_size"] != (None,) and found["global_batch_size"] != (None,):
         raise InputError("local_batch_size and global_batch_size: give one, the other follows")
-    _check_names(found, catalogue)
-    return found
+    notes = _by_id(found, catalogue)
+    _check_names(found)
+    return found, notes
 
 
 def is_number(name: str) -> bool:
@@ -113,17 +115,29 @@ def _from_profile(found: Axes) -> Axes:
     return {name: (getattr(filled, name),) for name in filled.model_fields_set - set(found)}
 
 
-def _check_names(found: Axes, catalogue: Catalogue) -> None:
+def _by_id(found: Axes, catalogue: Catalogue) -> tuple[str, ...]:
+    """Name everything by its id, each once, and return what was chosen where a name fits several things."""
+    notes: list[str] = []
+    for field in NAMED:
+        ids: dict[str | None, None] = {}
+        for name in found[field]:
+            if name is None:
+                ids[None] = None
+                continue
+            scenario, meant = by_id(Scenario.model_construct(**{field: name}), catalogue)
+            ids[getattr(scenario, field)] = None
+            notes += map(str, meant)
+        found[field] = tuple(ids)
+    return tuple(notes)
+
+
+def _check_names(found: Axes) -> None:
     """An unknown name is a slip, whatever it is crossed with; only what does not go together is left out."""
     from perfmodel.specs.framework import parse_framework
     from perfmodel.specs.storage import storage
     from perfmodel.workloads import workload
 
     named = {
-        "accelerator": catalogue.accelerator,
-        "node": catalogue.node,
-        "intra_link": catalogue.link,
-        "inter_link": catalogue.link,
         "framework": parse_framework,
         "storage": storage,
         "workload": workload,

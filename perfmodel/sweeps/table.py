@@ -10,7 +10,7 @@ import numpy as np
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.result import TERMS
-from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario import Scenario, by_field, field_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps.axes import Axes, axes
 from perfmodel.sweeps.groups import Block, Groups
@@ -72,7 +72,7 @@ def sweep(
 
     Parameters
     ----------
-    options : fields of ``Scenario``, each a value or a list, tuple, range or array of values
+    options : fields of ``Scenario``, or ``gpus``: each a value or a list, tuple, range or array of values
     catalogue, constants : as for ``predict``
     columns : of the table; by default the options given and every answer
 
@@ -108,10 +108,14 @@ class Sweep:
         constants: Calibration,
         columns: Sequence[str] | None = None,
     ) -> None:
-        self._axes: Axes = axes(options, catalogue)
+        found: tuple[Axes, tuple[str, ...]] = axes(options, catalogue)
+        self._axes, self.notes = found
+        """What names that fit several things were taken to be."""
         self._catalogue, self._constants = catalogue, constants
-        asked = dict.fromkeys((*ALWAYS, *(name for name in Scenario.model_fields if name in options)))
-        self.columns = tuple(columns or (*asked, *ANSWERS))
+        asked = dict.fromkeys(
+            (*ALWAYS, *(name for name in Scenario.model_fields if name in by_field(options)))
+        )
+        self.columns = tuple(map(field_of, columns)) if columns else (*asked, *ANSWERS)
         """Of the table, in order."""
         known = (*Scenario.model_fields, *ANSWERS)
         for name in self.columns:

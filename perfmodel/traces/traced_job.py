@@ -40,6 +40,8 @@ def job_of(
     asked = scenario.accelerator
     if asked is None and scenario.node is not None:
         asked = catalogue.node(scenario.node).accelerator
+    if asked is not None:
+        asked = catalogue.accelerator(asked).id
     named = next((trace for trace in traces if trace.accelerator), None)
     family = accelerators_called(named.accelerator, named.memory, catalogue) if named else []
     if named is None:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from importlib import import_module
 
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.names import Meaning, Named, meaning
 from perfmodel.specs.workload import Workload
 
 _FIXED: dict[str, tuple[str, ...]] = {
@@ -63,6 +64,46 @@ _SEQUENCE: dict[str, tuple[str, ...]] = {
 }
 """Modules with ``build(name, sequence_length)``."""
 
+_FAMILIES: dict[str, tuple[str, ...]] = {
+    "bert": ("bert-base", "bert-large"),
+    "convnext": ("convnext-tiny",),
+    "deeplab": ("deeplab-v3-plus",),
+    "densenet": _FIXED["densenet"],
+    "efficientnet": ("efficientnet-b0", "efficientnet-b4", "efficientnet-v2-s"),
+    "gpt": ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"),
+    "inception": ("inception-v3", "inception-v3-aux", "inception-v4"),
+    "mask-rcnn": ("mask-rcnn-r50-fpn",),
+    "mobilenet": ("mobilenet-v2", "mobilenet-v3-large"),
+    "regnet": ("regnety-3.2gf",),
+    "resnet": ("resnet50", "resnet18", "resnet34", "resnet101", "resnet152", "resnet200"),
+    "resnext": ("resnext50-32x4d", "resnext101-32x4d"),
+    "se-resnext": ("se-resnext50-32x4d", "se-resnext101-32x4d"),
+    "swin": ("swin-tiny",),
+    "transformer": ("transformer-big",),
+    "vgg": ("vgg16", "vgg11", "vgg13", "vgg19"),
+    "vit": ("vit-base-16",),
+    "wide-resnet": ("wide-resnet50-2",),
+    "yolo": ("yolov3",),
+}
+"""Names that fit several networks; the first is the one most runs were measured with."""
+
+_ALIASES: dict[str, tuple[str, ...]] = {
+    "bert-base": ("bert-base-uncased", "bert-base-cased"),
+    "bert-large": ("bert-large-uncased", "bert-large-cased"),
+    "convnext-tiny": ("convnext-t",),
+    "deeplab-v3-plus": ("deeplabv3+",),
+    "gpt2": ("gpt2-small",),
+    "inception-v3": ("inception3",),
+    "inception-v4": ("inception4",),
+    "mask-rcnn-r50-fpn": ("maskrcnn-resnet50-fpn",),
+    "resnet50": ("resnet50-v1",),
+    "squeezenet1-1": ("squeezenet1.1",),
+    "swin-tiny": ("swin-t",),
+    "vit-base-16": ("vit-b-16", "vit-base-patch16", "vit-base-patch16-224"),
+    "wide-resnet50-2": ("wide-resnet50",),
+}
+"""What libraries call a network that has another name here."""
+
 _FILES = (".onnx", ".csv", ".json")
 
 
@@ -76,7 +117,7 @@ def workload(name: str, sequence_length: int | None = None) -> Workload:
 
     Parameters
     ----------
-    name : one of ``names()``, or the path of an ``.onnx``, ``.csv`` or ``.json`` file
+    name : one of ``names()``, or what people call it, or the path of an ``.onnx``, ``.csv`` or ``.json`` file
     sequence_length : tokens of one sample, where the network takes sequences; its own default if None
 
     Raises
@@ -90,17 +131,44 @@ def workload(name: str, sequence_length: int | None = None) -> Workload:
     >>> workload("resnet50-v1.5").forward_flops
     8178368512
     """
-    if name.endswith(_FILES) or "/" in name or "\\" in name:
+    if _is_file(name):
         from perfmodel.workloads.from_file import workload_from_file
 
         return workload_from_file(name, sequence_length)
-    return _built_in(name, sequence_length)
+    return _built_in(name if name in _MODULES else understood(name).id, sequence_length)
+
+
+def understood(name: str) -> Meaning:
+    """Return the id of the built-in network that a name means, and others it fits; a file means itself.
+
+    Raises
+    ------
+    InputError : nobody knows the name
+
+    >>> understood("ResNet-50").id, understood("bert").others
+    ('resnet50', ('bert-large',))
+    """
+    if name in _MODULES or _is_file(name):
+        return Meaning(name)
+    return _meant(name)
+
+
+@lru_cache(maxsize=1024)
+def _meant(name: str) -> Meaning:
+    families = {id: (family, id == ids[0]) for family, ids in _FAMILIES.items() for id in ids}
+    known = (Named(id, _ALIASES.get(id, ()), *families.get(id, ("", False))) for id in _MODULES)
+    meant = meaning("workload", name, known)
+    if meant is None:
+        raise unknown_name("workload", name, _MODULES)
+    return meant
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith(_FILES) or "/" in name or "\\" in name
 
 
 @lru_cache(maxsize=64)
 def _built_in(name: str, sequence_length: int | None) -> Workload:
-    if name not in _MODULES:
-        raise unknown_name("workload", name, _MODULES)
     module = import_module(f"perfmodel.workloads.{_MODULES[name]}")
     result: Workload
     if _MODULES[name] in _SEQUENCE:

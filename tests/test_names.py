@@ -1,0 +1,243 @@
+"""Names as people type them: understood wherever a name is taken, said where a choice was made, refused where
+two things are meant."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perfmodel import Catalogue, InputError, Scenario, predict, sweep
+from perfmodel.cli import main
+from perfmodel.prediction.target import for_target
+from perfmodel.specs.names import Named, meaning, squashed
+from perfmodel.workloads import names, understood, workload
+
+CATALOGUE = Catalogue.built_in()
+ACCELERATORS = {
+    "v100": "v100-sxm2-16gb",
+    "a100": "a100-sxm4-80gb",
+    "H100": "h100-sxm5-80gb",
+    "K80": "k80",
+    "A10G": "a10g",
+    "RTX 4090": "rtx-4090",
+    "rtx4090": "rtx-4090",
+    "4090": "rtx-4090",
+    "rtx_2080ti": "rtx-2080-ti",
+    "2080": "rtx-2080",
+    "A6000": "rtx-a6000",
+    "gh200": "gh200-96gb",
+    "H200": "h200-sxm-141gb",
+    "mi300": "mi300x",
+    "A100 80GB": "a100-sxm4-80gb",
+    "a100 pcie 40gb": "a100-pcie-40gb",
+    "v100-32gb": "v100-sxm2-32gb",
+    "Tesla V100-SXM2-32GB": "v100-sxm2-32gb",
+    "NVIDIA A100-SXM4-40GB": "a100-sxm4-40gb",
+    "NVIDIA H100 80GB HBM3": "h100-sxm5-80gb",
+    "NVIDIA GeForce RTX 3090": "rtx-3090",
+}
+NODES = {
+    "dgx-a100": "dgx-a100-80gb",
+    "DGX A100": "dgx-a100-80gb",
+    "DGX-1V": "dgx-1v",
+    "p2.16xlarge": "aws-p2.16xlarge",
+    "p3.16xlarge": "aws-p3.16xlarge",
+    "Standard_ND96asr_v4": "azure-nd96asr_v4",
+    "a2-highgpu-8g": "gcp-a2-highgpu-8g",
+}
+LINKS = {
+    "ib edr": "ib-edr-100g",
+    "Ethernet_25G_TCP": "ethernet-25g-tcp",
+    "nvlink2-cubemesh": "nvlink2-cube-mesh",
+}
+WORKLOADS = {
+    "resnet-50": "resnet50",
+    "ResNet50": "resnet50",
+    "resnet50_v1.5": "resnet50-v1.5",
+    "bert": "bert-base",
+    "BERT Large": "bert-large",
+    "gpt-2": "gpt2",
+    "vgg": "vgg16",
+    "vit_b_16": "vit-base-16",
+    "squeezenet1_1": "squeezenet1-1",
+}
+STRATEGIES = {
+    "ddp": "all-reduce",
+    "DDP": "all-reduce",
+    "allreduce": "all-reduce",
+    "horovod": "all-reduce",
+    "dp": "data-parallel-single-process",
+    "ps": "parameter-server",
+}
+TYPED = [
+    *(("accelerator", name, id) for name, id in ACCELERATORS.items()),
+    *(("node", name, id) for name, id in NODES.items()),
+    *(("inter_link", name, id) for name, id in LINKS.items()),
+    *(("workload", name, id) for name, id in WORKLOADS.items()),
+    *(("strategy", name, id) for name, id in STRATEGIES.items()),
+    ("precision", "FP16", "fp16"),
+    ("precision", "mixed", "amp"),
+    ("optimizer", "AdamW", "adam"),
+    ("algorithm", "Recursive_Doubling", "recursive-doubling"),
+]
+AMBIGUOUS = {
+    ("accelerator", "titan x"): ("titan-x-maxwell", "titan-x-pascal"),
+    ("accelerator", "RTX 6000"): ("quadro-rtx-6000", "rtx-6000-ada"),
+    ("accelerator", "tpu-v5"): ("tpu-v5e", "tpu-v5p"),
+    ("node", "dgx-1"): ("dgx-1p", "dgx-1v"),
+    ("inter_link", "ethernet-25g"): ("ethernet-25g-rdma", "ethernet-25g-tcp"),
+}
+
+
+def answer(*words: str) -> dict[str, Any]:
+    result = CliRunner().invoke(main, [*words, "--json"])
+    assert result.exit_code == 0, result.output
+    return dict(json.loads(result.stdout))
+
+
+@pytest.mark.parametrize(("field", "name", "id"), TYPED)
+def test_what_people_type_is_the_thing_they_mean(field, name, id):
+    said = predict(Scenario(**{"gpus": 4, field: name}))
+    meant = predict(Scenario(**{"gpus": 4, field: id}))
+    assert said.scenario == meant.scenario
+    assert said.scenario[field] == id
+    assert said.iteration_time == meant.iteration_time
+    option = f"--{field.replace('_', '-')}"
+    assert answer("predict", "--gpus", "4", option, name)["scenario"] == said.scenario
+
+
+@pytest.mark.parametrize("field_and_name", AMBIGUOUS)
+def test_a_name_of_two_things_is_refused_with_both(field_and_name):
+    with pytest.raises(InputError) as error:
+        predict(Scenario(**dict([field_and_name])))
+    assert "fits " + " and ".join(AMBIGUOUS[field_and_name]) in str(error.value)
+
+
+def test_a_family_says_which_of_its_members_was_taken():
+    said = answer("predict", "--accelerator", "v100", "--workload", "bert")
+    assert "--accelerator v100-sxm2-16gb" in said["defaults"]
+    assert "--workload bert-base" in said["defaults"]
+    notes = " ".join(said["warnings"])
+    assert "v100 is taken as v100-sxm2-16gb, the most common; also v100-pcie-16gb, v100-sxm2-32gb" in notes
+    assert "bert is taken as bert-base, the most common; also bert-large" in notes
+    shown = CliRunner().invoke(main, ["predict", "--accelerator", "v100"]).stdout
+    assert "v100 is taken as v100-sxm2-16gb" in " ".join(shown.split())
+    plain = answer("predict", "--accelerator", "V100_SXM2_16GB", "--workload", "ResNet-50")
+    assert not plain["warnings"]
+    assert not {word for word in plain["defaults"] if word.startswith(("--accelerator", "--workload"))}
+
+
+def test_a_scenario_fed_back_gives_the_same_answer_and_says_nothing_of_names():
+    said = predict(Scenario(accelerator="a100", node="dgx-a100", workload="bert", gpus=8))
+    given = {"accelerator", "node", "workload", "world_size", "local_batch_size"}
+    again = predict(Scenario(**{name: said.scenario[name] for name in given}))
+    assert again.iteration_time == said.iteration_time
+    assert not [note for note in again.warnings if "taken as" in note]
+
+
+@given(st.sampled_from([*names(), *CATALOGUE.ids("accelerators"), *CATALOGUE.ids("nodes")]), st.randoms())
+def test_case_spaces_underscores_and_hyphens_do_not_matter(id, chance):
+    typed = "".join(
+        chance.choice(" _-") if letter in "_-" else chance.choice((letter, letter.upper())) for letter in id
+    )
+    assert squashed(typed) == squashed(id)
+    if id in names():
+        assert understood(typed).id == id
+    elif id in CATALOGUE.ids("accelerators"):
+        assert CATALOGUE.accelerator(typed).id == id
+    else:
+        assert CATALOGUE.node(typed).id == id
+
+
+@pytest.mark.parametrize("kind", ["accelerators", "nodes", "links"])
+def test_no_two_things_have_one_name_and_each_family_one_most_common(kind):
+    known = CATALOGUE._named(kind)
+    assert len({squashed(one.id) for one in known}) == len(known)
+    for family in {one.family for one in known} - {""}:
+        members = [one for one in known if one.family == family]
+        assert len(members) > 1
+        assert sum(one.most_common for one in members) == 1, family
+    assert not [one.id for one in known if one.most_common and not one.family]
+
+
+def test_a_spec_of_ones_own_is_called_as_its_file_says(tmp_path):
+    text = (CATALOGUE._folders[0] / "accelerators" / "t4.toml").read_text()  # type: ignore[operator]
+    text = text.replace('id = "t4"', 'id = "mine"').replace(
+        'name = "NVIDIA Tesla T4"', 'name = "Mine"\naliases = ["Our Card"]'
+    )
+    (tmp_path / "mine.toml").write_text(text)
+    assert Catalogue([tmp_path]).accelerator("our-card").id == "mine"
+    assert Catalogue([tmp_path]).accelerator("T4").id == "t4"
+
+
+def test_only_a_name_that_is_no_id_reads_more_of_the_catalogue():
+    code = """
+import sys
+from perfmodel.specs import store
+from perfmodel import Scenario, predict
+seen = []
+store._names_of, was = (lambda file: seen.append(file) or was(file)), store._names_of
+predict(Scenario(accelerator='v100-sxm2-16gb', node='dgx-1v', world_size=16))
+assert not seen
+predict(Scenario(accelerator='v100', world_size=16))
+assert seen
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_sweep_names_everything_by_its_id_and_once():
+    found = sweep(
+        gpus=[1, 2], accelerator=["v100", "V100-sxm2-16gb", "T4"], workload="ResNet-50", strategy="DDP"
+    )
+    table = found.table()
+    assert set(table["accelerator"]) == {"v100-sxm2-16gb", "t4"}
+    assert set(table["workload"]) == {"resnet50"}
+    assert len(table["world_size"]) == 4
+    assert found.notes == (
+        "v100 is taken as v100-sxm2-16gb, the most common; "
+        "also v100-pcie-16gb, v100-sxm2-32gb, v100-sxm3-32gb",
+    )
+    said = answer("sweep", "--gpus", "1,2", "--accelerator", "v100,t4")
+    assert said["notes"] == list(found.notes)
+
+
+def test_names_in_files_and_in_set(tmp_path):
+    file = tmp_path / "a.toml"
+    file.write_text('accelerator = "A100"\nworkload = "ResNet50"\nstrategy = "ddp"\ngpus = 8\n')
+    scenario = answer("predict", "--scenario", str(file))["scenario"]
+    assert scenario["accelerator"] == "a100-sxm4-80gb"
+    assert scenario["workload"] == "resnet50"
+    first, second = answer("compare", str(file), "--set", "accelerator=h100,strategy=ps,gpus=16")["scenarios"]
+    assert (first["accelerator"], second["accelerator"]) == ("a100-sxm4-80gb", "h100-sxm5-80gb")
+    assert second["strategy"] == "parameter-server"
+    quote = tmp_path / "quote.toml"
+    quote.write_text(
+        'title = "x"\nscenario = {node = "dgx-a100", gpus = 8, workload = "ResNet-50"}\n'
+        '[[claims]]\nquantity = "scaling_efficiency"\nvalue = "90%"\n'
+    )
+    assert "--node dgx-a100-80gb" in str(answer("check-quote", str(quote)))
+
+
+def test_names_of_what_is_shown():
+    assert json.loads(CliRunner().invoke(main, ["specs", "show", "K80", "--json"]).stdout)["id"] == "k80"
+    assert "dgx-a100-40gb" in CliRunner().invoke(main, ["specs", "show", "dgx-a100"]).stdout
+    assert answer("workloads", "show", "gpt-2")["id"] == "gpt2"
+    assert for_target(Scenario(workload="BERT-Large")).sequence_length == 256
+    assert workload("resnet 50") is workload("resnet50")
+
+
+def test_a_name_that_fits_a_family_best_is_not_a_namesake():
+    cards = [Named("x1", ("Big X1",)), Named("x1-pro", ("Big X1 Pro",)), Named("y1", ("Big Y1",))]
+    assert meaning("card", "X-1", cards).id == "x1"  # type: ignore[union-attr]
+    assert meaning("card", "pro x1", cards).id == "x1-pro"  # type: ignore[union-attr]
+    assert meaning("card", "big", cards) is None
+    alike = [Named(one.id, (*one.names, "big 1")) for one in cards]
+    with pytest.raises(InputError, match="fits x1, x1-pro and y1"):
+        meaning("card", "big 1", alike)
