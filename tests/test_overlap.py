@@ -116,12 +116,13 @@ def test_best_merging_is_the_best_of_all_ways() -> None:
         layers = int(rng.integers(1, 9))
         ready = np.cumsum(rng.exponential(1.0, layers))
         sizes = rng.exponential(1.0, layers)
-        fixed, per_byte = rng.exponential(0.5), rng.exponential(1.0)
-        buckets, finish = merging.optimal_buckets(ready, sizes, fixed, per_byte)
-        assert finish == pytest.approx(events.best_merging(ready, sizes, fixed, per_byte), rel=1e-12)
+        fixed, per_byte, cost = rng.exponential(0.5), rng.exponential(1.0), rng.choice([0.0, 0.3, 0.5, 1.0])
+        buckets, finish = merging.optimal_buckets(ready, sizes, fixed, per_byte, cost)
         bucket_ready, bucket_bytes = overlap.bucket_messages(buckets, ready, sizes)
         times = fixed + per_byte * bucket_bytes
         assert finish == pytest.approx(events.in_order(bucket_ready, times), rel=1e-12)
+        added = finish + cost * (sum(times) - (finish - ready[-1]))
+        assert added == pytest.approx(events.best_merging(ready, sizes, fixed, per_byte, cost), rel=1e-12)
 
 
 def test_priority_against_preemptive_messages() -> None:
@@ -142,18 +143,30 @@ def test_priority_against_preemptive_messages() -> None:
     st.lists(st.tuples(st.integers(0, 64), st.integers(1, 30)), min_size=1, max_size=40),
     st.integers(1, 300),
     st.integers(1, 50),
+    st.integers(0, 100),
+    st.integers(0, 8),
 )
-def test_fusion_against_a_ticking_queue(
-    layers: list[tuple[int, int]], cycle_in_64ths: int, threshold: int
+def test_fusion_against_a_thread_that_wakes(
+    layers: list[tuple[int, int]], cycle_in_64ths: int, threshold: int, startup: int, each: int
 ) -> None:
-    """Times are multiples of 1/64 s, so that both ways round a tick alike."""
+    """Times are multiples of 1/64 s, so that both ways round alike."""
     cycle = cycle_in_64ths / 64
-    ready, sizes = np.cumsum([b for b, _ in layers]) / 64, [size for _, size in layers]
-    release, size = fusion.fused_messages(ready, sizes, cycle, threshold)
-    expected = events.ticking_fusion(ready, sizes, cycle, threshold)
-    assert sum(size) == pytest.approx(sum(sizes))
-    assert np.allclose(release, [at for at, _ in expected], rtol=1e-9)
-    assert np.allclose(size, [fused for _, fused in expected], rtol=1e-9)
+    ready, sizes = np.cumsum([b for b, _ in layers]) / 64, [float(size) for _, size in layers]
+
+    def lasting(size):
+        return (startup + each * size) / 64
+
+    could_leave, size = fusion.fused_messages(ready, sizes, lasting, cycle, threshold)
+    expected = events.cycling_fusion(ready, sizes, lasting, cycle, threshold)
+    assert size.tolist() == [fused for _, _, fused in expected]
+    ends = [
+        overlap.communication_finish_time(could_leave[:k], lasting(size[:k])) for k in range(1, len(size) + 1)
+    ]
+    assert np.allclose(ends, [end for _, end, _ in expected], rtol=1e-12)
+    backward = float(ready[-1])
+    sending = sum(max(0.0, end - max(start, backward)) for start, end, _ in expected)
+    wait = fusion.cycle_wait_time(could_leave, lasting(size), backward)
+    assert wait == pytest.approx(ends[-1] - backward - sending, abs=1e-9)
 
 
 @given(st.floats(0.01, 10), st.floats(0.01, 10), st.floats(1, 5), st.floats(1, 5))

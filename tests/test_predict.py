@@ -115,9 +115,7 @@ def test_a_wait_for_a_fusion_cycle_is_no_negative_hiding():
     plan = {"workload": "alexnet", "strategy": "parameter-server", "overlap": "fused", "servers": 16}
     network = {"world_size": 2, "nics": 64, "inter_link": "ib-xdr-800g"}
     answers = [ask(**plan, **network, local_batch_size=batch) for batch in range(1, 40)]
-    longer = [a for a in answers if a.terms["exposed_communication_time"] > a.communication_time]
-    assert longer
-    assert all(", 0% of it hidden" in answer.verdict for answer in longer)
+    assert all(a.terms["exposed_communication_time"] <= a.communication_time for a in answers)
 
 
 def test_more_servers_share_the_load():
@@ -194,6 +192,16 @@ def test_one_accelerator_loads_the_whole_batch_that_strong_scaling_splits():
 
 def test_an_anchor_above_the_peak_is_doubted():
     assert any("check the anchor" in warning for warning in ask(anchor="iteration_time=1ms@1").warnings)
+
+
+@pytest.mark.parametrize("anchor", [None, "iteration_time=0.75s@1"])
+def test_a_utilisation_above_one_is_explained_by_fast_convolutions(anchor):
+    """VGG-16 in fp32 on a V100: Winograd's algorithm needs fewer multiplications than MFU counts."""
+    answer = ask(workload="vgg16", precision="fp32", local_batch_size=256, anchor=anchor)
+    assert answer.mfu > 1
+    (words,) = (warning for warning in answer.warnings if "fp32 peak" in warning)
+    assert "anchor" not in words
+    assert "the fastest known ones need 45% of the network's arithmetic" in words
 
 
 @pytest.mark.published("PyTorch reducer.cpp: first bucket 1 MiB, then 25 MiB, never splitting a tensor")

@@ -1,9 +1,10 @@
-"""Gradient messages as Horovod fuses them: at the ticks of a cycle, up to a threshold of bytes."""
+"""Gradient messages as Horovod fuses them: cycle by cycle, up to a threshold of bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.formula import formula
 
@@ -15,52 +16,131 @@ CYCLE_TIME = 1e-3
 """Horovod's default ``HOROVOD_CYCLE_TIME`` [s]; 5 ms in versions before 0.21."""
 FUSION_THRESHOLD_BYTES = 128 * 2**20
 """Horovod's default ``HOROVOD_FUSION_THRESHOLD`` [B]; 64 MiB in versions before 0.21."""
+GUESSES = 33
+"""Sizes whose times are known before the first guess of the messages."""
 
 
-@formula(cites="sergeev2018", symbolic=False)
+@formula(cites=("sergeev2018", "horovod-tensor-fusion"), symbolic=False)
 def fused_messages(
     ready_times: Sequence[float],
     tensor_bytes: Sequence[float],
+    message_time: Callable[[NDArray[np.float64]], Any],
     cycle_time: float = CYCLE_TIME,
     fusion_threshold_bytes: float = FUSION_THRESHOLD_BYTES,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""When each fused message is released, and its bytes.
+    r"""When each fused message could be sent on an idle network, and its bytes.
 
-    .. math:: r_k = t_y\left\lceil\frac{r}{t_y}\right\rceil, \quad \sum_{i \in k} m_i \le C_y
+    .. math:: s_{j+1} = \max(s_j + t_y,\; e_j), \quad r_i \le s_j,\ \sum_{i \in k} m_i \le C_y
 
-    Tensors that became ready since the last tick go together, in order, as long
-    as they fit under the threshold; a larger tensor goes alone.  A tick every t_y
-    is meant; where a tick waits for the messages before it, times are longer.
+    A cycle begins at s a time t_y after the one before, or when that one's
+    messages have ended (e), if that is later.  It sends what is ready when
+    it begins, in order and one message after another; each holds as many
+    tensors as fit under the threshold, and a larger tensor goes alone.  So
+    tensors gather while a message is on its way, and slow messages are few.
+
+    The times of all messages are asked for at once: which tensors go
+    together is guessed, and guessed again until every time it hangs on is known.
 
     Parameters
     ----------
-    ready_times : r [s], shape (L,), since the backward pass began, not falling
-    tensor_bytes : m [B], shape (L,)
+    ready_times : r [s], shape (L,), since the backward pass and the first cycle began, not falling
+    tensor_bytes : m [B], shape (L,), above 0
+    message_time : of messages [s], shape (K,), given their bytes, shape (K,)
     cycle_time : t_y [s], above 0
     fusion_threshold_bytes : C_y [B]
 
     Returns
     -------
-    release times [s] and sizes [B] of the messages, shape (K,) each
+    ready times [s] and sizes [B] of the messages, shape (K,) each, as
+    ``communication_finish_time`` takes them: a message is ready with its last
+    tensor, and if the network was idle, with the cycle that sends it
 
     Examples
     --------
-    A tick each second, 10 bytes at most: 4 + 5 leave at 1, the 3 would be too
-    much and leaves after them; the 20 leaves at 3.
+    A cycle each second, 10 bytes at most, messages of 1.5 s.  The cycle at 1 sends 4 + 5, and then the 3,
+    which was too much, until 4; the next begins at once and sends the 20, that was ready at 2.5.
 
-    >>> release, size = fused_messages([0.2, 0.5, 1.0, 2.5], [4, 5, 3, 20], 1, 10)
-    >>> release.tolist(), size.tolist()
-    ([1.0, 1.0, 3.0], [9.0, 3.0, 20.0])
+    >>> ready, size = fused_messages([0.2, 0.5, 1.0, 2.5], [4, 5, 3, 20], lambda s: 1.5 + 0 * s, 1, 10)
+    >>> ready.tolist(), size.tolist()
+    ([1.0, 1.0, 2.5], [9.0, 3.0, 20.0])
     """
     import numpy as np
 
-    ticks = np.ceil(np.asarray(ready_times, dtype=np.float64) / cycle_time) * cycle_time
-    release: list[float] = []
-    sizes: list[float] = []
-    for tick, size in zip(ticks.tolist(), tensor_bytes, strict=True):
-        if release and release[-1] == tick and sizes[-1] + size <= fusion_threshold_bytes:
-            sizes[-1] += size
-        else:
-            release.append(tick)
-            sizes.append(float(size))
-    return np.array(release), np.array(sizes)
+    sent = np.concatenate([[0.0], np.cumsum(np.asarray(tensor_bytes, dtype=np.float64))])
+    largest = min(sent[-1], max(fusion_threshold_bytes, np.max(tensor_bytes)))
+    sizes = np.geomspace(np.min(tensor_bytes), largest, GUESSES)
+    usual = np.asarray(message_time(sizes), dtype=np.float64)
+    known: dict[float, float] = {}
+
+    def guessed(size: float) -> float:
+        found = known.get(size)
+        return float(np.interp(size, sizes, usual)) if found is None else found
+
+    queue = list(ready_times), sent.tolist()
+    while True:
+        messages = _cycles(*queue, guessed, cycle_time, fusion_threshold_bytes)
+        unknown = [size for _, size in messages if size not in known]
+        if not unknown:
+            ready, size = np.array(messages).T
+            return ready, size
+        times = np.asarray(message_time(np.array(unknown)), dtype=np.float64)
+        known.update(zip(unknown, times.tolist(), strict=True))
+
+
+def _cycles(
+    ready: list[float], sent: list[float], time: Callable[[float], float], cycle: float, threshold: float
+) -> list[tuple[float, float]]:
+    """Ready time and bytes of each message; ``sent`` are the bytes of the tensors before each."""
+    messages: list[tuple[float, float]] = []
+    first, queued, start, end = 0, 0, -cycle, 0.0
+    while first < len(ready):
+        if first == queued:
+            start = max(start + cycle, end)
+            if ready[first] > start:  # cycles with nothing to send
+                start += -(-(ready[first] - start) // cycle) * cycle
+            queued = max(bisect_right(ready, start), first + 1)
+        last = bisect_right(sent, sent[first] + threshold, first + 1, queued + 1) - 1
+        last = max(last, first + 1)
+        size = sent[last] - sent[first]
+        is_idle = start > end
+        messages.append((start if is_idle else ready[last - 1], size))
+        end = max(start, end) + time(size)
+        first = last
+    return messages
+
+
+@formula(cites="sergeev2018", symbolic=False)
+def cycle_wait_time(ready_times: Any, communication_times: Any, backward_time: Any) -> NDArray[np.float64]:
+    r"""Time after the backward pass in which gradients wait for a cycle and nothing is sent.
+
+    .. math:: t_w = \sum_k \max\left(0,\; r_k - \max(t_b, e_{k-1})\right), \quad
+              e_k = \max(r_k, e_{k-1}) + c_k
+
+    Parameters
+    ----------
+    ready_times : r [s], shape (..., K), since the backward pass began, not falling
+    communication_times : c [s], shape (..., K), each message on its own
+    backward_time : t_b [s], shape (...)
+
+    Returns
+    -------
+    wait [s], shape (...)
+
+    Examples
+    --------
+    The backward pass ends at 4, the first message at 3; the second waits for the cycle at 5.
+
+    >>> float(cycle_wait_time([2, 5], [1, 1], 4))
+    1.0
+    """
+    import numpy as np
+
+    lasting = np.asarray(communication_times, dtype=np.float64)
+    ready = np.asarray(ready_times, dtype=np.float64)
+    before = np.cumsum(lasting, axis=-1) - lasting
+    # the start of each message: the latest of those it follows without a gap, and all of them in between
+    start = np.maximum.accumulate(ready - before, axis=-1) + before
+    ends = (start + lasting)[..., :-1]
+    free = np.maximum(ends, np.asarray(backward_time, dtype=np.float64)[..., None])
+    wait: NDArray[np.float64] = np.maximum(start[..., 1:] - free, 0.0).sum(axis=-1)
+    return wait + np.maximum(start[..., 0] - np.asarray(backward_time, dtype=np.float64), 0.0)

@@ -37,6 +37,9 @@ WORDS: dict[str, Quantity] = {
     "iteration_overhead": Quantity("o", "s", "of every iteration, whatever it does"),
     "launches": Quantity("t_l", "s", "launches of one micro-batch"),
     "once": Quantity("o", "s", "of every iteration, with what the update loses to the host"),
+    "cycle_wait": Quantity(
+        "t_w", "s", "after the backward pass, for the cycle that sends the last gradients"
+    ),
     "one_host_time": Quantity("t_o", "s", "one process that serves every accelerator in turn"),
     "layer_indices": Quantity("l_k", "1", "layer whose backward pass makes the last gradient of a message"),
     "push_share": Quantity("p", "1", "share of an exchange with servers in which workers push"),
@@ -115,6 +118,15 @@ def sum_of(values: Any) -> Any:
     .. math:: \sum v
     """
     return np.sum(values)
+
+
+@rule
+def sent_or_waiting(communication_time: Real, cycle_wait: Real) -> Real:
+    r"""Messages, and the wait for a cycle after the backward pass, in which nothing is sent.
+
+    .. math:: t_c + t_w
+    """
+    return communication_time + cycle_wait
 
 
 @rule

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.equations.collectives import ring_all_reduce_time
+from perfmodel.equations.fusion import cycle_wait_time
 from perfmodel.equations.overlap import contended_time, exposed_communication_time
 from perfmodel.explain import assembly
 from perfmodel.explain.node import Node, given, worked
@@ -18,7 +19,7 @@ from perfmodel.prediction import terms
 from perfmodel.prediction.communication import HOST_UPLINKS, communication, message_times
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric, crosses_nodes
-from perfmodel.prediction.messages import layer_bytes, messages
+from perfmodel.prediction.messages import MERGED, layer_bytes, messages
 from perfmodel.prediction.terms import fabric_of
 from perfmodel.prediction.verdict import bottleneck, limit_words
 from perfmodel.sensitivity.case import Case
@@ -57,8 +58,9 @@ def exchange(case: Case, work: Computation, backward_times: Node) -> Exchange:
     work : one accelerator's times, an anchor's factor included
     backward_times : the backward pass of each layer, worked out
     """
-    setting = case.setting
-    on = fabric_of(setting, case.constants)
+    on = fabric_of(case.setting, case.constants)
+    setting = terms.best_way(case.setting, work, on, case.constants)
+    case = case._replace(setting=setting)
     if setting.overlap == "priority":
         alone_time, exposed_time = (float(t) for t in communication(setting, work, on, on))
         note = "a queue of partitions, see the formula priority.priority_iteration_time"
@@ -69,7 +71,7 @@ def exchange(case: Case, work: Computation, backward_times: Node) -> Exchange:
     def times_of(sizes: Any) -> Any:
         return message_times(setting, sizes, on)
 
-    sent = messages(setting, work, times_of)
+    sent = messages(setting, work, times_of, terms.merging_cost(setting, case.constants))
     count = len(sent.message_bytes)
     labels = tuple(f"message {k + 1} of {count}" for k in range(count))
     size = given(
@@ -77,14 +79,15 @@ def exchange(case: Case, work: Computation, backward_times: Node) -> Exchange:
     )
     times, exact = _message_times(case, on, size, times_of)
     ready, found = _ready(sent.ready_times, backward_times, labels)
-    exposed = worked(
-        "exposed_communication_time",
-        exposed_communication_time,
-        ready_times=ready,
-        communication_times=times,
-        backward_time=worked("backward_time", assembly.sum_of, values=backward_times),
-    )
+    backward_time = worked("backward_time", assembly.sum_of, values=backward_times)
+    queue = {"ready_times": ready, "communication_times": times, "backward_time": backward_time}
+    exposed = worked("exposed_communication_time", exposed_communication_time, **queue)
     alone = worked("communication_time", assembly.sum_of, values=times)
+    if setting.overlap == "fused":
+        wait = worked("cycle_wait", cycle_wait_time, **queue)
+        alone = worked(
+            "communication_time", assembly.sent_or_waiting, communication_time=alone, cycle_wait=wait
+        )
     return _contended(case, on, work, alone, exposed, exact and found)
 
 
@@ -93,7 +96,7 @@ def _merged(overlap: str) -> str:
         "none": "all gradients at once, after the backward pass",
         "bucketed": "gradients, in the buckets of formula overlap.ddp_buckets",
         "fused": "gradients, fused by formula fusion.fused_messages",
-        "optimal": "gradients, merged by formula merging.optimal_buckets",
+        MERGED: "gradients, merged by formula merging.optimal_buckets",
     }.get(overlap, "gradients, one tensor each")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.errors import InputError
-from perfmodel.prediction.bound import least_iteration_time, physical
+from perfmodel.prediction.bound import above_peak, least_computation_time, least_iteration_time, physical
 from perfmodel.prediction.communication import choice_told
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric, crosses_nodes
@@ -17,12 +17,14 @@ from perfmodel.prediction.result import Interval, Memory, Prediction
 from perfmodel.prediction.terms import (
     alone_time,
     anchor_factor,
+    best_way,
     communicates,
     computation_of,
     exchange,
     fabric_of,
     figures,
     memory_of,
+    merging_cost,
     scaled,
     terms_of,
     whole_batch,
@@ -138,7 +140,8 @@ def _assessed(
 
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     work, terms, network, factor, on = _assessed(setting, constants)
-    chosen = choice_told(setting, work, on)
+    way = best_way(setting, work, on, constants) if communicates(setting) else setting
+    chosen = choice_told(way, work, on, merging_cost(setting, constants))
     if chosen:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
     iteration_time = sum(terms.values())
@@ -230,9 +233,8 @@ def _prediction(
     warnings = list(setting.warnings)
     if not memory.fits:
         warnings.append(_does_not_fit(setting, memory))
-    mfu = come_to["mfu"]
-    if mfu > 1:
-        warnings.append(f"{mfu:.3g} times the {setting.precision} peak: check the anchor's unit and batch")
+    if come_to["mfu"] > 1:
+        warnings.append(_above_peak(setting, come_to["mfu"], iteration_time))
     return Prediction.model_construct(
         iteration_time=iteration_time,
         terms=terms,
@@ -250,6 +252,20 @@ def _prediction(
         warnings=warnings,
         scenario=_understood(setting),
     )
+
+
+def _above_peak(setting: Setting, mfu: float, iteration_time: float) -> str:
+    """Say what a utilisation above 1 comes from: fast algorithms, or a time that nothing can reach."""
+    words = f"{mfu:.3g} times the {setting.precision} peak"
+    bound = float(least_computation_time(setting))
+    if iteration_time >= bound:
+        return f"{words}: {above_peak(setting)}"
+    words += f", and faster than {bound * 1e3:.3g} ms, the least that its arithmetic and memory allow"
+    if setting.scenario.anchor:
+        return f"{words}: check the anchor's unit and batch"
+    if setting.scenario.profile:
+        return f"{words}: check that the profile is of this accelerator and precision"
+    return f"{words}: nothing like it was measured, so take that for the prediction's limit"
 
 
 def _does_not_fit(setting: Setting, memory: Memory) -> str:

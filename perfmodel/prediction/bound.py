@@ -103,6 +103,26 @@ def least_computation_time(setting: Setting) -> Any:
     )
 
 
+def above_peak(setting: Setting) -> str:
+    """Return why a utilisation may pass 100 %: what MFU counts and no machine need do, and faster units."""
+    reasons = []
+    least, counted = least_flops(setting.workload), setting.workload.training_flops
+    if least < 0.999 * counted:
+        reasons.append(
+            f"counts every multiplication of a direct convolution, and the fastest known ones need "
+            f"{least / counted:.0%} of the network's arithmetic"
+        )
+    if (filled := least_filled(setting)) < 1:
+        reasons.append(f"counts padding, up to {1 - filled:.0%} of the tokens, which software may skip")
+    peak, unit = fastest(setting)
+    if peak > 1.001 * setting.peak_flops:
+        reasons.append(
+            f"takes a peak of {show(setting.peak_flops, 'FLOP/s')}, where {unit} units may reach "
+            f"{show(peak, 'FLOP/s')}"
+        )
+    return "it may pass 100%, as MFU " + ", and ".join(reasons)
+
+
 def least_gradient_bytes(workload: Workload) -> float:
     """Return what the gradients of a network come to in the smallest format they are sent in whole [B].
 

@@ -76,7 +76,9 @@ def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) 
     )
 
 
-def communication(setting: Setting, work: Computation, on: Fabric, variants: Fabric) -> tuple[Any, Any]:
+def communication(
+    setting: Setting, work: Computation, on: Fabric, variants: Fabric, hiding_cost: float = 0.0
+) -> tuple[Any, Any]:
     """Return the communication of one iteration: on its own, and what is left after overlap [s].
 
     Only the last micro-batch's backward pass has gradients to send.
@@ -87,6 +89,7 @@ def communication(setting: Setting, work: Computation, on: Fabric, variants: Fab
     work : one micro-batch on one accelerator
     on : bandwidths and latencies as they are; messages are merged for these
     variants : the same and others to compare with, arrays of shape (variants, 1)
+    hiding_cost : computation lost for each second hidden; what merging for the least time weighs
 
     Returns
     -------
@@ -94,10 +97,15 @@ def communication(setting: Setting, work: Computation, on: Fabric, variants: Fab
     """
     if setting.overlap == "priority":
         return _priority(setting, work, variants)
-    sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on))
+    sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on), hiding_cost)
     times = message_times(setting, sent.message_bytes, variants)
     backward_time = work.backward_by_layer.sum(axis=-1)
-    return times.sum(axis=-1), exposed_communication_time(sent.ready_times, times, backward_time)
+    alone = times.sum(axis=-1)
+    if setting.overlap == "fused":
+        from perfmodel.equations.fusion import cycle_wait_time
+
+        alone = alone + cycle_wait_time(sent.ready_times, times, backward_time)
+    return alone, exposed_communication_time(sent.ready_times, times, backward_time)
 
 
 def share_on_accelerators(setting: Setting, communication_time: Any, on: Fabric) -> Any:
@@ -129,13 +137,13 @@ def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[An
     return times.sum(axis=-1), period - (forward.sum(axis=-1) + backward.sum(axis=-1))
 
 
-def choice_told(setting: Setting, work: Computation, on: Fabric) -> str | None:
+def choice_told(setting: Setting, work: Computation, on: Fabric, hiding_cost: float) -> str | None:
     """Say which algorithms ``--algorithm auto`` or ``best`` chose; None where one was named."""
     algorithm = setting.scenario.algorithm
     if setting.strategy != "all-reduce" or setting.world_size == 1 or algorithm not in ("auto", "best"):
         return None
     from perfmodel.prediction.all_reduce import told
 
-    sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on))
+    sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on), hiding_cost)
     g, nodes = setting.accelerators_per_node, setting.nodes
     return told(algorithm, g, nodes, sent.message_bytes, setting.intra_link, on)

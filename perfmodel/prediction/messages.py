@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+MERGED = "merged"
+"""Neighbours merged so that the iteration ends first; one of the ways among which ``optimal`` chooses."""
+
+
 class Messages(NamedTuple):
     """Gradients as they are sent, in the order they become ready."""
 
@@ -59,16 +63,19 @@ def _merged(tensors: _Gradients, group: NDArray[np.intp]) -> _Gradients:
     return _Gradients(sizes, last)
 
 
-def messages(setting: Setting, work: Computation, time: Callable[[Array], Array]) -> Messages:
+def messages(
+    setting: Setting, work: Computation, time: Callable[[Array], Array], hiding_cost: float = 0.0
+) -> Messages:
     """Return the gradients of one iteration as they are sent.
 
     Parameters
     ----------
     setting : its ``overlap`` says how they are merged
     work : the backward pass that makes them
-    time : of messages on their own [s], given their bytes; what optimal merging weighs
+    time : of messages on their own [s], given their bytes
+    hiding_cost : computation lost for each second hidden; what merging for the least time weighs
 
-    ``fused`` and ``optimal`` merge by when one setting's gradients are ready, so they take no arrays of work.
+    ``fused`` and ``merged`` go by the times of one setting, so they take no arrays of work.
     """
     overlap, element = setting.overlap, setting.format.gradient_bytes
     ready = np.cumsum(work.backward_by_layer[..., ::-1], axis=-1)[..., ::-1]
@@ -82,14 +89,14 @@ def messages(setting: Setting, work: Computation, time: Callable[[Array], Array]
     if overlap == "fused":
         from perfmodel.equations.fusion import fused_messages
 
-        released, sizes = fused_messages(tensor_ready.tolist(), tensors.tensor_bytes.tolist())
+        released, sizes = fused_messages(tensor_ready.tolist(), tensors.tensor_bytes.tolist(), time)
         return Messages(sizes, released)
-    if overlap == "optimal":
+    if overlap == MERGED:
         from perfmodel.equations.merging import optimal_buckets
 
         fixed, whole = (float(t) for t in time(np.array([0.0, 1e9])))
         groups, _ = optimal_buckets(
-            tensor_ready.tolist(), tensors.tensor_bytes.tolist(), fixed, (whole - fixed) / 1e9
+            tensor_ready.tolist(), tensors.tensor_bytes.tolist(), fixed, (whole - fixed) / 1e9, hiding_cost
         )
         merged = _merged(tensors, groups)
         return Messages(merged.tensor_bytes, ready[merged.layer])

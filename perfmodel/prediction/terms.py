@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from perfmodel.calibration import Calibration
 from perfmodel.equations.compute import flops_utilization
 from perfmodel.equations.memory import largest_local_batch_size, training_memory_bytes
@@ -24,8 +26,12 @@ from perfmodel.prediction.communication import communication, share_on_accelerat
 from perfmodel.prediction.computation import Computation, along_layers, computation, one_host_time
 from perfmodel.prediction.fabric import Fabric, fabric
 from perfmodel.prediction.feeding import input_time
+from perfmodel.prediction.messages import MERGED
 from perfmodel.prediction.straggling import straggler_time
 from perfmodel.resolve import Setting
+
+WAYS = (MERGED, "none", "wfbp", "bucketed", "fused", "priority")
+"""Ways to overlap that ``optimal`` chooses from."""
 
 
 def computation_of(setting: Setting, micro: Any, constants: Calibration, steps: Any) -> Computation:
@@ -108,9 +114,30 @@ def exchange(
 
     Takes what ``perfmodel.prediction.communication.communication`` takes.
     """
-    alone, exposed = communication(setting, work, on, variants)
+    if setting.overlap == "optimal":
+        ways = [exchange(each, work, on, variants, constants) for each in _ways(setting)]
+        alone, exposed = (np.stack(times) for times in zip(*ways, strict=True))
+        least = exposed.argmin(axis=0)[None]
+        return np.take_along_axis(alone, least, 0)[0], np.take_along_axis(exposed, least, 0)[0]
+    alone, exposed = communication(setting, work, on, variants, merging_cost(setting, constants))
     share = share_on_accelerators(setting, alone, variants)
     return alone, contended_time(alone, exposed, constants.contention * share)
+
+
+def merging_cost(setting: Setting, constants: Calibration) -> float:
+    """Return what every second of a hidden message costs, as merging for the least time weighs it."""
+    return constants.contention if setting.strategy == "all-reduce" else 0.0
+
+
+def _ways(setting: Setting) -> list[Setting]:
+    return [setting._replace(overlap=way) for way in WAYS]
+
+
+def best_way(setting: Setting, work: Computation, on: Fabric, constants: Calibration) -> Setting:
+    """Return the setting with the way that ``optimal`` chose in its place; any other setting as it is."""
+    if setting.overlap != "optimal":
+        return setting
+    return min(_ways(setting), key=lambda each: float(exchange(each, work, on, on, constants)[1]))
 
 
 def terms_of(

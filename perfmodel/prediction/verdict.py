@@ -97,8 +97,7 @@ def verdict(setting: Setting, terms: dict[str, float], iteration_time: float, ne
     told = f"{_BOUND[most]}: {shares[most] / iteration_time:.0%} of the iteration"
     if setting.world_size == 1 and not setting.servers:
         return told
-    # below zero where messages wait for a fusion cycle that outlasts the backward pass
-    hidden = max(0.0, network.communication_time - network.exposed_communication_time)
+    hidden = network.communication_time - network.exposed_communication_time
     share = network.exposed_communication_time / iteration_time
     bandwidth = (network.exposed_communication_time - network.exposed_with_more_bandwidth) / iteration_time
     latency = (network.exposed_communication_time - network.exposed_with_half_the_latency) / iteration_time

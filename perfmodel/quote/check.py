@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.bound import above_peak
 from perfmodel.quote.alike import Alike, collectives_alike, runs_alike
 from perfmodel.quote.expected import (
     Expected,
@@ -21,7 +22,6 @@ from perfmodel.quote.expected import (
 from perfmodel.quote.file import KINDS, SYNONYMS, Claim, Quote, scenario_of
 from perfmodel.quote.limits import (
     Limit,
-    above_peak,
     best_efficiency,
     bus_bandwidth_limit,
     limit_of_iteration,

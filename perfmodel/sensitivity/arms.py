@@ -22,9 +22,11 @@ from perfmodel.prediction.feeding import NATIVE_SPEED, SAMPLE_ELEMENT_BYTES
 from perfmodel.prediction.messages import messages
 from perfmodel.prediction.terms import (
     anchor_factor,
+    best_way,
     communicates,
     computation_of,
     fabric_of,
+    merging_cost,
     scaled,
 )
 from perfmodel.prediction.verdict import limit_words, measures_link
@@ -59,7 +61,8 @@ def choices(case: Case) -> list[Choice]:
     if communicates(setting):
         on = fabric_of(setting, constants)
         found += _rates(case, on)
-        if setting.overlap != "priority":
+        case = case._replace(setting=best_way(setting, work, on, constants))
+        if case.setting.overlap != "priority":
             found.append(_queue(case, work, on))
         if setting.strategy == "parameter-server":
             found.append(_ports(case, on))
@@ -129,7 +132,7 @@ def _queue(case: Case, work: Computation, on: Fabric) -> Choice:
     def times_of(sizes: Any) -> Any:
         return message_times(setting, sizes, on)
 
-    sent = messages(setting, work, times_of)
+    sent = messages(setting, work, times_of, merging_cost(setting, case.constants))
     times = np.asarray(times_of(sent.message_bytes), dtype=np.float64)
     ends = sent.ready_times + np.cumsum(times[::-1])[::-1]
     backward = float(work.backward_by_layer.sum())

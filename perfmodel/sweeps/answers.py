@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-ONE_BY_ONE = ("optimal",)
+ONE_BY_ONE = ("optimal", "fused")
 """Ways to overlap that merge messages anew for each scenario."""
-PLAN_BY_PLAN = ("fused",)
-"""Those that merge anew for each plan."""
 
 
 def answers(setting: Setting, plans: Plans, places: Places, constants: Calibration) -> dict[str, Any]:
@@ -140,9 +138,6 @@ def _communication(
         shared = setting._replace(intra_link=link)
         if setting.overlap in ONE_BY_ONE:
             found = _each_scenario(shared, work, some, constants)
-        elif setting.overlap in PLAN_BY_PLAN:
-            rows = [_exchange(shared, _row(work, i), some, constants) for i in range(plans)]
-            found = tuple(np.stack(column) for column in zip(*rows, strict=True))  # type: ignore[assignment]
         else:
             found = _exchange(shared, work, some, constants)
         alone[:, which], exposed[:, which] = found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+import itertools
+from collections.abc import Callable, Sequence
 from itertools import pairwise, product
 
 
@@ -14,19 +16,17 @@ def in_order(ready: Sequence[float], lasting: Sequence[float]) -> float:
     return free
 
 
-def best_merging(ready: Sequence[float], sizes: Sequence[float], fixed: float, per_byte: float) -> float:
-    """Try every way of merging neighbours."""
+def best_merging(
+    ready: Sequence[float], sizes: Sequence[float], fixed: float, per_byte: float, hiding_cost: float = 0.0
+) -> float:
+    """Try every way of merging neighbours; return the least end, hidden messages costing a part of theirs."""
     best = float("inf")
     for cuts in product([False, True], repeat=len(sizes) - 1):
         starts = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), len(sizes)]
         spans = list(pairwise(starts))
-        best = min(
-            best,
-            in_order(
-                [ready[last - 1] for _, last in spans],
-                [fixed + per_byte * sum(sizes[first:last]) for first, last in spans],
-            ),
-        )
+        times = [fixed + per_byte * sum(sizes[first:last]) for first, last in spans]
+        end = in_order([ready[last - 1] for _, last in spans], times)
+        best = min(best, end + hiding_cost * (sum(times) - (end - ready[-1])))
     return best
 
 
@@ -64,23 +64,54 @@ def _compute(now: float, time: float, left: list[float]) -> float:
     return now + time
 
 
-def ticking_fusion(
-    ready: Sequence[float], sizes: Sequence[float], cycle: float, threshold: float
-) -> list[tuple[float, float]]:
-    """At every tick take tensors from the queue and fuse them as long as they fit; return (tick, bytes)."""
-    messages = []
-    waiting = list(zip(ready, sizes, strict=True))
-    tick = 0
-    while waiting:
-        now = tick * cycle
-        queue = [size for at, size in waiting if at <= now]
-        waiting = [(at, size) for at, size in waiting if at > now]
-        while queue:
-            fused = queue.pop(0)
-            while queue and fused + queue[0] <= threshold:
-                fused += queue.pop(0)
-            messages.append((now, fused))
-        tick += 1
+def cycling_fusion(
+    ready: Sequence[float],
+    sizes: Sequence[float],
+    lasting: Callable[[float], float],
+    cycle: float,
+    threshold: float,
+) -> list[tuple[float, float, float]]:
+    """Every message's start, end and bytes where a thread wakes each cycle, or late if it was still sending.
+
+    A heap of events: a gradient is there, the thread wakes, a message has ended.  Whenever the thread wakes
+    it takes all that is there, and sends it in pieces under the threshold, one by one.
+    """
+    order = itertools.count()
+    wake, there, ended = range(3)
+    # of events at one moment the gradients come first
+    events = [(at, 0, next(order), there, size) for at, size in zip(ready, sizes, strict=True)]
+    events.append((0.0, 1, next(order), wake, 0.0))
+    heapq.heapify(events)
+    waiting: list[float] = []
+    pieces: list[float] = []
+    messages: list[tuple[float, float, float]] = []
+    woken, sent = 0.0, 0
+
+    def send(now: float) -> None:
+        size = pieces.pop(0)
+        messages.append((now, now + lasting(size), size))
+        heapq.heappush(events, (messages[-1][1], 1, next(order), ended, 0.0))
+
+    while sent < len(sizes):
+        now, _, _, kind, size = heapq.heappop(events)
+        if kind == there:
+            waiting.append(size)
+            continue
+        if kind == wake:
+            woken = now
+            for each in waiting:
+                if pieces and pieces[-1] + each <= threshold:
+                    pieces[-1] += each
+                else:
+                    pieces.append(each)
+            sent += len(waiting)
+            waiting = []
+        if pieces:
+            send(now)
+        else:
+            heapq.heappush(events, (max(now, woken + cycle), 1, next(order), wake, 0.0))
+    while pieces:
+        send(messages[-1][1])
     return messages
 
 
