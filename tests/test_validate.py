@@ -34,7 +34,7 @@ from perfmodel.validate import (
 )
 from perfmodel.validate.anchors import Anchors
 from perfmodel.validate.baselines import ConstantUtilisation
-from perfmodel.validate.headline import headline, percent
+from perfmodel.validate.headline import Headline, headline, percent
 from perfmodel.validate.misses import LIMIT, beyond_limit, explained
 from perfmodel.validate.out_of_sample_file import NAME, shipped_rows, write_rows
 from perfmodel.validate.report import report, write_report
@@ -435,6 +435,54 @@ def test_statistics_by_hand() -> None:
     assert errors([]) == (0, None, None, None, None, None)
 
 
+def test_a_large_source_does_not_drown_the_others_in_the_mean_over_sources(tmp_path: Path) -> None:
+    """Three rows of one source and one of another: over rows 3 to 1, over sources 1 to 1."""
+    rows = compare(
+        runs(
+            tmp_path,
+            *(ONE | {"run_id": f"ours {i}"} for i in range(3)),
+            ONE | {"run_id": "theirs", "source": "them", "iteration_time": "1"},
+        )
+    )
+    found = summary(rows)
+    ours, theirs = (found["by"]["source"][name]["mean_absolute_error"] for name in ("us", "them"))
+    assert found["mean_absolute_error"] == pytest.approx((3 * ours + theirs) / 4)
+    assert (found["sources"], found["mean_over_sources"]) == (2, pytest.approx((ours + theirs) / 2))
+
+
+def test_each_anchored_line_has_one_beside_it_that_counts_ambiguous_anchors_too() -> None:
+    lines = {line.name: line for line in headline(shipped_rows("specs"), shipped_rows("anchored"))}
+    every = [row for row in shipped_rows("anchored") if row.error is not None and row.run.trust in ("A", "B")]
+    doubtful = [row for row in every if row.anchor == "ambiguous"]
+    told = [name for name in lines if name.endswith(", with ambiguous anchors")]
+    assert len(told) == 4
+    for name in told:
+        assert lines[name].n > lines[name.removesuffix(", with ambiguous anchors")].n
+        assert lines[name].bar == lines[name.removesuffix(", with ambiguous anchors")].bar
+    assert lines["anchored, all strategies, with ambiguous anchors"].n == len(every)
+    together = summary(shipped_rows("anchored"))
+    assert together["with_ambiguous"]["n"] == together["n"] + together["ambiguous"]["n"] == len(every)
+    both = lines["anchored, all-reduce and parameter servers, with ambiguous anchors"]
+    alone = lines["anchored, all-reduce and parameter servers"]
+    assert both.n - alone.n == sum(row.run.strategy != "data-parallel-single-process" for row in doubtful)
+
+
+def test_what_the_report_calls_missed_is_every_bar_that_a_line_breaks() -> None:
+    """Over rows and over sources, with ambiguous anchors and without."""
+    line = Headline("anchored", 9, 0.10, 0.12, 0.05, (0.09, 0.055), None, None, (0.70, 0.95))
+    assert line.missed() == [
+        "anchored: mean 10.0 %, bar 9.0 %",
+        "anchored: 80 % covers 70.0 %, bar 75.0 % to 87.0 %",
+    ]
+    assert line.missed_over_sources() == ["anchored: 12.0 %, bar 9.0 %"]
+    assert line._replace(mean_over_sources=0.08).missed_over_sources() == []
+    text = report(shipped_rows("specs"), shipped_rows("anchored"))
+    told = text[text.index("\nMissed: ") : text.index("## What was measured")]
+    for each in headline(shipped_rows("specs"), shipped_rows("anchored")):
+        for missed in (*each.missed(), *each.missed_over_sources()):
+            assert missed in told
+
+
 def test_trust_c_stands_apart_and_d_is_left_out(tmp_path: Path) -> None:
     rows = compare(
         runs(tmp_path, *(ONE | {"run_id": letter, "trust": letter} for letter in ("A", "B", "C", "D")))
@@ -548,11 +596,15 @@ def test_the_shipped_rows_give_the_report_its_first_table() -> None:
     """n, mean, median, the naive ones and what intervals cover: every cell is what the file's rows say."""
     text = (folder("validation") / "report.md").read_text("utf-8")
     lines = headline(shipped_rows("specs"), shipped_rows("anchored"))
-    assert len(lines) == 8
+    assert len(lines) == 11
     for line in lines:
         bar = " / ".join(map(percent, line.bar)) if line.bar else "-"
-        errors_told = (line.mean, line.median), (line.naive_mean, line.naive_median), line.covered
-        own, naive, covered = (" | ".join(map(percent, pair)) for pair in errors_told)
+        errors_told = (
+            (line.mean, line.mean_over_sources, line.median),
+            (line.naive_mean, line.naive_median),
+            line.covered,
+        )
+        own, naive, covered = (" | ".join(map(percent, each)) for each in errors_told)
         assert f"\n| {line.name} | {line.n} | {own} | {bar} | {naive} | {covered} |\n" in text
     for row in (*shipped_rows("specs"), *shipped_rows("anchored")):
         assert (row.predicted_iteration_time is None) == bool(row.reason)

@@ -6,7 +6,7 @@ from app import charts, held_against
 from app.layout import Asked, ask, downloads, fold, ways_out
 from app.options import label, one_of, options, some_of
 from perfmodel.validate import Row
-from perfmodel.validate.summary import GROUPS, counted, refused_by_reason, statistics
+from perfmodel.validate.summary import GROUPS, counted, refused_by_reason, statistics, trusted
 
 KNOWN = options("validate")
 MODE = KNOWN["mode"]
@@ -60,6 +60,17 @@ def page(asked: Asked) -> None:
             "Out of sample: each source by a fit to all others, "
             + ("from specs alone." if mode == "specs" else "anchored on the time of one accelerator.")
         )
+        if told["n"]:
+            every = statistics([row for row in predicted if trusted(row)])
+            more = (
+                f" With {every['n'] - told['n']:,} runs more whose anchor is ambiguous: "
+                f"{every['mean_absolute_error']:.1%}, {every['mean_over_sources']:.1%} and "
+                f"{every['median_absolute_error']:.1%} in the median."
+            )
+            st.caption(
+                f"Mean error {told['mean_absolute_error']:.1%} over runs, {told['mean_over_sources']:.1%} "
+                f"over the {told['sources']} sources.{more if every['n'] > told['n'] else ''}"
+            )
     if predicted:
         picture(predicted, picked.get("by", "source"))
     st.caption(f"The misses first ({min(SHOWN, len(predicted)):,} of {len(predicted):,})")

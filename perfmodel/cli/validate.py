@@ -152,22 +152,25 @@ def _show(found: dict[str, Any], by: tuple[str, ...], out_of_sample: bool) -> No
     out.print(
         Text(
             f"error = predicted / measured - 1 of iteration time; + is too slow\n"
-            f"naive: median error of {found['baseline_name']}; 80 %: share inside that interval"
+            f"naive: median error of {found['baseline_name']}; 80 %: share inside that interval\n"
+            f"mean: over rows; sources: over the means of sources"
         )
     )
     columns = ("n", "mean", "median", "bias", "<20%", "naive", "80 %")
-    overall = {
-        "trust A and B": found,
-        "ambiguous anchor": found["ambiguous"],
-        "trust C": found["trust_c"],
-    }
+    overall = {"trust A and B": found}
+    if found["ambiguous"]["n"]:
+        overall |= {"ambiguous anchor": found["ambiguous"], "A and B with it": found["with_ambiguous"]}
+    overall["trust C"] = found["trust_c"]
     groups = [("all", {name: group for name, group in overall.items() if group["n"]})]
     for name, shown in [*groups, *((name, found["by"][name]) for name in by)]:
-        rows = table(name, *columns)
+        whole = name == "all"  # the others' names leave no room for another column
+        rows = table(name, *columns[:2], *(["sources"] if whole else []), *columns[2:])
         rows.padding = (0, 1, 0, 0)  # the longest strategy's name fits
         for key, group in shown.items():
             cells = _cells(group)
-            rows.add_row(key, *cells[:4], *cells[5:], _percent(group["coverage_80"]))
+            of_sources = [_percent(group["mean_over_sources"])] if whole else []
+            shares = [*cells[2:4], *cells[5:], _percent(group["coverage_80"])]
+            rows.add_row(key, *cells[:2], *of_sources, *shares)
         out.print(rows)
     if found["refused"]:
         out.print(Text("not predicted:"))

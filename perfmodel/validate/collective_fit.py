@@ -28,7 +28,7 @@ from perfmodel.prediction.collective_model import (
 from perfmodel.prediction.cuts import cuts_of, least_time
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
-from perfmodel.validate.summary import errors
+from perfmodel.validate.summary import errors, over_sources
 from perfmodel.writing import write_whole
 
 if TYPE_CHECKING:
@@ -223,8 +223,14 @@ def _errors(rows: list[Row]) -> dict[str, Any]:
     covered = [
         row.low_80 <= row.measurement.time <= row.high_80 for row in rows if row.low_80 and row.high_80
     ]
+    sources = [
+        (row.measurement.source, row.predicted_time / row.measurement.time - 1)
+        for row in rows
+        if row.predicted_time
+    ]
     return {
         **told._asdict(),
+        **over_sources(sources),
         "baseline": naive._asdict(),
         "coverage_80": sum(covered) / len(covered) if covered else None,
     }

@@ -60,9 +60,13 @@ def errors(signed: Sequence[float]) -> Errors:
 
 
 def statistics(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return the statistics of the rows that were predicted, with interval coverage and the baseline's."""
+    """Return the statistics of the rows that were predicted, with interval coverage and the baseline's.
+
+    A mean over rows is mostly that of the largest sources; ``mean_over_sources`` weighs each source alike.
+    """
     predicted = [row for row in rows if row.error is not None]
     answer: dict[str, Any] = errors([row.error for row in predicted if row.error is not None])._asdict()
+    answer |= over_sources((row.run.source, row.error) for row in predicted if row.error is not None)
     answer["coverage_80"] = _coverage(
         [(row.low_80, row.measured_iteration_time, row.high_80) for row in predicted]
     )
@@ -75,6 +79,21 @@ def statistics(rows: Iterable[Row]) -> dict[str, Any]:
     return answer
 
 
+def over_sources(signed: Iterable[tuple[str, float]]) -> dict[str, Any]:
+    """Return the mean over sources of each source's mean absolute error, and how many there are.
+
+    >>> over_sources([("a", 0.1), ("a", -0.3), ("b", 0.4)])
+    {'sources': 2, 'mean_over_sources': 0.30000000000000004}
+    >>> over_sources([])
+    {'sources': 0, 'mean_over_sources': None}
+    """
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for source, error in signed:
+        found[source].append(abs(error))
+    mean = fmean(map(fmean, found.values())) if found else None
+    return {"sources": len(found), "mean_over_sources": mean}
+
+
 def _coverage(spans: list[tuple[float | None, float | None, float | None]]) -> float | None:
     """Share of the measured values inside their intervals; None where no row has one."""
     known = [
@@ -85,9 +104,14 @@ def _coverage(spans: list[tuple[float | None, float | None, float | None]]) -> f
     return fmean(known) if known else None
 
 
+def trusted(row: Row) -> bool:
+    """Whether a row is of trust A or B."""
+    return row.run.trust in ("A", "B")
+
+
 def counted(row: Row) -> bool:
     """Whether a row enters the error table: trust A or B, and an anchor, if any, that is not in doubt."""
-    return row.run.trust in ("A", "B") and row.anchor != "ambiguous"
+    return trusted(row) and row.anchor != "ambiguous"
 
 
 def grouped(rows: Iterable[Row], by: str) -> dict[str, dict[str, Any]]:
@@ -107,22 +131,24 @@ def refused_by_reason(rows: Iterable[Row]) -> dict[str, int]:
 def summary(rows: Sequence[Row]) -> dict[str, Any]:
     """Return the summary of ``perfmodel validate``: counts, statistics, and statistics by group.
 
-    Rows of trust C and rows whose anchor is ambiguous have their own entries; trust D is only counted.
+    Rows of trust C and rows whose anchor is ambiguous have their own entries, as have all of trust A and B
+    together, whatever their anchor; trust D is only counted.
     """
     table = [row for row in rows if counted(row)]
-    doubtful = [row for row in rows if row.run.trust in ("A", "B") and row.anchor == "ambiguous"]
+    doubtful = [row for row in rows if trusted(row) and row.anchor == "ambiguous"]
     refused = [row for row in rows if row.reason]
     mode = rows[0].mode
     return {
         "mode": mode,
         "rows": len(rows),
         "refused": len(refused),
-        "refused_trust_a_b": sum(row.run.trust in ("A", "B") for row in refused),
+        "refused_trust_a_b": sum(map(trusted, refused)),
         "refused_by_reason": refused_by_reason(rows),
         "baseline_name": BASELINES[mode],
         **statistics(table),
         "by": {name: grouped(table, name) for name in GROUPS},
         "ambiguous": {**statistics(doubtful), "by": {name: grouped(doubtful, name) for name in GROUPS}},
+        "with_ambiguous": statistics(row for row in rows if trusted(row)),
         "trust_c": statistics(row for row in rows if row.run.trust == "C"),
         "trust_d": sum(row.run.trust == "D" for row in rows),
     }
