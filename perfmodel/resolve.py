@@ -9,7 +9,7 @@ from perfmodel import ops
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framework
+from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framework, with_usual_year
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.plan import FORMATS, OPTIMIZERS, Format, OptimizerStates
@@ -68,6 +68,8 @@ class Setting(NamedTuple):
     """The number format whose peak serves the precision."""
     optimizer: str
     states: OptimizerStates
+    software: str
+    """``FRAMEWORK@YEAR``"""
     framework: Framework
     software_year: int
     strategy: str
@@ -153,7 +155,11 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             f"a ring through {nodes} nodes waits for each; NCCL may take a tree: --algorithm auto"
         )
     optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
-    framework, year = parse_framework(taken.take("framework", scenario.framework, DEFAULT_FRAMEWORK))
+    named = scenario.framework or DEFAULT_FRAMEWORK
+    software = with_usual_year(named, accelerator.year)
+    if software != scenario.framework:
+        taken.append(f"--framework {software}")
+    framework, year = parse_framework(software)
     if accelerator.board_devices > 1:
         warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")
     return Setting(
@@ -175,6 +181,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         peak_format=peak_format,
         optimizer=optimizer,
         states=OPTIMIZERS[optimizer],
+        software=software,
         framework=framework,
         software_year=year,
         strategy=scenario.strategy,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import json
 import math
+import statistics
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.messages import messages
 from perfmodel.resolve import WITHIN_A_NODE, resolve
 from perfmodel.sensitivity.changes import scaled_spec
+from perfmodel.specs.framework import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
     LARGEST_WORLD_SIZE,
@@ -30,6 +33,7 @@ from perfmodel.specs.scenario import (
     Strategy,
 )
 from perfmodel.specs.store import Catalogue
+from perfmodel.validate.runs import shipped_runs
 from perfmodel.workloads import names, workload
 
 CATALOGUE = Catalogue.built_in()
@@ -244,6 +248,43 @@ def test_defaults_are_named_and_choices_are_not():
     assert {"--strategy all-reduce", "--algorithm ring"} <= set(ask(world_size=2).defaults)
     served = ask(world_size=2, strategy="parameter-server").defaults
     assert not any(default.startswith(("--strategy", "--algorithm")) for default in served)
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "year"),
+    [("k80", 2017), ("p100-sxm2-16gb", 2018), ("v100-sxm2-16gb", 2019), ("a100-sxm4-40gb", 2022)],
+)
+def test_software_without_a_year_is_of_the_accelerators_time(accelerator, year):
+    for software in ({}, {"framework": "pytorch"}):
+        answer = ask(accelerator=accelerator, precision="fp32", **software)
+        assert f"--framework pytorch@{year}" in answer.defaults
+        assert answer.scenario["framework"] == f"pytorch@{year}"
+        dated = ask(accelerator=accelerator, precision="fp32", framework=f"pytorch@{year}")
+        assert dated.terms == answer.terms
+        assert not any(option.startswith("--framework") for option in dated.defaults)
+
+
+def test_every_accelerators_software_is_of_years_that_were_measured():
+    for accelerator in CATALOGUE.ids("accelerators"):
+        peaks = CATALOGUE.accelerator(accelerator).peak_flops
+        precision = "fp32" if "fp32" in peaks else "bf16"
+        setting = resolve(Scenario(accelerator=accelerator, precision=precision), CATALOGUE)
+        assert EARLIEST_YEAR <= setting.software_year <= LATEST_YEAR
+        asked = min(max(setting.accelerator.year + USUAL_AGE, EARLIEST_YEAR), LATEST_YEAR)
+        assert setting.software_year == asked
+
+
+def test_an_accelerator_is_usually_trained_on_when_measured_runs_were():
+    """The constant is the median over pairs of accelerator and source of the years in between."""
+    runs = collections.defaultdict(set)
+    for run in shipped_runs():
+        if run.year and run.accelerator in CATALOGUE.ids("accelerators"):
+            runs[run.accelerator, run.source].add(run.year)
+    ages = [
+        statistics.median(years) - CATALOGUE.accelerator(accelerator).year
+        for (accelerator, _), years in runs.items()
+    ]
+    assert statistics.median(ages) == USUAL_AGE
 
 
 def test_a_job_that_does_not_fill_its_nodes_says_how_it_lies():

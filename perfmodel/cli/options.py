@@ -115,7 +115,8 @@ _SCENARIO_OPTIONS = (
     click.option("--sequence-length", type=COUNT, help="Tokens of one sample."),
     click.option("--optimizer", type=_word("optimizer", Optimizer), help="Optimizer."),
     click.option(
-        "--framework", help="Software, with its year: pytorch, tensorflow-xla@2020.  [default: pytorch]"
+        "--framework",
+        help="Software, with its year, or the accelerator's: tensorflow-xla@2020.  [default: pytorch]",
     ),
     click.option(
         "--input", type=_word("input", Input), help="Where samples come from.  [default: synthetic]"

@@ -31,7 +31,6 @@ from perfmodel.prediction.terms import (
 )
 from perfmodel.prediction.verdict import Network, bottleneck, placement, verdict
 from perfmodel.resolve import Setting, resolve
-from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.units import show
@@ -294,7 +293,7 @@ def _understood(setting: Setting) -> dict[str, object]:
         "global_batch_size": setting.global_batch_size,
         "sequence_length": setting.workload.sequence_length,
         "optimizer": setting.optimizer,
-        "framework": setting.scenario.framework or DEFAULT_FRAMEWORK,
+        "framework": setting.software,
         "loader_workers": setting.loader_workers or None,
         "storage": setting.storage or None,
         "scaling": setting.scaling,

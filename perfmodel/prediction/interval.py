@@ -9,7 +9,6 @@ from perfmodel.calibration import Calibration, Spread
 from perfmodel.prediction.computation import Computation, conditions, unit
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
-from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.link import Link
 
 NOTICED = 0.05
@@ -47,8 +46,7 @@ def unseen_link(setting: Setting, constants: Calibration) -> float:
 
 def software_of(setting: Setting) -> str:
     """Return ``FRAMEWORK in PRECISION``: what measured runs are told apart by."""
-    name = (setting.scenario.framework or DEFAULT_FRAMEWORK).split("@")[0]
-    return f"{name} in {setting.precision}"
+    return f"{setting.software.partition('@')[0]} in {setting.precision}"
 
 
 def local_batch_of(setting: Setting) -> str:

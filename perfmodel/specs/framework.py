@@ -8,6 +8,9 @@ from perfmodel.errors import InputError, unknown_name
 
 EARLIEST_YEAR, LATEST_YEAR = 2017, 2023
 """Years of software that measured runs know; a year outside is taken as the nearest."""
+USUAL_AGE = 2
+"""Years an accelerator has been out when it is trained on: the median over the pairs of accelerator and
+source in ``validation/measured/training_runs.csv``; half of them lie between 1 and 3."""
 
 
 class Framework(NamedTuple):
@@ -54,6 +57,26 @@ computes 3x3 convolutions by Winograd's algorithm forward since 5.0, and backwar
 servers of PyTorch are BytePS's, which work in blocks of 4 MB."""
 
 DEFAULT_FRAMEWORK = "pytorch"
+
+
+def with_usual_year(text: str, accelerator_year: int) -> str:
+    """Return ``NAME@YEAR``, the year being that of the software an accelerator is usually trained with.
+
+    Parameters
+    ----------
+    text : ``NAME`` or ``NAME@YEAR``, which stays as it is
+    accelerator_year : in which the accelerator came out
+
+    Examples
+    --------
+    A V100 came out in 2017, a K80 in 2014, before any software that was measured:
+
+    >>> with_usual_year("pytorch", 2017), with_usual_year("tensorflow", 2014)
+    ('pytorch@2019', 'tensorflow@2017')
+    """
+    if "@" in text:
+        return text
+    return f"{text}@{min(max(accelerator_year + USUAL_AGE, EARLIEST_YEAR), LATEST_YEAR)}"
 
 
 def parse_framework(text: str) -> tuple[Framework, int]:

@@ -123,7 +123,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     sequence_length: _Count | None = None
     optimizer: Annotated[Optimizer, _words("optimizer", Optimizer)] | None = None
     framework: str | None = None
-    """The software, with its year where that matters: ``pytorch``, ``tensorflow-xla@2020``."""
+    """The software, with its year: ``pytorch``, ``tensorflow-xla@2020``; without one, the year in which the
+    accelerator is usually trained on."""
     input: Annotated[Input, _words("input", Input)] = "synthetic"
     loader_workers: _Count | None = None
     """Decoding workers per node."""
