@@ -39,6 +39,8 @@ RARER = (
     "intra-link",
     "nics",
     "connections",
+    "server-shards",
+    "server-node",
     "local-aggregation",
     "algorithm",
     "overlap",
@@ -60,6 +62,8 @@ FILES = ("profile", "scenario", "specs", "timeline")
 
 LABELS = {
     "gpus": "GPUs",
+    "server-shards": "How gradients are dealt out to servers",
+    "server-node": "Machine of a parameter server",
     "local-aggregation": "Gradients summed in a machine before servers see them",
     "inter-link": "Network between machines",
     "intra-link": "Link inside a machine",

@@ -75,6 +75,12 @@ class Setting(NamedTuple):
     strategy: str
     overlap: str
     servers: Any
+    server_shards: str
+    """How gradients are dealt out to them: a ``ServerShards``."""
+    server_node: Node
+    """The machine of one; without servers, the node."""
+    server_link: Link
+    """The link of its adapters."""
     local_batch_size: Any
     global_batch_size: Any
     accumulation_steps: Any
@@ -135,10 +141,14 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             f"--strategy {scenario.strategy} stays within one machine; {node.id} holds {node.accelerators}, "
             f"so {scenario.world_size} GPUs need all-reduce or parameter-server"
         )
+    named = scenario.framework or DEFAULT_FRAMEWORK
+    shards, server_node = parse_framework(named)[0].server_shards, node
     if scenario.strategy == "parameter-server":
         servers = taken.take("servers", scenario.servers, 1)
-    elif scenario.servers is not None:
-        raise InputError(f"--servers goes with --strategy parameter-server, not {scenario.strategy}")
+        shards = taken.take("server-shards", scenario.server_shards, shards)
+        server_node = catalogue.node(taken.take("server-node", scenario.server_node, node.id))
+    else:
+        _refuse_server_options(scenario)
     if scenario.world_size > 1 and scenario.jitter is None:
         taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
@@ -155,7 +165,6 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             f"a ring through {nodes} nodes waits for each; NCCL may take a tree: --algorithm auto"
         )
     optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
-    named = scenario.framework or DEFAULT_FRAMEWORK
     software = with_usual_year(named, accelerator.year)
     if software != scenario.framework:
         taken.append(f"--framework {software}")
@@ -187,6 +196,9 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         strategy=scenario.strategy,
         overlap=_overlap(scenario, taken),
         servers=servers,
+        server_shards=shards,
+        server_node=server_node,
+        server_link=catalogue.link(scenario.inter_link or server_node.inter_link or inter.id),
         local_batch_size=local_batch,
         global_batch_size=global_batch,
         accumulation_steps=scenario.accumulation_steps,
@@ -237,6 +249,7 @@ def by_id(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, list[Mean
 _HARDWARE: dict[str, tuple[Kind, Callable[[Catalogue, str], Accelerator | Node | Link]]] = {
     "accelerator": ("accelerators", Catalogue.accelerator),
     "node": ("nodes", Catalogue.node),
+    "server_node": ("nodes", Catalogue.node),
     "intra_link": ("links", Catalogue.link),
     "inter_link": ("links", Catalogue.link),
 }
@@ -254,6 +267,13 @@ def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:
     for field, option in matter.items():
         if field not in scenario.model_fields_set:
             taken.append(f"--{option} {getattr(scenario, field)}")
+
+
+def _refuse_server_options(scenario: Scenario) -> None:
+    for name in ("servers", "server_shards", "server_node"):
+        if getattr(scenario, name) is not None:
+            option = name.replace("_", "-")
+            raise InputError(f"--{option} goes with --strategy parameter-server, not {scenario.strategy}")
 
 
 def _doubt_links(scenario: Scenario, catalogue: Catalogue, warnings: list[str]) -> None:

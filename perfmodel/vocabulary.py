@@ -144,6 +144,7 @@ QUANTITIES: dict[str, Quantity] = {
     "arrival_times": Quantity("t", "s", "when each worker starts to push"),
     "transfer_time": Quantity("t_c", "s", "one buffer through one port"),
     "tensor_bytes": Quantity("m", "B", "of each gradient tensor, in a stated order"),
+    "largest_whole_bytes": Quantity("w", "B", "a gradient tensor of more is split over all servers"),
     "optimizer_copies": Quantity("c", "1", "optimizer state in units of the model's size"),
     "ready_times": Quantity("r", "s", "when each message is ready, since the backward pass began"),
     "communication_times": Quantity("c", "s", "of each message on its own"),

@@ -23,6 +23,7 @@ from perfmodel.specs.scenario import (
     Placement,
     Precision,
     Scenario,
+    ServerShards,
     Strategy,
     by_field,
 )
@@ -97,6 +98,12 @@ _SCENARIO_OPTIONS = (
         "--placement", type=_word("placement", Placement), help="On the racks.  [default: contiguous]"
     ),
     click.option("--servers", type=COUNT, help="Parameter servers, on machines of their own."),
+    click.option(
+        "--server-shards",
+        type=_choice(ServerShards),
+        help="How gradients are dealt out to servers.  [default: as the framework does]",
+    ),
+    click.option("--server-node", help="Machine of a parameter server.  [default: as --node]"),
     click.option(
         "--local-aggregation/--no-local-aggregation",
         default=None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 
 from perfmodel.formula import formula
@@ -32,8 +33,78 @@ def shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
     >>> round(shard_imbalance([1, 1, 4], 2), 4)
     1.6667
     """
-    shards = [sum(tensor_bytes[j::servers]) for j in range(servers)]
+    # servers beyond the number of tensors hold none
+    shards = [sum(tensor_bytes[j::servers]) for j in range(min(servers, len(tensor_bytes)))]
     return servers * max(shards) / sum(shards)
+
+
+@formula(cites="abadi2016", symbolic=False)
+def greedy_shard_imbalance(tensor_bytes: Sequence[float], servers: int) -> float:
+    r"""Largest shard over the mean shard when each tensor goes to the server that holds least so far.
+
+    .. math:: I = \frac{s}{S}\max_j \sum_{i \in A_j} m_i
+
+    A_j are the tensors of server j: i goes to the first server with the least bytes of the tensors before it.
+    A tensor is not split.
+
+    Parameters
+    ----------
+    tensor_bytes : m_i [B], shape (L,), in the order they are dealt
+    servers : s [1], a whole number
+
+    Returns
+    -------
+    shard_imbalance [1], at least 1
+
+    Examples
+    --------
+    Tensors of 1, 1 and 4 bytes on two servers: 1 and 1, then 4 to the first: shards of 5 and 1.
+
+    >>> round(greedy_shard_imbalance([1, 1, 4], 2), 4)
+    1.6667
+
+    In the order 4, 1, 1 the second server takes both small ones: 4 and 2, the mean is 3.
+
+    >>> round(greedy_shard_imbalance([4, 1, 1], 2), 4)
+    1.3333
+    """
+    shards = [(0.0, j) for j in range(min(servers, len(tensor_bytes)))]
+    for size in tensor_bytes:
+        least, j = shards[0]
+        heapq.heapreplace(shards, (least + size, j))
+    return servers * max(shards)[0] / sum(tensor_bytes)
+
+
+@formula(cites="chen2015", symbolic=False)
+def split_shard_imbalance(tensor_bytes: Sequence[float], servers: int, largest_whole_bytes: float) -> float:
+    r"""Largest shard over the mean shard when large tensors are split evenly and small ones dealt in turn.
+
+    .. math:: I = 1 + \frac{S_w}{S}(I_w - 1), \quad S_w = \sum_{m_i \le w} m_i, \quad
+              I_w = \frac{s}{S_w}\max_j \sum_{m_i \le w,\, i \equiv j} m_i
+
+    A tensor of at most w bytes stays whole and goes to the servers in turn.
+
+    Parameters
+    ----------
+    tensor_bytes : m_i [B], shape (L,), in the order they are dealt
+    servers : s [1], a whole number
+    largest_whole_bytes : w [B]; a tensor of more is split over all servers
+
+    Returns
+    -------
+    shard_imbalance [1], at least 1
+
+    Examples
+    --------
+    Tensors of 1, 1 and 4 bytes on two servers, those over 2 split: 1 + 2 each.
+
+    >>> split_shard_imbalance([1, 1, 4], 2, 2)
+    1.0
+    """
+    whole = [size for size in tensor_bytes if size <= largest_whole_bytes]
+    if not whole:
+        return 1.0
+    return 1 + sum(whole) / sum(tensor_bytes) * (shard_imbalance(whole, servers) - 1)
 
 
 @formula(cites="li2014")

@@ -18,8 +18,9 @@ from perfmodel.formula import FORMULAS
 from perfmodel.prediction import terms
 from perfmodel.prediction.communication import HOST_UPLINKS, communication, message_times
 from perfmodel.prediction.computation import Computation
-from perfmodel.prediction.fabric import Fabric, crosses_nodes
+from perfmodel.prediction.fabric import Fabric, at_servers, crosses_nodes
 from perfmodel.prediction.messages import MERGED, layer_bytes, messages
+from perfmodel.prediction.server_shards import imbalance
 from perfmodel.prediction.terms import fabric_of
 from perfmodel.prediction.verdict import bottleneck, limit_words
 from perfmodel.sensitivity.case import Case
@@ -237,15 +238,19 @@ def _known(case: Case, on: Fabric, size: Node) -> list[Node]:
         given("servers", float(setting.servers or HOST_UPLINKS)),
         given("workers", float(HOST_UPLINKS)),
     ]
+    if setting.servers:
+        shards = float(imbalance(setting))
+        counts.append(given("shard_imbalance", shards, f"{setting.server_shards} shards"))
     return [*links.values(), inner, outer, share, *counts, size]
 
 
 def _where(case: Case, name: str) -> str:
     setting = case.setting
-    if name == "inter_link_bandwidth":
-        adapters = f"{setting.nics} x {setting.inter_link.id}"
-        binding, _ = bottleneck(setting, case.constants) if crosses_nodes(setting) else ("link", 1)
-        return adapters if binding == "link" else f"{adapters}, {limit_words(setting, binding)} binding"
+    if name in ("inter_link_bandwidth", "server_bandwidth"):
+        side = setting if name.startswith("inter") or not setting.servers else at_servers(setting)
+        adapters = f"{side.nics} x {side.inter_link.id}"
+        binding, _ = bottleneck(side, case.constants) if crosses_nodes(setting) else ("link", 1)
+        return adapters if binding == "link" else f"{adapters}, {limit_words(side, binding)} binding"
     if name.startswith("inter"):
         return setting.inter_link.id
     if setting.strategy == "parameter-server-local":

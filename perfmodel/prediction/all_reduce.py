@@ -52,18 +52,18 @@ def all_reduce_times(per_node: Any, nodes: Any, link: Link, on: Fabric) -> dict[
     }
     if several:
         rail = on._replace(inter_link_bandwidth=on.inter_link_bandwidth / per_node)
-        found["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *on)
+        found["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *on.links)
         found["hierarchical"] = lambda sizes: GRID_ALGORITHMS["hierarchical"].time(
             per_node, nodes, sizes, *rail
         )
-        found["leader"] = lambda sizes: GRID_ALGORITHMS["leader"].time(per_node, nodes, sizes, *on)
+        found["leader"] = lambda sizes: GRID_ALGORITHMS["leader"].time(per_node, nodes, sizes, *on.links)
     else:
         found["hierarchical"] = found["ring"]
     return found
 
 
 def _on_grid(time: Callable[..., Any], per_node: int, nodes: int, on: Fabric, message_bytes: Any) -> Any:
-    return time(per_node, nodes, message_bytes, *on)
+    return time(per_node, nodes, message_bytes, *on.links)
 
 
 def cheapest(times: dict[str, Callable[[Any], Any]], message_bytes: Any) -> Any:

@@ -11,7 +11,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_iteration_time, physical
 from perfmodel.prediction.communication import choice_told
 from perfmodel.prediction.computation import Computation
-from perfmodel.prediction.fabric import Fabric, crosses_nodes
+from perfmodel.prediction.fabric import Fabric, busiest_ports, crosses_nodes
 from perfmodel.prediction.interval import doubts, interval
 from perfmodel.prediction.result import Interval, Memory, Prediction
 from perfmodel.prediction.terms import (
@@ -177,12 +177,15 @@ def _network(setting: Setting, work: Computation, on: Fabric, constants: Calibra
     """Communication as it is, and with more bandwidth or half the latency of the link that matters."""
     if not communicates(setting):
         return Network(0.0, 0.0, 0.0, 0.0, "link")
-    binding, faster = bottleneck(setting, constants)
+    ports = busiest_ports(setting, constants)
+    binding, faster = bottleneck(ports, constants)
     better = np.array([[1.0], [faster], [1.0]]), np.array([[1.0], [1.0], [0.5]])
+    same, alike = np.ones((3, 1)), setting.server_node.id == setting.node.id
     if crosses_nodes(setting):
         varied = on._replace(
-            inter_link_bandwidth=on.inter_link_bandwidth * better[0],
+            inter_link_bandwidth=on.inter_link_bandwidth * (better[0] if ports is setting else same),
             inter_hop_latency=on.inter_hop_latency * better[1],
+            server_bandwidth=on.server_bandwidth * (better[0] if ports is not setting or alike else same),
         )
     else:
         varied = on._replace(
@@ -245,7 +248,7 @@ def _prediction(
         communication_time=network.communication_time,
         **come_to,
         memory=memory,
-        verdict=verdict(setting, terms, iteration_time, network),
+        verdict=verdict(busiest_ports(setting, constants), terms, iteration_time, network),
         placement=placement(setting),
         defaults=list(setting.defaults),
         warnings=warnings,
@@ -287,6 +290,8 @@ def _understood(setting: Setting) -> dict[str, object]:
         "nics": setting.nics,
         "connections": setting.connections,
         "servers": setting.servers or None,
+        "server_shards": setting.server_shards if setting.servers else None,
+        "server_node": setting.server_node.id if setting.servers else None,
         "overlap": setting.overlap,
         "precision": setting.precision,
         "local_batch_size": setting.local_batch_size,

@@ -14,6 +14,7 @@ from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric, adds_on_accelerators
 from perfmodel.prediction.messages import layer_bytes, messages
+from perfmodel.prediction.server_shards import imbalance
 from perfmodel.resolve import Setting
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
     if setting.strategy == "data-parallel-single-process":
         return replicate_and_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
     if setting.scenario.algorithm == "ring":
-        return two_level_ring_all_reduce_time(g, nodes, message_bytes, *on)
+        return two_level_ring_all_reduce_time(g, nodes, message_bytes, *on.links)
     from perfmodel.prediction.all_reduce import chosen_times
 
     return chosen_times(setting.scenario.algorithm, g, nodes, message_bytes, setting.intra_link, on)
@@ -63,7 +64,8 @@ def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) 
             message_bytes,
             on.inter_hop_latency,
             on.inter_link_bandwidth / g,
-            on.inter_link_bandwidth,
+            on.server_bandwidth,
+            imbalance(setting),
         )
     inside = ring_all_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
     return inside + through_servers(
@@ -72,7 +74,8 @@ def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) 
         message_bytes,
         on.inter_hop_latency,
         on.inter_link_bandwidth,
-        on.inter_link_bandwidth,
+        on.server_bandwidth,
+        imbalance(setting),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
+from perfmodel.prediction.server_shards import imbalance
 from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
 
@@ -21,18 +22,52 @@ class Fabric(NamedTuple):
     inter_hop_latency: Any
     inter_link_bandwidth: Any
     """Of all adapters of one node together."""
+    server_bandwidth: Any
+    """Of a parameter server's port; where there are no servers, as between nodes."""
+
+    @property
+    def links(self) -> tuple[Any, Any, Any, Any]:
+        """Latency and bandwidth inside a node, then between nodes, as formulas of all-reduce take them."""
+        return self[:4]
 
 
 def fabric(setting: Setting, calibration: Calibration) -> Fabric:
     """Return the bandwidths and latencies of a setting, as bulk transfers see them."""
     # variables in host memory are reached over the host's link, whatever joins the accelerators
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
+    between, servers = min(adapter_limits(setting, calibration).values()), at_servers(setting)
     return Fabric(
         _latency(inside),
         min(inside_limits(setting, calibration).values()),
         _latency(setting.inter_link),
-        min(adapter_limits(setting, calibration).values()),
+        between,
+        between if servers is setting else min(adapter_limits(servers, calibration).values()),
     )
+
+
+def at_servers(setting: Setting) -> Setting:
+    """Return the setting with the adapters of a parameter server for those of a node."""
+    if setting.server_node.id == setting.node.id:
+        return setting
+    server = setting.server_node
+    return setting._replace(node=server, inter_link=setting.server_link, nics=server.nics or 1)
+
+
+def busiest_ports(setting: Setting, calibration: Calibration) -> Setting:
+    """Return the setting, with the adapters of its servers where those are busy longer than its nodes'."""
+    if setting.server_node.id == setting.node.id:
+        return setting
+    workers, servers = port_times(setting, fabric(setting, calibration))
+    return at_servers(setting) if servers > workers else setting
+
+
+def port_times(setting: Setting, on: Fabric) -> tuple[float, float]:
+    """Return how long a push of 1 GB keeps a worker's port busy, and the fullest server's [s]."""
+    aggregated = setting.scenario.local_aggregation
+    workers = setting.nodes if aggregated else setting.world_size
+    port = float(on.inter_link_bandwidth) / (1 if aggregated else setting.accelerators_per_node)
+    of_servers = setting.servers * float(on.server_bandwidth)
+    return 1e9 / port, 1e9 * workers * imbalance(setting) / of_servers
 
 
 def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:

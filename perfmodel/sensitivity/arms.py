@@ -20,6 +20,7 @@ from perfmodel.prediction.fabric import (
 )
 from perfmodel.prediction.feeding import NATIVE_SPEED, SAMPLE_ELEMENT_BYTES
 from perfmodel.prediction.messages import messages
+from perfmodel.prediction.server_shards import imbalance
 from perfmodel.prediction.terms import (
     anchor_factor,
     best_way,
@@ -168,7 +169,10 @@ def _ports(case: Case, on: Fabric) -> Choice:
     port = float(on.inter_link_bandwidth)
     arms = {
         "the workers' ports": 1e9 / (port if aggregated else port / setting.accelerators_per_node),
-        "the servers' ports": 1e9 * workers / (setting.servers * port),
+        "the servers' ports": 1e9
+        * workers
+        * imbalance(setting)
+        / (setting.servers * float(on.server_bandwidth)),
     }
     return _choice("push of 1 GB", "max", "s", arms, "without effect")
 

@@ -135,7 +135,7 @@ def of_efficiency(case: Case, name: str) -> float:
     return float(getattr(case.constants.efficiency, name))
 
 
-LINKS = ("intra_link", "inter_link", "host_link")
+LINKS = ("intra_link", "inter_link", "host_link", "server_link")
 
 
 def used_links(case: Case) -> dict[str, Link]:
@@ -150,6 +150,10 @@ def used_links(case: Case) -> dict[str, Link]:
     by_host = fed or setting.intra_link.kind in ("pcie", "nvlink")
     if by_host and setting.host_link.id not in [link.id for link in found.values()]:
         found["host_link"] = setting.host_link
+    if setting.strategy == "parameter-server" and setting.server_link.id not in [
+        link.id for link in found.values()
+    ]:
+        found["server_link"] = setting.server_link
     return found
 
 
@@ -180,13 +184,15 @@ def of_link(case: Case, place: str, what: str) -> float | None:
 
 
 def scaled_node(case: Case, factor: float, field: str) -> Case:
-    """Multiply a quantity of the machine."""
-    return case._replace(setting=case.setting._replace(node=scaled_spec(case.setting.node, factor, field)))
+    """Multiply a quantity of the machine, and of the parameter servers' machine."""
+    setting = case.setting
+    node, server = (scaled_spec(each, factor, field) for each in (setting.node, setting.server_node))
+    return case._replace(setting=setting._replace(node=node, server_node=server))
 
 
 def of_node(case: Case, field: str) -> float | None:
     """Return a quantity of the machine where several accelerators use it."""
-    quantity = getattr(case.setting.node, field)
+    quantity = getattr(case.setting.node, field) or getattr(case.setting.server_node, field)
     return quantity.value if quantity is not None and case.setting.world_size > 1 else None
 
 

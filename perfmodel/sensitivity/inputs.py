@@ -29,7 +29,12 @@ class Input(NamedTuple):
     """A constant of the model, which only dimensional analysis asks for."""
 
 
-_WORD = {"intra_link": "inside a node", "inter_link": "between nodes", "host_link": "to host memory"}
+_WORD = {
+    "intra_link": "inside a node",
+    "inter_link": "between nodes",
+    "host_link": "to host memory",
+    "server_link": "of a parameter server",
+}
 
 
 def _of_links() -> list[Input]:

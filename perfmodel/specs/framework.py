@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.scenario import ServerShards
 
 EARLIEST_YEAR, LATEST_YEAR = 2017, 2023
 """Years of software that measured runs know; a year outside is taken as the nearest."""
@@ -26,6 +27,8 @@ class Framework(NamedTuple):
     """One process that drives several accelerators copies the network's modules out to each, in Python."""
     pipelined_servers: bool = False
     """Parameter servers send each block of a gradient back as soon as every worker's has come."""
+    server_shards: ServerShards = "even"
+    """How gradients are dealt out to parameter servers where nobody says."""
     native_decoding: bool = False
     """Samples are decoded by compiled code made for it, or on the accelerator, not by Python workers."""
     winograd: Literal["none", "forward", "full"] = "full"
@@ -39,10 +42,10 @@ FRAMEWORKS: dict[str, Framework] = {
         pipelined_servers=True, channels_first=True, python_replicas=True, native_decoding=True
     ),
     "pytorch-ngc": Framework(python_replicas=True, native_decoding=True),
-    "tensorflow": Framework(unfused_transformer=True, native_decoding=True),
-    "tensorflow-xla": Framework(fused=True, native_decoding=True),
-    "mxnet": Framework(channels_first=True),
-    "mxnet-ngc": Framework(fused=True, native_decoding=True),
+    "tensorflow": Framework(unfused_transformer=True, native_decoding=True, server_shards="round-robin"),
+    "tensorflow-xla": Framework(fused=True, native_decoding=True, server_shards="round-robin"),
+    "mxnet": Framework(channels_first=True, server_shards="large-split"),
+    "mxnet-ngc": Framework(fused=True, native_decoding=True, server_shards="large-split"),
     "paddle": Framework(unfused_transformer=True, channels_first=True),
     "paddle-ngc": Framework(fused=True, native_decoding=True),
     "oneflow": Framework(fused=True, native_decoding=True),
@@ -54,7 +57,12 @@ FRAMEWORKS: dict[str, Framework] = {
 }
 """By name.  ``-ngc`` is NVIDIA's container, with layouts and fused kernels chosen for matrix units; cuDNN
 computes 3x3 convolutions by Winograd's algorithm forward since 5.0, and backward since 5.1.  The parameter
-servers of PyTorch are BytePS's, which work in blocks of 4 MB."""
+servers of PyTorch are BytePS's, which work in blocks of 4 MB.
+
+TensorFlow deals whole variables to its servers in turn (``tf.train.replica_device_setter``, documentation of
+r1.15, read 2026-11-21); MXNet splits an array of more than a million elements over all of them
+(``MXNET_KVSTORE_BIGARRAY_BOUND`` in src/kvstore/kvstore_dist.h, read 2026-11-21); BytePS and Paddle split
+everything into small blocks.  Nothing is known of the servers of the others: even shards are assumed."""
 
 DEFAULT_FRAMEWORK = "pytorch"
 

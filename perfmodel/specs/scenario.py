@@ -28,6 +28,7 @@ Algorithm = Literal[
     "nvls",
     "switch-tree",
 ]
+ServerShards = Literal["even", "round-robin", "greedy", "large-split"]
 Placement = Literal["contiguous", "random"]
 Optimizer = Literal["none", "sgd", "adam", "lamb"]
 Input = Literal["synthetic", "real"]
@@ -109,6 +110,11 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     strategy: Annotated[Strategy, _words("strategy", Strategy)] = "all-reduce"
     servers: _Count | None = None
     """Parameter servers, on machines of their own."""
+    server_shards: ServerShards | None = None
+    """How gradients are dealt out to the servers: split evenly; whole tensors in turn; whole tensors, each to
+    the server that holds least; or only large tensors split.  By default as the framework does it."""
+    server_node: str | None = None
+    """The machine of a parameter server; by default one like those that train."""
     local_aggregation: bool = True
     """Whether a node sums its own gradients before it talks to a parameter server."""
     algorithm: Annotated[Algorithm, _words("algorithm", Algorithm)] = "ring"

@@ -20,6 +20,8 @@ WAY: Final = (
     "node",
     "accelerators_per_node",
     "strategy",
+    "server_shards",
+    "server_node",
     "local_aggregation",
     "algorithm",
     "overlap",
