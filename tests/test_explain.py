@@ -79,6 +79,15 @@ EXACT = {
         "servers": 1,
         "local_aggregation": False,
     },
+    "whole tensors to servers of another kind": {
+        "world_size": 16,
+        "node": "aws-p3.16xlarge",
+        "strategy": "parameter-server",
+        "servers": 4,
+        "server_node": "aws-p2.8xlarge",
+        "framework": "tensorflow",
+        "workload": "vgg16",
+    },
     "variables on the host": {
         "world_size": 4,
         "node": "aws-p3.16xlarge",

@@ -50,6 +50,15 @@ SCENARIOS = {
         "servers": 1,
         "workload": "vgg16",
     },
+    "whole tensors to servers of another kind": {
+        "world_size": 16,
+        "node": "aws-p3.16xlarge",
+        "strategy": "parameter-server",
+        "servers": 4,
+        "server_node": "aws-p2.8xlarge",
+        "framework": "tensorflow",
+        "workload": "vgg16",
+    },
     "variables on the host": {
         "world_size": 4,
         "node": "aws-p3.16xlarge",
@@ -251,8 +260,10 @@ def test_idle_arms_have_no_effect(name):
         None,
     )
     if rate is not None and rate.active == "the cap on one connection":
-        assert rows["inter_link_bandwidth"] == 0
-        assert rows["inter_link_flow_bandwidth"] < 0
+        own = rate.of == f"rate of {found.case.setting.inter_link.id}"
+        place = "inter_link" if own else "server_link"
+        assert rows[f"{place}_bandwidth"] == 0
+        assert rows[f"{place}_flow_bandwidth"] < 0
     for choice in arms.values():
         reached = [value for value in choice.arms.values() if value is not None]
         assert choice.active in choice.arms

@@ -53,6 +53,17 @@ SWEEPS: dict[str, dict[str, Any]] = {
         "inter_link": LINKS,
         "jitter": [None, *LAWS],
     },
+    "servers of a framework, and machines for them": {
+        "strategy": "parameter-server",
+        "workload": ["vgg16", "resnet50"],
+        "node": "aws-p3.2xlarge",
+        "framework": ["tensorflow", "mxnet", "pytorch"],
+        "server_shards": [None, "greedy"],
+        "server_node": [None, "dgx-1v", "aws-p2.8xlarge"],
+        "servers": [None, 2, 7],
+        "world_size": SIZES,
+        "local_batch_size": [4],
+    },
     "one machine": {
         "workload": ["resnet18", "vgg16"],
         "accelerator": ["titan-xp", "rtx-3090", "v100-sxm2-16gb", "tpu-v3"],

@@ -22,8 +22,8 @@ class Fabric(NamedTuple):
     inter_hop_latency: Any
     inter_link_bandwidth: Any
     """Of all adapters of one node together."""
-    server_bandwidth: Any
-    """Of a parameter server's port; where there are no servers, as between nodes."""
+    server_bandwidth: Any = 0.0
+    """Of a parameter server's port; it matters where there are any."""
 
     @property
     def links(self) -> tuple[Any, Any, Any, Any]:

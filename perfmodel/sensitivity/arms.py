@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.calibration import Calibration
 from perfmodel.prediction.assemble import terms_at
 from perfmodel.prediction.communication import message_times
 from perfmodel.prediction.computation import Computation
@@ -14,13 +15,14 @@ from perfmodel.prediction.fabric import (
     Fabric,
     adapter_limits,
     bulk_bandwidth,
+    busiest_ports,
     fraction,
     inside_limits,
     inside_link,
+    port_times,
 )
 from perfmodel.prediction.feeding import NATIVE_SPEED, SAMPLE_ELEMENT_BYTES
 from perfmodel.prediction.messages import messages
-from perfmodel.prediction.server_shards import imbalance
 from perfmodel.prediction.terms import (
     anchor_factor,
     best_way,
@@ -102,7 +104,9 @@ def _rates(case: Case, on: Fabric) -> list[Choice]:
     setting, constants = case.setting, case.constants
     found = []
     if setting.nodes > 1 or setting.strategy == "parameter-server":
-        found.append(_choice(f"rate of {setting.inter_link.id}", "min", "B/s", _caps(case), "without effect"))
+        ports = busiest_ports(setting, constants)
+        of = f"rate of {ports.inter_link.id}"
+        found.append(_choice(of, "min", "B/s", _caps(ports, constants), "without effect"))
     if setting.nodes > 1 and setting.strategy == "all-reduce" and setting.scenario.algorithm == "ring":
         arms = {
             "inside a node": float(on.intra_link_bandwidth),
@@ -118,12 +122,12 @@ def _rates(case: Case, on: Fabric) -> list[Choice]:
     return found
 
 
-def _caps(case: Case) -> dict[str, float]:
+def _caps(setting: Setting, constants: Calibration) -> dict[str, float]:
     """What may bind the adapters of a node together [B/s], with what racks and servers leave of any."""
-    limits = adapter_limits(case.setting, case.constants)
-    share = fraction(case.setting.inter_link, case.constants)
+    limits = adapter_limits(setting, constants)
+    share = fraction(setting.inter_link, constants)
     arms = {f"{share:.0%} of its bandwidth": limits.pop("link")}
-    return arms | {limit_words(case.setting, name): rate for name, rate in limits.items()}
+    return arms | {limit_words(setting, name): rate for name, rate in limits.items()}
 
 
 def _queue(case: Case, work: Computation, on: Fabric) -> Choice:
@@ -163,17 +167,8 @@ def _queue(case: Case, work: Computation, on: Fabric) -> Choice:
 
 
 def _ports(case: Case, on: Fabric) -> Choice:
-    setting = case.setting
-    aggregated = setting.scenario.local_aggregation
-    workers = setting.nodes if aggregated else setting.world_size
-    port = float(on.inter_link_bandwidth)
-    arms = {
-        "the workers' ports": 1e9 / (port if aggregated else port / setting.accelerators_per_node),
-        "the servers' ports": 1e9
-        * workers
-        * imbalance(setting)
-        / (setting.servers * float(on.server_bandwidth)),
-    }
+    workers, servers = port_times(case.setting, on)
+    arms = {"the workers' ports": workers, "the servers' ports": servers}
     return _choice("push of 1 GB", "max", "s", arms, "without effect")
 
 
