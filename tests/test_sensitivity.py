@@ -259,7 +259,7 @@ def test_idle_arms_have_no_effect(name):
         (choice for choice in arms.values() if choice.of.startswith("rate of") and "ring" not in choice.of),
         None,
     )
-    if rate is not None and rate.active == "the cap on one connection":
+    if rate is not None and rate.active == "the provider's limit on one connection":
         own = rate.of == f"rate of {found.case.setting.inter_link.id}"
         place = "inter_link" if own else "server_link"
         assert rows[f"{place}_bandwidth"] == 0
