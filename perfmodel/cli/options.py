@@ -100,7 +100,7 @@ _SCENARIO_OPTIONS = (
     click.option("--servers", type=COUNT, help="Parameter servers, on machines of their own."),
     click.option(
         "--server-shards",
-        type=_choice(ServerShards),
+        type=_word("server_shards", ServerShards),
         help="How gradients are dealt out to servers.  [default: as the framework does]",
     ),
     click.option("--server-node", help="Machine of a parameter server.  [default: as --node]"),
