@@ -6,7 +6,6 @@ which ``perfmodel calibrate`` writes.
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
+from perfmodel.reading import LARGEST_OPTIONS, read_json
 
 SCALARS = (
     "jitter",
@@ -111,7 +111,7 @@ def read_calibration(path: Path | str) -> Calibration:
     InputError : the file cannot be read, or is none of these
     """
     try:
-        fitted = json.loads(Path(path).read_text("utf-8"))
+        fitted = read_json(path, LARGEST_OPTIONS)
         learned = before_fit()._replace(
             efficiency=Efficiency(fitted["efficiency"]),
             seen={kind: frozenset(names) for kind, names in fitted["seen"].items()},
@@ -119,9 +119,10 @@ def read_calibration(path: Path | str) -> Calibration:
             spread={mode: Spread(**numbers) for mode, numbers in fitted["spread"].items()},
         )
         return with_scaling(learned, fitted["scaling"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        told = getattr(error, "strerror", None) or f"not what perfmodel calibrate writes ({error})"
-        raise InputError(f"{path}: cannot be read: {told}") from None
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: not what perfmodel calibrate writes ({error})") from None
 
 
 @cache

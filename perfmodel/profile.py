@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from functools import lru_cache
-from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
 from perfmodel.errors import InputError
+from perfmodel.reading import read_toml
 
 MEASURES = (
     "computation",
@@ -95,15 +94,7 @@ def read_profile(path: str) -> Profile:
 @lru_cache(maxsize=64)
 def _profile(path: str, changed: int, size: int) -> Profile:
     try:
-        table = tomllib.loads(Path(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not text'}"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not TOML: {error}") from None
-    try:
-        return Profile.model_validate(table)
+        return Profile.model_validate(read_toml(path))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])

@@ -135,7 +135,7 @@ def test_a_mistake_is_named_with_what_would_be_right(line, told):
         (f"gpus = {'9' * 5000}", "not TOML"),
         (f"gpus = {'[' * 100_000}", "not TOML"),
         ('workload = "a\\u0000.csv"', "cannot be read"),
-        ('gpus = 2\njitter = "empirical:a\\u0000"', "cannot read"),
+        ('gpus = 2\njitter = "empirical:a\\u0000"', "cannot be read"),
     ],
 )
 def test_a_scenario_file_is_checked(tmp_path, content, told):
@@ -155,7 +155,9 @@ def test_files_that_are_something_else(tmp_path):
     assert "cannot be read" in refused(["predict", "--scenario", str(tmp_path)])
     assert refused(["predict", "--workload", str(tmp_path)])
     (tmp_path / "folder.csv").mkdir()
-    assert "folder.csv: is a folder" in refused(["predict", "--workload", str(tmp_path / "folder.csv")])
+    assert "folder.csv: cannot be read: is a folder" in refused(
+        ["predict", "--workload", str(tmp_path / "folder.csv")]
+    )
     assert refused(["predict", "--workload", str(tmp_path / "missing.onnx")])
 
 

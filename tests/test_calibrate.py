@@ -458,9 +458,9 @@ def test_a_time_nobody_can_have_measured_is_refused(tmp_path, time):
 def test_a_file_that_is_no_fit_is_refused(tmp_path):
     for text in ("", "[]", "{}", '{"efficiency": 1}'):
         (tmp_path / "o.json").write_text(text)
-        with pytest.raises(InputError, match="cannot be read"):
+        with pytest.raises(InputError, match=r"not JSON|not what perfmodel calibrate writes"):
             read_calibration(tmp_path / "o.json")
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         read_calibration(tmp_path / "none.json")
 
 

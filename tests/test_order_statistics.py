@@ -437,7 +437,7 @@ def test_maxima_of_the_jitter_laws_need_no_scipy():
         ("weibull:shape=0.001", "at least 0.02"),
         ("pareto:scale=0,shape=2", "scale must be positive"),
         ("logormal:cv=1", "nearest: lognormal"),
-        ("empirical:no-such-file", "cannot read"),
+        ("empirical:no-such-file", "cannot be read: no such file"),
         ("empirical", "file=PATH"),
     ],
 )

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from perfmodel.calibrate.out_of_sample import OutOfSample
-from perfmodel.calibration import FITTED
-from perfmodel.errors import InputError
+from perfmodel.reading import LARGEST_TEXT, read_bytes
 from perfmodel.resources import folder
 from perfmodel.writing import write_whole
 
@@ -38,7 +37,7 @@ def inputs_of(data: str | None = None, specs: Sequence[str] = ()) -> Inputs:
     files = [runs, *(file for each in specs for file in sorted(Path(each).rglob("*.toml")))]
     digest = hashlib.sha256()
     for file in files:
-        digest.update(file.read_bytes())
+        digest.update(read_bytes(file, LARGEST_TEXT))
     return Inputs(
         (SHIPPED if data is None else runs.name, *(Path(each).name for each in specs)), digest.hexdigest()
     )
@@ -69,27 +68,18 @@ def fitted(learned: OutOfSample, inputs: Inputs | None = None) -> dict[str, Any]
     }
 
 
-def difference(learned: OutOfSample, path: Path = FITTED) -> float:
-    """Return the largest relative difference from a file; a billion where the names differ.
-
-    Raises
-    ------
-    InputError : the file is none that a fit wrote
-    """
-    try:
-        written = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+def difference(learned: OutOfSample, written: Any) -> float:
+    """Return the largest relative difference from what a file holds; a billion where the names differ."""
     here, there = _numbers(fitted(learned)), _numbers(written)
     if here.keys() != there.keys():
         return 1e9
     return max(abs(here[key] - there[key]) / max(abs(there[key]), 1e-3) for key in here)
 
 
-def _numbers(table: dict[str, Any], prefix: str = "") -> dict[str, float]:
+def _numbers(table: Any, prefix: str = "") -> dict[str, float]:
     """Every number of nested tables, by its path."""
     found: dict[str, float] = {}
-    for key, value in table.items():
+    for key, value in table.items() if isinstance(table, dict) else ():
         if isinstance(value, dict):
             found |= _numbers(value, f"{prefix}{key}.")
         elif isinstance(value, (int, float)):

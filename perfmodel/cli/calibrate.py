@@ -122,6 +122,7 @@ def _fit(data: str | None, output: str | None, check: bool, as_json: bool, specs
     from perfmodel.calibrate.out_of_sample import OutOfSample, shipped
     from perfmodel.calibrate.write import difference, fitted, inputs_of, write_fitted
     from perfmodel.calibration import FITTED
+    from perfmodel.reading import LARGEST_OPTIONS, read_json
     from perfmodel.validate import read_runs, shipped_runs
     from perfmodel.writing import check_writable
 
@@ -131,13 +132,12 @@ def _fit(data: str | None, output: str | None, check: bool, as_json: bool, specs
             "that come along replaces the file that predict reads"
         )
     path = Path(output) if output else FITTED
-    if not check:
-        check_writable(path)
+    written = read_json(path, LARGEST_OPTIONS) if check else check_writable(path)
     runs = shipped_runs() if data is None else read_runs(data)
     learned = shipped() if data is None and not specs else OutOfSample(runs, catalogue_from(specs))
     inputs = inputs_of(data, specs)
     if check:
-        far = difference(learned, path)
+        far = difference(learned, written)
         told = f"largest relative difference from {path.name}: {far:.2g}"
         click.echo(json.dumps({"largest_difference": far, **fitted(learned, inputs)}) if as_json else told)
         raise SystemExit(0 if far <= 1e-5 else 1)

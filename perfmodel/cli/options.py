@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
 from pydantic import ValidationError
 
 from perfmodel.errors import InputError
+from perfmodel.reading import read_toml
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
@@ -160,7 +159,7 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
     options = {key: value for key, value in options.items() if value is not None}
     file = options.pop("scenario_file", None)
     options.pop("specs", None)
-    written = read_table(Path(file)) if file is not None else {}
+    written = read_toml(file) if file is not None else {}
     where = f"{file}: " if file is not None else ""
     table = _by_field(written, where)
     if "global_batch_size" in options:
@@ -175,23 +174,6 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
         from perfmodel.specs.scenario_table import mistake
 
         raise InputError(f"{where}{mistake(error, written)}") from None
-
-
-def read_table(path: Path) -> dict[str, Any]:
-    """Return the keys and values of a scenario's TOML file as they are written; unchecked.
-
-    Raises
-    ------
-    InputError : a file that cannot be read
-    """
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not text'}"
-        ) from None
-    except (ValueError, RecursionError) as error:  # bad TOML, a number of too many digits, too deep a nest
-        raise InputError(f"{path}: not TOML: {error}") from None
 
 
 def _by_field(written: dict[str, Any], where: str) -> dict[str, Any]:

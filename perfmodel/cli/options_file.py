@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from perfmodel.cli.options import read_table
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.reading import read_toml
 
 LISTS = ("names", "counts")
 """Names of the types that take several values, joined by commas."""
@@ -31,7 +30,7 @@ def read_options(ctx: click.Context, asked: click.Parameter, path: str | None) -
         return None
     known = {_key(option): option for option in ctx.command.params if _may_stand(option, asked)}
     found: dict[str, Any] = {}
-    for key, value in read_table(Path(path)).items():
+    for key, value in read_toml(path).items():
         option = known.get(key.replace("_", "-"))
         if option is None:
             raise InputError(f"{path}: {unknown_name('key', key, known)}")

@@ -11,7 +11,7 @@ import click
 
 from perfmodel.cli.export import export_options, take_form
 from perfmodel.cli.lists import Counts, Names
-from perfmodel.cli.options import catalogue_from, read_table
+from perfmodel.cli.options import catalogue_from
 from perfmodel.cli.predict import command as predict_command
 from perfmodel.errors import InputError
 from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Scenario, by_field, field_of
@@ -126,10 +126,11 @@ def _of_file(file: str, catalogue: Catalogue) -> dict[str, Any]:
     """The options of a file, checked by themselves, so that a mistake is told with the file and its key."""
     from pydantic import ValidationError
 
+    from perfmodel.reading import read_toml
     from perfmodel.specs.scenario_table import mistake
     from perfmodel.sweeps.axes import axes
 
-    written = read_table(Path(file))
+    written = read_toml(file)
     try:
         table = by_field(written)
         for field, given in table.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from perfmodel.economics import Conditions, economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.result import TERMS
+from perfmodel.reading import LARGEST_OPTIONS, read_json
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
 
@@ -28,15 +28,9 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
     ------
     InputError : a file that cannot be read, or is something else
     """
-    wanted = "expected the output of perfmodel predict --json"
-    try:
-        table = json.loads(path.read_text("utf-8"), parse_constant=_refuse)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not text'}"
-        ) from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{path}: not JSON; {wanted}") from None
+    output = "the output of perfmodel predict --json"
+    wanted = f"expected {output}"
+    table = read_json(path, LARGEST_OPTIONS, output, _refuse)
     if not isinstance(table, dict):
         raise InputError(f"{path}: a list or a value; {wanted}")
     table = {key: value for key, value in table.items() if key in Prediction.model_fields}

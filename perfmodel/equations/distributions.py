@@ -11,6 +11,10 @@ from typing import Any
 from perfmodel.equations.distribution import Distribution, Empirical, Mixture
 from perfmodel.equations.laws import LAWS
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.reading import read_text
+
+LARGEST_SAMPLE = 16 << 20
+"""Bytes: a million measured times."""
 
 __all__ = ["Distribution", "Empirical", "Mixture", "distribution", "mixture", "parse_distribution"]
 
@@ -85,10 +89,9 @@ def _empirical(parameters: dict[str, Any]) -> Empirical:
 
 def _read_sample(path: Path) -> list[str]:
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:  # ValueError: bytes that are no text, a null in the name
-        reason = getattr(error, "strerror", None) or "not a text file"
-        raise InputError(f"empirical: cannot read {path}: {reason}") from error
+        text = read_text(path, LARGEST_SAMPLE)
+    except InputError as error:
+        raise InputError(f"empirical: {error}") from None
     lines = (line.split("#", 1)[0] for line in text.splitlines())
     return [word for line in lines for word in re.split(r"[,;\s]+", line) if word]
 

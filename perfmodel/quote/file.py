@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -10,6 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from perfmodel import units
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.reading import read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec, Text
 from perfmodel.specs.scenario import Scenario, by_field
@@ -183,14 +183,7 @@ def read_quote(path: Path | str) -> tuple[Quote, str]:
     path = _find(Path(path))
     name = str(path) if path.parent != _examples() else path.name
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text"
-        raise InputError(f"{name}: cannot be read: {reason}") from None
-    except (ValueError, RecursionError) as error:  # bad TOML, a number of too many digits, too deep a nest
-        raise InputError(f"{name}: not TOML: {error}") from None
-    try:
-        quote = Quote.model_validate(table)
+        quote = Quote.model_validate(read_toml(path))
     except ValidationError as error:
         raise InputError(f"{name}: {_told(error, (*Quote.model_fields, *Claim.model_fields))}") from None
     for index, claim in enumerate(quote.claims, 1):

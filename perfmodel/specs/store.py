@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pydantic import ValidationError
 
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.reading import LARGEST_OPTIONS, parse_toml, read_text, read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link, RingBandwidth
@@ -70,7 +70,13 @@ class Catalogue:
         for path in self._folders[1:]:
             if not os.path.exists(path):  # unlike Path's own, also for a name too long to be one
                 raise InputError(f"{path}: no such file or folder of hardware specs")
-            if not (_is_sorted(path) or path.suffix == ".toml" or any(path.glob("*.toml"))):
+            if not (path.is_file() or path.is_dir()):
+                raise InputError(
+                    f"{path}: a device, pipe or socket; expected a file or folder of hardware specs"
+                )
+            if not (
+                _is_sorted(path) or (path.is_file() and path.suffix == ".toml") or any(path.glob("*.toml"))
+            ):
                 raise InputError(
                     f"{path}: no .toml file; expected spec files, or folders accelerators/, nodes/, links/"
                 )
@@ -101,7 +107,7 @@ class Catalogue:
         for path in self._folders:
             file = path if path.name == "instances.toml" else path / "instances.toml"
             if file.is_file():
-                for offer in _checked(InstanceFile, file, _read(file)).instances:
+                for offer in _checked(InstanceFile, file, read_toml(file)).instances:
                     offers[offer.provider, offer.instance, offer.region] = offer
         return tuple(offers.values())
 
@@ -153,7 +159,7 @@ class Catalogue:
 
 
 def _load_file(file: Path, model: type[_Spec]) -> _Spec:
-    table = _read(file)
+    table = read_toml(file)
     if table.get("id", file.stem) != file.stem:
         raise InputError(
             _one_line(f"{file}: id is {table['id']!r}; expected {file.stem!r}, the name of the file")
@@ -205,7 +211,7 @@ def _is_kind(file: Path, kind: Kind) -> bool:
     """Whether a file of a flat folder is of this kind; one without any telling key may be any."""
     if file.suffix != ".toml" or file.name in _OTHER_FILES:
         return False
-    told = {_TELLS[key] for key in _read(file) if key in _TELLS}
+    told = {_TELLS[key] for key in read_toml(file) if key in _TELLS}
     return not told or kind in told
 
 
@@ -218,21 +224,13 @@ def _files_of_kind(path: Path, kind: Kind) -> Iterator[Path]:
         )
 
 
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(_one_line(f"{file}: cannot be read: {error}")) from None
-    except (ValueError, RecursionError) as error:  # bad TOML, a number of too many digits, too deep a nest
-        raise InputError(_one_line(f"{file}: not TOML: {error}")) from None
-
-
 def _names_of(file: Path) -> Named:
     """Return what a spec is called: the keys before the first table of its file, which are read fast."""
+    text = read_text(file, LARGEST_OPTIONS)
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8").partition("\n[")[0])
-    except (OSError, ValueError, RecursionError):  # no spec, or a text that holds such a bracket
-        table = _read(file)
+        table = parse_toml(text.partition("\n[")[0], file)
+    except InputError:  # no spec, or a text that holds such a bracket
+        table = parse_toml(text, file)
     aliases = table.get("aliases")
     names = [table.get("name"), *(aliases if isinstance(aliases, list) else [])]
     family = table.get("family")

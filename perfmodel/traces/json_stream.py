@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from perfmodel.errors import InputError
+from perfmodel.reading import opened
 
 CHUNK = 1 << 20
 LARGEST_VALUE = 8 << 20
@@ -32,20 +34,14 @@ _QUOTE_OR_ESCAPE = re.compile(r'["\\]')
 class _Source:
     """Text of a plain or compressed file, in pieces."""
 
-    def __init__(self, path: Path, progress: Callable[[int], None] | None) -> None:
+    def __init__(self, path: Path, raw: BinaryIO, progress: Callable[[int], None] | None) -> None:
         self._path, self._progress = path, progress
-        try:
-            self._size = path.stat().st_size
-            self._raw = path.open("rb")
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        self._raw = raw
+        self._size = os.fstat(raw.fileno()).st_size
         magic = self._raw.read(2)
         self._raw.seek(0)
         self._file: Any = gzip.GzipFile(fileobj=self._raw) if magic == b"\x1f\x8b" else self._raw
         self._read = 0
-
-    def close(self) -> None:
-        self._raw.close()
 
     def more(self) -> str:
         try:
@@ -183,9 +179,8 @@ def read_events(
     ------
     InputError : the file cannot be read, is cut off, unpacks without end, or is not a trace
     """
-    source = _Source(path, progress)
-    try:
-        scanner = _Scanner(source, path)
+    with opened(path, LARGEST_FILE) as raw:
+        scanner = _Scanner(_Source(path, raw, progress), path)
         first = scanner.peek()
         if first == "[":
             yield from _events(scanner)
@@ -210,8 +205,6 @@ def read_events(
                 scanner.take(",")
         if not found:
             scanner.fail("it has no traceEvents")
-    finally:
-        source.close()
 
 
 def _events(scanner: _Scanner) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,6 @@ from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.errors import InputError
 
 MICROSECOND = 1e-6
-LARGEST_TEXT = 64 << 20
 _ROW = re.compile(r"^\s*\d+\s+\d+\s+[a-z]\w*\s")
 """Size, count, type: what every version prints first."""
 _NUMBER = re.compile(r"[\d.]+(?:[eE][-+]?\d+)?")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import sqlite3
 import tempfile
@@ -11,10 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from perfmodel.errors import InputError
+from perfmodel.reading import opened
 from perfmodel.traces.collective_names import algorithm_of, is_collective, kind_of, protocol_of
 from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals
 
@@ -47,26 +49,34 @@ def read_nsight(path: Path) -> list[DeviceTrace]:
 @contextmanager
 def _plain(path: Path) -> Iterator[Path]:
     """The file itself, or what it unpacks to, in a folder that is gone afterwards."""
-    try:
-        with path.open("rb") as file:
-            compressed = file.read(2) == b"\x1f\x8b"
+    with opened(path, LARGEST_EXPORT) as file:
+        packed = os.fstat(file.fileno()).st_size
+        compressed = file.read(2) == b"\x1f\x8b"
         if not compressed:
             yield path
             return
+        file.seek(0)
         with tempfile.TemporaryDirectory() as folder:
             plain = Path(folder) / "export.sqlite"
-            with gzip.open(path) as source, plain.open("wb") as target:
+            with plain.open("wb") as target:
                 written = 0
-                while piece := source.read(1 << 20):
+                for piece in _unpacked(file, path):
                     written += len(piece)
-                    if written > LARGEST_EXPORT or written > 200 * max(path.stat().st_size, 1 << 20):
+                    if written > LARGEST_EXPORT or written > 200 * max(packed, 1 << 20):
                         raise InputError(
                             f"{path}: unpacks to over {written:,} bytes; not a profiler's export"
                         )
                     target.write(piece)
             yield plain
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _unpacked(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    source = gzip.GzipFile(fileobj=file)
+    try:
+        while piece := source.read(1 << 20):
+            yield piece
+    except zlib.error as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
 
 
 def _opened(plain: Path, path: Path) -> sqlite3.Connection:

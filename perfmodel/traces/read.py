@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from perfmodel.errors import InputError
+from perfmodel.reading import LARGEST_TEXT, opened, read_bytes
 from perfmodel.traces.device_trace import DeviceTrace
+from perfmodel.traces.json_stream import LARGEST_FILE
 from perfmodel.traces.kineto import read_kineto
-from perfmodel.traces.nccl_tests import LARGEST_TEXT, Timings, is_nccl_tests, read_nccl_tests
+from perfmodel.traces.nccl_tests import Timings, is_nccl_tests, read_nccl_tests
 from perfmodel.traces.nsight import SQLITE_MAGIC, read_nsight
 
 Progress = Callable[[int], None]
@@ -29,7 +32,7 @@ def files_of(paths: Sequence[str]) -> list[Path]:
     found: list[Path] = []
     for name in paths:
         path = Path(name)
-        if path.is_dir():
+        if os.path.isdir(path):  # unlike Path's own, also for a name too long to be one
             inside = sorted(p for p in path.iterdir() if p.is_file() and p.name.endswith(SUFFIXES))
             own = sorted(p for p in path.iterdir() if p.suffix in NSIGHTS_OWN)
             if own and not inside:
@@ -37,10 +40,10 @@ def files_of(paths: Sequence[str]) -> list[Path]:
             if not inside:
                 raise InputError(f"{path}: no trace in this folder; expected {', '.join(SUFFIXES[:4])}")
             found += inside
-        elif path.is_file():
+        elif os.path.exists(path):
             found.append(path)
         else:
-            raise InputError(f"{path}: no such file")
+            raise InputError(f"{path}: cannot be read: no such file")
     return found
 
 
@@ -74,22 +77,16 @@ def _not_exported(path: Path) -> InputError:
 
 
 def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            start = file.read(2)
-            file.seek(0)
-            if start == b"\x1f\x8b":
-                with gzip.GzipFile(fileobj=file) as plain:
-                    return plain.read(4096)
-            return file.read(4096)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    with opened(path, LARGEST_FILE) as file:
+        start = file.read(2)
+        file.seek(0)
+        if start == b"\x1f\x8b":
+            try:
+                return gzip.GzipFile(fileobj=file).read(4096)
+            except zlib.error as error:
+                raise InputError(f"{path}: cannot be read: {error}") from None
+        return file.read(4096)
 
 
 def _text(path: Path, head: bytes) -> str:
-    try:
-        if path.stat().st_size > LARGEST_TEXT or b"\x00" in head:
-            return ""
-        return path.read_text("utf-8", "replace")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    return "" if b"\x00" in head else read_bytes(path, LARGEST_TEXT).decode("utf-8", "replace")

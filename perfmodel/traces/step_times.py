@@ -9,10 +9,10 @@ from pathlib import Path
 
 from perfmodel.anchor import RANGES
 from perfmodel.errors import InputError
+from perfmodel.reading import read_text
 
 COLUMNS = ("iteration_time", "step_time", "time", "seconds")
 """Names of the column, in the order they are looked for."""
-LARGEST_TEXT = 64 << 20
 SHORTEST, LONGEST = RANGES["iteration_time"]
 
 
@@ -25,15 +25,11 @@ def read_step_times(path: Path, skip: int = 0) -> list[float]:
         of an iteration in seconds (its line is named)
     """
     try:
-        if path.stat().st_size > LARGEST_TEXT:
-            raise InputError(f"{path}: over {LARGEST_TEXT >> 20} MiB; expected one iteration time a line")
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not text'}"
-        ) from None
-    try:
-        rows = [row for row in csv.reader(StringIO(text)) if row and not row[0].lstrip().startswith("#")]
+        rows = [
+            row
+            for row in csv.reader(StringIO(read_text(path)))
+            if row and not row[0].lstrip().startswith("#")
+        ]
     except csv.Error as error:
         raise InputError(f"{path}: not CSV: {error}") from None
     column, first = 0, 0

@@ -26,6 +26,7 @@ from perfmodel.prediction.collective_model import (
     start,
 )
 from perfmodel.prediction.cuts import cuts_of, least_time
+from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate.summary import errors, over_sources
@@ -81,14 +82,14 @@ def read_measurements(path: Path, catalogue: Catalogue) -> list[Measurement]:
     InputError : a file that cannot be read, a missing column, a cell that is not a positive number
     """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with read_table(path) as file:
             reader = csv.DictReader(file)
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
                 raise InputError(f"{path}: line 1: no column {', '.join(missing)}")
             return [_measurement(row, f"{path}: line {reader.line_num}", catalogue) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except csv.Error as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
 
 
 def _number(row: dict[str, str], column: str, where: str) -> float:

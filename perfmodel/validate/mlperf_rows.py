@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from perfmodel.errors import InputError
+from perfmodel.reading import read_table
 from perfmodel.resources import folder
 
 ROUNDS = ("v0.5", "v0.6", "v0.7", "v1.0", "v1.1")
@@ -126,13 +127,13 @@ def read_submissions(path: Path) -> list[Submission]:
     InputError : a file that cannot be read, a missing column, a cell that does not fit
     """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with read_table(path) as file:
             reader = csv.DictReader(file, restval="")
             found = [_submission(row, f"{path}: line {reader.line_num}") for row in reader]
     except KeyError as error:
         raise InputError(f"{path}: line 1: no column {error.args[0]}") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except csv.Error as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
     if not found:
         raise InputError(f"{path}: no submissions below the header line")
     return found

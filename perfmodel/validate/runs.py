@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 from perfmodel.anchor import RANGES
 from perfmodel.errors import InputError
+from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Input, Overlap, Precision, Strategy
 
@@ -170,7 +171,7 @@ def shipped_runs() -> tuple[Run, ...]:
 
 def _cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
+        with read_table(path) as file:
             reader = csv.reader(file, strict=True)
             header = [name.strip() for name in next(reader, [])]
             _check_header(header, path)
@@ -182,10 +183,6 @@ def _cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                         f"{path}: line {reader.line_num}: {len(cells)} cells; the header has {len(header)}"
                     )
                 yield reader.line_num, dict(zip(header, map(str.strip, cells), strict=True))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not UTF-8 text; expected a CSV file of training runs") from None
     except csv.Error as error:
         raise InputError(f"{path}: line {reader.line_num}: not CSV: {error}") from None
 

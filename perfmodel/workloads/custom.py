@@ -4,31 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perfmodel.errors import InputError
 from perfmodel.specs.workload import Layer, Workload
-
-
-def read_bytes(path: str | Path, limit: int) -> bytes:
-    """Return what the file holds, at most ``limit`` bytes.
-
-    Raises
-    ------
-    InputError : there is no such file, it cannot be read, or it is larger
-    """
-    path = Path(path)
-    try:
-        size = path.stat().st_size
-        if path.is_dir():
-            raise InputError(f"{path}: is a folder; name a file")
-        if size > limit:
-            raise InputError(f"{path}: {size} bytes; at most {limit} are read")
-        return path.read_bytes()
-    except InputError:
-        raise
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:  # ValueError: a null byte in the name
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
 def identifier(path: str | Path) -> str:

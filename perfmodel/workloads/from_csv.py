@@ -30,8 +30,9 @@ import math
 from pathlib import Path
 
 from perfmodel.errors import InputError
+from perfmodel.reading import read_text
 from perfmodel.specs.workload import KINDS, Layer, Workload
-from perfmodel.workloads.custom import custom_workload, read_bytes
+from perfmodel.workloads.custom import custom_workload
 
 LIMIT = 10_000_000
 """Bytes of the largest file that is read."""
@@ -47,11 +48,8 @@ def workload_from_csv(path: str | Path) -> Workload:
     ------
     InputError : names file, line, column, value and what was expected
     """
-    try:
-        text = read_bytes(path, LIMIT).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not text in UTF-8; expected a CSV table of layers") from None
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if _counts(line)]
+    written = enumerate(read_text(path, LIMIT).splitlines(), 1)
+    lines = [(number, line) for number, line in written if _counts(line)]
     if not lines:
         raise InputError(
             f"{path}: empty; expected a first line of column names, such as name,kind,forward_flops"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 from perfmodel.errors import InputError
+from perfmodel.reading import read_json
 from perfmodel.specs.workload import Workload
-from perfmodel.workloads.custom import custom_workload, read_bytes
+from perfmodel.workloads.custom import custom_workload
 from perfmodel.workloads.transformer import (
     MASKED_FRACTION,
     Design,
@@ -24,6 +24,9 @@ LIMIT = 1_000_000
 LONGEST_DEFAULT = 4096
 """Tokens a sequence has unless told, where the network allows it."""
 
+MOST_LAYERS = 10_000
+"""Ten times the deepest that anybody trained (DeepNet's 1,000)."""
+
 _LLAMA = ("llama", "mistral", "qwen2")
 MODEL_TYPES = ("bert", "gpt2", *_LLAMA)
 """Values of ``model_type`` that are understood."""
@@ -36,27 +39,35 @@ class _Config:
         self.path = path
         self.values = values
 
-    def whole(self, key: str, default: int | None = None) -> int:
+    def whole(self, key: str, default: int | None = None, largest: int = 10**9) -> int:
         value = self.values.get(key)
         if value is None and default is not None:
             return default
         if value is None:
             raise InputError(f"{self.path}: {key} is missing; expected a whole number above 0")
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 10**9:
-            raise InputError(f"{self.path}: {key} is {value!r}; expected a whole number above 0")
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= largest:
+            raise InputError(
+                f"{self.path}: {key} is {_shown(value)}; expected a whole number above 0, at most {largest:,}"
+            )
         return value
 
     def flag(self, key: str, default: bool) -> bool:
         value = self.values.get(key, default)
         if not isinstance(value, bool):
-            raise InputError(f"{self.path}: {key} is {value!r}; expected true or false")
+            raise InputError(f"{self.path}: {key} is {_shown(value)}; expected true or false")
         return value
 
     def architecture(self) -> str:
         names = self.values.get("architectures") or [""]
         if not isinstance(names, list) or not isinstance(names[0], str):
-            raise InputError(f"{self.path}: architectures is {names!r}; expected a list of class names")
+            raise InputError(f"{self.path}: architectures is {_shown(names)}; expected a list of class names")
         return names[0]
+
+
+def _shown(value: object) -> str:
+    """A value as Python writes it, cut short: nobody reads a thousand digits."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def workload_from_huggingface(path: str | Path, sequence_length: int | None = None) -> Workload:
@@ -76,11 +87,7 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
     InputError : not JSON, no known ``model_type``, a number missing or wrong, a sequence too long
     """
     path = Path(path)
-    content = read_bytes(path, LIMIT)
-    try:
-        values = json.loads(content)
-    except (ValueError, RecursionError):
-        raise InputError(f"{path}: not JSON; expected a Hugging Face config.json") from None
+    values = read_json(path, LIMIT, "a Hugging Face config.json")
     if not isinstance(values, dict) or not isinstance(values.get("model_type"), str):
         raise InputError(f"{path}: no model_type; expected a Hugging Face config.json")
     kind = values["model_type"]
@@ -91,13 +98,13 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
         return _gpt2(config, sequence_length)
     if kind in _LLAMA:
         return _llama(config, kind, sequence_length)
-    raise InputError(f"{path}: model_type {kind!r} is not known; known: {', '.join(MODEL_TYPES)}")
+    raise InputError(f"{path}: model_type {_shown(kind)} is not known; known: {', '.join(MODEL_TYPES)}")
 
 
 def _bert(config: _Config, sequence_length: int | None) -> Workload:
     design = Design(
         hidden=config.whole("hidden_size"),
-        layers=config.whole("num_hidden_layers"),
+        layers=config.whole("num_hidden_layers", largest=MOST_LAYERS),
         heads=config.whole("num_attention_heads"),
         feed_forward=config.whole("intermediate_size"),
         vocabulary=config.whole("vocab_size"),
@@ -131,7 +138,7 @@ def _gpt2(config: _Config, sequence_length: int | None) -> Workload:
     hidden = config.whole("n_embd")
     design = Design(
         hidden=hidden,
-        layers=config.whole("n_layer"),
+        layers=config.whole("n_layer", largest=MOST_LAYERS),
         heads=config.whole("n_head"),
         feed_forward=config.whole("n_inner", 4 * hidden),
         vocabulary=config.whole("vocab_size"),
@@ -146,7 +153,7 @@ def _llama(config: _Config, kind: str, sequence_length: int | None) -> Workload:
     attention_bias = config.flag("attention_bias", False)
     design = Design(
         hidden=config.whole("hidden_size"),
-        layers=config.whole("num_hidden_layers"),
+        layers=config.whole("num_hidden_layers", largest=MOST_LAYERS),
         heads=heads,
         feed_forward=config.whole("intermediate_size"),
         vocabulary=config.whole("vocab_size"),

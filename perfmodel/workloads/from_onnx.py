@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.errors import InputError
+from perfmodel.reading import read_bytes
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads.builder import Network, Tensor
-from perfmodel.workloads.custom import custom_workload, read_bytes
+from perfmodel.workloads.custom import custom_workload
 
 LIMIT = 2**31
 """Bytes of the largest file that is read, which is also the most the format allows."""
