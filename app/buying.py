@@ -17,6 +17,14 @@ from perfmodel.plan.report import report
 from perfmodel.specs.store import Catalogue
 
 PRICES = ("price", "purchase-price")
+SEVERAL = {
+    "accelerator": "Accelerators",
+    "node": "Machines",
+    "strategy": "Strategies",
+    "algorithm": "Algorithms",
+    "precision": "Precisions",
+}
+"""Labels of the options that a search takes many values of."""
 LOADED = ("accelerator", "node", "strategy", "algorithm", "precision", "servers", "sequence_length")
 """What a plan's row has under the name of a scenario's option."""
 
@@ -25,19 +33,20 @@ def known(catalogue: Catalogue) -> dict[str, Option]:
     """Return the options of ``perfmodel plan``; those that list names offer what there is."""
     scenario = options()
     choices = {
-        "accelerators": tuple(catalogue.ids("accelerators")),
-        "nodes": tuple(catalogue.ids("nodes")),
-        "instances": tuple(sorted({offer.instance for offer in catalogue.instances()})),
-        "strategies": scenario["strategy"].choices,
-        "algorithms": scenario["algorithm"].choices,
-        "precisions": scenario["precision"].choices,
+        "accelerator": tuple(catalogue.ids("accelerators")),
+        "node": tuple(catalogue.ids("nodes")),
+        "instance": tuple(sorted({offer.instance for offer in catalogue.instances()})),
+        "strategy": scenario["strategy"].choices,
+        "algorithm": scenario["algorithm"].choices,
+        "precision": scenario["precision"].choices,
     }
     found = {}
     for name, option in options("plan").items():
         if name in ("specs", "scenario"):  # files of the server's
             continue
         if name in choices:
-            option = option._replace(choices=choices[name], kind="choices", usual="any")
+            more = {"choices": choices[name], "kind": "choices", "usual": "any"}
+            option = option._replace(label=SEVERAL.get(name, option.label), **more)
         if name in PRICES:
             option = _prices(option)
         found[name] = option if name == "workload" else option._replace(session=f"plan-{name}")

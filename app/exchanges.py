@@ -153,7 +153,7 @@ def fabric_of(
     return Fabric(
         ranks,
         nodes,
-        catalogue.link(picked.get("link", default_link)),
+        catalogue.link(picked.get("intra-link", default_link)),
         catalogue.link(outer) if outer else None,
         picked.get("nics", 1),
     )

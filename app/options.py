@@ -83,7 +83,7 @@ LABELS = {
     "max-gpus": "GPUs at most",
     "deadline": "Deadline, e.g. 24h or 3d",
     "budget": "Budget [USD]",
-    "instances": "Cloud offers",
+    "instance": "Cloud offers",
     "nodes": "Machines",
     "size": "Message",
     "from-gpus": "Measured against GPUs",
@@ -118,6 +118,11 @@ class Option(NamedTuple):
     """Name in the session, where two pages give one name two meanings."""
     largest: int = 0
     """Where a slider ends."""
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """Names of the query parameter: its own, and older ones that the command line takes too."""
+        return (self.name, *(name.removeprefix("--") for name in getattr(self.parameter, "old", ())))
 
     @property
     def key(self) -> str:
@@ -232,13 +237,14 @@ def _known(option: Option, word: str) -> str:
 
 def _meant(option: Option, word: str) -> str:
     """Return the id of what a person calls by another name, as the command line would take it."""
-    kind = option.name.removesuffix("s")
+    kind = option.name
     if kind == "workload":
         return understood(word).id
     if kind in ("accelerator", "node"):
         catalogue = Catalogue.built_in()
         return (catalogue.accelerator if kind == "accelerator" else catalogue.node)(word).id
-    synonyms: Mapping[str, str] = getattr(option.parameter.type, "synonyms", {})
+    one = getattr(option.parameter.type, "one", option.parameter.type)
+    synonyms: Mapping[str, str] = getattr(one, "synonyms", {})
     return word_of(word, option.choices, synonyms)
 
 

@@ -34,15 +34,17 @@ def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] =
         for option in known.values():
             session.chosen.pop(option.key, None)
             session.pop(_key(option), None)
-        for name, text in url.items():
+        names = {spelling: name for name, option in known.items() for spelling in option.spellings}
+        for spelling, text in url.items():
+            name = names.get(spelling, spelling)
             try:
                 if name not in known:
                     raise unknown_name("option", name, known)
-                if len(st.query_params.get_all(name)) > 1:
+                if len(st.query_params.get_all(spelling)) > 1:
                     raise InputError("it stands there twice; expected one value")
                 session.chosen[known[name].key] = read(known[name], text)
             except InputError as error:
-                session.refused[name] = (text, str(error))
+                session.refused[spelling] = (text, str(error))
     elif not session.seen or session.seen[0] != page:
         session.refused = {}
         for option in known.values():  # another page's widget of this name is another widget

@@ -11,6 +11,7 @@ from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framework, with_usual_year
 from perfmodel.specs.link import Link
+from perfmodel.specs.names import taken_as
 from perfmodel.specs.node import Node
 from perfmodel.specs.plan import FORMATS, OPTIMIZERS, Format, OptimizerStates
 from perfmodel.specs.scenario import Scenario
@@ -219,7 +220,7 @@ class Meant(NamedTuple):
     others: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.name} is taken as {self.id}, the most common; also {', '.join(self.others)}"
+        return taken_as(self.name, self.id, self.others)
 
 
 def by_id(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, list[Meant]]:

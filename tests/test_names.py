@@ -241,3 +241,28 @@ def test_a_name_that_fits_a_family_best_is_not_a_namesake():
     alike = [Named(one.id, (*one.names, "big 1")) for one in cards]
     with pytest.raises(InputError, match="fits x1, x1-pro and y1"):
         meaning("card", "big 1", alike)
+
+
+def test_a_plan_takes_names_and_words_as_people_type_them():
+    words = ("plan", "--epochs", "1", "--max-gpus", "8", "--local-batch-size", "64", "--precision", "FP16")
+    said = answer(*words, "--node", "p3.16xlarge", "--accelerator", "v100", "--strategy", "DDP")
+    goal = said["goal"]
+    assert (goal["nodes"], goal["accelerators"]) == (["aws-p3.16xlarge"], ["v100-sxm2-16gb"])
+    assert (goal["strategies"], goal["precisions"]) == (["all-reduce"], ["fp16"])
+    assert "v100 is taken as v100-sxm2-16gb" in " ".join(said["notes"])
+    assert said["chosen"]["node"] == "aws-p3.16xlarge"
+
+
+def test_a_collective_lies_on_a_machine():
+    words = ("collective", "--ranks", "16", "--size", "100MB")
+    named = answer(*words, "--node", "dgx-a100")
+    links = ("--intra-link", "nvlink3-nvswitch", "--inter-link", "ib-hdr-200g", "--nics", "8")
+    assert named["time"] == answer(*words, *links)["time"]
+    assert "dgx-a100 is taken as dgx-a100-80gb" in named["warnings"][0]
+    # what a provider lets the machine send holds here too: 312.5 MB/s of a port of 1.25 GB/s
+    limited = answer(*words, "--node", "p3.2xlarge")
+    free = answer(*words, "--nodes", "16", "--intra-link", "pcie3-x16", "--inter-link", "aws-10g")
+    assert limited["lower_bound"] > 3.9 * free["lower_bound"]
+    nowhere = CliRunner().invoke(main, [*words])
+    assert (nowhere.exit_code, "--intra-link" in nowhere.stderr) == (2, True)
+    assert "do not fit" in CliRunner().invoke(main, [*words, "--node", "dgx-1v", "--nodes", "1"]).stderr

@@ -517,7 +517,7 @@ def test_a_script_beyond_a_limit_says_so(form, invoke):
 def test_what_torchrun_cannot_start_it_refuses(found):
     plan = found.cheapest | {"strategy": "parameter-server", "servers": 2}
     for written in (torchrun, slurm_job):
-        with pytest.raises(InputError, match="--strategies all-reduce"):
+        with pytest.raises(InputError, match="--strategy all-reduce"):
             written(plan, "resnet50")
     plan = found.cheapest | {"algorithm": "hierarchical", "world_size": 16, "nodes": 2}
     with pytest.raises(InputError, match="hierarchical"):
@@ -540,19 +540,19 @@ SMALL = ("plan", "--accelerators", "v100-sxm2-16gb", "--max-gpus", "16")
         (("--deadline", "24"), "24h"),
         (("--scenario", "none.toml"), "none.toml"),
         (("--budget", "-1"), "--budget"),
-        (("--accelerators", "v100"), "v100-sxm2-16gb"),
-        (("--accelerators", "p100-sxm2-16gb"), "--nodes: dgx-1p"),
+        (("--accelerators", "v10"), "v100-sxm2-16gb"),
+        (("--accelerators", "p100-sxm2-16gb"), "--node: dgx-1p"),
         (("--instances", "p3.17xlarge"), "p3.16xlarge"),
         (("--nodes", "dgx-1"), "dgx-1v"),
-        (("--nodes", "pcie-workstation-4gpu"), "--accelerators"),
+        (("--nodes", "pcie-workstation-4gpu"), "--accelerator"),
         (("--nodes", "dgx-1v", "--accelerators", "k80"), "none of the machines named"),
         (("--max-gpus", "0"), "--max-gpus"),
         (("--max-gpus", "1000000"), "--max-gpus"),
-        (("--strategies", "allreduce"), "--strategies"),
-        (("--algorithms", "rings"), "--algorithms"),
-        (("--precisions", "fp8"), "--precisions"),
-        (("--accelerators", "k80", "--precisions", "bf16"), "--precisions bf16"),
-        (("--local-batch-sizes", "0"), "--local-batch-sizes"),
+        (("--strategies", "allreduces"), "--strategy"),
+        (("--algorithms", "rings"), "--algorithm"),
+        (("--precisions", "fp8"), "--precision"),
+        (("--accelerators", "k80", "--precisions", "bf16"), "--precision bf16"),
+        (("--local-batch-sizes", "0"), "--local-batch-size"),
         (("--local-batch-sizes", "1000000"), "memory"),
         (("--price", "12"), "NODE=USD"),
         (("--price", "dgx-1v=free"), "--price"),
@@ -657,9 +657,9 @@ def reversed_pairs(words):
         ("max-gpus = 8.5", "max-gpus = 8.5"),
         ("max-gpus = 8\nmax_gpus = 8", "max_gpus is given twice"),
         ("budget = [1, 2]", "budget = [1, 2]"),
-        ("accelerators = ['v100']", "accelerators: unknown accelerator 'v100'"),
-        ("precisions = 'fp8'", "precisions: unknown precision"),
-        ("price = {dgx-9 = 1}", "price: unknown node or instance to price 'dgx-9'"),
+        ("accelerators = ['v101']", "accelerator: unknown accelerator 'v101'"),
+        ("precisions = 'fp8'", "precisions = 'fp8': 'fp8' is not one of"),
+        ("price = {dgx-9 = 1}", "price: unknown node 'dgx-9'"),
         ("price = {dgx-1v = 'free'}", "price = {'dgx-1v': 'free'}"),
         ("slurm = true", "unknown key 'slurm'"),
         ("scenario = 'more.toml'", "unknown key 'scenario'"),

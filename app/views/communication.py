@@ -10,7 +10,7 @@ from app.options import convert, one_of, options, some_of
 from perfmodel.prediction.collective import Fabric
 from perfmodel.units import show
 
-START = {"link": "nvlink2-cube-mesh", "inter-link": "ethernet-25g-tcp", "ranks": 32, "size": "100MB"}
+START = {"intra-link": "nvlink2-cube-mesh", "inter-link": "ethernet-25g-tcp", "ranks": 32, "size": "100MB"}
 LINK = "nvlink3-nvswitch"
 RANKS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 DRAWN = (exchanges.NCCL, "ring", "tree", "halving-doubling", "hierarchical", exchanges.SERVER)
@@ -89,7 +89,7 @@ def page(asked: Asked) -> None:
         if p
     ]
     command = {k: v for k, v in picked.items() if k in ("collective", "ranks", "nodes", "nics", "inter-link")}
-    command |= {"link": fabric.link.id, "size": "1KB..1GB", "ranks": ranks}
+    command |= {"intra-link": fabric.link.id, "size": "1KB..1GB", "ranks": ranks}
     with st.container(horizontal=True):
         ways_out("collective", command, _python(name, fabric, size))
         downloads("communication", rows, {"rows": rows})
@@ -136,7 +136,7 @@ def _python(name: str, fabric: Fabric, size: float) -> str:
 page(
     ask(
         "communication",
-        {"": [KNOWN["link"], KNOWN["inter-link"], KNOWN["nodes"], KNOWN["nics"], SERVERS, ALGORITHMS]},
+        {"": [KNOWN["intra-link"], KNOWN["inter-link"], KNOWN["nodes"], KNOWN["nics"], SERVERS, ALGORITHMS]},
         body=(COLLECTIVE, RANKS_OPTION, SIZE, SHOWN),
         start=START,
     )

@@ -10,7 +10,7 @@ from perfmodel.units import show
 
 START = {"epochs": "90", "deadline": "24h", "max-gpus": 64}
 BODY = ("epochs", "deadline", "budget", "max-gpus")
-SIDE = ("workload", "accelerators", "instances", "nodes", "strategies", "precisions", "price")
+SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", "price")
 
 
 def rows_of(found: dict[str, Any]) -> list[dict[str, Any]]:

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
-from perfmodel.cli.options import COUNT, catalogue_from
+from perfmodel.cli.options import COUNT, Word, catalogue_from
+from perfmodel.cli.spelling import Option
 from perfmodel.errors import InputError
 from perfmodel.units import parse, show
 
@@ -41,7 +42,7 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option(
     "--collective",
     "name",
-    type=click.Choice(COLLECTIVES),
+    type=Word(COLLECTIVES),
     default="all-reduce",
     show_default=True,
     help="What ranks do.",
@@ -52,14 +53,24 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     show_default=True,
     help="auto (as NCCL chooses), best (the cheapest by our formulas), or a name: ring, tree, ...",
 )
-@click.option("--ranks", type=COUNT, required=True, help="Ranks in the collective.")
-@click.option("--size", "sizes", type=_Sizes(), required=True, help="Buffer on one rank: 100MB, or 1KB..1GB.")
-@click.option("--link", required=True, help="Link between the ranks of a node, e.g. nvlink3-nvswitch.")
-@click.option("--inter-link", help="Link between nodes, e.g. ib-hdr-200g.")
 @click.option(
-    "--nodes", type=COUNT, help="Nodes the ranks lie on.  [default: 1, or ranks / 8 with --inter-link]"
+    "--ranks", cls=Option, old=["--gpus"], type=COUNT, required=True, help="Ranks in the collective."
 )
-@click.option("--nics", type=COUNT, default=1, show_default=True, help="Network adapters per node.")
+@click.option("--size", "sizes", type=_Sizes(), required=True, help="Buffer on one rank: 100MB, or 1KB..1GB.")
+@click.option("--node", help="Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.")
+@click.option(
+    "--intra-link",
+    cls=Option,
+    old=["--link"],
+    help="Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of --node]",
+)
+@click.option("--inter-link", help="Link between nodes, e.g. ib-hdr-200g.  [default: that of --node]")
+@click.option(
+    "--nodes",
+    type=COUNT,
+    help="Nodes the ranks lie on.  [default: as --node holds them, else 1, or ranks / 8 with --inter-link]",
+)
+@click.option("--nics", type=COUNT, help="Network adapters per node.  [default: those of --node, else 1]")
 @click.option("--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in.")
 @export_options
 def command(
@@ -67,10 +78,11 @@ def command(
     algorithm: str,
     ranks: int,
     sizes: tuple[float, ...],
-    link: str,
+    node: str | None,
+    intra_link: str | None,
     inter_link: str | None,
     nodes: int | None,
-    nics: int,
+    nics: int | None,
     specs: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -78,24 +90,22 @@ def command(
 
     \b
     Examples:
-      perfmodel collective --ranks 8 --size 100MB --link nvlink3-nvswitch
-      perfmodel collective --ranks 16 --nodes 2 --size 1KB..1GB --link pcie3-x16 --inter-link ib-edr-100g
-      perfmodel collective --algorithm best --ranks 8 --size 1MB --link pcie3-x16
+      perfmodel collective --ranks 8 --size 100MB --intra-link nvlink3-nvswitch
+      perfmodel collective --ranks 16 --size 1KB..1GB --node dgx-a100
+      perfmodel collective --ranks 8 --nodes 2 --size 1GB --intra-link pcie3-x16 --inter-link ib-edr
+      perfmodel collective --algorithm best --ranks 8 --size 1MB --intra-link pcie3-x16
     """
-    from perfmodel.prediction.collective import Fabric, collective
+    from perfmodel.prediction.collective import collective, fabric_of
 
     form = take_form(options)
-    if nodes is None:
-        nodes = max(1, ranks // 8) if inter_link else 1
-    if ranks % nodes:
-        raise InputError(f"{ranks} ranks do not spread evenly over {nodes} nodes")
     catalogue = catalogue_from(specs)
-    fabric = Fabric(
-        ranks, nodes, catalogue.link(link), catalogue.link(inter_link) if inter_link else None, nics
-    )
+    links = {"intra_link": intra_link, "inter_link": inter_link, "nics": nics}
+    fabric = fabric_of(ranks, catalogue, node=node, nodes=nodes, **links)
+    named = (("nodes", node), ("links", intra_link), ("links", inter_link))
+    notes = [note for kind, name in named if name is not None and (note := catalogue.note(kind, name))]
     results = [collective(name, algorithm, fabric, size) for size in sizes]
     if form == "json":
-        found = [result.model_dump() for result in results]
+        found = [result.model_dump() | {"warnings": notes} for result in results]
         click.echo(json.dumps(found if len(found) > 1 else found[0]))
     elif form is not None:
         show_rows((result.model_dump() for result in results), form)
@@ -103,6 +113,8 @@ def command(
         _print_one(results[0])
     else:
         _print_table(results)
+    for note in notes if form is None else ():
+        click.echo(f"note: {note}")
 
 
 def _chosen(result: Any) -> str:

@@ -14,14 +14,12 @@ MOST_VALUES = 100_000
 
 
 class Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """``1,2,4``, ``1-8`` or, where steps are allowed, ``8-64:8``."""
+    """``1,2,4``, ``1-8`` or ``8-64:8``."""
 
     name = "counts"
 
-    def __init__(
-        self, largest: int = LARGEST_WORLD_SIZE, most: int = MOST_VALUES, stepped: bool = True
-    ) -> None:
-        self.largest, self.most, self.stepped = largest, most, stepped
+    def __init__(self, largest: int = LARGEST_WORLD_SIZE, most: int = MOST_VALUES) -> None:
+        self.largest, self.most = largest, most
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -32,9 +30,8 @@ class Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             limits, colon, by = part.strip().partition(":")
             first, dash, last = limits.partition("-")
             numbers = [first, *([last] if dash else []), *([by] if colon else [])]
-            if not all(map(_is_whole, numbers)) or (colon and not (dash and self.stepped)):
-                right = "1,2,4,8 or 1-8" + (" or 8-64:8" if self.stepped else "")
-                self.fail(f"{value!r}: expected whole numbers such as {right}", param, ctx)
+            if not all(map(_is_whole, numbers)) or (colon and not dash):
+                self.fail(f"{value!r}: expected whole numbers such as 1,2,4,8 or 1-8 or 8-64:8", param, ctx)
             low, high, step = int(first), int(last) if dash else int(first), int(by) if colon else 1
             if not 1 <= low <= high <= self.largest or step < 1 or (high - low) // step >= self.most:
                 self.fail(

@@ -70,6 +70,14 @@ def _word(field: str, literal: Any) -> Word:
     return Word(get_args(literal), SYNONYMS.get(field, NONE))
 
 
+STRATEGY, ALGORITHM = _word("strategy", Strategy), _word("algorithm", Algorithm)
+PRECISION, OPTIMIZER, INPUT = (
+    _word("precision", Precision),
+    _word("optimizer", Optimizer),
+    _word("input", Input),
+)
+
+
 _SCENARIO_OPTIONS = (
     click.option("--workload", help="Network, or a file: .onnx, .csv, config.json.  [default: resnet50]"),
     click.option("--accelerator", help="Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb."),
@@ -88,7 +96,7 @@ _SCENARIO_OPTIONS = (
     ),
     click.option(
         "--strategy",
-        type=_word("strategy", Strategy),
+        type=STRATEGY,
         help="How gradients are combined; ddp, dp, horovod, ps are understood.  [default: all-reduce]",
     ),
     click.option("--oversubscription", type=float, help="Of the racks' uplinks, e.g. 4.  [default: 1]"),
@@ -108,25 +116,21 @@ _SCENARIO_OPTIONS = (
         default=None,
         help="Whether a node sums its gradients before a parameter server sees them.  [default: it does]",
     ),
-    click.option(
-        "--algorithm", type=_word("algorithm", Algorithm), help="All-reduce algorithm.  [default: ring]"
-    ),
+    click.option("--algorithm", type=ALGORITHM, help="All-reduce algorithm.  [default: ring]"),
     click.option(
         "--overlap", type=_word("overlap", Overlap), help="How gradients travel during the backward pass."
     ),
-    click.option("--precision", type=_word("precision", Precision), help="Arithmetic of training."),
+    click.option("--precision", type=PRECISION, help="Arithmetic of training."),
     click.option("--local-batch-size", type=SAMPLES, help="Samples per accelerator: weak scaling."),
     click.option("--global-batch-size", type=SAMPLES, help="Samples per iteration: strong scaling."),
     click.option("--accumulation-steps", type=COUNT, help="Micro-batches per iteration.  [default: 1]"),
     click.option("--sequence-length", type=COUNT, help="Tokens of one sample."),
-    click.option("--optimizer", type=_word("optimizer", Optimizer), help="Optimizer."),
+    click.option("--optimizer", type=OPTIMIZER, help="Optimizer."),
     click.option(
         "--framework",
         help="Software, with its year, or the accelerator's: tensorflow-xla@2020.  [default: pytorch]",
     ),
-    click.option(
-        "--input", type=_word("input", Input), help="Where samples come from.  [default: synthetic]"
-    ),
+    click.option("--input", type=INPUT, help="Where samples come from.  [default: synthetic]"),
     click.option("--loader-workers", type=COUNT, help="Decoding workers per node."),
     click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram."),
     click.option("--jitter", help="Spread of a worker's time: lognormal:cv=0.05, empirical:FILE, none."),

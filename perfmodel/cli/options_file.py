@@ -28,7 +28,12 @@ def read_options(ctx: click.Context, asked: click.Parameter, path: str | None) -
     """
     if path is None:
         return None
-    known = {_key(option): option for option in ctx.command.params if _may_stand(option, asked)}
+    known = {
+        name.removeprefix("--"): option
+        for option in ctx.command.params
+        if _may_stand(option, asked)
+        for name in option.opts
+    }
     found: dict[str, Any] = {}
     for key, value in read_toml(path).items():
         option = known.get(key.replace("_", "-"))
@@ -36,7 +41,7 @@ def read_options(ctx: click.Context, asked: click.Parameter, path: str | None) -
             raise InputError(f"{path}: {unknown_name('key', key, known)}")
         name = str(option.name)
         if name in found:
-            raise InputError(f"{path}: {key} is given twice, once with dashes")
+            raise InputError(f"{path}: {key} is given twice, in two spellings")
         try:
             found[name] = _as_typed(option, value)
             option.type_cast_value(ctx, found[name])

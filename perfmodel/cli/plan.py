@@ -9,9 +9,19 @@ import click
 
 from perfmodel.cli.economics_options import ABOVE_ZERO, NAMES, TIME, conditions_options
 from perfmodel.cli.export import export_options, show_rows, take_form
-from perfmodel.cli.lists import Counts
-from perfmodel.cli.options import COUNT, SAMPLES, catalogue_from
+from perfmodel.cli.lists import Counts, Names
+from perfmodel.cli.options import (
+    ALGORITHM,
+    COUNT,
+    INPUT,
+    OPTIMIZER,
+    PRECISION,
+    SAMPLES,
+    STRATEGY,
+    catalogue_from,
+)
 from perfmodel.cli.options_file import naming_the_file, read_options
+from perfmodel.cli.spelling import Option
 from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,18 +32,27 @@ _CONDITIONS = tuple(name for name in NAMES if name not in ("epochs", "samples", 
 _NAMES = ("accelerators", "instances", "nodes", "strategies", "algorithms", "precisions")
 
 
-class _Words(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """``a,b,c``"""
+class _Words(Names):
+    """``a,b,c``: names that are looked up later."""
 
-    name = "names"
+    def __init__(self) -> None:
+        super().__init__(click.STRING)
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
-        words = tuple(word.strip() for word in str(value).split(","))
+        """Return the names."""
+        words = super().convert(value, param, ctx)
         if not all(words):
             self.fail(f"{value!r}: expected names joined by commas", param, ctx)
         return words
+
+
+def _some(name: str, option: str, kind: click.ParamType, help: str) -> Any:  # type: ignore[type-arg,unused-ignore]
+    """An option of names or numbers to choose from; in the plural, as it once was, it works too."""
+    return click.option(
+        f"--{option}", name, cls=Option, old=[f"--{name.replace('_', '-')}"], type=kind, help=help
+    )
 
 
 class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -57,24 +76,33 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--target", help="Published quality that ends the run, instead of either.")
 @click.option("--deadline", type=TIME, help="Of the run, e.g. 24h or 3d.")
 @click.option("--budget", type=ABOVE_ZERO, help="Of the run, USD.")
-@click.option("--accelerators", type=_Words(), help="To choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.")
-@click.option("--instances", type=_Words(), help="Cloud offers to choose from, e.g. p4d.24xlarge.")
-@click.option("--nodes", type=_Words(), help="Node types to choose from.  [default: all for hire]")
+@_some("accelerators", "accelerator", _Words(), "To choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.")
+@_some("instances", "instance", _Words(), "Cloud offers to choose from, e.g. p4d.24xlarge.")
+@_some(
+    "nodes", "node", _Words(), "Machines to choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for hire]"
+)
 @click.option("--max-gpus", type=COUNT, default=512, show_default=True, help="In the job.")
-@click.option("--strategies", type=_Words(), help="To choose from.  [default: all-reduce,parameter-server]")
-@click.option("--algorithms", type=_Words(), help="Of all-reduce.  [default: ring,tree,hierarchical,nvls]")
-@click.option("--precisions", type=_Words(), help="To choose from.  [default: amp,bf16,tf32,fp32]")
-@click.option("--local-batch-sizes", type=Counts(), help="To choose from.  [default: powers of two that fit]")
+@_some("strategies", "strategy", Names(STRATEGY), "To choose from.  [default: all-reduce,parameter-server]")
+@_some("algorithms", "algorithm", Names(ALGORITHM), "Of all-reduce.  [default: ring,tree,hierarchical,nvls]")
+@_some("precisions", "precision", Names(PRECISION), "To choose from.  [default: amp,bf16,tf32,fp32]")
+@_some(
+    "local_batch_sizes", "local-batch-size", Counts(), "To choose from.  [default: powers of two that fit]"
+)
 @click.option(
-    "--max-global-batch", type=SAMPLES, help="Largest global batch.  [default: the largest published]"
+    "--max-global-batch-size",
+    "max_global_batch",
+    cls=Option,
+    old=["--max-global-batch"],
+    type=SAMPLES,
+    help="Largest global batch.  [default: the largest published]",
 )
 @click.option("--price", type=_Priced(), multiple=True, help="NODE=USD: of one node per hour.")
 @click.option("--purchase-price", type=_Priced(), multiple=True, help="NODE=USD: of one node, instead.")
 @conditions_options
 @click.option("--sequence-length", type=COUNT, help="Tokens of one sample.")
-@click.option("--optimizer", help="Optimizer.")
+@click.option("--optimizer", type=OPTIMIZER, help="Optimizer.")
 @click.option("--framework", help="Software, with its year: pytorch, tensorflow-xla@2020.")
-@click.option("--input", type=click.Choice(["synthetic", "real"]), help="Where samples come from.")
+@click.option("--input", type=INPUT, help="Where samples come from.")
 @click.option("--loader-workers", type=COUNT, help="Decoding workers per node.")
 @click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram.")
 @click.option("--jitter", help="Spread of a worker's time: lognormal:cv=0.05, none.")
@@ -117,10 +145,10 @@ def command(
     \b
     Examples:
       perfmodel plan --workload resnet50 --epochs 90 --deadline 24h --budget 500
-      perfmodel plan --workload bert-large --deadline 12h --accelerators a100-sxm4-40gb
-      perfmodel plan --epochs 90 --nodes dgx-1v,dgx-a100-40gb --price dgx-1v=12
-      perfmodel plan --workload gpt2 --samples 5e6 --instances p4d.24xlarge --max-gpus 64
-      perfmodel plan --deadline 2h --instances p3.16xlarge,p4d.24xlarge --slurm
+      perfmodel plan --workload bert-large --deadline 12h --accelerator a100-sxm4-40gb
+      perfmodel plan --epochs 90 --node dgx-1v,dgx-a100-40gb --price dgx-1v=12
+      perfmodel plan --workload gpt2 --samples 5e6 --instance p4d.24xlarge --max-gpus 64
+      perfmodel plan --deadline 2h --instance p3.16xlarge,p4d.24xlarge --slurm
     """
     from perfmodel.plan import search
 

@@ -58,10 +58,10 @@ def cut(predictions: Sequence[Prediction]) -> list[str]:
 @click.option(
     "--gpus",
     "counts",
-    type=Counts(most=MOST_COUNTS, stepped=False),
+    type=Counts(most=MOST_COUNTS),
     default="1,2,4,8,16,32",
     show_default=True,
-    help="Accelerators.",
+    help="Accelerators in the job: a list, or ranges such as 8-64:8.",
 )
 @scenario_options
 @click.option("--plot", metavar="FILE", help="Also draw it: FILE ends in .svg, .png or .html.")

@@ -228,7 +228,7 @@ def _allowed(table: Table, most: float, left_out: dict[str, int]) -> Table:
         (NO_MEMORY, table["fits"].astype(bool)),
         ("more parameter servers than machines", servers <= table["nodes"]),
         (
-            f"a global batch over {most:,.0f} (--max-global-batch)",
+            f"a global batch over {most:,.0f} (--max-global-batch-size)",
             table["global_batch_size"] <= most,
         ),
     ):
@@ -241,7 +241,7 @@ def _allowed(table: Table, most: float, left_out: dict[str, int]) -> Table:
 
 def _none_left(goal: Goal, left_out: dict[str, int]) -> str:
     if not left_out:
-        asked = f" with --precisions {','.join(goal.precisions)}" if goal.precisions else ""
+        asked = f" with --precision {','.join(goal.precisions)}" if goal.precisions else ""
         return f"none of these machines can train {goal.workload}{asked}"
     reason, count = max(left_out.items(), key=lambda item: item[1])
     return f"no plan is left of {sum(left_out.values()):,}; {count:,} of them: {reason}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, get_args
 
@@ -11,13 +11,18 @@ from perfmodel.economics import BOTH_LENGTHS, Conditions
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.target import BENCHMARKS, target_tokens
+from perfmodel.resolve import by_id
+from perfmodel.specs.names import word_of
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
     LARGEST_WORLD_SIZE,
+    SYNONYMS,
     Algorithm,
     Precision,
+    Scenario,
     Strategy,
 )
+from perfmodel.specs.store import Catalogue
 
 SHARED: Final = ("sequence_length", "optimizer", "framework", "input", "loader_workers", "storage", "jitter")
 """Options of a scenario that are the same for every candidate."""
@@ -79,6 +84,42 @@ class Goal:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of every candidate's scenario alike: any of ``SHARED``."""
 
+    meant: tuple[str, ...] = ()
+    """What names that fit several things were taken as; ``by_id`` fills it in."""
+
+    def by_id(self, catalogue: Catalogue) -> Self:
+        """Return the goal with everything named by its id.
+
+        Raises
+        ------
+        InputError : an unknown name, or one that fits several things of which none is the most common
+        """
+        notes: list[str] = []
+        offered = [offer.instance for offer in catalogue.instances()] if self.instances else []
+
+        def ids(field: str, names: Iterable[str]) -> tuple[str, ...]:
+            each: dict[str, None] = {}
+            for name in names:
+                scenario, meant = by_id(Scenario.model_construct(**{field: name}), catalogue)
+                each[getattr(scenario, field)] = None
+                notes.extend(map(str, meant))
+            return tuple(each)
+
+        def words(field: str, given: Iterable[str], literal: Any) -> tuple[str, ...]:
+            return tuple(word_of(word, get_args(literal), SYNONYMS.get(field, {})) for word in given)
+
+        return replace(
+            self,
+            workload=ids("workload", (self.workload,))[0],
+            accelerators=ids("accelerator", self.accelerators),
+            instances=tuple(word_of(name, offered) for name in self.instances),
+            nodes=ids("node", self.nodes),
+            strategies=words("strategy", self.strategies, Strategy),
+            algorithms=words("algorithm", self.algorithms, Algorithm),
+            precisions=words("precision", self.precisions, Precision),
+            meant=tuple(notes),
+        )
+
     def check(self) -> None:
         """Raise an InputError that names the option that cannot be met."""
         for name in ("epochs", "samples", "deadline", "budget"):
@@ -100,7 +141,7 @@ class Goal:
                     raise unknown_name(f"{kind} of --{name}", value, known)
         for size in self.local_batch_sizes:
             if not 1 <= size <= LARGEST_BATCH_SIZE:
-                raise InputError(f"--local-batch-sizes: {size} is not from 1 to {LARGEST_BATCH_SIZE:,}")
+                raise InputError(f"--local-batch-size: {size} is not from 1 to {LARGEST_BATCH_SIZE:,}")
         for name in self.options:
             if name not in SHARED:
                 raise unknown_name("option of every candidate", name, SHARED)

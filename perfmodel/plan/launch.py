@@ -55,8 +55,8 @@ def torchrun(plan: Row, workload: str) -> str:
     ):
         way = plan["algorithm"] if plan["strategy"] == "all-reduce" else plan["strategy"]
         raise InputError(
-            f"torchrun: the plan chosen is {way}; torchrun starts --strategies all-reduce "
-            f"with --algorithms {','.join(NCCL_ALGORITHMS)}"
+            f"torchrun: the plan chosen is {way}; torchrun starts --strategy all-reduce "
+            f"with --algorithm {','.join(NCCL_ALGORITHMS)}"
         )
     told = "\n".join(_comments(plan))
     ranks = f"--nproc-per-node={_ranks(plan)}"

@@ -48,8 +48,6 @@ def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
     names = {offer.instance: offer.node for some in offers.values() for offer in some}
     given = _by_node("--price", goal.prices, names, catalogue)
     bought = _by_node("--purchase-price", goal.purchase_prices, names, catalogue)
-    for accelerator in goal.accelerators:
-        catalogue.accelerator(accelerator)
     found = []
     for node in _nodes(goal, offers, names, (*given, *bought), catalogue):
         own = goal.conditions._replace(price=given.get(node), purchase_price=bought.get(node))
@@ -73,8 +71,6 @@ def _nodes(
     for name in goal.instances:
         if name not in names:
             raise unknown_name("instance", name, names)
-    for node in goal.nodes:
-        catalogue.node(node)
     named = [names[name] for name in goal.instances] + list(goal.nodes)
     return list(dict.fromkeys([*(named or offers), *priced]))
 
@@ -95,12 +91,7 @@ def _by_node(
 
 def _node_named(name: str, names: dict[str, str], catalogue: Catalogue) -> str:
     """The node type of an instance, or of that name."""
-    if name in names:
-        return names[name]
-    known = catalogue.ids("nodes")
-    if name not in known:
-        raise unknown_name("node or instance to price", name, [*known, *names])
-    return name
+    return names.get(name) or catalogue.node(name).id
 
 
 def _check_region(region: str | None, offers: dict[str, list[Instance]]) -> None:
@@ -153,15 +144,15 @@ def _accelerators(goal: Goal, node: str, built_in: str | None) -> tuple[str, ...
     if built_in is not None:
         return (built_in,) if not goal.accelerators or built_in in goal.accelerators else ()
     if not goal.accelerators:
-        raise InputError(f"{node} takes any accelerator: name those to try with --accelerators")
+        raise InputError(f"{node} takes any accelerator: name those to try with --accelerator")
     return goal.accelerators
 
 
 def _nothing(goal: Goal, offers: dict[str, list[Instance]], catalogue: Catalogue) -> str:
     wanted = ", ".join(goal.accelerators)
     if goal.nodes or goal.instances:
-        return f"--accelerators {wanted}: none of the machines named holds one"
+        return f"--accelerator {wanted}: none of the machines named holds one"
     own = [node for node in catalogue.ids("nodes") if catalogue.node(node).accelerator in goal.accelerators]
     known = ", ".join(sorted({str(catalogue.node(node).accelerator) for node in offers}))
-    hint = f"name a machine of your own with --nodes: {', '.join(own[:4])}" if own else f"for hire: {known}"
-    return f"--accelerators {wanted}: no offer of the catalogue holds one; {hint}"
+    hint = f"name a machine of your own with --node: {', '.join(own[:4])}" if own else f"for hire: {known}"
+    return f"--accelerator {wanted}: no offer of the catalogue holds one; {hint}"

@@ -33,9 +33,10 @@ def search(goal: Goal, catalogue: Catalogue | None = None, constants: Calibratio
     >>> found.cheapest["cost"] == min(row["cost"] for row in found.front if row["meets_deadline"])
     True
     """
+    catalogue, constants = catalogue or Catalogue.built_in(), constants or calibration()
+    goal = goal.by_id(catalogue)
     goal.check()
     goal = goal.completed()
-    catalogue, constants = catalogue or Catalogue.built_in(), constants or calibration()
     network = workload(goal.workload, goal.options.get("sequence_length"))
     fit = goal.fit()
     machines = machines_of(goal, catalogue)

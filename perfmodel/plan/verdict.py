@@ -100,7 +100,11 @@ def _told(row: Row) -> str:
 def notes(found: Found) -> list[str]:
     """Return what was taken for granted, and what would make the answer better."""
     goal, chosen = found.goal, found.chosen
-    lines = ["the time to get the machines, to start and to evaluate is not in it", *extrapolated(found)]
+    lines = [
+        *goal.meant,
+        "the time to get the machines, to start and to evaluate is not in it",
+        *extrapolated(found),
+    ]
     if goal.options.get("input", "synthetic") == "synthetic":
         lines.append("samples are ready when they are needed: --input real counts reading and decoding")
     lines += harder_batches(found)
@@ -118,7 +122,7 @@ def notes(found: Found) -> list[str]:
     elif goal.published() is None and goal.max_global_batch is None:
         lines.append(
             f"nobody has published how {goal.workload} trains with large batches: offered are those that "
-            f"some network was trained with; --max-global-batch sets the limit"
+            f"some network was trained with; --max-global-batch-size sets the limit"
         )
     if chosen is not None and chosen["energy"] is not None:
         lines.append(

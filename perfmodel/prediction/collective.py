@@ -17,6 +17,8 @@ from perfmodel.prediction.collective_model import Point, check_mesh, features, f
 from perfmodel.prediction.fabric import Fabric as Links
 from perfmodel.prediction.fabric import bulk_bandwidth, ring_bandwidth
 from perfmodel.specs.link import Link
+from perfmodel.specs.node import Node
+from perfmodel.specs.store import Catalogue
 
 NEEDS_SWITCH = {"nvls": "a link through a switch that adds (nvlink4-nvswitch and later)"}
 """Algorithms only some links can do; what they need."""
@@ -68,6 +70,66 @@ class Fabric(NamedTuple):
     def per_node(self) -> int:
         """Ranks in each node."""
         return self.group_size // self.nodes
+
+
+def fabric_of(
+    ranks: int,
+    catalogue: Catalogue,
+    *,
+    node: str | None = None,
+    intra_link: str | None = None,
+    inter_link: str | None = None,
+    nodes: int | None = None,
+    nics: int | None = None,
+) -> Fabric:
+    """Return the fabric that ranks lie on: what a machine has, where one is named, and what is said of it.
+
+    Parameters
+    ----------
+    ranks : in all
+    catalogue : hardware that is named
+    node : machine the ranks lie on, which fill one after the other
+    intra_link, inter_link, nics : instead of the machine's; without a machine, the first is needed
+    nodes : by default as many as the ranks fill, or without a machine one for eight ranks where there is a
+        link between nodes, else one
+
+    Raises
+    ------
+    InputError : an unknown name; ranks that do not spread evenly; no link where one is needed
+    """
+    machine = catalogue.node(node) if node is not None else None
+    if machine is not None:
+        intra_link = intra_link or machine.intra_link or _built_in_link(machine, catalogue)
+        nodes = nodes or -(-ranks // machine.accelerators)
+        if ranks > nodes * machine.accelerators:
+            raise InputError(f"{ranks} ranks do not fit {nodes} x {machine.id} of {machine.accelerators}")
+    if intra_link is None:
+        raise InputError("give --intra-link, the link between the ranks of a node, or --node")
+    nodes = nodes or (max(1, ranks // 8) if inter_link else 1)
+    if ranks % nodes:
+        raise InputError(f"{ranks} ranks do not spread evenly over {nodes} nodes")
+    adapters = nics or (machine.nics if machine is not None else None) or 1
+    own = machine.inter_link if machine is not None and nodes > 1 else None
+    between = inter_link or own
+    link = catalogue.link(between) if between is not None else None
+    if machine is not None and link is not None and link.id == own:
+        link = _limited(link, machine, adapters)
+    return Fabric(ranks, nodes, catalogue.link(intra_link), link, adapters)
+
+
+def _built_in_link(machine: Node, catalogue: Catalogue) -> str:
+    if machine.accelerator is None:
+        raise InputError(f"{machine.id} takes any accelerator: give --intra-link, the link between them")
+    accelerator = catalogue.accelerator(machine.accelerator)
+    return accelerator.peer_link or accelerator.host_link
+
+
+def _limited(link: Link, machine: Node, nics: int) -> Link:
+    """An adapter's share of what a provider lets the whole machine send, where its port could do more."""
+    limit = machine.network_bandwidth
+    if limit is None or limit.value >= nics * link.bandwidth.value:
+        return link
+    return link.model_copy(update={"bandwidth": limit.model_copy(update={"value": limit.value / nics})})
 
 
 def collective(name: str, algorithm: str, fabric: Fabric, message_bytes: float) -> Collective:

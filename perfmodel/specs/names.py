@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from perfmodel.errors import InputError
@@ -33,6 +33,11 @@ class Meaning(NamedTuple):
     id: str
     others: tuple[str, ...] = ()
     """Members of the same family that the name fits as well."""
+
+
+def taken_as(typed: str, id: str, others: Sequence[str]) -> str:
+    """Say which of several things a name was taken to mean."""
+    return f"{typed} is taken as {id}, the most common; also {', '.join(others)}"
 
 
 def squashed(name: str) -> str:

@@ -16,7 +16,7 @@ from perfmodel.reading import LARGEST_OPTIONS, parse_toml, read_text, read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link, RingBandwidth
-from perfmodel.specs.names import Named, meaning
+from perfmodel.specs.names import Named, meaning, taken_as
 from perfmodel.specs.node import Node
 from perfmodel.specs.provenance import Quantity, Source, Spec
 
@@ -114,6 +114,11 @@ class Catalogue:
     def others(self, kind: Kind, name: str) -> tuple[str, ...]:
         """Return what a name that was looked up might have meant as well: members of the same family."""
         return self._others.get((kind, name), ())
+
+    def note(self, kind: Kind, name: str) -> str | None:
+        """Say what a name that was looked up was taken to mean, where it fits several things."""
+        others = self.others(kind, name)
+        return taken_as(name, self._cache[kind, name].id, others) if others else None
 
     def kind_of(self, name: str) -> Kind | None:
         """Return what kind of thing an id, or else a name people use, belongs to; None where nobody knows it.
