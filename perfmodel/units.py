@@ -20,16 +20,23 @@ _BYTES = ("B", "byte", "bytes")
 _BYTE_RATES = ("B/s", "Bps", "byte/s", "bytes/s")
 _BIT_RATES = ("bit/s", "b/s", "bps", "bits/s")
 
+_TIMES = {
+    **dict.fromkeys(("secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+}
+
 UNITS: dict[str, dict[str, float]] = {
     "B": _spellings(_BYTES, DECIMAL | BINARY),
     "B/s": _spellings(_BYTE_RATES, DECIMAL | BINARY) | _spellings(_BIT_RATES, DECIMAL | BINARY, 1 / 8),
-    "s": _spellings(("s", "sec"), SMALL) | {"min": 60.0, "h": 3600.0, "d": 86400.0},
+    "s": _spellings(("s", "sec"), SMALL) | _TIMES,
     "FLOP/s": _spellings(("FLOP/s", "FLOPS", "FLOPs/s", "FLOPs", "flop/s", "flops"), DECIMAL),
     "FLOP": _spellings(("FLOP", "FLOPs", "flop", "flops"), DECIMAL),
     "Hz": _spellings(("Hz",), DECIMAL),
     "W": _spellings(("W",), DECIMAL),
     "1/s": _spellings(("/s", "1/s"), {}),
-    "1": {},
+    "1": {"%": 0.01},
 }
 """SI unit -> every spelling of it, with what it is worth."""
 
@@ -42,7 +49,7 @@ _EXAMPLES = {
     "Hz": "1530MHz",
     "W": "300W",
     "1/s": "360/s",
-    "1": "0.5",
+    "1": "0.5 or 50%",
 }
 _NUMBER_AND_UNIT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\D.*)?", re.ASCII)
 
@@ -107,6 +114,20 @@ def _refusal(text: object, unit: str, spelling: str = "") -> InputError:
     elif unit == "B" and spelling in UNITS["B/s"] | _spellings(("b", "bit", "bits"), DECIMAL | BINARY):
         expected = f"bits and rates are for bandwidths; {expected}"
     return InputError(f"{str(text)!r} is not {_QUANTITY[unit]}; {expected}")
+
+
+def number(text: object) -> float:
+    """Return a plain number, or a share in per cent; not a number where it is neither.
+
+    >>> number("0.76"), number("76 %")
+    (0.76, 0.76)
+    """
+    words = str(text).strip()
+    share = words.removesuffix("%")
+    try:
+        return float(share) / (1 if share == words else 100)
+    except ValueError:
+        return math.nan
 
 
 def show(value: float, unit: str) -> str:

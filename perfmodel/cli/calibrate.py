@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
 from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 )
 @click.option("--times", metavar="FILE", help="Iteration times of one accelerator in seconds, one a line.")
 @click.option("--skip", type=click.IntRange(0, 1_000_000), default=0, help="Marked steps to leave out first.")
-@click.option(
-    "--gpus", "world_size", type=click.IntRange(1, 1_000_000), help="Accelerators in the traced job."
-)
+@click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the traced job.")
 @click.option(
     "--data", metavar="FILE", help="CSV of measured runs to fit to.  [default: those that come along]"
 )

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from perfmodel import units
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 LARGEST = 1e12
@@ -22,10 +24,8 @@ class _Positive(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         self.low, self.high, self.open = low, high, open_
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
+        share = self.high <= 1 or not str(value).strip().endswith("%")
+        number = units.number(value) if share else math.nan
         if not (self.low <= number <= self.high and (number > self.low or not self.open)):
             above = "above" if self.open else "from"
             self.fail(f"{str(value)!r} is not a number {above} {self.low:g} up to {self.high:g}", param, ctx)

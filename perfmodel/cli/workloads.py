@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.options import COUNT
 
 if TYPE_CHECKING:
     from perfmodel.specs.workload import Layer, Workload
@@ -83,7 +84,7 @@ def list_(**options: Any) -> None:
 
 @command.command("show")
 @click.argument("name")
-@click.option("--sequence-length", type=click.IntRange(min=1, max=1_000_000), help="Tokens of one sample.")
+@click.option("--sequence-length", type=COUNT, help="Tokens of one sample.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the layers as the CSV that --workload reads.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the layers as a Markdown table.")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from perfmodel import units
 from perfmodel.equations.distribution import Distribution, Empirical, Mixture
 from perfmodel.equations.laws import LAWS
 from perfmodel.errors import InputError, unknown_name
@@ -60,10 +61,7 @@ def distribution(name: str, **parameters: float | str | Path | Sequence[float]) 
 
 
 def _number(law: str, key: str, value: object) -> float:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = math.nan
+    number = units.number(value)
     if isinstance(value, bool) or not math.isfinite(number):
         raise InputError(f"{law}: {key} must be a finite number, not {value!r}")
     if number and not 1e-30 <= abs(number) <= 1e30:

@@ -210,10 +210,7 @@ def _find(path: Path) -> Path:
 
 def _number(key: str, value: float | str, unit: str) -> float:
     """What was typed under a key, in SI; a share may be given in per cent."""
-    text = str(value).strip()
     try:
-        if unit == "1" and text.endswith("%"):
-            return units.parse(text[:-1], unit) / 100
         return units.parse(value, unit)
     except InputError as error:
         raise InputError(f"{key} = {error}") from None
