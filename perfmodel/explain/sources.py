@@ -13,7 +13,7 @@ from perfmodel.economics import Conditions, economics
 from perfmodel.explain.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.fabric import machine_limit
+from perfmodel.prediction.fabric import fraction, machine_limit
 from perfmodel.profile import read_profile
 from perfmodel.resources import folder
 from perfmodel.sensitivity.case import Case
@@ -287,7 +287,10 @@ def _constants_of(case: Case) -> list[str]:
     for link in used_links(case).values():
         if link.achieved_fraction is None and f"link/{link.kind}" not in fitted:
             known = link.kind if link.kind in case.constants.link_fraction else "other"
-            names.append(f"link_fraction.{known}")
+            if (
+                fraction(link, case.constants) == case.constants.link_fraction[known]
+            ):  # else the kernel's TCP's
+                names.append(f"link_fraction.{known}")
     return names
 
 

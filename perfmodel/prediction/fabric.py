@@ -118,11 +118,18 @@ def _latency(link: Link) -> float:
 
 
 def fraction(link: Link, calibration: Calibration) -> float:
-    """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's."""
+    """Share of a link's rate that bulk transfers reach: its own where measured, else its kind's.
+
+    Transports between nodes that spare the kernel its work reach at least what its TCP does on a port of the
+    same rate: whoever has both may take the faster.
+    """
     if link.achieved_fraction is not None:
         return link.achieved_fraction.value
     known = calibration.link_fraction
-    return known.get(link.kind, known["other"])
+    own = known.get(link.kind, known["other"])
+    if link.scope == "intra" or link.kind == KERNEL_TCP:
+        return own
+    return max(own, min(known[KERNEL_TCP], calibration.tcp_ceiling / link.bandwidth.value))
 
 
 def port_limits(link: Link, calibration: Calibration, connections: int) -> dict[str, float]:
