@@ -96,7 +96,9 @@ def goal(picked: Mapping[str, Any], offered: Mapping[str, Option]) -> Goal:
     )
 
 
-_CONDITIONS = tuple(name for name in Conditions._fields if name not in ("price", "purchase_price", "epochs"))
+_CONDITIONS = tuple(
+    name for name in Conditions._fields if name not in ("price", "purchase_price", "server_price", "epochs")
+)
 
 
 def found(asked: Goal) -> dict[str, Any]:

@@ -74,6 +74,7 @@ LABELS = {
     "accelerators-per-node": "GPUs of a machine that take part",
     "k": "K, gradients an update waits for",
     "price": "Price of a machine [USD/h]",
+    "server-price": "Price of a parameter server's machine [USD/h]",
     "purchase-price": "Purchase of a machine [USD]",
     "electricity-price": "Electricity [USD/kWh]",
     "host-power": "Machine without GPUs [W]",

@@ -23,6 +23,7 @@ from perfmodel.equations.reliability import (
 )
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.instance import Instance
 from perfmodel.specs.store import Catalogue
 
@@ -33,6 +34,7 @@ DEFAULT_SERVICE_YEARS = 4.0
 TIMES = (1e-3, 1e10)
 """Shortest checkpoint and longest time between failures [s] that can be told from none."""
 BOTH_LENGTHS = "--epochs and --samples: give one; --samples are those of the whole run"
+NO_SERVER_PRICE = "price of {}, a parameter server: give --server-price, USD per hour of one"
 LONGEST_OUTAGE = 20.0
 """Checkpoint and restart over the time between failures; beyond, a job never ends."""
 
@@ -56,6 +58,9 @@ class Conditions(NamedTuple):
     """[g/kWh]."""
     node_failure_interval: float | None = None
     """Mean time between failures of one node [s]."""
+    server_price: float | None = None
+    """Of one parameter server's machine [$/h]; where None, the node's price for one of its kind, else what
+    the catalogue has."""
     checkpoint_time: float | None = None
     restart_time: float | None = None
     epochs: float | None = None
@@ -74,6 +79,19 @@ class Price(NamedTuple):
     region: str | None = None
     date: str | None = None
     source: str | None = None
+
+
+class Servers(NamedTuple):
+    """The machines of parameter servers; each a number or an array over jobs."""
+
+    count: Any = 0
+    usd_per_hour: Any = None
+    """Of one; None is unknown."""
+    idle_power: Any = 0.0
+    """Of the accelerators of one, which wait [W]."""
+
+
+NO_SERVERS = Servers()
 
 
 class Rates(NamedTuple):
@@ -142,6 +160,25 @@ def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price |
     return on_demand(offers[0])
 
 
+def server_price_of(
+    catalogue: Catalogue, server_node: str, node: str, price: Price | None, conditions: Conditions
+) -> Price | None:
+    """Return what a parameter server's machine costs, ``price`` being a node's; None where nobody says."""
+    if conditions.server_price is not None:
+        return Price(conditions.server_price, "given")
+    if server_node == node:
+        return price
+    offers = offers_of(catalogue, server_node, conditions.region)
+    return on_demand(offers[0]) if offers else None
+
+
+def idle_power(accelerators: int, accelerator: Accelerator | None) -> float:
+    """Return what the accelerators of a machine draw that only serves parameters [W]; 0 where unknown."""
+    if accelerator is None or accelerator.tdp is None:
+        return 0.0
+    return IDLE * accelerators * accelerator.tdp.value
+
+
 def on_demand(offer: Instance) -> Price:
     """Return the price of an offer that has one."""
     return Price(
@@ -178,19 +215,21 @@ def rates(
     conditions: Conditions,
     own_electricity: bool = False,
     work_time: Any = None,
+    servers: Servers = NO_SERVERS,
 ) -> Rates:
     """Return what a second of each job comes to; numbers and arrays alike, as numpy broadcasts them.
 
     Parameters
     ----------
     iteration_time, busy_time, communicating_time : [s], the last two parts of the first
-    world_size, nodes : [1]
+    world_size, nodes : [1], those that train
     rated_power : of one accelerator [W], or None
     usd_per_hour : of one node, or None
     conditions : prices, power and failures
     own_electricity : whether electricity is paid on top of the price
     work_time : of the whole run if nothing failed [s], or None; a run that is over before a checkpoint would
         have paid for itself writes none
+    servers : machines of parameter servers, on top of the nodes
 
     Raises
     ------
@@ -205,16 +244,19 @@ def rates(
             COMMUNICATING * rated_power,
             IDLE * rated_power,
         )
-        energy = job_energy(
-            world_size, power, nodes, conditions.host_power or 0.0, conditions.pue or 1.0, 1.0
-        )
+        hosts = conditions.host_power or 0.0, conditions.pue or 1.0, 1.0
+        energy = job_energy(world_size, power, nodes, *hosts)
+        energy = energy + job_energy(servers.count, servers.idle_power, servers.count, *hosts)
         if conditions.carbon_intensity is not None:
             carbon = carbon_mass(energy, conditions.carbon_intensity / KWH)
     if usd_per_hour is not None:
         cost = rent(nodes, usd_per_hour / HOUR, 1.0)
+        if np.any(servers.count):
+            each = np.nan if servers.usd_per_hour is None else servers.usd_per_hour
+            cost = cost + rent(servers.count, each / HOUR, 1.0)
         if own_electricity and energy is not None and conditions.electricity_price is not None:
             cost = cost + energy_cost(energy, conditions.electricity_price / KWH)
-    return Rates(cost, energy, carbon, *_goodput(nodes, conditions, work_time))
+    return Rates(cost, energy, carbon, *_goodput(nodes + servers.count, conditions, work_time))
 
 
 def _goodput(nodes: Any, conditions: Conditions, work_time: Any) -> tuple[Any, Any, Any]:
@@ -253,6 +295,7 @@ def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalog
     Returns
     -------
     price : a node's, with its basis, region, date and source, or None
+    servers : their count, their node and its price likewise, or None where there are none
     per_iteration, per_epoch, run : time [s], cost [$], energy [kWh], carbon [g]; None where not known.
         A run's time is what the user sees: failures, checkpoints and restarts included, at the mean
         power of an iteration; with its ``epochs``, or None, and ``samples``
@@ -265,9 +308,20 @@ def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalog
     InputError : options that exclude each other; a job that fails faster than it restarts
     """
     asked, times = prediction.scenario, prediction.terms
-    node, nodes = asked["node"], asked["nodes"] + (asked["servers"] or 0)
+    node, nodes, served = asked["node"], asked["nodes"], asked["servers"] or 0
     accelerator = catalogue.accelerator(asked["accelerator"])
     price = price_of(catalogue, node, conditions)
+    server_node = asked.get("server_node") or node
+    server_price = server_price_of(catalogue, server_node, node, price, conditions)
+    machine = catalogue.node(server_node)
+    held = (
+        accelerator
+        if server_node == node
+        else machine.accelerator and catalogue.accelerator(machine.accelerator)
+    )
+    servers = Servers(
+        served, server_price and server_price.usd_per_hour, idle_power(machine.accelerators, held or None)
+    )
     busy = sum(times[name] for name in ("forward_time", "backward_time", "update_time"))
     communicating = times["exposed_communication_time"] + times["straggler_time"]
     epoch, samples = prediction.epoch_time, _samples(prediction, conditions)
@@ -283,19 +337,26 @@ def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalog
         conditions=conditions,
         own_electricity=price is not None and price.basis != "on demand",
         work_time=work_time,
+        servers=servers,
     )
+    if servers.usd_per_hour is None and served:
+        found = found._replace(cost=None)
     if not found.goodput > 0:
         raise InputError("the job fails more often than it can restart: it never ends")
     run = work_time / float(found.goodput) if work_time else None
     length = {"epochs": conditions.epochs, "samples": samples}
     return {
         "price": price._asdict() if price else None,
+        "servers": {"count": served, "node": server_node, "price": server_price and server_price._asdict()}
+        if served
+        else None,
         "per_iteration": _span(found, prediction.iteration_time),
         "per_epoch": _span(found, epoch) if epoch else None,
         "run": {**length, **_span(found, run)} if run else None,
         "reliability": _reliability(found, run),
-        "assumed": _assumed(conditions, price, accelerator.tdp is not None, bool(asked["servers"])),
-        "unknown": _unknown(conditions, price, node, accelerator.tdp is not None),
+        "assumed": _assumed(conditions, price, accelerator.tdp is not None, bool(served)),
+        "unknown": _unknown(conditions, price, node, accelerator.tdp is not None)
+        + ([NO_SERVER_PRICE.format(server_node)] if served and price and not server_price else []),
     }
 
 
@@ -361,7 +422,7 @@ def _assumed(conditions: Conditions, price: Price | None, powered: bool, servers
     if conditions.node_failure_interval is not None and conditions.restart_time is None:
         lines.append("a restart takes no time (--restart-time)")
     if servers:
-        lines.append("a parameter server costs what a node does, and draws what a host does")
+        lines.append("a parameter server draws what a host does, and its accelerators wait (--server-node)")
     return lines
 
 

@@ -82,6 +82,8 @@ class Setting(NamedTuple):
     """The machine of one; without servers, the node."""
     server_link: Link
     """The link of its adapters."""
+    server_accelerator: Accelerator | None
+    """What waits in it; None where nobody says what a machine for any holds."""
     local_batch_size: Any
     global_batch_size: Any
     accumulation_steps: Any
@@ -199,6 +201,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         servers=servers,
         server_shards=shards,
         server_node=server_node,
+        server_accelerator=_held_by(server_node, node, accelerator, catalogue),
         server_link=catalogue.link(scenario.inter_link or server_node.inter_link or inter.id),
         local_batch_size=local_batch,
         global_batch_size=global_batch,
@@ -268,6 +271,14 @@ def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:
     for field, option in matter.items():
         if field not in scenario.model_fields_set:
             taken.append(f"--{option} {getattr(scenario, field)}")
+
+
+def _held_by(
+    server_node: Node, node: Node, accelerator: Accelerator, catalogue: Catalogue
+) -> Accelerator | None:
+    if server_node.id == node.id:
+        return accelerator
+    return catalogue.accelerator(server_node.accelerator) if server_node.accelerator else None
 
 
 def _refuse_server_options(scenario: Scenario) -> None:

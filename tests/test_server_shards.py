@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perfmodel.economics import Conditions, economics
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.server_load import (
     greedy_shard_imbalance,
@@ -15,8 +18,11 @@ from perfmodel.equations.server_load import (
     split_shard_imbalance,
 )
 from perfmodel.errors import InputError
+from perfmodel.plan import Goal, search
+from perfmodel.plan.startable import startable_front
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import workload
 
 SERVED: dict[str, Any] = {"strategy": "parameter-server", "overlap": "none", "node": "aws-p3.2xlarge"}
@@ -147,3 +153,82 @@ def test_one_server_keeps_up_with_a_ring_of_128_accelerators():
         assert ask(**plan | {"servers": 1} | less).scaling_efficiency < 0.9 * ring.scaling_efficiency
     # a queue that starts with the pass and is shorter than it ends with its last message
     assert float(exposed_communication_time([0.0, 0.17], [0.13, 0.001], 0.17)) == pytest.approx(0.001)
+
+
+def test_a_server_is_paid_for_as_its_own_machine():
+    """Two p2.8xlarge at $7.20 serve four p3.16xlarge at $24.48; 8 K80 in each wait at 15 % of their 150 W."""
+    catalogue = Catalogue.built_in()
+    plan = {"node": "aws-p3.16xlarge", "world_size": 32, "servers": 2}
+    other = ask(**plan, server_node="aws-p2.8xlarge")
+    found = economics(other, Conditions(), catalogue)
+    assert found["servers"]["price"]["usd_per_hour"] == 7.2
+    each = other.iteration_time / 3600
+    assert found["per_iteration"]["cost"] == pytest.approx((4 * 24.48 + 2 * 7.2) * each, rel=1e-12)
+    dearer = economics(other, Conditions(server_price=10.0), catalogue)
+    assert dearer["per_iteration"]["cost"] == pytest.approx((4 * 24.48 + 2 * 10.0) * each, rel=1e-12)
+    usual = ask(**plan)
+    own = economics(usual, Conditions(), catalogue)
+    assert own["per_iteration"]["cost"] == pytest.approx(6 * 24.48 * usual.iteration_time / 3600, rel=1e-12)
+    k80 = catalogue.accelerator("k80").tdp.value
+    times, v100 = other.terms, catalogue.accelerator("v100-sxm2-16gb").tdp.value
+    busy = times["forward_time"] + times["backward_time"] + times["update_time"]
+    communicating = times["exposed_communication_time"] + times["straggler_time"]
+    waiting = other.iteration_time - busy - communicating
+    trained = 32 * v100 * (busy + 0.5 * communicating + 0.15 * waiting)
+    served = 2 * 8 * 0.15 * k80 * other.iteration_time
+    assert found["per_iteration"]["energy"] * 3.6e6 == pytest.approx(trained + served, rel=1e-9)
+
+
+def test_a_server_of_unknown_price_leaves_the_cost_unknown():
+    found = economics(
+        ask(node="aws-p3.16xlarge", world_size=32, servers=2, server_node="dgx-1p"),
+        Conditions(),
+        Catalogue.built_in(),
+    )
+    assert found["per_iteration"]["cost"] is None
+    assert any("--server-price" in line for line in found["unknown"])
+
+
+def test_a_plan_counts_its_servers_and_their_machine():
+    goal = {"epochs": 1, "instances": ("p3.16xlarge",), "max_gpus": 32, "strategies": ("parameter-server",)}
+    for node, price in ((None, 24.48), ("aws-p2.8xlarge", 7.2)):
+        found = search(Goal(**goal, server_node=node))
+        for index in range(0, len(found), 7):
+            row = found.row(index)
+            assert row["server_node"] == (node or "aws-p3.16xlarge")
+            paid = row["nodes"] * 24.48 + row["servers"] * price
+            assert row["cost"] == pytest.approx(paid * row["run_time"] / 3600, rel=1e-9)
+
+
+@given(st.lists(st.tuples(st.floats(1, 2), st.floats(1, 2)), min_size=1, max_size=60))
+def test_no_plan_of_a_front_gains_less_than_a_hundredth_on_a_cheaper_one(pairs):
+    time, cost = np.array(pairs).T
+    table = {
+        "run_time": time,
+        "cost": cost,
+        "energy": cost,
+        "algorithm": np.array(["ring"] * len(pairs)),
+        "strategy": np.array(["all-reduce"] * len(pairs)),
+        "world_size": np.full(len(pairs), 8),
+    }
+    rows = startable_front(table, [])
+    assert cost[rows[-1]] == cost.min()
+    for faster, slower in itertools.pairwise(rows.tolist()):
+        assert time[slower] > 1.01 * time[faster]
+    # none that leaves was more than 1 % faster than what stays at its price or less
+    for row in range(len(pairs)):
+        stay = [kept for kept in rows.tolist() if cost[kept] <= cost[row] * (1 + 1e-9)]
+        assert min(time[kept] for kept in stay) <= 1.01 * time[row] * (1 + 1e-9)
+
+
+def test_a_limit_keeps_the_plan_that_meets_it():
+    table = {
+        "run_time": np.array([1.0, 1.005]),
+        "cost": np.array([2.0, 1.0]),
+        "energy": np.array([1.0, 1.0]),
+        "algorithm": np.array(["ring", "ring"]),
+        "strategy": np.array(["all-reduce", "all-reduce"]),
+        "world_size": np.array([8, 8]),
+    }
+    assert startable_front(table, []).tolist() == [1]
+    assert startable_front(table, [table["run_time"] <= 1.002]).tolist() == [0, 1]

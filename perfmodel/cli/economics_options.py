@@ -82,6 +82,7 @@ _OPTIONS = (
         "--price", type=ABOVE_ZERO, help="Of one node, USD per hour.  [default: on demand, if known]"
     ),
     click.option("--purchase-price", type=ABOVE_ZERO, help="Of one node, USD, instead of a rent."),
+    click.option("--server-price", type=ABOVE_ZERO, help="Of one parameter server's machine, USD per hour."),
     *_OF_ALL,
 )
 
@@ -116,6 +117,7 @@ NAMES = (
     "price",
     "region",
     "purchase_price",
+    "server_price",
     "service_years",
     "used_fraction",
     "electricity_price",

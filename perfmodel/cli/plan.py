@@ -27,7 +27,9 @@ from perfmodel.errors import InputError
 if TYPE_CHECKING:
     from perfmodel.plan import Found
 
-_CONDITIONS = tuple(name for name in NAMES if name not in ("epochs", "samples", "price", "purchase_price"))
+_CONDITIONS = tuple(
+    name for name in NAMES if name not in ("epochs", "samples", "price", "purchase_price", "server_price")
+)
 """What all machines share; the others are of the run, or of one machine each."""
 _NAMES = ("accelerators", "instances", "nodes", "strategies", "algorithms", "precisions")
 
@@ -96,6 +98,7 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     type=SAMPLES,
     help="Largest global batch.  [default: the largest published]",
 )
+@click.option("--server-node", help="Machine of a parameter server.  [default: as those that train]")
 @click.option("--price", type=_Priced(), multiple=True, help="NODE=USD: of one node per hour.")
 @click.option("--purchase-price", type=_Priced(), multiple=True, help="NODE=USD: of one node, instead.")
 @conditions_options

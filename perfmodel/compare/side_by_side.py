@@ -140,8 +140,9 @@ def _quantities(case: Case) -> dict[tuple[str, str], float | None]:
     }
     if case.economics is not None:
         price, one, run = (case.economics[key] for key in ("price", "per_iteration", "run"))
-        machines = answer.scenario["nodes"] + (answer.scenario["servers"] or 0)
-        rows["price_per_hour", "USD/h"] = price["usd_per_hour"] * machines if price else None
+        rows["price_per_hour", "USD/h"] = _per_hour(
+            answer.scenario["nodes"], price, case.economics["servers"]
+        )
         per = SAMPLES / answer.scenario["global_batch_size"]
         rows["cost_per_million_samples", "USD"] = _scaled(one["cost"], per)
         rows["energy_per_million_samples", "kWh"] = _scaled(one["energy"], per)
@@ -154,6 +155,14 @@ def _quantities(case: Case) -> dict[tuple[str, str], float | None]:
                 ("run_carbon", "g"): run["carbon"],
             }
     return rows
+
+
+def _per_hour(nodes: int, price: dict[str, Any] | None, servers: dict[str, Any] | None) -> float | None:
+    """Of all machines of a job [$/h]; None where one's price is unknown."""
+    if price is None or (servers and servers["price"] is None):
+        return None
+    of_servers = servers["count"] * servers["price"]["usd_per_hour"] if servers else 0.0
+    return float(nodes * price["usd_per_hour"] + of_servers)
 
 
 def _scaled(value: float | None, factor: float) -> float | None:

@@ -51,6 +51,8 @@ WORDS: dict[str, Quantity] = {
     "values": Quantity("v", "s", "each"),
     "cost": Quantity("C", "$", "of machines and electricity"),
     "first_cost": Quantity("C_1", "$", "of machines"),
+    "first_energy": Quantity("E_1", "J", "of machines that train"),
+    "second_energy": Quantity("E_2", "J", "of machines that serve parameters"),
     "second_cost": Quantity("C_2", "$", "of electricity"),
     "carbon": Quantity("m", "g", "of CO2 equivalent"),
     "goodput": Quantity("g", "1", "share of the time that is work kept"),

@@ -23,7 +23,7 @@ from perfmodel.explain.assembly import rule
 from perfmodel.explain.derivation import Derivation
 from perfmodel.explain.node import Node, given, worked
 from perfmodel.ops import Real
-from perfmodel.sensitivity.case import Case
+from perfmodel.sensitivity.case import Case, servers_of
 
 TOLERANCE = 1e-9
 """Relative; the same sums in another order."""
@@ -49,11 +49,20 @@ def communicating_share(exposed_communication_time: Real, straggler_time: Real, 
 
 @rule
 def both_costs(first_cost: Real, second_cost: Real) -> Real:
-    r"""Machines and electricity.
+    r"""Machines and electricity, or those that train and those that serve.
 
     .. math:: C = C_1 + C_2
     """
     return first_cost + second_cost
+
+
+@rule
+def both_energies(first_energy: Real, second_energy: Real) -> Real:
+    r"""Of the machines that train and of those that serve parameters.
+
+    .. math:: E = E_1 + E_2
+    """
+    return first_energy + second_energy
 
 
 @rule
@@ -164,6 +173,14 @@ def _power(case: Case, found: Derivation) -> Node | None:
     )
 
 
+def _count(case: Case) -> Node:
+    return given("nodes", float(case.setting.nodes), "of accelerators")
+
+
+def _server_count(case: Case) -> Node:
+    return given("nodes", float(case.setting.servers), "parameter servers")
+
+
 def _machines(case: Case) -> Node:
     words = "of accelerators, and parameter servers" if case.setting.servers else "of the job"
     return given("nodes", float(case.setting.nodes + case.setting.servers), words)
@@ -192,7 +209,7 @@ def _said(value: float | None) -> str:
 
 def _span(case: Case, power: Node | None, price: Node | None, wall_time: Node) -> dict[str, Node]:
     """Cost, energy and carbon of a span of time, as far as they are known."""
-    asked, machines = case.conditions, _machines(case)
+    asked, machines = case.conditions, _count(case)
     found: dict[str, Node] = {}
     if power is not None:
         found["energy"] = energy = worked(
@@ -205,17 +222,48 @@ def _span(case: Case, power: Node | None, price: Node | None, wall_time: Node) -
             pue=given("pue", asked.pue or 1.0, _said(asked.pue)),
             wall_time=wall_time,
         )
+        if case.setting.servers:
+            found["energy"] = energy = worked(
+                "energy", both_energies, first_energy=energy, second_energy=_of_servers(case, wall_time)
+            )
         if asked.carbon_intensity is not None:
             intensity = given("carbon_intensity", asked.carbon_intensity / KWH, "as given")
             found["carbon"] = worked("carbon", carbon_mass, energy=energy, carbon_intensity=intensity)
-    if price is not None and case.price is not None:
+    unknown = bool(case.setting.servers) and case.server_price is None
+    if price is not None and case.price is not None and not unknown:
         cost = worked("cost", rent, nodes=machines, machine_price=price, wall_time=wall_time)
+        if case.setting.servers:
+            cost = worked(
+                "cost", both_costs, first_cost=cost, second_cost=_rent_of_servers(case, price, wall_time)
+            )
         if case.price.basis != "on demand" and power is not None and asked.electricity_price is not None:
             rate = given("electricity_price", asked.electricity_price / KWH, "as given")
             drawn = worked("cost", energy_cost, energy=found["energy"], electricity_price=rate)
             cost = worked("cost", both_costs, first_cost=cost, second_cost=drawn)
         found["cost"] = cost
     return found
+
+
+def _of_servers(case: Case, wall_time: Node) -> Node:
+    """Energy of the parameter servers' hosts and of the accelerators that wait in them."""
+    asked, each = case.conditions, servers_of(case).idle_power
+    return worked(
+        "energy",
+        job_energy,
+        world_size=given("world_size", float(case.setting.servers), "parameter servers"),
+        accelerator_power=given("accelerator_power", each, "of the accelerators of one, waiting"),
+        nodes=_server_count(case),
+        host_power=given("host_power", asked.host_power or 0.0, _said(asked.host_power)),
+        pue=given("pue", asked.pue or 1.0, _said(asked.pue)),
+        wall_time=wall_time,
+    )
+
+
+def _rent_of_servers(case: Case, price: Node, wall_time: Node) -> Node:
+    of_one = case.server_price
+    if of_one is not None and of_one != case.price:
+        price = given("machine_price", of_one.usd_per_hour / HOUR, price_words(of_one))
+    return worked("cost", rent, nodes=_server_count(case), machine_price=price, wall_time=wall_time)
 
 
 def _work(case: Case, time: Node, samples: float) -> Node:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.economics import KWH, Conditions, rates, unknown_data_set
+from perfmodel.economics import KWH, Servers, idle_power, rates, unknown_data_set
 from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.errors import InputError
 from perfmodel.plan.goal import ALGORITHMS, Goal, sized
-from perfmodel.plan.machines import Machine
+from perfmodel.plan.machines import Machine, server_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.sweeps import sweep
@@ -213,7 +213,12 @@ def _ways(goal: Goal, held: int, sizes: Sequence[int]) -> Iterator[dict[str, Any
             yield {"strategy": "all-reduce", "algorithm": algorithms, "world_size": several}
     whole = [n for n in sizes if n >= held]
     if "parameter-server" in strategies and len(whole) > 1:
-        yield {"strategy": "parameter-server", "servers": list(SERVERS), "world_size": whole[1:]}
+        yield {
+            "strategy": "parameter-server",
+            "servers": list(SERVERS),
+            "server_node": goal.server_node,
+            "world_size": whole[1:],
+        }
     inside = [n for n in sizes if 1 < n <= held]
     within = [name for name in strategies if name in STRATEGIES[2:]]
     if within and inside:
@@ -268,11 +273,10 @@ def valued(
     of_servers = np.nan_to_num(table["servers"].astype(np.float64))
     batch = table["global_batch_size"].astype(np.float64)
     samples = _samples(goal, network, fit, batch)
-    conditions = goal.conditions
     own = np.array([machine.price is not None and machine.price.basis != "on demand" for machine in machines])
     with np.errstate(divide="ignore"):
         work_time = samples / table["samples_per_second"]
-    found = _rates(table, of_servers, which, work_time, machines, conditions, own, catalogue)
+    found = _rates(table, of_servers, which, work_time, machines, goal, own, catalogue)
     goodput = np.broadcast_to(np.asarray(found["goodput"], dtype=np.float64), which.shape)
     with np.errstate(divide="ignore"):
         run_time = work_time / goodput
@@ -328,17 +332,22 @@ def _rates(
     which: Any,
     work_time: Any,
     machines: Sequence[Machine],
-    conditions: Conditions,
+    goal: Goal,
     own: Any,
     catalogue: Catalogue,
 ) -> dict[str, Any]:
     """What a second of each plan comes to; not a number where it is not known."""
-    unknown = np.full(len(machines), np.nan)
+    conditions, unknown = goal.conditions, np.full(len(machines), np.nan)
     price, power = unknown.copy(), unknown.copy()
+    server_price, waiting = unknown.copy(), unknown.copy()
     for i, machine in enumerate(machines):
-        tdp = catalogue.accelerator(machine.accelerator).tdp
+        accelerator = catalogue.accelerator(machine.accelerator)
         price[i] = machine.price.usd_per_hour if machine.price else np.nan
-        power[i] = tdp.value if tdp else np.nan
+        power[i] = accelerator.tdp.value if accelerator.tdp else np.nan
+        server = server_of(machine, goal, catalogue)
+        server_price[i] = server.price.usd_per_hour if server.price else np.nan
+        waiting[i] = idle_power(server.accelerators, server.held)
+    servers = Servers(of_servers, np.where(of_servers > 0, server_price[which], 0.0), waiting[which])
     busy = table["forward_time"] + table["backward_time"] + table["update_time"]
     communicating = table["exposed_communication_time"] + table["straggler_time"]
 
@@ -348,12 +357,13 @@ def _rates(
             busy,
             communicating,
             table["world_size"].astype(np.float64),
-            table["nodes"] + of_servers,
+            table["nodes"].astype(np.float64),
             rated_power=power[which],
             usd_per_hour=price[which],
             conditions=conditions,
             own_electricity=own_electricity,
             work_time=work_time,
+            servers=servers,
         )
 
     rented = asked(False)

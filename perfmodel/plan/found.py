@@ -55,8 +55,10 @@ class Found:
         price = machine.price
         if row["strategy"] != "all-reduce":
             row["algorithm"] = None
-        if row["strategy"] != "parameter-server":
+        served = row["strategy"] == "parameter-server"
+        if not served:
             row["servers"] = None
+        row["server_node"] = (self.goal.server_node or machine.node) if served else None
         goal = self.goal
         return {
             "name": machine.name,

@@ -35,6 +35,7 @@ OF_SCENARIO: Final = (
     "strategy",
     "algorithm",
     "servers",
+    "server_node",
     "precision",
     "local_batch_size",
 )
@@ -71,6 +72,8 @@ class Goal:
     """By default all-reduce and parameter servers on machines of their own."""
     algorithms: tuple[str, ...] = ()
     precisions: tuple[str, ...] = ()
+    server_node: str | None = None
+    """Machine of a parameter server; by default one like those that train."""
     local_batch_sizes: tuple[int, ...] = ()
     """By default every power of two that fits in memory."""
     max_global_batch: int | None = None

@@ -91,7 +91,8 @@ def _held_against(
         both = " and ".join(text for text, by in ((dearer, more), (slower, longer)) if by > 0)
         return Lost(one, "dominated", f"dominated: {both}" if both else "as good; found later")
     if (more if by_cost else longer) < 0:  # the chosen took its place: see ``startable_front``
-        return Lost(one, "as good", "as good within 1 %; torchrun and NCCL do not start it")
+        against = f"; {dearer}" if more > 0 and not by_cost else "; torchrun and NCCL do not start it"
+        return Lost(one, "as good", f"as good within 1 %{against}")
     if by_cost:
         return Lost(one, "dearer", f"{dearer}, faster by {show(-longer, 's')}")
     return Lost(one, "slower", f"{slower}, cheaper by {dollars(-more)}")

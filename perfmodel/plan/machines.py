@@ -8,6 +8,7 @@ from typing import NamedTuple
 from perfmodel.economics import Conditions, Price, on_demand, price_of
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.plan.goal import Goal
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.instance import Instance
 from perfmodel.specs.store import Catalogue
 
@@ -33,6 +34,40 @@ class Machine(NamedTuple):
         return self.instance or self.node
 
 
+class ServerMachine(NamedTuple):
+    """The machine of a parameter server."""
+
+    node: str
+    accelerators: int
+    held: Accelerator | None
+    """What waits in it."""
+    price: Price | None
+
+
+def server_of(machine: Machine, goal: Goal, catalogue: Catalogue) -> ServerMachine:
+    """Return the machine of the parameter servers that serve a job on ``machine``.
+
+    Raises
+    ------
+    InputError : the goal names an unknown node
+    """
+    name = goal.server_node
+    if name is None or name == machine.node:
+        held = catalogue.accelerator(machine.accelerator)
+        return ServerMachine(machine.node, machine.accelerators, held, machine.price)
+    node = catalogue.node(name)
+    names = {offer.instance: offer.node for offer in catalogue.instances()}
+    own = goal.conditions._replace(
+        price=_by_node("--price", goal.prices, names, catalogue).get(node.id),
+        purchase_price=_by_node("--purchase-price", goal.purchase_prices, names, catalogue).get(node.id),
+        service_years=None,
+        used_fraction=None,
+    )
+    some = [offer for offer in catalogue.instances() if offer.node == node.id]
+    accelerator = catalogue.accelerator(node.accelerator) if node.accelerator else None
+    return ServerMachine(node.id, node.accelerators, accelerator, _priced(node.id, some, own, catalogue)[0])
+
+
 def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
     """Return every machine a goal leaves open, each at its lowest price.
 
@@ -49,7 +84,8 @@ def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
     given = _by_node("--price", goal.prices, names, catalogue)
     bought = _by_node("--purchase-price", goal.purchase_prices, names, catalogue)
     found = []
-    for node in _nodes(goal, offers, names, (*given, *bought), catalogue):
+    priced = [node for node in (*given, *bought) if node != goal.server_node]
+    for node in _nodes(goal, offers, names, priced, catalogue):
         own = goal.conditions._replace(price=given.get(node), purchase_price=bought.get(node))
         if node not in bought:
             own = own._replace(service_years=None, used_fraction=None)

@@ -33,7 +33,8 @@ def startable_front(table: Table, limits: list[Any]) -> NDArray[np.intp]:
     """Return the front of time against cost, the fastest first, by plans that can be started where it may be.
 
     A plan of the exact front that torchrun and NCCL cannot start gives way to one they can, if that takes at
-    most 1 % more time and money and meets every limit that the first one meets.
+    most 1 % more time and money and meets every limit that the first one meets.  A plan that is at most 1 %
+    faster than a cheaper one leaves, unless a limit asks for it.
 
     Parameters
     ----------
@@ -43,7 +44,23 @@ def startable_front(table: Table, limits: list[Any]) -> NDArray[np.intp]:
     time, cost, energy = (table[name] for name in ("run_time", "cost", "energy"))
     exact, able = front(time, cost, energy), startable(table)
     kept = np.unique([instead(table, int(row), able, limits) for row in exact]).astype(np.intp)
-    return kept[front(time[kept], cost[kept], energy[kept])]
+    return _worth_it(kept[front(time[kept], cost[kept], energy[kept])], time, limits)
+
+
+def _worth_it(rows: NDArray[np.intp], time: Any, limits: list[Any]) -> NDArray[np.intp]:
+    """The rows of a front, the fastest first, that are faster than every cheaper one by more than any model
+    tells apart; one that meets a limit which the cheaper one misses stays."""
+    kept: list[int] = []
+    for row in rows[::-1].tolist():
+        cheaper = kept[-1:]
+        if not any(NEARLY * time[row] >= time[other] and _meets(other, row, limits) for other in cheaper):
+            kept.append(row)
+    return np.array(kept[::-1], dtype=np.intp)
+
+
+def _meets(row: int, other: int, limits: list[Any]) -> bool:
+    """Whether one row meets every limit that another meets."""
+    return all(met[row] >= met[other] for met in limits)
 
 
 def instead(table: Table, row: int, able: NDArray[np.bool_], limits: list[Any]) -> int:

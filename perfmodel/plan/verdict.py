@@ -81,6 +81,7 @@ def named(row: Mapping[str, Any]) -> str:
     """Say which machines a plan takes, and how many.
 
     >>> plan = {"name": "p3.16xlarge", "nodes": 4, "world_size": 32, "accelerator": "v100", "servers": 2}
+    >>> plan |= {"node": "aws-p3.16xlarge", "server_node": "aws-p3.16xlarge"}
     >>> named(plan | {"provider": "AWS"})
     '4 x p3.16xlarge of AWS (32 x v100) with 2 parameter servers'
     >>> named(plan | {"name": "dgx-1v", "servers": None, "provider": None})
@@ -89,6 +90,8 @@ def named(row: Mapping[str, Any]) -> str:
     provider = f" of {row['provider']}" if row["provider"] else ""
     servers = row["servers"] or 0
     more = f" with {servers} parameter server{'s' if servers > 1 else ''}" if servers else ""
+    if servers and row["server_node"] != row["node"]:
+        more += f" on {row['server_node']}"
     return f"{row['nodes']} x {row['name']}{provider} ({row['world_size']} x {row['accelerator']}){more}"
 
 
@@ -130,7 +133,10 @@ def notes(found: Found) -> list[str]:
             f"{IDLE:.0%} waiting; hosts and cooling draw nothing without --host-power and --pue"
         )
     if chosen is not None and chosen["servers"]:
-        lines.append("a parameter server costs what a node does, and draws what a host does")
+        lines.append(
+            f"a parameter server is a {chosen['server_node']}, paid for as one, whose accelerators wait"
+            " (--server-node)"
+        )
     lines += _of_ones_own(found)
     if goal.conditions.node_failure_interval is None:
         lines.append("nothing fails: --node-mtbf and --checkpoint-time count failures")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
-from perfmodel.economics import Conditions, Price, rates
+from perfmodel.economics import Conditions, Price, Servers, idle_power, rates
 from perfmodel.prediction.assemble import terms_at
 from perfmodel.resolve import Setting
 
@@ -18,6 +18,8 @@ class Case(NamedTuple):
     conditions: Conditions = Conditions()
     price: Price | None = None
     """Of one node; None where nobody knows it, and then there is no cost."""
+    server_price: Price | None = None
+    """Of one parameter server's machine, likewise."""
 
 
 class Answer(NamedTuple):
@@ -34,23 +36,33 @@ def answer(case: Case) -> Answer:
     setting = case.setting
     terms = terms_at(setting, case.constants)
     time = float(sum(terms.values()))
-    if case.price is None:
+    if case.price is None or (setting.servers and case.server_price is None):
         return Answer(time, None)
     found = rates(
         time,
         terms["forward_time"] + terms["backward_time"] + terms["update_time"],
         terms["exposed_communication_time"] + terms["straggler_time"],
         setting.world_size,
-        setting.nodes + setting.servers,
+        setting.nodes,
         rated_power=setting.accelerator.tdp.value if setting.accelerator.tdp else None,
         usd_per_hour=case.price.usd_per_hour,
         conditions=case.conditions,
         own_electricity=case.price.basis != "on demand",
+        servers=servers_of(case),
     )
     kept = float(found.goodput)
     if not kept > 0:
         return Answer(time, None)
     return Answer(time, float(found.cost) * time / (kept * setting.global_batch_size))
+
+
+def servers_of(case: Case) -> Servers:
+    """Return the machines of a case's parameter servers, with what one costs and its accelerators draw."""
+    setting, price = case.setting, case.server_price
+    alike = setting.server_node.id == setting.node.id
+    held = setting.accelerator if alike else setting.server_accelerator
+    waiting = idle_power(setting.server_node.accelerators, held)
+    return Servers(setting.servers, price.usd_per_hour if price else None, waiting)
 
 
 def scaled_quantity(quantity: Any, factor: float) -> Any:

@@ -278,9 +278,12 @@ def loaders(case: Case, factor: float) -> Case:
 
 
 def scaled_price(case: Case, factor: float) -> Case:
-    """Multiply the price of a node."""
-    price = case.price
-    return case._replace(price=price and price._replace(usd_per_hour=price.usd_per_hour * factor))
+    """Multiply the price of a node, and of a parameter server's machine."""
+    price, server_price = (
+        each and each._replace(usd_per_hour=each.usd_per_hour * factor)
+        for each in (case.price, case.server_price)
+    )
+    return case._replace(price=price, server_price=server_price)
 
 
 def of_network(case: Case) -> dict[str, float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration, calibration
-from perfmodel.economics import Conditions, price_of
+from perfmodel.economics import Conditions, price_of, server_price_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.assemble import settled
 from perfmodel.sensitivity.case import Answer, Case, answer
@@ -118,7 +118,9 @@ def case_of(scenario: Scenario, catalogue: Catalogue, constants: Calibration, co
     InputError : as ``sensitivity``
     """
     setting, constants = settled(scenario, catalogue, constants)
-    return Case(setting, constants, conditions, price_of(catalogue, setting.node.id, conditions))
+    price = price_of(catalogue, setting.node.id, conditions)
+    of_server = server_price_of(catalogue, setting.server_node.id, setting.node.id, price, conditions)
+    return Case(setting, constants, conditions, price, of_server)
 
 
 def _answered(case: Case) -> Answer:
