@@ -10,10 +10,10 @@ import streamlit as st
 
 from app import own
 from app.options import Option, convert, options
-from perfmodel.economics import Conditions
 from perfmodel.plan import Goal, search
 from perfmodel.plan.goal import SHARED
 from perfmodel.plan.report import report
+from perfmodel.prices import Conditions
 from perfmodel.specs.store import Catalogue
 
 PRICES = ("price", "purchase-price")

@@ -9,8 +9,9 @@ import streamlit as st
 
 from app.layout import fold
 from app.options import MONEY, values
-from perfmodel.economics import Conditions, economics
+from perfmodel.economics import economics
 from perfmodel.prediction import Prediction
+from perfmodel.prices import Conditions
 from perfmodel.specs.store import Catalogue
 from perfmodel.units import show
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import click
 
 from perfmodel.cli.options import COUNT, scenario_from
-from perfmodel.economics import Conditions
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.prices import Conditions
 from perfmodel.specs.names import word_of
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue

@@ -82,8 +82,6 @@ class Setting(NamedTuple):
     """The machine of one; without servers, the node."""
     server_link: Link
     """The link of its adapters."""
-    server_accelerator: Accelerator | None
-    """What waits in it; None where nobody says what a machine for any holds."""
     local_batch_size: Any
     global_batch_size: Any
     accumulation_steps: Any
@@ -144,8 +142,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             f"--strategy {scenario.strategy} stays within one machine; {node.id} holds {node.accelerators}, "
             f"so {scenario.world_size} GPUs need all-reduce or parameter-server"
         )
-    named = scenario.framework or DEFAULT_FRAMEWORK
-    shards, server_node = parse_framework(named)[0].server_shards, node
+    program = scenario.framework or DEFAULT_FRAMEWORK
+    shards, server_node = parse_framework(program)[0].server_shards, node
     if scenario.strategy == "parameter-server":
         servers = taken.take("servers", scenario.servers, 1)
         shards = taken.take("server-shards", scenario.server_shards, shards)
@@ -168,7 +166,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             f"a ring through {nodes} nodes waits for each; NCCL may take a tree: --algorithm auto"
         )
     optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
-    software = with_usual_year(named, accelerator.year)
+    software = with_usual_year(program, accelerator.year)
     if software != scenario.framework:
         taken.append(f"--framework {software}")
     framework, year = parse_framework(software)
@@ -201,7 +199,6 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         servers=servers,
         server_shards=shards,
         server_node=server_node,
-        server_accelerator=_held_by(server_node, node, accelerator, catalogue),
         server_link=catalogue.link(scenario.inter_link or server_node.inter_link or inter.id),
         local_batch_size=local_batch,
         global_batch_size=global_batch,
@@ -271,14 +268,6 @@ def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:
     for field, option in matter.items():
         if field not in scenario.model_fields_set:
             taken.append(f"--{option} {getattr(scenario, field)}")
-
-
-def _held_by(
-    server_node: Node, node: Node, accelerator: Accelerator, catalogue: Catalogue
-) -> Accelerator | None:
-    if server_node.id == node.id:
-        return accelerator
-    return catalogue.accelerator(server_node.accelerator) if server_node.accelerator else None
 
 
 def _refuse_server_options(scenario: Scenario) -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from perfmodel.compare import case_of, compare, saved_case
 from perfmodel.compare.saved import TERMS
-from perfmodel.economics import Conditions, economics
+from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
+from perfmodel.prices import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from perfmodel import Catalogue, InputError, Scenario, predict
-from perfmodel.economics import COMMUNICATING, IDLE, Conditions, economics, offers_of, price_of, rates
+from perfmodel.economics import COMMUNICATING, IDLE, economics, rates
+from perfmodel.prices import Conditions, offers_of, price_of
 
 CATALOGUE = Catalogue.built_in()
 RENTED = Scenario(world_size=16, node="aws-p3.16xlarge")

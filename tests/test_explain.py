@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import perfmodel
 from perfmodel.calibration import calibration
 from perfmodel.cli import main
-from perfmodel.economics import Conditions, economics
+from perfmodel.economics import economics
 from perfmodel.equations.compute import update_time
 from perfmodel.explain import explain, write
 from perfmodel.explain.assembly import RULES, WORDS
@@ -35,6 +35,7 @@ from perfmodel.prediction.all_reduce import all_reduce_times
 from perfmodel.prediction.communication import message_times
 from perfmodel.prediction.messages import messages
 from perfmodel.prediction.terms import computation_of, fabric_of
+from perfmodel.prices import Conditions
 from perfmodel.sensitivity.elasticity import case_of, elasticity
 from perfmodel.sensitivity.inputs import inputs_of
 from perfmodel.specs.scenario import Scenario

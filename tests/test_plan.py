@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from perfmodel import Catalogue, InputError, Scenario, predict
-from perfmodel.economics import Conditions, Price, economics
+from perfmodel.economics import economics
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.plan import Found, Goal, search
 from perfmodel.plan.candidates import valued
@@ -23,6 +23,7 @@ from perfmodel.plan.machines import Machine
 from perfmodel.plan.startable import NCCL_ALGORITHMS, NEARLY, startable
 from perfmodel.plan.verdict import notes, verdict
 from perfmodel.prediction.target import time_to_target
+from perfmodel.prices import Conditions, Price
 from perfmodel.workloads import workload
 
 CATALOGUE = Catalogue.built_in()

@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from perfmodel.calibration import calibration
 from perfmodel.cli import main
-from perfmodel.economics import Conditions, economics
+from perfmodel.economics import economics
 from perfmodel.prediction import predict
+from perfmodel.prices import Conditions
 from perfmodel.resources import folder
 from perfmodel.sensitivity import sensitivity
 from perfmodel.sensitivity.arms import choices

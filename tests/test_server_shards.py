@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.economics import Conditions, economics
+from perfmodel.economics import economics
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.server_load import (
     greedy_shard_imbalance,
@@ -21,6 +21,7 @@ from perfmodel.errors import InputError
 from perfmodel.plan import Goal, search
 from perfmodel.plan.startable import startable_front
 from perfmodel.prediction import predict
+from perfmodel.prices import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import workload

@@ -8,7 +8,7 @@ from app import charts, own
 from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
 from app.options import MONEY, SCENARIO, Option, options, scenario, values, written
 from perfmodel.compare import Case, Comparison, Row, case_of, compare
-from perfmodel.economics import Conditions
+from perfmodel.prices import Conditions
 from perfmodel.units import show
 
 START = {"gpus": 32, "b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}

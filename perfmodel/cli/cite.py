@@ -43,7 +43,6 @@ def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: A
       perfmodel cite --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
     from perfmodel.calibration import calibration
-    from perfmodel.economics import Conditions
     from perfmodel.explain.equations import title_of
     from perfmodel.explain.sources import (
         assumed_of,
@@ -52,6 +51,7 @@ def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: A
         predict_recorded,
         sources_of,
     )
+    from perfmodel.prices import Conditions
     from perfmodel.sensitivity.elasticity import case_of
 
     if as_json and as_bibtex:

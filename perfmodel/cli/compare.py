@@ -54,7 +54,7 @@ def command(
       perfmodel compare --compare-to saved.json --gpus 64
     """
     from perfmodel.compare import case_of, compare, saved_case
-    from perfmodel.economics import Conditions
+    from perfmodel.prices import Conditions
 
     form = take_form(options)
     conditions = Conditions(**(take_economics(options) or {}))

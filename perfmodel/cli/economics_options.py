@@ -171,7 +171,7 @@ def amount(value: float | None, scale: float = 1.0) -> str:
 def _price(price: dict[str, Any] | None) -> list[str]:
     if price is None:
         return []
-    from perfmodel.economics import Price, price_words
+    from perfmodel.prices import Price, price_words
 
     first, on_demand, where = price_words(Price(**price)).partition(" on demand, ")
     lines = [f"{'price':<22}{first}{on_demand.removesuffix(', ')}"]

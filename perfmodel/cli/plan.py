@@ -179,10 +179,10 @@ def command(
 
 def _goal(options: dict[str, Any], script: bool) -> Any:
     """What the options ask; a script needs a plan that torchrun and NCCL can run."""
-    from perfmodel.economics import Conditions
     from perfmodel.plan import Goal
     from perfmodel.plan.goal import SHARED
     from perfmodel.plan.startable import NCCL_ALGORITHMS
+    from perfmodel.prices import Conditions
 
     options |= {name: options[name] or () for name in (*_NAMES, "local_batch_sizes")}
     if script:

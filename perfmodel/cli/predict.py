@@ -44,7 +44,8 @@ def command(target: bool, timeline: str | None, specs: tuple[str, ...], **option
     prediction = predict(scenario, catalogue)
     money = None
     if asked is not None:
-        from perfmodel.economics import Conditions, economics
+        from perfmodel.economics import economics
+        from perfmodel.prices import Conditions
 
         money = economics(prediction, Conditions(**asked), catalogue)
     if timeline is not None:

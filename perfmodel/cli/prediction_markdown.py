@@ -35,7 +35,7 @@ def prediction_markdown(
     if money is not None:
         parts.append(markdown_table(_costs(money)))
         if money["price"]:
-            from perfmodel.economics import Price, price_words
+            from perfmodel.prices import Price, price_words
 
             parts.append(f"Price: {price_words(Price(**money['price']))}")
     parts.append(prediction.verdict)

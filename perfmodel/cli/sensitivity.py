@@ -42,7 +42,7 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
       perfmodel sensitivity --gpus 8 --workload vgg16 --accelerator k80 --price 7.2
     """
     from perfmodel.calibration import calibration
-    from perfmodel.economics import Conditions
+    from perfmodel.prices import Conditions
     from perfmodel.sensitivity import sensitivity
     from perfmodel.sensitivity.told import told
 

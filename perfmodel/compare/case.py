@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from perfmodel.economics import Conditions, economics
+from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prices import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfmodel.compare.case import Case
-from perfmodel.economics import Price, price_words
+from perfmodel.prices import Price, price_words
 from perfmodel.units import show
 
 SAME = 5e-4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.calibration import Calibration, calibration
-from perfmodel.economics import Conditions, economics
+from perfmodel.economics import economics
 from perfmodel.explain import assembly
 from perfmodel.explain.derivation import Derivation, derivation
 from perfmodel.explain.equations import Explanation, equations_of, title_of
@@ -14,6 +14,7 @@ from perfmodel.explain.sources import cited
 from perfmodel.explain.turns import turns_of
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prices import Conditions
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue

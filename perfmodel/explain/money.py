@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.economics import COMMUNICATING, DEFAULT_SERVICE_YEARS, HOUR, IDLE, KWH, YEAR, price_words
+from perfmodel.economics import COMMUNICATING, IDLE, KWH
 from perfmodel.equations.cost import (
     amortised_machine_price,
     carbon_mass,
@@ -23,6 +23,7 @@ from perfmodel.explain.assembly import rule
 from perfmodel.explain.derivation import Derivation
 from perfmodel.explain.node import Node, given, worked
 from perfmodel.ops import Real
+from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR, YEAR, price_words
 from perfmodel.sensitivity.case import Case, servers_of
 
 TOLERANCE = 1e-9

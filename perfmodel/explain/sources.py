@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from perfmodel import calibration as calibration_module
-from perfmodel.economics import Conditions, economics
+from perfmodel.economics import economics
 from perfmodel.explain.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.fabric import fraction, machine_limit
+from perfmodel.prices import Conditions
 from perfmodel.profile import read_profile
 from perfmodel.resources import folder
 from perfmodel.sensitivity.case import Case

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, get_args
 
-from perfmodel.economics import BOTH_LENGTHS, Conditions
+from perfmodel.economics import BOTH_LENGTHS
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.target import BENCHMARKS, target_tokens
+from perfmodel.prices import Conditions
 from perfmodel.resolve import by_id
 from perfmodel.specs.names import word_of
 from perfmodel.specs.scenario import (

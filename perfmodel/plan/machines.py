@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from perfmodel.economics import Conditions, Price, on_demand, price_of
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.plan.goal import Goal
+from perfmodel.prices import Conditions, Price, on_demand, price_of
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.instance import Instance
 from perfmodel.specs.store import Catalogue

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.economics import COMMUNICATING, DEFAULT_SERVICE_YEARS, IDLE
+from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.plan.doubts import extrapolated, harder_batches
 from perfmodel.plan.found import Found
 from perfmodel.plan.lost import dollars
 from perfmodel.prediction.target import tokens_note
+from perfmodel.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.units import show
 
 Row = dict[str, Any]

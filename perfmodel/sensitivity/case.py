@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
-from perfmodel.economics import Conditions, Price, Servers, idle_power, rates
+from perfmodel.economics import Servers, idle_power, rates
 from perfmodel.prediction.assemble import terms_at
+from perfmodel.prices import Conditions, Price
 from perfmodel.resolve import Setting
+from perfmodel.specs.accelerator import Accelerator
 
 
 class Case(NamedTuple):
@@ -20,6 +22,8 @@ class Case(NamedTuple):
     """Of one node; None where nobody knows it, and then there is no cost."""
     server_price: Price | None = None
     """Of one parameter server's machine, likewise."""
+    server_accelerator: Accelerator | None = None
+    """What waits in a parameter server that is a machine of another kind, if anything."""
 
 
 class Answer(NamedTuple):
@@ -60,7 +64,7 @@ def servers_of(case: Case) -> Servers:
     """Return the machines of a case's parameter servers, with what one costs and its accelerators draw."""
     setting, price = case.setting, case.server_price
     alike = setting.server_node.id == setting.node.id
-    held = setting.accelerator if alike else setting.server_accelerator
+    held = setting.accelerator if alike else case.server_accelerator
     waiting = idle_power(setting.server_node.accelerators, held)
     return Servers(setting.servers, price.usd_per_hour if price else None, waiting)
 

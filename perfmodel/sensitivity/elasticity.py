@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration, calibration
-from perfmodel.economics import Conditions, price_of, server_price_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.assemble import settled
+from perfmodel.prices import Conditions, price_of, server_price_of
 from perfmodel.sensitivity.case import Answer, Case, answer
 from perfmodel.sensitivity.inputs import Input, inputs_of
 from perfmodel.specs.scenario import Scenario
@@ -120,7 +120,9 @@ def case_of(scenario: Scenario, catalogue: Catalogue, constants: Calibration, co
     setting, constants = settled(scenario, catalogue, constants)
     price = price_of(catalogue, setting.node.id, conditions)
     of_server = server_price_of(catalogue, setting.server_node.id, setting.node.id, price, conditions)
-    return Case(setting, constants, conditions, price, of_server)
+    held = setting.server_node.accelerator
+    waiting = catalogue.accelerator(held) if held else None
+    return Case(setting, constants, conditions, price, of_server, waiting)
 
 
 def _answered(case: Case) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from perfmodel.calibration import Calibration
-from perfmodel.economics import price_words
+from perfmodel.prices import price_words
 from perfmodel.sensitivity.arms import choices
 from perfmodel.sensitivity.crossovers import crossovers
 from perfmodel.sensitivity.elasticity import Elasticity, Sensitivity, sums

@@ -1,0 +1,140 @@
+"""What machines cost: prices that a user gives, or that the catalogue knows with region, date and source."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from perfmodel.equations.cost import amortised_machine_price
+from perfmodel.errors import InputError
+from perfmodel.specs.instance import Instance
+from perfmodel.specs.store import Catalogue
+
+HOUR, YEAR = 3600.0, 365.25 * 86400.0
+DEFAULT_SERVICE_YEARS = 4.0
+
+
+class Conditions(NamedTuple):
+    """What a user knows of prices, power and failures; None is unknown."""
+
+    price: float | None = None
+    """Of one node [$/h]; where None, what the catalogue has."""
+    region: str | None = None
+    purchase_price: float | None = None
+    """Of one node [$], instead of a rent."""
+    service_years: float | None = None
+    used_fraction: float | None = None
+    electricity_price: float | None = None
+    """[$/kWh]; paid on top of a purchase alone, a rent includes it."""
+    pue: float | None = None
+    host_power: float | None = None
+    """Of a node without its accelerators [W]."""
+    carbon_intensity: float | None = None
+    """[g/kWh]."""
+    node_failure_interval: float | None = None
+    """Mean time between failures of one node [s]."""
+    server_price: float | None = None
+    """Of one parameter server's machine [$/h]; where None, the node's price for one of its kind, else what
+    the catalogue has."""
+    checkpoint_time: float | None = None
+    restart_time: float | None = None
+    epochs: float | None = None
+    """Of the run."""
+    samples: float | None = None
+    """Of the whole run, instead of ``epochs``."""
+
+
+class Price(NamedTuple):
+    """Of one node, with where it comes from."""
+
+    usd_per_hour: float
+    basis: str
+    """``on demand``, ``given`` or ``purchase``."""
+    instance: str | None = None
+    region: str | None = None
+    date: str | None = None
+    source: str | None = None
+
+
+def offers_of(catalogue: Catalogue, node: str, region: str | None = None) -> list[Instance]:
+    """Return the priced offers of a node, the cheapest first, of one region or of all."""
+    offers = [
+        offer
+        for offer in catalogue.instances()
+        if offer.node == node and offer.price_usd_per_hour and region in (None, offer.region)
+    ]
+    return sorted(offers, key=lambda offer: offer.price_usd_per_hour or 0.0)
+
+
+def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price | None:
+    """Return what one node costs: the user's price, else its purchase, else the catalogue's cheapest offer.
+
+    Returns
+    -------
+    None where nobody has said: prices are never guessed
+
+    Raises
+    ------
+    InputError : two prices; a life without a purchase; electricity on top of a rent; a region in which the
+        node has no known price
+    """
+    if conditions.price is not None and conditions.purchase_price is not None:
+        raise InputError("--price and --purchase-price: give one")
+    if conditions.purchase_price is None and (conditions.service_years or conditions.used_fraction):
+        raise InputError("--service-years and --used-fraction need --purchase-price")
+    if conditions.price is not None:
+        return Price(conditions.price, "given", region=conditions.region)
+    if conditions.purchase_price is not None:
+        per_second = amortised_machine_price(
+            conditions.purchase_price,
+            (conditions.service_years or DEFAULT_SERVICE_YEARS) * YEAR,
+            conditions.used_fraction or 1.0,
+        )
+        return Price(float(per_second) * HOUR, "purchase")
+    offers = offers_of(catalogue, node, conditions.region)
+    if not offers:
+        if conditions.region is None:
+            return None
+        known = ", ".join(sorted({str(offer.region) for offer in offers_of(catalogue, node)}))
+        raise InputError(
+            f"no known price of {node} in {conditions.region!r}; "
+            + (f"known: {known}" if known else "give --price, USD per hour of one node")
+        )
+    if conditions.electricity_price is not None:
+        raise InputError("--electricity-price: a rent includes it; give --price or --purchase-price with it")
+    return on_demand(offers[0])
+
+
+def server_price_of(
+    catalogue: Catalogue, server_node: str, node: str, price: Price | None, conditions: Conditions
+) -> Price | None:
+    """Return what a parameter server's machine costs, ``price`` being a node's; None where nobody says."""
+    if conditions.server_price is not None:
+        return Price(conditions.server_price, "given")
+    if server_node == node:
+        return price
+    offers = offers_of(catalogue, server_node, conditions.region)
+    return on_demand(offers[0]) if offers else None
+
+
+def on_demand(offer: Instance) -> Price:
+    """Return the price of an offer that has one."""
+    return Price(
+        float(offer.price_usd_per_hour or 0.0),
+        "on demand",
+        offer.instance,
+        offer.region,
+        offer.price_date.isoformat() if offer.price_date else None,
+        offer.source,
+    )
+
+
+def price_words(price: Price) -> str:
+    """Return a price with everything that says where it comes from, in a line.
+
+    >>> price_words(Price(24.48, "on demand", "p3.16xlarge", "us-east-1", "2026-07-20", "a price list"))
+    '24.48 USD/h for each node: p3.16xlarge on demand, us-east-1, 2026-07-20, source a price list'
+    """
+    each = f"{price.usd_per_hour:,.4g} USD/h for each node"
+    if price.basis != "on demand":
+        return f"{each}, {'as given' if price.basis == 'given' else 'from its purchase'}"
+    return f"{each}: {price.instance} on demand, {price.region}, {price.date}, source {price.source}"
