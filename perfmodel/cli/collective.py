@@ -14,7 +14,7 @@ from perfmodel.cli.spelling import Option
 from perfmodel.errors import InputError
 from perfmodel.units import parse, show
 
-COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "send-receive")
+COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all")
 
 
 class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]

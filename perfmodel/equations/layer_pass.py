@@ -1,8 +1,16 @@
 """Time of one layer's forward or backward pass, and of an iteration that two processors pace."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @formula(cites="williams2009")
@@ -127,3 +135,47 @@ def paced_time(first_time: Real, second_time: Real) -> Real:
     5.0
     """
     return ops.sqrt(first_time * first_time + second_time * second_time)
+
+
+@formula(cites="williams2009", symbolic=False)
+def paced_layer_times(
+    layer_device_times: Any, layer_host_times: Any, device_time: Any, host_time: Any
+) -> NDArray[np.float64]:
+    r"""Time of each layer at the end of an iteration that accelerator and host pace, the first layer last.
+
+    .. math:: b_l = \tau_{l-1} - \tau_l, \quad
+              \tau_l = \sqrt{\left(t_d - \sum_{i \le l} d_i\right)^2
+              + \left(t_h - \sum_{i \le l} h_i\right)^2}
+
+    What comes before layer l has taken the paced time of its own kernels and launches, whatever follows: so a
+    layer that becomes faster lets no other end later.
+
+    Parameters
+    ----------
+    layer_device_times : d [s], shape (..., L), of each layer on the accelerator alone, the last to run first
+    layer_host_times : h [s], shape (L,), on the host alone
+    device_time : t_d [s], shape (...), of the whole iteration on the accelerator alone
+    host_time : t_h [s], shape (...), on the host alone
+
+    Returns
+    -------
+    time of each layer [s], shape (..., L)
+
+    Examples
+    --------
+    An iteration of 4 s on the accelerator and 3 s on the host takes 5 s; without its last second on the
+    accelerator and its last three on the host it takes 3.
+
+    >>> paced_layer_times([1.0], [3.0], 4.0, 3.0).tolist()
+    [2.0]
+    """
+    import numpy as np
+
+    device, host = np.asarray(device_time)[..., None], np.asarray(host_time)[..., None]
+    before = paced_time(
+        device - np.cumsum(layer_device_times, axis=-1), host - np.cumsum(layer_host_times, axis=-1)
+    )
+    times: NDArray[np.float64] = np.empty_like(before)
+    times[..., :1] = paced_time(device, host) - before[..., :1]
+    times[..., 1:] = before[..., :-1] - before[..., 1:]
+    return times

@@ -26,8 +26,7 @@ WORDS: dict[str, Quantity] = {
     "busy_times": Quantity("t", "s", "of each pass of a layer, launches apart"),
     "busy_sum": Quantity("t", "s", "of all passes, launches apart"),
     "update_kernels": Quantity("k_u", "1", "launched by the optimizer"),
-    "device_time": Quantity("t_d", "s", "of an iteration on the accelerator alone"),
-    "host_time": Quantity("t_h", "s", "of an iteration on the host alone"),
+    "backward_paced": Quantity("b_0", "s", "backward pass of each layer, before the network's effect"),
     "paced_time": Quantity("t_p", "s", "of an iteration that both pace"),
     "stretch": Quantity("g", "1", "what the pace of the host makes of the accelerator's time"),
     "effect": Quantity("z", "1", "of the network, as measured runs of it were slower or faster"),
@@ -255,6 +254,15 @@ def busy_alone(pass_time: Real, update_time: Real, once: Real) -> Real:
 
 
 @rule
+def for_each_step(busy_time: Real, accumulation_steps: Real) -> Real:
+    r"""The share of each micro-batch in an iteration.
+
+    .. math:: t / m
+    """
+    return busy_time / accumulation_steps
+
+
+@rule
 def anchoring(measured_time: Real, alone_time: Real) -> Real:
     r"""Factor that brings one accelerator's time to the measured one.
 
@@ -264,14 +272,30 @@ def anchoring(measured_time: Real, alone_time: Real) -> Real:
 
 
 @rule
-def backward_by_layer(
-    busy_times: Real, kernels: Real, kernel_floor: Real, stretch: Real, effect: Real, anchor_factor: Real
-) -> Real:
+def layer_on_accelerator(busy_times: Real, kernels: Real, kernel_floor: Real) -> Real:
+    r"""Backward pass of each layer on the accelerator alone.
+
+    .. math:: d = t + k\,\theta
+    """
+    return busy_times + kernels * kernel_floor
+
+
+@rule
+def layer_on_host(kernels: Real, dispatch_time: Real) -> Real:
+    r"""Launches of each layer's backward pass.
+
+    .. math:: h = k\,t_k
+    """
+    return kernels * dispatch_time
+
+
+@rule
+def backward_by_layer(backward_paced: Real, effect: Real, anchor_factor: Real) -> Real:
     r"""Backward pass of each layer with its launches.
 
-    .. math:: b = a\,z\,g\,(t + k\,\theta)
+    .. math:: b = a\,z\,b_0
     """
-    return anchor_factor * effect * stretch * (busy_times + kernels * kernel_floor)
+    return anchor_factor * effect * backward_paced
 
 
 @_linear
@@ -303,17 +327,17 @@ def shared_cost(hiding_cost: Real, first_part: Real, communication_time: Real) -
 
 
 @rule
-def waiting(pass_time: Real, straggler_factor: Real) -> Real:
+def waiting(busy_time: Real, straggler_factor: Real) -> Real:
     r"""Mean wait for the slowest of all workers.
 
     .. math:: T = t\,(\rho - 1)
     """
-    return pass_time * (straggler_factor - 1)
+    return busy_time * (straggler_factor - 1)
 
 
 @rule
 def waiting_in_a_queue(
-    pass_time: Real,
+    busy_time: Real,
     straggler_factor: Real,
     push_share: Real,
     exposed_communication_time: Real,
@@ -324,7 +348,7 @@ def waiting_in_a_queue(
     .. math:: T = \max\left(0,\; t\,(\rho - 1) - p\,t_e\,\frac{W-1}{W}\right)
     """
     queue = push_share * exposed_communication_time * (workers - 1) / workers
-    return ops.maximum(0, pass_time * (straggler_factor - 1) - queue)
+    return ops.maximum(0, busy_time * (straggler_factor - 1) - queue)
 
 
 @rule

@@ -10,6 +10,7 @@ from perfmodel.equations import jitter as jitter_equations
 from perfmodel.equations.compute import launch_overhead
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.input_pipeline import exposed_input_time, input_rate
+from perfmodel.equations.layer_pass import paced_layer_times
 from perfmodel.equations.single_process import replica_time
 from perfmodel.explain import assembly
 from perfmodel.explain.exchange import Exchange, exchange
@@ -59,31 +60,6 @@ def derivation(case: Case) -> Derivation:
     }
     launches, once = _launches(alone, factor)
     terms["update_time"] = worked("update_time", assembly.updating, update_time=alone.update, **parts)
-    terms["launch_overhead_time"] = worked(
-        "launch_overhead_time",
-        assembly.launch_overhead_time,
-        accumulation_steps=alone.steps,
-        launches=launches,
-        once=once,
-        one_host_time=_one_host(case, alone),
-    )
-    backward = worked(
-        "backward_times",
-        assembly.backward_by_layer,
-        alone.busy_backward.labels,
-        busy_times=alone.busy_backward,
-        kernels=alone.layer_kernels,
-        kernel_floor=alone.kernel_floor,
-        stretch=alone.stretch,
-        **parts,
-    )
-    work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
-    work = scaled(work, anchor_factor(setting, work, constants))
-    zero = given("communication_time", 0.0, "nothing travels")
-    sent = Exchange(zero, zero, True)
-    if communicates(setting):
-        sent = exchange(case, work, backward)
-    terms["exposed_communication_time"] = sent.exposed_communication_time
     passes = worked(
         "pass_time",
         assembly.passing,
@@ -92,7 +68,49 @@ def derivation(case: Case) -> Derivation:
         launches=launches,
         accumulation_steps=alone.steps,
     )
-    terms["straggler_time"] = _straggler(case, passes, sent.exposed_communication_time)
+    busy = worked(
+        "busy_time", assembly.busy_alone, pass_time=passes, update_time=terms["update_time"], once=once
+    )
+    terms["launch_overhead_time"] = worked(
+        "launch_overhead_time",
+        assembly.launch_overhead_time,
+        accumulation_steps=alone.steps,
+        launches=launches,
+        once=once,
+        one_host_time=_one_host(case, alone, busy),
+    )
+    labels = alone.busy_backward.labels
+    paced = worked(
+        "backward_paced",
+        paced_layer_times,
+        labels,
+        layer_device_times=worked(
+            "layer_device_times",
+            assembly.layer_on_accelerator,
+            labels,
+            busy_times=alone.busy_backward,
+            kernels=alone.layer_kernels,
+            kernel_floor=alone.kernel_floor,
+        ),
+        layer_host_times=worked(
+            "layer_host_times",
+            assembly.layer_on_host,
+            labels,
+            kernels=alone.layer_kernels,
+            dispatch_time=alone.dispatch_time,
+        ),
+        device_time=alone.device,
+        host_time=alone.host,
+    )
+    backward = worked("backward_times", assembly.backward_by_layer, labels, backward_paced=paced, **parts)
+    work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
+    work = scaled(work, anchor_factor(setting, work, constants))
+    zero = given("communication_time", 0.0, "nothing travels")
+    sent = Exchange(zero, zero, True)
+    if communicates(setting):
+        sent = exchange(case, work, backward)
+    terms["exposed_communication_time"] = sent.exposed_communication_time
+    terms["straggler_time"] = _straggler(case, busy, sent.exposed_communication_time)
     rest = worked("busy_time", assembly.rest_of_the_iteration, anchor_factor=factor, **terms)
     terms["input_time"] = _input(case, setting.accelerators_per_node, rest, factor)
     whole = worked("iteration_time", assembly.iteration_time, **terms)
@@ -159,7 +177,7 @@ def _anchor(case: Case, alone: Alone) -> Node:
     return worked("anchor_factor", assembly.anchoring, measured_time=measured, alone_time=before)
 
 
-def _one_host(case: Case, alone: Alone) -> Node:
+def _one_host(case: Case, alone: Alone, busy: Node) -> Node:
     """What one process loses by serving its accelerators one after another."""
     setting, constants = case.setting, case.constants
     if setting.strategy != "data-parallel-single-process" or setting.world_size == 1:
@@ -189,29 +207,15 @@ def _one_host(case: Case, alone: Alone) -> Node:
     return worked(
         "launch_overhead_time",
         launch_overhead,
-        operation_time=_one_pass(case, alone),
+        operation_time=worked(
+            "busy_time", assembly.for_each_step, busy_time=busy, accumulation_steps=alone.steps
+        ),
         kernels=given("kernels", float(call.arguments["kernels"]), "of all replicas"),
         kernel_floor=dispatch,
     )
 
 
-def _one_pass(case: Case, alone: Alone) -> Node:
-    """Forward and backward of one micro-batch."""
-    factor = _anchor(case, alone)
-    launches, _ = _launches(alone, factor)
-    single = given("accumulation_steps", 1.0)
-    parts = {"accumulation_steps": single, "effect": alone.effect, "anchor_factor": factor}
-    return worked(
-        "pass_time",
-        assembly.passing,
-        forward_time=worked("forward_time", assembly.computing, busy_sum=alone.forward_sum, **parts),
-        backward_time=worked("backward_time", assembly.computing, busy_sum=alone.backward_sum, **parts),
-        launches=launches,
-        accumulation_steps=single,
-    )
-
-
-def _straggler(case: Case, passes: Node, exposed: Node) -> Node:
+def _straggler(case: Case, busy: Node, exposed: Node) -> Node:
     setting = case.setting
     law = _law(case)
     if law is None or setting.world_size == 1:
@@ -224,12 +228,12 @@ def _straggler(case: Case, passes: Node, exposed: Node) -> Node:
         jitter=_power_of_jitter(case),
     )
     if setting.strategy != "parameter-server":
-        return worked("straggler_time", assembly.waiting, pass_time=passes, straggler_factor=waits)
+        return worked("straggler_time", assembly.waiting, busy_time=busy, straggler_factor=waits)
     workers = setting.nodes if setting.scenario.local_aggregation else setting.world_size
     return worked(
         "straggler_time",
         assembly.waiting_in_a_queue,
-        pass_time=passes,
+        busy_time=busy,
         straggler_factor=waits,
         push_share=given("push_share", push_share(setting), "of the exchange, in which workers push"),
         exposed_communication_time=exposed,

@@ -34,6 +34,8 @@ class Alone(NamedTuple):
     """Of the backward pass, by layer."""
     kernel_floor: Node
     dispatch_time: Node
+    device: Node
+    host: Node
     stretch: Node
     effect: Node
     update: Node
@@ -119,6 +121,8 @@ def one_accelerator(setting: Setting, constants: Calibration) -> Alone:
         layer_kernels=given("kernels", table.kernels[layers:], "the layer table", labels[layers:]),
         kernel_floor=floor,
         dispatch_time=dispatch,
+        device=device,
+        host=host,
         stretch=worked("stretch", assembly.stretch, paced_time=paced, device_time=device),
         effect=given("effect", factor.total, f"fitted: {setting.workload.id}"),
         update=update,

@@ -12,7 +12,13 @@ from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.efficiency import CLASSES, KINDS, UNITS, Conditions
 from perfmodel.equations.compute import launch_overhead, update_time
-from perfmodel.equations.layer_pass import paced_time, product_time, small_product_saturation, traffic_time
+from perfmodel.equations.layer_pass import (
+    paced_layer_times,
+    paced_time,
+    product_time,
+    small_product_saturation,
+    traffic_time,
+)
 from perfmodel.equations.single_process import replica_time
 from perfmodel.prediction.layers import LayerTable, layer_table
 from perfmodel.resolve import Setting
@@ -57,7 +63,7 @@ class Computation(NamedTuple):
     kernels: Any
     """Launched in one forward and backward pass."""
     forward_by_layer: Array
-    """Time of each layer's forward pass with its launches, shape (layers,)."""
+    """What each layer's forward pass adds to its backward pass, launches included, shape (layers,)."""
     backward_by_layer: Array
     """Time of each layer's backward pass with its launches, in forward order, shape (layers,)."""
     host_share: Any
@@ -192,18 +198,25 @@ def computation(
     stretch = paced_time(on_accelerator, on_host) / on_accelerator
 
     layers = busy.shape[-1] // 2
+    on_layers, launches = busy + floor * table.kernels, dispatch * table.kernels
+    backward = paced_layer_times(on_layers[..., layers:], launches[layers:], on_accelerator, on_host)
+    passes = paced_layer_times(
+        on_layers[..., :layers] + on_layers[..., layers:],
+        launches[:layers] + launches[layers:],
+        on_accelerator,
+        on_host,
+    )
     busy *= factor.total
-    by_layer = (busy + (floor * factor.total) * table.kernels) * along_layers(stretch)
     forward_time, backward_time = _over_layers(busy[..., :layers]), _over_layers(busy[..., layers:])
     return Computation(
         forward_time,
         backward_time,
-        _over_layers(by_layer) - forward_time - backward_time,
+        _over_layers(on_layers) * stretch * factor.total - forward_time - backward_time,
         update * factor.total,
         (learned.iteration_overhead + update * (stretch - 1)) * factor.total,
         table.all_kernels,
-        by_layer[..., :layers],
-        by_layer[..., layers:],
+        (passes - backward) * factor.total,
+        backward * factor.total,
         1 - 1 / (stretch * stretch),
     )
 
@@ -239,5 +252,6 @@ def one_host_time(setting: Setting, work: Computation, calibration: Calibration)
         each = calibration.replica_dispatches * dispatch_time
         lost = replica_time(n, _replicated(setting.workload), each)
     else:
-        lost = launch_overhead(work.pass_time, n * work.kernels, dispatch_time)
+        steps = setting.accumulation_steps
+        lost = launch_overhead(work.alone(steps) / steps, n * work.kernels, dispatch_time)
     return ops.where(n > 1, lost, 0.0)

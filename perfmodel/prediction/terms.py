@@ -160,8 +160,9 @@ def terms_of(
     }
     once = work.iteration_overhead_time + steps * one_host_time(setting, work, constants)
     terms["launch_overhead_time"] = terms["launch_overhead_time"] + once
-    busy_time = steps * work.pass_time
-    terms["straggler_time"] = straggler_time(setting, busy_time, exposed_communication_time, constants)
+    terms["straggler_time"] = straggler_time(
+        setting, work.alone(steps), exposed_communication_time, constants
+    )
     busy = sum(terms.values())
     samples = setting.local_batch_size * steps
     terms["input_time"] = factor * input_time(
