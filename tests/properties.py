@@ -1,0 +1,376 @@
+"""What must hold of every prediction, tried on random scenarios over all options.
+
+``python -m tests.properties 20000 --seed 1`` tries many; the suite tries a few.  Each scenario hangs on the
+seed and its number alone: ``--only 17`` repeats one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from perfmodel.calibration import calibration
+from perfmodel.economics import Conditions
+from perfmodel.errors import InputError
+from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.terms import computation_of
+from perfmodel.sensitivity.case import Case, answer
+from perfmodel.sensitivity.elasticity import case_of
+from perfmodel.sensitivity.inputs import inputs_of
+from perfmodel.specs.framework import FRAMEWORKS
+from perfmodel.specs.scenario import (
+    Algorithm,
+    Input,
+    Optimizer,
+    Overlap,
+    Placement,
+    Precision,
+    Scenario,
+    Strategy,
+)
+from perfmodel.specs.storage import storages
+from perfmodel.specs.store import Catalogue
+from perfmodel.workloads import names, workload
+from tests.exceptions import EXCEPTIONS
+
+CATALOGUE = Catalogue.built_in()
+ACCELERATORS, NODES, LINKS = (CATALOGUE.ids(kind) for kind in ("accelerators", "nodes", "links"))
+WITHIN = [name for name in LINKS if CATALOGUE.link(name).scope == "intra"]
+BETWEEN = [name for name in LINKS if CATALOGUE.link(name).scope == "inter"]
+ROUNDING = 1e-9
+SOME = 5
+"""Inputs of the hardware that one scenario tries."""
+BETTER = {
+    "peak_flops": 1,
+    "vector_peak_flops": 1,
+    "memory_bandwidth": 1,
+    "intra_link_bandwidth": 1,
+    "inter_link_bandwidth": 1,
+    "host_link_bandwidth": 1,
+    "intra_link_hop_latency": -1,
+    "inter_link_hop_latency": -1,
+    "inter_link_flow_bandwidth": 1,
+    "node_network_bandwidth": 1,
+    "cross_socket_bandwidth": 1,
+    "kernel_floor": -1,
+    "dispatch_time": -1,
+    "loader_workers": 1,
+    "decode_rate": 1,
+    "storage_bandwidth": 1,
+}
+"""Inputs that are better larger (1) or smaller (-1)."""
+JITTERS = (
+    "none",
+    "lognormal:cv=0.05",
+    "exponential:rate=1",
+    "gamma:shape=40,scale=1",
+    "pareto:scale=1,shape=4",
+)
+PROFILE = """
+made_by = "t"
+files = []
+workload = "resnet50"
+accelerator = "v100-sxm2-16gb"
+precision = "amp"
+local_batch_size = 32
+[computation]
+value = 1.1
+deviation = 0.01
+basis = "t"
+[jitter]
+value = 0.05
+deviation = 0.01
+basis = "t"
+"""
+
+
+class Violation(NamedTuple):
+    """Something that must hold and does not."""
+
+    check: str
+    of: str
+    """What was changed or compared."""
+    excess: float
+    """How much too slow, as a part of the iteration time."""
+    asked: dict[str, Any]
+    overlap: str
+    """How gradients travelled: the option's default filled in."""
+    algorithm: str
+    host_share: float
+    """Of the iteration that the host paces."""
+
+
+@cache
+def profile() -> str:
+    """Return the path of a measured profile."""
+    path = Path(tempfile.mkdtemp()) / "profile.toml"
+    path.write_text(PROFILE)
+    return str(path)
+
+
+def question(seed: int, number: int) -> dict[str, Any]:
+    """Return the options of one random scenario; most can be answered."""
+    rng = random.Random(f"{seed}/{number}")
+
+    def sometimes(share: float, choose: Callable[[], Any]) -> Any:
+        return choose() if rng.random() < share else None
+
+    def count(most: int) -> int:
+        return round(math.exp(rng.uniform(0, math.log(most))))
+
+    strategy = rng.choice(get_args(Strategy))
+    name = rng.choice(sorted(names()))
+    accelerator = rng.choice(ACCELERATORS)
+    precisions = [p for p in get_args(Precision) if _has(accelerator, p)]
+    node = sometimes(0.4, lambda: rng.choice(NODES))
+    alone = strategy in ("parameter-server-local", "data-parallel-single-process")
+    asked: dict[str, Any] = {
+        "workload": name,
+        "accelerator": accelerator,
+        "strategy": strategy,
+        "world_size": rng.randint(1, 4) if alone else count(2048),
+        "node": node,
+        "accelerators_per_node": sometimes(0.4, lambda: count(4)),
+        "intra_link": sometimes(0.3, lambda: rng.choice(WITHIN)),
+        "inter_link": sometimes(0.7, lambda: rng.choice(BETWEEN)),
+        "nics": sometimes(0.3, lambda: count(8)),
+        "connections": sometimes(0.1, lambda: count(32)),
+        "oversubscription": sometimes(0.1, lambda: rng.choice((1.5, 4.0))),
+        "placement": sometimes(0.2, lambda: rng.choice(get_args(Placement))),
+        "servers": count(64) if strategy == "parameter-server" and rng.random() < 0.7 else None,
+        "local_aggregation": sometimes(0.3, lambda: rng.random() < 0.5),
+        "algorithm": sometimes(0.7, lambda: rng.choice(get_args(Algorithm))),
+        "overlap": None
+        if strategy == "data-parallel-single-process"
+        else sometimes(0.8, lambda: rng.choice(get_args(Overlap))),
+        "precision": sometimes(0.8, lambda: rng.choice(precisions)),
+        "local_batch_size": sometimes(0.7, lambda: count(512)),
+        "accumulation_steps": sometimes(0.2, lambda: count(16)),
+        "optimizer": sometimes(0.3, lambda: rng.choice(get_args(Optimizer))),
+        "framework": sometimes(
+            0.5, lambda: rng.choice(sorted(FRAMEWORKS)) + rng.choice(("", "@2018", "@2020", "@2023"))
+        ),
+        "input": sometimes(0.3, lambda: rng.choice(get_args(Input))),
+        "jitter": sometimes(0.3, lambda: rng.choice(JITTERS)),
+        "anchor": sometimes(0.1, lambda: f"iteration_time={rng.lognormvariate(-1.5, 1):.4g}s@1"),
+        "profile": sometimes(0.05, profile),
+    }
+    if workload(name).sequence_length is not None:
+        asked["sequence_length"] = sometimes(0.3, lambda: rng.choice((128, 256, 512)))
+    if asked["local_batch_size"] is not None and rng.random() < 0.25:
+        steps = asked["accumulation_steps"] or 1
+        asked["global_batch_size"] = asked.pop("local_batch_size") * asked["world_size"] * steps
+    if asked["oversubscription"] is not None:
+        asked["rack_nodes"] = count(16)
+    if asked["input"] == "real":
+        asked["loader_workers"] = sometimes(0.5, lambda: count(64))
+        asked["storage"] = sometimes(0.5, lambda: rng.choice(sorted(storages().bandwidth)))
+    if asked["profile"] is not None:
+        asked |= {"anchor": None, "accelerator": None, "workload": "resnet50", "precision": None}
+    return {key: value for key, value in asked.items() if value is not None}
+
+
+def _has(accelerator: str, precision: str) -> bool:
+    try:
+        CATALOGUE.accelerator(accelerator).training_peak(precision)
+    except InputError:
+        return False
+    return True
+
+
+def violations(asked: dict[str, Any], rng: random.Random) -> Iterator[Violation]:
+    """Yield what does not hold of one scenario.
+
+    Raises
+    ------
+    InputError : the scenario is refused
+    """
+    scenario = Scenario(**asked)
+    found = predict(scenario)
+    case = case_of(scenario, CATALOGUE, calibration(), Conditions())
+    setting = case.setting
+    pace = computation_of(setting, setting.local_batch_size, case.constants, setting.accumulation_steps)
+    checks = (_sound, _round_trip, _better_hardware, _larger_batch, _best_choices)
+    for check in checks:
+        for of, excess in check(asked, found, case, rng):
+            yield Violation(
+                check.__name__.strip("_"),
+                of,
+                excess,
+                asked,
+                setting.overlap,
+                setting.scenario.algorithm,
+                float(pace.host_share),
+            )
+
+
+Failures = Iterator[tuple[str, float]]
+
+
+def _sound(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
+    """Every number is finite, terms are not negative and sum up, what is exposed is communication."""
+    total, terms = found.iteration_time, found.terms
+    if not all(math.isfinite(number) for number in _numbers(found.model_dump())):
+        yield "finite", math.inf
+    if abs(sum(terms.values()) - total) > ROUNDING * total:
+        yield "terms sum up", abs(sum(terms.values()) / total - 1)
+    if min(terms.values()) < 0 or total <= 0:
+        yield "not negative", -min(terms.values()) / total
+    excess = (terms["exposed_communication_time"] - found.communication_time) / total
+    if excess > ROUNDING:
+        yield "exposed communication is communication", excess
+    within = found.interval
+    if within is not None and not (
+        0 < within.low_95 <= within.low_80 <= total <= within.high_80 <= within.high_95
+    ):
+        yield "the interval holds its point", math.inf
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from _numbers(each)
+    elif isinstance(value, float):
+        yield value
+
+
+def _round_trip(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
+    """The scenario of an answer gives that answer."""
+    again = predict(Scenario(**found.scenario))
+    if again.terms != found.terms or again.interval != found.interval:
+        yield "scenario fed back", abs(again.iteration_time / found.iteration_time - 1)
+
+
+def _better_hardware(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
+    """No part of the hardware slows the job down by being faster."""
+    here = answer(case).iteration_time
+    known = [which for which, value in inputs_of(case) if which.name in BETTER and value]
+    for which in rng.sample(known, min(SOME, len(known))):
+        direction = BETTER[which.name]
+        factor = rng.choice((1.001, 1.1, 1.5, 2, 10))
+        after = answer(which.scaled(case, factor**direction)).iteration_time
+        if after > here * (1 + ROUNDING):
+            yield f"{which.name} x {factor**direction:.3g}", after / here - 1
+
+
+def _larger_batch(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
+    """More samples take no less time; a measurement is of one batch, so those scenarios are left out."""
+    if asked.keys() & {"anchor", "profile"}:
+        return
+    local = case.setting.local_batch_size
+    larger = local + rng.choice((1, 2, max(1, local // 2), local, 7 * local))
+    steps = case.setting.accumulation_steps
+    batch = (
+        {"global_batch_size": larger * found.scenario["world_size"] * steps}
+        if "global_batch_size" in asked
+        else {"local_batch_size": larger}
+    )
+    after = predict(Scenario(**(asked | batch))).iteration_time
+    if after < found.iteration_time * (1 - ROUNDING):
+        yield f"local batch {local} -> {larger}", 1 - after / found.iteration_time
+
+
+def _best_choices(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
+    """What is called optimal or best is no slower than what it chooses from."""
+    if case.setting.strategy == "data-parallel-single-process":
+        return
+    option, best, others = "overlap", "optimal", get_args(Overlap)
+    if case.setting.strategy == "all-reduce" and rng.random() < 0.5:
+        option, best, others = "algorithm", "best", get_args(Algorithm)
+    times: dict[str, float] = {}
+    for each in others:
+        try:
+            times[each] = predict(Scenario(**(asked | {option: each}))).iteration_time
+        except InputError:
+            continue
+    for name in ("switch-tree", "auto"):  # a network that adds; NCCL's own model of its time
+        times.pop(name, None)
+    least = min(times, key=times.__getitem__)
+    if times[best] > times[least] * (1 + ROUNDING):
+        yield f"{option} {best}, not {least}", times[best] / times[least] - 1
+
+
+class Report(NamedTuple):
+    """What came of many scenarios."""
+
+    answered: int
+    refused: Counter[str]
+    violations: list[tuple[int, Violation]]
+    """With the scenario's number."""
+    excepted: dict[str, list[float]]
+    """By the exception's name: how much each was over."""
+
+
+def run(numbers: Iterator[int] | range, seed: int) -> Report:
+    """Try scenarios by number, and sort out what the named exceptions allow."""
+    report = Report(0, Counter(), [], {})
+    answered = 0
+    for number in numbers:
+        asked = question(seed, number)
+        try:
+            bad = list(violations(asked, random.Random(f"{seed}/{number}/checks")))
+        except InputError as error:
+            report.refused[str(error).split(":")[0][:60]] += 1
+            continue
+        answered += 1
+        for each in bad:
+            name = next((e.name for e in EXCEPTIONS if e.allows(each)), None)
+            if name is None:
+                report.violations.append((number, each))
+            else:
+                report.excepted.setdefault(name, []).append(each.excess)
+    return report._replace(answered=answered)
+
+
+def main() -> int:
+    """Try many scenarios and print what does not hold."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("count", type=int, help="scenarios to be answered; those refused come on top")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first scenario")
+    parser.add_argument("--only", type=int, help="number of a single scenario")
+    options = parser.parse_args()
+    if options.only is not None:
+        print(question(options.seed, options.only))
+        numbers: Any = [options.only]
+    else:
+        numbers = _until_answered(options.count, options.seed, options.first)
+    report = run(numbers, options.seed)
+    for number, each in report.violations:
+        print(
+            f"{number}: {each.check}: {each.of}: {each.excess:.3%} ({each.overlap}, {each.algorithm})"
+            f" {each.asked}"
+        )
+    print(f"seed {options.seed}: {report.answered} answered, {sum(report.refused.values())} refused")
+    for reason, count in report.refused.most_common(8):
+        print(f"  refused {count}: {reason}")
+    for name, excesses in report.excepted.items():
+        print(f"  exception {name}: {len(excesses)}, at most {max(excesses):.2%}")
+    print(f"{len(report.violations)} violations: {dict(Counter(v.check for _, v in report.violations))}")
+    return int(bool(report.violations))
+
+
+def _until_answered(count: int, seed: int, first: int) -> Iterator[int]:
+    answered = 0
+    for number in itertools.count(first):
+        if answered >= count:
+            return
+        try:
+            predict(Scenario(**question(seed, number)))
+            answered += 1
+        except InputError:
+            pass
+        yield number
+
+
+if __name__ == "__main__":
+    sys.exit(main())
