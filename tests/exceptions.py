@@ -45,8 +45,8 @@ EXCEPTIONS = (
     ),
     Allowed(
         "messages merged by a straight line",
-        "The best of all partitions is found where a message of S bytes takes a + b S.  Where algorithms take "
-        "turns by size the time bends, and messages are merged by its chord.",
+        "The best of all partitions is found where a message of S bytes takes a + b S.  Where algorithms "
+        "take turns by size the time bends, and messages are merged by its chord.",
         lambda v: (
             v.overlap == "optimal"
             and (v.of.startswith("algorithm best") or v.algorithm in ("best", "auto", "tree", "nvls"))

@@ -21,7 +21,7 @@ from perfmodel.cli import main
 from perfmodel.economics import economics
 from perfmodel.equations.compute import update_time
 from perfmodel.explain import explain, write
-from perfmodel.explain.assembly import RULES, WORDS
+from perfmodel.explain.assembly import RULES
 from perfmodel.explain.derivation import derivation
 from perfmodel.explain.equations import latex
 from perfmodel.explain.exact import elasticities
@@ -29,6 +29,7 @@ from perfmodel.explain.node import given
 from perfmodel.explain.plain_math import plain
 from perfmodel.explain.recorder import recorded
 from perfmodel.explain.sources import assumed_of, predict_recorded, sources_of
+from perfmodel.explain.words import WORDS
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
 from perfmodel.prediction.all_reduce import all_reduce_times
