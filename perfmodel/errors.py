@@ -9,6 +9,34 @@ class InputError(ValueError):
     """What was given cannot be used; the message says what was wrong and what would be right."""
 
 
+class MissingPackage(InputError):
+    """An optional package is not installed; the message says how to get it."""
+
+
+def needed(module: str, extra: str, what: str) -> None:
+    """Import a module of an optional package before any work is done, or refuse what it is for.
+
+    Raises
+    ------
+    MissingPackage : it is not installed
+    """
+    from importlib import import_module
+
+    try:
+        import_module(module)
+    except ImportError:
+        raise missing(module.partition(".")[0], extra, what) from None
+
+
+def missing(package: str, extra: str, what: str) -> MissingPackage:
+    """Return the error about an optional package.
+
+    >>> str(missing("scipy", "stats", "the gamma law"))
+    "the gamma law needs scipy: pip install 'perfmodel[stats]'"
+    """
+    return MissingPackage(f"{what} needs {package}: pip install 'perfmodel[{extra}]'")
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """Return the error for a name nobody knows, with the nearest known ones.
 

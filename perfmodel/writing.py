@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from perfmodel.errors import InputError
@@ -15,23 +16,27 @@ from perfmodel.errors import InputError
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary file beside ``path`` to write; it takes the path's name when all went well.
 
+    A link is followed: the file it leads to is replaced, the link stays.  A file that was there keeps its
+    mode; a new one gets what the process's umask leaves.
+
     Raises
     ------
-    InputError : the file cannot be written; nothing of it is left behind
+    InputError : the file cannot be written, or is a folder, device, pipe or socket; nothing is left behind
     """
+    mode = _mode(path)
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}")
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        yield temporary
+        if mode is not None:
+            os.chmod(temporary, mode)
+        os.replace(temporary, target)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+        raise _refused(path, error.strerror or str(error)) from None
     finally:
-        Path(name).unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -50,9 +55,29 @@ def check_writable(path: Path) -> None:
 
     Raises
     ------
-    InputError : the folder does not exist or cannot be written to, or the path is a folder
+    InputError : the path is a folder, device, pipe or socket, or may not be written; or its folder
     """
-    if path.is_dir():
-        raise InputError(f"{path}: cannot be written: it is a folder")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path}: cannot be written: no such folder, or not allowed to write there")
+    mode = _mode(path)
+    if not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
+        raise _refused(path, "no such folder, or not allowed to write there")
+    if mode is not None and not os.access(path, os.W_OK):
+        raise _refused(path, "not allowed to write to it")
+
+
+def _mode(path: Path) -> int | None:
+    """Mode of the file that is there; None where there is none."""
+    try:
+        found = os.stat(path).st_mode
+    except FileNotFoundError:  # or a link that leads nowhere yet
+        return None
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the name
+        raise _refused(path, getattr(error, "strerror", None) or str(error)) from None
+    if stat.S_ISDIR(found):
+        raise _refused(path, "it is a folder")
+    if not stat.S_ISREG(found):
+        raise _refused(path, "it is a device, pipe or socket; name a regular file")
+    return stat.S_IMODE(found)
+
+
+def _refused(path: Path, reason: str) -> InputError:
+    return InputError(f"{path}: cannot be written: {reason}")

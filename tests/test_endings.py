@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -44,3 +45,44 @@ def test_handlers_are_put_back():
     before = signal.getsignal(signal.SIGTERM)
     main(["workloads", "list", "--json"], standalone_mode=False)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize("words", ["sweep --gpus 1-3000 --csv", "sweep --help", "specs list --json"])
+def test_a_reader_that_has_enough_ends_a_command_in_silence(words):
+    with subprocess.Popen([*CALL, *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.wait(60) == 128 + signal.SIGPIPE
+        assert running.stderr.read() == b""
+
+
+@pytest.mark.parametrize("words", ["predict", "predict --json", "stragglers", "specs list", "--help"])
+def test_a_closed_output_is_named(words):
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *CALL, *words.split()], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == "perfmodel: standard output is closed; redirect it to /dev/null to drop it\n"
+
+
+def test_names_that_a_terminal_cannot_show_are_escaped(tmp_path):
+    name = b"\xff\xfe.csv"
+    (tmp_path / "x").write_text("name,kind,forward_flops\na,linear,1e9\n")
+    (tmp_path / "x").rename(Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), name))))
+    for how in ([], ["--json"], ["--markdown"]):
+        words = [*CALL, "predict", "--workload", name, *how]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RecursionError()])
+def test_what_is_too_large_ends_in_a_line(error, invoke, monkeypatch):
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("perfmodel.cli.predict.scenario_from", fail)
+    done = invoke("predict")
+    assert done.exit_code == 2
+    assert len(done.stderr.splitlines()) == 1

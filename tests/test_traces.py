@@ -7,6 +7,7 @@ import csv
 import gzip
 import json
 import os
+import random
 import re
 import sqlite3
 import time
@@ -1017,3 +1018,63 @@ def test_the_report_tells_what_profiles_predict():
     text = "\n".join(section())
     for row in shipped("traces_predicted.csv"):
         assert f"{float(row['error']):+.1%}" in text
+
+
+@pytest.mark.parametrize(
+    "number", ["1" + "0" * 400, "1e400", "-1e400", "1" * 4299, "true", "null", '"1e999"']
+)
+@pytest.mark.parametrize("key", ["ts", "dur", "pid"])
+def test_absurd_numbers_in_a_trace_are_left_out(tmp_path, number, key):
+    values = {"ts": "1", "dur": "2", "pid": "0"} | {key: number}
+    event = ",".join(f'"{name}":{value}' for name, value in values.items())
+    kernel = '{"cat":"kernel","name":"k","ts":5,"dur":1,"args":{"device":0,"correlation":' + number + "}}"
+    (tmp_path / "t.json").write_text(
+        '{"traceEvents":[{"cat":"kernel","name":"k",' + event + "}," + kernel + "]}"
+    )
+    done = cli("summary", tmp_path / "t.json")
+    assert done.exit_code in (0, 2), done.exception
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("key", ["name", "cat", "pid", "args"])
+def test_deeply_nested_values_in_a_trace_end_in_a_line(tmp_path, key):
+    event = {"cat": '"kernel"', "name": '"k"', "ts": "1", "dur": "2", "pid": "0", "args": "{}"}
+    event[key] = "[" * 900 + "]" * 900
+    text = ",".join(f'"{name}":{value}' for name, value in event.items())
+    (tmp_path / "t.json").write_text('{"traceEvents":[{' + text + "}]}")
+    done = cli("summary", tmp_path / "t.json")
+    assert done.exit_code in (0, 2), done.exception
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_mutated_exports_are_refused_or_read(tmp_path, seed):
+    rng = random.Random(seed)
+    whole = export(tmp_path / "e.sqlite").read_bytes()
+    for _ in range(40):
+        mutated = bytearray(whole)
+        for _ in range(rng.choice((1, 4, 30))):
+            mutated[rng.randrange(16, len(mutated))] = rng.randrange(256)
+        (tmp_path / "m.sqlite").write_bytes(
+            mutated[: rng.choice((len(mutated), rng.randrange(len(mutated))))]
+        )
+        done = cli("summary", tmp_path / "m.sqlite")
+        assert done.exit_code in (0, 2), done.exception
+        assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("value", [b"\xff\xfe", "x", 1.5, None, 2**62, -(2**63)])
+@pytest.mark.parametrize("column", range(4))
+def test_wrong_types_in_an_export_are_left_out(tmp_path, value, column):
+    row = [5, 900, 1, 1]
+    row[column] = value
+    path = export(tmp_path / "e.sqlite", rows=((0, 1000, 0, 1), tuple(row)))
+    done = cli("summary", path)
+    assert done.exit_code == 0, done.exception
+
+
+def test_text_of_an_export_that_is_no_utf8_is_read(tmp_path):
+    path = export(tmp_path / "e.sqlite")
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("update StringIds set value = cast(x'ff6b' as text)")
+    assert cli("summary", path).exit_code == 0

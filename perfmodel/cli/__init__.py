@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from io import TextIOWrapper
 from types import FrameType
 from typing import Any
 
@@ -41,7 +42,13 @@ COMMANDS = (
     "workloads",
 )
 
+NOBODY_READS = 128 + 13
+"""What a shell makes of a program that SIGPIPE ended."""
 ENDINGS = ("SIGTERM", "SIGHUP")
+
+
+class _OutputClosed(Exception):
+    """Nobody reads the output any longer."""
 
 
 class _Commands(click.Group):
@@ -63,8 +70,23 @@ class _Commands(click.Group):
             raise unknown_name("command", args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; click would end with 1, a check that failed, where nobody reads the output on."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _OutputClosed from error
+
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command; a user's mistake, or a full disk, ends in exit code 2 and no traceback."""
+        """Run a command; a user's mistake, or a full disk, ends in exit code 2 and no traceback.
+
+        Whoever stops reading, as ``head`` does, ends it as SIGPIPE ends other programs: with 141, in silence.
+        """
+        if sys.stdout is None:
+            _fail("standard output is closed; redirect it to /dev/null to drop it")
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):  # a name or a locale whose letters cannot be written
+                stream.reconfigure(errors="backslashreplace")
         try:
             with _unwound_when_ended():
                 try:
@@ -78,9 +100,11 @@ class _Commands(click.Group):
             _fail(error.format_message().replace("\n", " ") + hint)
         except (InputError, click.ClickException) as error:
             _fail(str(error).replace("\n", " "))
-        except BrokenPipeError:
-            sys.stderr.close()
-            sys.exit(0)
+        except (BrokenPipeError, _OutputClosed):
+            _give_up_output()
+            sys.exit(NOBODY_READS)
+        except (MemoryError, RecursionError) as error:
+            _fail("out of memory" if isinstance(error, MemoryError) else "nested too deeply")
         except OSError as error:
             _give_up_output()
             what = error.filename or "the output cannot be written"

@@ -88,8 +88,11 @@ def _profile(
     from perfmodel.profile import to_toml
     from perfmodel.traces.calibrate import profile_of_times, profile_of_traces
     from perfmodel.traces.step_times import read_step_times
+    from perfmodel.writing import check_writable
 
     scenario, catalogue = scenario_from(options), catalogue_from(specs)
+    if output is not None:
+        check_writable(Path(output))
     found: Profile
     if times is not None:
         found = profile_of_times(read_step_times(Path(times), skip), scenario, catalogue, times)

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, needed
 from perfmodel.prediction.result import Prediction
 from perfmodel.writing import check_writable, write_whole
 
@@ -33,15 +33,9 @@ def drawing(path: Path) -> Draw:
         raise InputError(f"--plot {path}: {ending or 'no ending'}: expected a name in .svg, .png or .html")
     check_writable(path)
     if ending == ".html":
-        try:
-            import plotly.graph_objects  # noqa: F401
-        except ImportError:
-            raise InputError("pages need plotly: pip install 'perfmodel[app]'") from None
+        needed("plotly.graph_objects", "app", "a page of HTML")
         return lambda rows, last: write_whole(path, _page(rows, last))
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise InputError("figures need matplotlib: pip install 'perfmodel[plot]'") from None
+    needed("matplotlib.figure", "plot", "drawing figures")
     return lambda rows, last: write_whole(path, _figure(rows, last, ending.removeprefix(".")))
 
 

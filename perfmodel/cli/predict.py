@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -41,6 +42,10 @@ def command(target: bool, timeline: str | None, specs: tuple[str, ...], **option
         from perfmodel.prediction.target import for_target
 
         scenario = for_target(scenario)
+    if timeline is not None:
+        from perfmodel.writing import check_writable
+
+        check_writable(Path(timeline))
     prediction = predict(scenario, catalogue)
     money = None
     if asked is not None:
@@ -49,8 +54,6 @@ def command(target: bool, timeline: str | None, specs: tuple[str, ...], **option
 
         money = economics(prediction, Conditions(**asked), catalogue)
     if timeline is not None:
-        from pathlib import Path
-
         from perfmodel.traces.timeline import write_timeline
 
         write_timeline(Path(timeline), prediction)

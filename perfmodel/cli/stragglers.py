@@ -10,7 +10,7 @@ import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import COUNT, MOST_DIGITS
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, MissingPackage
 from perfmodel.units import parse, show
 
 if TYPE_CHECKING:
@@ -94,11 +94,15 @@ def command(
         return
     common = parse(communication_time, "s")
     service = parse(server_time, "s")
-    wanted = VARIANTS if variant == "all" else (variant,)
-    found = [
-        one_variant(name, distribution, workers, k, local_steps, common, service, len(wanted) == 1)
-        for name in wanted
-    ]
+    found = []
+    for name in VARIANTS if variant == "all" else (variant,):
+        try:
+            alone = variant != "all"
+            found.append(one_variant(name, distribution, workers, k, local_steps, common, service, alone))
+        except MissingPackage as error:
+            if alone:
+                raise
+            click.echo(f"note: {name} is left out: {error}", err=True)
     if curve:
         _print_curve(found, workers, learning_rate, form)
     elif form in ("csv", "markdown"):

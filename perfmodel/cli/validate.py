@@ -81,6 +81,11 @@ def command(
     form = take_form(options)
     if report is not None:
         check_writable(Path(report))
+        if plots:
+            from perfmodel.errors import needed
+            from perfmodel.validate.plots import MATPLOTLIB
+
+            needed(*MATPLOTLIB)
     elif ablation or plots:
         raise InputError("--ablation and --plots belong to the report: give --report FILE too")
     if kind != "training" and report is not None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from perfmodel import ops
 from perfmodel.equations.quadrature import Array
-from perfmodel.errors import InputError
+from perfmodel.errors import missing
 
 Ageing = Literal["memoryless", "better", "worse", "unknown"]
 """A new worker against a used one, by time left: ``better`` it needs longer (NBU), ``worse`` shorter (a
@@ -166,12 +166,12 @@ def require_scipy(what: str) -> Any:
 
     Raises
     ------
-    InputError : scipy is not installed
+    MissingPackage : scipy is not installed
     """
     try:
         import scipy.special
-    except ImportError as error:
-        raise InputError(f"{what} needs scipy: pip install perfmodel[stats]") from error
+    except ImportError:
+        raise missing("scipy", "stats", what) from None
     return scipy.special
 
 

@@ -190,7 +190,8 @@ def memory_of(setting: Setting, constants: Calibration) -> tuple[Any, float, int
     capacity = setting.accelerator.memory_capacity
     model = workload.parameters, state
     needed = training_memory_bytes(*model, setting.local_batch_size, activation, constants.reserved_bytes)
-    largest = largest_local_batch_size(capacity, *model, activation, constants.reserved_bytes)
+    kept = max(activation, 1.0)  # a table of layers may say nothing of activations
+    largest = largest_local_batch_size(capacity, *model, kept, constants.reserved_bytes)
     return needed, capacity, int(float(largest))
 
 

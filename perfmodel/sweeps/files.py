@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from perfmodel.errors import InputError
+from perfmodel.errors import needed
 from perfmodel.writing import replacing
 
 if TYPE_CHECKING:
@@ -54,12 +54,11 @@ def write_parquet(path: str, columns: Sequence[str], chunks: Iterator[Table]) ->
 
     Raises
     ------
-    InputError : pyarrow is not installed
+    MissingPackage : pyarrow is not installed
     """
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise InputError("Parquet files need pyarrow: pip install 'perfmodel[parquet]'") from None
+    needed("pyarrow.parquet", "parquet", "writing Parquet")
+    import pyarrow.parquet
+
     with replacing(Path(path)) as temporary:
         return _write_parquet_file(pyarrow, temporary, columns, chunks)
 

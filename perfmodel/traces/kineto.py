@@ -92,7 +92,7 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
     updates: list[tuple[float, float]] = []
     peak, stacks = 0.0, False
     for event in read_events(path, header, HEADER, progress):
-        name, category = str(event.get("name", "")), str(event.get("cat") or "").lower()
+        name, category = _text(event.get("name")), _text(event.get("cat")).lower()
         if name == "[memory]":
             peak = max(peak, _memory(event))
             continue
@@ -200,11 +200,15 @@ def _span(event: dict[str, Any]) -> tuple[float, float] | None:
     start, duration = event.get("ts"), event.get("dur")
     try:
         first, long = float(start), float(duration)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # the last: a whole number of some hundred digits
         return None
     if not (abs(first) < 1e18 and 0 <= long < 1e15):
         return None
     return first * MICROSECOND, (first + long) * MICROSECOND
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _arguments(event: dict[str, Any]) -> dict[str, Any]:

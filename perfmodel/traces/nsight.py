@@ -42,8 +42,9 @@ def read_nsight(path: Path) -> list[DeviceTrace]:
     with _plain(path) as plain, closing(_opened(plain, path)) as database:
         try:
             return _devices(database, path)
-        except sqlite3.Error as error:
-            raise InputError(f"{path}: not a whole Nsight Systems export: {error}") from None
+        except (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError) as error:
+            reason = str(error) or "too large a value"
+            raise InputError(f"{path}: not a whole Nsight Systems export: {reason}") from None
 
 
 @contextmanager
@@ -83,6 +84,7 @@ def _opened(plain: Path, path: Path) -> sqlite3.Connection:
     try:
         # read only, and without looking for a journal beside it: nothing but this file is touched
         database = sqlite3.connect(f"file:{quote(str(plain.absolute()))}?mode=ro&immutable=1", uri=True)
+        database.text_factory = lambda text: text.decode("utf-8", "replace")
         database.execute("pragma trusted_schema = off")
         return database
     except sqlite3.Error as error:
@@ -169,7 +171,7 @@ def _copies(database: sqlite3.Connection) -> defaultdict[int, list[tuple[float, 
         chosen = f'select start, "end", deviceId from {COPIES} where copyKind = {HOST_TO_DEVICE}'
         for start, end, device in database.execute(chosen):
             span = _span(start, end)
-            if span is not None:
+            if span is not None and isinstance(device, int):
                 found[device].append(span)
     return found
 
@@ -188,7 +190,7 @@ def _steps(database: sqlite3.Connection, names: dict[int, str]) -> list[tuple[fl
     key = "textId" if "textId" in columns else "null"
     found = []
     for start, end, text, number in database.execute(f'select start, "end", text, {key} from {MARKS}'):
-        told = text if isinstance(text, str) else names.get(number, "")
+        told = text if isinstance(text, str) else names.get(number, "") if isinstance(number, int) else ""
         span = _span(start, end)
         if span is not None and span[1] > span[0] and _STEP.search(told):
             found.append(span)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import needed
 from perfmodel.validate.compare import Row
 from perfmodel.validate.summary import counted
 
@@ -15,18 +15,20 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 """Told apart by colour-blind readers (Okabe and Ito)."""
 NAMES = ("predicted-specs.svg", "predicted-anchored.svg", "residuals.svg", "coverage.svg")
 
+MATPLOTLIB = ("matplotlib.pyplot", "plot", "drawing figures")
+"""What ``perfmodel.errors.needed`` is asked before any work is done."""
+
 
 def write_plots(folder: Path, specs: Sequence[Row], anchored: Sequence[Row]) -> None:
     """Write the figures as SVG into ``folder``, the same bytes for the same rows.
 
     Raises
     ------
-    InputError : matplotlib is not installed
+    MissingPackage : matplotlib is not installed
     """
-    try:
-        import matplotlib
-    except ImportError:
-        raise InputError("figures need matplotlib: pip install 'perfmodel[plot]'") from None
+    needed(*MATPLOTLIB)
+    import matplotlib
+
     matplotlib.use("Agg")
     matplotlib.rcParams.update(
         {"svg.hashsalt": "perfmodel", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}

@@ -52,6 +52,8 @@ class Run(NamedTuple):
     """One optimizer step [s]."""
     trust: str
     """A best to D worst."""
+    global_batch_size: int | None = None
+    """Samples of one optimizer step, as stated; what is predicted follows from the local batch."""
     year: int | None = None
     """Of the measurement, and so of its software."""
     note: str = ""
@@ -134,6 +136,7 @@ _COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
 
 
 OPTIONAL: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "global_batch_size": ("global_batch_size", _or(None, _whole(LARGEST_BATCH))),
     "year": ("year", _or(None, _count)),
     "note": ("note", str),
 }

@@ -13,7 +13,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, needed
 from perfmodel.reading import read_bytes
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads.builder import Network, Tensor
@@ -86,10 +86,9 @@ def workload_from_onnx(path: str | Path, sequence_length: int | None = None) -> 
 
 
 def _load(path: str | Path) -> Any:
-    try:
-        import onnx
-    except ImportError:
-        raise InputError("reading ONNX needs the onnx package: pip install 'perfmodel[onnx]'") from None
+    needed("onnx", "onnx", "reading ONNX")
+    import onnx
+
     data = read_bytes(path, LIMIT)
     try:
         model = onnx.ModelProto.FromString(data)
