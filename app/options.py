@@ -13,6 +13,7 @@ import click
 from perfmodel.cli.options import COUNT, scenario_from
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prices import Conditions
+from perfmodel.specs.dataset import data_sets
 from perfmodel.specs.names import word_of
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -51,6 +52,10 @@ RARER = (
     "input",
     "loader-workers",
     "storage",
+    "dataset",
+    "dataset-samples",
+    "sample-bytes",
+    "decode-rate",
     "oversubscription",
     "rack-nodes",
     "placement",
@@ -201,6 +206,8 @@ def catalogue_names(name: str, catalogue: Catalogue) -> tuple[str, ...]:
     """Return what a catalogue offers for an option; nothing for those it does not serve."""
     if name == "workload":
         return tuple(workload_names())
+    if name == "dataset":
+        return tuple(data_sets().data)
     if name in ("accelerator", "node"):
         return tuple(catalogue.ids("accelerators" if name == "accelerator" else "nodes"))
     if name in ("link", "intra-link", "inter-link"):

@@ -13,6 +13,9 @@ from perfmodel.reading import read_toml
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
+    LARGEST_DATA_SET,
+    LARGEST_RATE,
+    LARGEST_SAMPLE,
     LARGEST_WORLD_SIZE,
     SYNONYMS,
     Algorithm,
@@ -27,6 +30,7 @@ from perfmodel.specs.scenario import (
     by_field,
 )
 from perfmodel.specs.store import Catalogue
+from perfmodel.units import parse
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -48,6 +52,24 @@ class _Count(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         if len(text) > MOST_DIGITS or not text.isdecimal() or not 1 <= int(text) <= self.largest:
             self.fail(f"{text!r} is not a whole number from 1 to {self.largest:,}", param, ctx)
         return int(text)
+
+
+class _Quantity(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number above zero, in SI units or with a unit of its own."""
+
+    name = "quantity"
+
+    def __init__(self, unit: str, largest: float) -> None:
+        self.unit, self.largest = unit, largest
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = parse(value, self.unit)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+        if not 0 < number <= self.largest:
+            self.fail(f"{str(value)!r} is not above 0 and at most {self.largest:g}", param, ctx)
+        return number
 
 
 COUNT = _Count()
@@ -77,6 +99,19 @@ PRECISION, OPTIMIZER, INPUT = (
     _word("input", Input),
 )
 
+DATA_OPTIONS = (
+    click.option(
+        "--dataset", help="Trained on: imagenet, cifar10, coco, wikipedia, ...  [default: the network's own]"
+    ),
+    click.option("--dataset-samples", type=_Count(LARGEST_DATA_SET), help="Of a training set of your own."),
+    click.option(
+        "--sample-bytes", type=_Quantity("B", LARGEST_SAMPLE), help="Of a stored sample, e.g. 115kB."
+    ),
+    click.option(
+        "--decode-rate", type=_Quantity("1/s", LARGEST_RATE), help="Samples/s one loader worker decodes."
+    ),
+)
+"""What the samples are."""
 
 _SCENARIO_OPTIONS = (
     click.option("--workload", help="Network, or a file: .onnx, .csv, config.json.  [default: resnet50]"),
@@ -133,6 +168,7 @@ _SCENARIO_OPTIONS = (
     click.option("--input", type=INPUT, help="Where samples come from.  [default: synthetic]"),
     click.option("--loader-workers", type=COUNT, help="Decoding workers per node."),
     click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram."),
+    *DATA_OPTIONS,
     click.option("--jitter", help="Spread of a worker's time: lognormal:cv=0.05, empirical:FILE, none."),
     click.option(
         "--anchor",
@@ -144,6 +180,13 @@ _SCENARIO_OPTIONS = (
         "--specs", "specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in."
     ),
 )
+
+
+def data_options(command: _Command) -> _Command:
+    """Give a command the options that say what the samples are."""
+    for option in reversed(DATA_OPTIONS):
+        command = option(command)
+    return command
 
 
 def scenario_options(command: _Command) -> _Command:

@@ -19,6 +19,7 @@ from perfmodel.cli.options import (
     SAMPLES,
     STRATEGY,
     catalogue_from,
+    data_options,
 )
 from perfmodel.cli.options_file import naming_the_file, read_options
 from perfmodel.cli.spelling import Option
@@ -108,6 +109,7 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--input", type=INPUT, help="Where samples come from.")
 @click.option("--loader-workers", type=COUNT, help="Decoding workers per node.")
 @click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram.")
+@data_options
 @click.option("--jitter", help="Spread of a worker's time: lognormal:cv=0.05, none.")
 @click.option(
     "--scenario",

@@ -20,7 +20,7 @@ from perfmodel.explain.recorder import recorded
 from perfmodel.prediction.assemble import terms_at
 from perfmodel.prediction.computation import one_host_time
 from perfmodel.prediction.fabric import bulk_bandwidth
-from perfmodel.prediction.feeding import NATIVE_SPEED, SAMPLE_ELEMENT_BYTES
+from perfmodel.prediction.feeding import SAMPLE_ELEMENT_BYTES, decode_rate
 from perfmodel.prediction.straggling import push_share
 from perfmodel.prediction.terms import anchor_factor, communicates, computation_of, scaled
 from perfmodel.sensitivity.case import Case
@@ -267,21 +267,18 @@ def _input(case: Case, accelerators: int, busy: Node, factor: Node) -> Node:
     if setting.scenario.input == "synthetic":
         return given("input_time", 0.0, "synthetic samples")
     workload = setting.workload
-    rate = given("input_rate", math.inf, "samples made on the spot")
-    if workload.stored_bytes:
-        decoding = constants.decode_rate if workload.sample == "image" else math.inf
-        if setting.framework.native_decoding:
-            decoding *= NATIVE_SPEED
-        rate = worked(
-            "input_rate",
-            input_rate,
-            loader_workers=given("loader_workers", float(setting.loader_workers), loader_workers=1),
-            decode_rate=given("decode_rate", decoding, "measured", decode_rate=1),
-            storage_bandwidth=given(
-                "storage_bandwidth", storage(setting.storage), setting.storage, storage_bandwidth=1
-            ),
-            stored_bytes=given("stored_bytes", workload.stored_bytes, "the data set", stored_bytes=1),
-        )
+    decoded = "measured" if setting.scenario.decode_rate is None else "as asked"
+    stored = workload.dataset if setting.scenario.sample_bytes is None else "as asked"
+    rate = worked(
+        "input_rate",
+        input_rate,
+        loader_workers=given("loader_workers", float(setting.loader_workers), loader_workers=1),
+        decode_rate=given("decode_rate", decode_rate(setting, constants), decoded, decode_rate=1),
+        storage_bandwidth=given(
+            "storage_bandwidth", storage(setting.storage), setting.storage, storage_bandwidth=1
+        ),
+        stored_bytes=given("stored_bytes", workload.stored_bytes, stored, stored_bytes=1),
+    )
     samples = float(setting.local_batch_size * setting.accumulation_steps)
     link = setting.host_link
     waits = worked(

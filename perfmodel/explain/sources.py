@@ -81,7 +81,7 @@ def sources_of(case: Case, calls: list[Call]) -> list[Source]:
     setting = case.setting
     for spec, used in _specs(case):
         found += _of_spec(spec, used)
-    if setting.scenario.input == "real":
+    if setting.scenario.input == "real" and setting.decode_rate is None:
         found += _of_storage(setting.storage)
     return [*found, *_of_price(case), *_of_fit(case), *_of_measurement(case)]
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Self, get_args
 from perfmodel.economics import BOTH_LENGTHS
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.prediction.target import BENCHMARKS, target_tokens
+from perfmodel.prediction.target import BENCHMARKS, on_its_own_data, target_tokens
 from perfmodel.prices import Conditions
 from perfmodel.resolve import by_id
 from perfmodel.specs.names import word_of
@@ -25,7 +25,19 @@ from perfmodel.specs.scenario import (
 )
 from perfmodel.specs.store import Catalogue
 
-SHARED: Final = ("sequence_length", "optimizer", "framework", "input", "loader_workers", "storage", "jitter")
+SHARED: Final = (
+    "sequence_length",
+    "optimizer",
+    "framework",
+    "input",
+    "loader_workers",
+    "storage",
+    "dataset",
+    "dataset_samples",
+    "sample_bytes",
+    "decode_rate",
+    "jitter",
+)
 """Options of a scenario that are the same for every candidate."""
 ALGORITHMS: Final = ("ring", "tree", "hierarchical", "nvls")
 """Those offered where nobody names any: what libraries for all-reduce can be told to do."""
@@ -180,6 +192,7 @@ class Goal:
         """
         if not self.to_target:
             return None
+        on_its_own_data(self.options)
         fit = self.published()
         if fit is None:
             known = ", ".join(BENCHMARKS)

@@ -9,6 +9,7 @@ from perfmodel.plan.goal import Goal
 from perfmodel.plan.machines import machines_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import workload
+from perfmodel.workloads.data import fed_with
 
 
 def search(goal: Goal, catalogue: Catalogue | None = None, constants: Calibration | None = None) -> Found:
@@ -37,7 +38,8 @@ def search(goal: Goal, catalogue: Catalogue | None = None, constants: Calibratio
     goal = goal.by_id(catalogue)
     goal.check()
     goal = goal.completed()
-    network = workload(goal.workload, goal.options.get("sequence_length"))
+    data = (goal.options.get(name) for name in ("dataset", "dataset_samples", "sample_bytes"))
+    network = fed_with(workload(goal.workload, goal.options.get("sequence_length")), *data)
     fit = goal.fit()
     machines = machines_of(goal, catalogue)
     table, left_out = candidates(goal, machines, network, fit, catalogue, constants)

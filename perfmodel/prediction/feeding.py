@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.input_pipeline import exposed_input_time, input_rate
 from perfmodel.prediction.fabric import bulk_bandwidth
-from perfmodel.resolve import Setting
+from perfmodel.resolve import Setting, unknown_samples
 
 NATIVE_SPEED = 3
 """Of decoding by compiled code made for it, over a Python worker's (assumed)."""
 SAMPLE_ELEMENT_BYTES = 4
 """Samples are copied to the accelerator as fp32, or as 32-bit token numbers."""
+
+
+def decode_rate(setting: Setting, calibration: Calibration) -> float:
+    """Return the samples/s that one loader worker decodes: as asked, or the calibrated rate of images."""
+    if setting.decode_rate is not None:
+        return setting.decode_rate
+    return calibration.decode_rate * (NATIVE_SPEED if setting.framework.native_decoding else 1)
 
 
 def input_time(
@@ -39,14 +45,16 @@ def input_time(
         if measures_input(profile):
             return profiled_input_time(setting, profile, samples, busy_time)
     workload = setting.workload
-    rate: Any = math.inf
-    if workload.stored_bytes:
-        from perfmodel.specs.storage import storage
+    if not workload.stored_bytes:
+        raise unknown_samples(workload)
+    from perfmodel.specs.storage import storage
 
-        decoding = calibration.decode_rate if workload.sample == "image" else math.inf
-        if setting.framework.native_decoding:
-            decoding *= NATIVE_SPEED
-        rate = input_rate(setting.loader_workers, decoding, storage(setting.storage), workload.stored_bytes)
+    rate = input_rate(
+        setting.loader_workers,
+        decode_rate(setting, calibration),
+        storage(setting.storage),
+        workload.stored_bytes,
+    )
     return exposed_input_time(
         accelerators,
         samples,

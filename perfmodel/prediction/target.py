@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.epochs_to_target import epochs_fit
@@ -56,6 +57,22 @@ def tokens_note(workload_id: str, sequence_length: int | None) -> str | None:
     )
 
 
+def on_its_own_data(asked: Mapping[str, Any]) -> None:
+    """Refuse a target on other data than it was published for.
+
+    Raises
+    ------
+    InputError : a data set, or its size, is given
+    """
+    for name in ("dataset", "dataset_samples"):
+        if asked.get(name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(
+                f"{option} {asked[name]}: a target was published for the network's own data; "
+                f"leave {option} out, or give --epochs"
+            )
+
+
 def time_to_target(prediction: Prediction) -> dict[str, Any]:
     """Return target, epochs and time [s] for the batch of a prediction, and what to know of its samples.
 
@@ -66,6 +83,7 @@ def time_to_target(prediction: Prediction) -> dict[str, Any]:
     InputError : nothing was published for this workload
     """
     asked = prediction.scenario
+    on_its_own_data(asked)
     if asked["workload"] not in BENCHMARKS:
         known = ", ".join(BENCHMARKS)
         raise InputError(f"no published epochs to a target for {asked['workload']}; known: {known}")

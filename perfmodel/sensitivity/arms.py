@@ -21,7 +21,7 @@ from perfmodel.prediction.fabric import (
     inside_link,
     port_times,
 )
-from perfmodel.prediction.feeding import NATIVE_SPEED, SAMPLE_ELEMENT_BYTES
+from perfmodel.prediction.feeding import SAMPLE_ELEMENT_BYTES, decode_rate
 from perfmodel.prediction.messages import messages
 from perfmodel.prediction.terms import (
     anchor_factor,
@@ -179,11 +179,9 @@ def _feeding(case: Case, factor: float) -> Choice:
     samples = setting.local_batch_size * setting.accumulation_steps
     node = samples * setting.accelerators_per_node
     arms = {"the rest of the iteration": sum(terms.values()) - terms["input_time"]}
-    if workload.stored_bytes:
-        arms["reading"] = factor * node * workload.stored_bytes / storage(setting.storage)
-        if workload.sample == "image":
-            speed = constants.decode_rate * (NATIVE_SPEED if setting.framework.native_decoding else 1)
-            arms["decoding"] = factor * node / (setting.loader_workers * speed)
+    arms["reading"] = factor * node * workload.stored_bytes / storage(setting.storage)
+    if math.isfinite(speed := decode_rate(setting, constants)):
+        arms["decoding"] = factor * node / (setting.loader_workers * speed)
     copied = samples * workload.input_elements * SAMPLE_ELEMENT_BYTES
     arms["copying"] = factor * copied / bulk_bandwidth(setting.host_link, constants)
     found = _choice("an iteration and its samples", "max", "s", arms, "without effect")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -252,6 +253,21 @@ def of_oversubscription(case: Case) -> float | None:
 def fed(case: Case, value: float | None) -> float | None:
     """Return a value where samples are read."""
     return value if case.setting.scenario.input == "real" and value else None
+
+
+def decoded(case: Case) -> float | None:
+    """Return what one worker decodes, where samples are read and must be decoded."""
+    rate = case.setting.decode_rate
+    rate = case.constants.decode_rate if rate is None else rate
+    return fed(case, rate if math.isfinite(rate) else None)
+
+
+def decoding(case: Case, factor: float) -> Case:
+    """Multiply what one worker decodes: as it was asked for, or as it is calibrated."""
+    rate = case.setting.decode_rate
+    if rate is None:
+        return constant(case, factor, "decode_rate")
+    return case._replace(setting=case.setting._replace(decode_rate=rate * factor))
 
 
 def stored(case: Case, factor: float) -> Case:

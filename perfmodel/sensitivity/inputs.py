@@ -301,8 +301,8 @@ INPUTS: tuple[Input, ...] = (
         "decode_rate",
         "samples/s",
         "of one loader worker: host speed",
-        lambda c: changes.fed(c, c.constants.decode_rate),
-        lambda c, f: changes.constant(c, f, "decode_rate"),
+        changes.decoded,
+        changes.decoding,
         {"s": -1},
     ),
     Input(

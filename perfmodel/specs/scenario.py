@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from perfmodel.errors import InputError
 from perfmodel.specs.names import NONE, word_of
+from perfmodel.units import parse
 
 Strategy = Literal["all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"]
 Precision = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
@@ -66,8 +67,20 @@ LARGEST_WORLD_SIZE = 1_000_000
 
 LARGEST_BATCH_SIZE = 1_000_000_000
 
+LARGEST_DATA_SET = 100_000_000_000
+LARGEST_SAMPLE = 1e12
+"""[B]"""
+LARGEST_RATE = 1e9
+"""[samples/s]"""
+
 _Count = Annotated[int, Field(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 _Samples = Annotated[int, Field(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
+_Most = Annotated[int, Field(ge=1, le=LARGEST_DATA_SET, strict=True)]
+
+
+def _in_unit(unit: str) -> BeforeValidator:
+    """A check that reads a text such as ``115kB`` as the number it means."""
+    return BeforeValidator(lambda value: parse(value, unit) if isinstance(value, str) else value)
 
 
 def _words(field: str, literal: Any) -> BeforeValidator:
@@ -136,6 +149,14 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """Decoding workers per node."""
     storage: str | None = None
     """Where the samples lie: local-ssd, ebs-gp2, s3, ..."""
+    dataset: str | None = None
+    """What is trained on: imagenet, cifar10, coco, wikipedia, ...; by default the network's own."""
+    dataset_samples: _Most | None = None
+    """Of the training set, where it is nobody's but yours."""
+    sample_bytes: Annotated[float, _in_unit("B"), Field(gt=0, le=LARGEST_SAMPLE)] | None = None
+    """Of one sample as it is stored [B]."""
+    decode_rate: Annotated[float, _in_unit("1/s"), Field(gt=0, le=LARGEST_RATE)] | None = None
+    """Samples per second that one loader worker decodes."""
     jitter: str | None = None
     """How one worker's time spreads around its mean: ``lognormal:cv=0.05``, ``empirical:FILE``, ``none``."""
     anchor: str | None = None

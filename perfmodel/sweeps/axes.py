@@ -16,6 +16,8 @@ COMPUTATION: Final = ("workload", "sequence_length", "accelerator", "precision",
 """What one accelerator's work hangs on, besides the batch."""
 PLAN: Final = ("local_batch_size", "global_batch_size", "accumulation_steps")
 """What tells one plan of a group from another."""
+DATA: Final = ("dataset", "dataset_samples", "sample_bytes", "decode_rate")
+"""What the samples are, which no place hangs on."""
 WAY: Final = (
     "node",
     "accelerators_per_node",
@@ -27,6 +29,7 @@ WAY: Final = (
     "overlap",
     "input",
     "storage",
+    *DATA,
     "jitter",
     "anchor",
     "profile",
@@ -81,7 +84,9 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[
 
 def is_number(name: str) -> bool:
     """Whether an option is a number, where it is given."""
-    return name in ("sequence_length", *PLAN, *PLACE, "accelerators_per_node") and "link" not in name
+    return (
+        name in ("sequence_length", *DATA[1:], *PLAN, *PLACE, "accelerators_per_node") and "link" not in name
+    )
 
 
 def _values(given: Any) -> Iterable[Any]:

@@ -16,7 +16,7 @@ from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps.answers import answers, kinds
-from perfmodel.sweeps.axes import COMPUTATION, PLAN, WAY, Axes
+from perfmodel.sweeps.axes import COMPUTATION, DATA, PLAN, WAY, Axes
 from perfmodel.sweeps.places import OPTIONS, Places, Refusal, places
 from perfmodel.sweeps.plans import Plans, Work
 
@@ -98,7 +98,7 @@ class Groups:
         self.refused[reason] = self.refused.get(reason, 0) + scenarios
 
     def _places_of(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> tuple[Places, list[Refusal]]:
-        shared = {name: fixed[name] for name in ("accelerator", *WAY)}
+        shared = {name: fixed[name] for name in ("accelerator", *WAY) if name not in DATA}
         key = (*shared.values(), world_sizes)
         if key not in self._places:
             if len(self._places) >= MOST_KEPT:

@@ -6,6 +6,7 @@ the papers; matching boxes, choosing regions and the work of the host on them ar
 
 from __future__ import annotations
 
+from perfmodel.specs.dataset import data_set
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads.builder import Network, Tensor, image
 from perfmodel.workloads.resnet import pyramid_input
@@ -31,7 +32,7 @@ def build(name: str) -> Workload:
             "Xception-65, 513 pixels, 19 classes",
             (513, 513),
         )
-    cityscapes = name == "deeplab-v3-plus"
+    data = data_set("cityscapes" if name == "deeplab-v3-plus" else "coco")
     return Workload(
         id=name,
         name=title,
@@ -40,10 +41,9 @@ def build(name: str) -> Workload:
         variant=f"approximate; {variant}",
         source=source,
         input_elements=3.0 * shape[0] * shape[1],
-        # sizes of the archives (assumed): 19.3 GB of COCO images, 2.3 MB for a Cityscapes frame
-        stored_bytes=2.3e6 if cityscapes else 19.3e9 / 118_287,
-        dataset="Cityscapes" if cityscapes else "COCO 2017",
-        dataset_samples=2_975 if cityscapes else 118_287,
+        stored_bytes=data.sample_bytes or 0.0,
+        dataset=data.name,
+        dataset_samples=data.count(None),
         default_local_batch_size={"yolov3": 8, "mask-rcnn-r50-fpn": 1}.get(name, 2),
     )
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from perfmodel.specs.dataset import data_set
 from perfmodel.specs.workload import Layer, Workload
 
-SAMPLES = 1_281_167
-"""Images of the training set (Russakovsky et al. 2015, table 2)."""
-
-STORED_BYTES = 147_897_477_120 / SAMPLES
-"""Mean bytes of a training image: the size of ILSVRC2012_img_train.tar over its images, about 115 kB."""
+DATA = data_set("imagenet")
 
 
 def workload(
@@ -31,9 +28,9 @@ def workload(
         variant=variant,
         source=source,
         input_elements=3.0 * size * size,
-        stored_bytes=STORED_BYTES,
-        dataset="ImageNet-1k",
-        dataset_samples=SAMPLES,
+        stored_bytes=DATA.sample_bytes or 0.0,
+        dataset=DATA.name,
+        dataset_samples=DATA.count(None),
         default_local_batch_size=local_batch_size,
         default_optimizer=optimizer,
     )

@@ -1,0 +1,68 @@
+"""What a data set is: how many samples it has, and what one takes in storage."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from typing import Literal
+
+from pydantic import Field
+
+from perfmodel.errors import unknown_name
+from perfmodel.resources import folder
+from perfmodel.specs.names import word_of
+from perfmodel.specs.provenance import Quantity, Source, Spec
+
+
+class DataSet(Spec):
+    """A training set; of sequences, those that its text is cut into."""
+
+    name: str
+    aliases: tuple[str, ...] = Field(default=(), strict=False)
+    sample: Literal["image", "sequence"]
+    encoded: bool = False
+    """Whether a loader worker must decode each sample."""
+    samples: Quantity | None = None
+    tokens: Quantity | None = None
+    """Of text that is cut into sequences of any length."""
+    bytes: Quantity | None = None
+    """Of all samples as they are stored [B]; token numbers take what the network reads of them."""
+
+    def count(self, sequence_length: int | None) -> int | None:
+        """Return how many samples there are, each of so many tokens."""
+        if self.samples is not None:
+            return int(self.samples.value)
+        if self.tokens is None or sequence_length is None:
+            return None
+        return max(1, int(self.tokens.value // sequence_length))
+
+    @property
+    def sample_bytes(self) -> float | None:
+        """Mean size of one stored sample [B]; None for token numbers."""
+        if self.bytes is None or self.samples is None:
+            return None
+        return self.bytes.value / self.samples.value
+
+
+class DataSetFile(Spec):
+    """Every data set known, by name."""
+
+    data: dict[str, DataSet]
+    sources: dict[str, Source]
+
+
+@cache
+def data_sets() -> DataSetFile:
+    """Every data set known."""
+    path = folder("hardware_specs") / "datasets.toml"
+    return DataSetFile.model_validate(tomllib.loads(path.read_text("utf-8")))
+
+
+def data_set(name: str) -> DataSet:
+    """Return a data set; an unknown name is an InputError."""
+    known = data_sets().data
+    synonyms = {alias: key for key, one in known.items() for alias in (*one.aliases, one.name)}
+    meant = word_of(name, known, synonyms)
+    if meant not in known:
+        raise unknown_name("data set", name, known)
+    return known[meant]

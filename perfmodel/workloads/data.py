@@ -1,0 +1,66 @@
+"""Gives a workload other data than its own: a named set, or numbers of a person's own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+from perfmodel.errors import InputError
+from perfmodel.specs.dataset import data_set, data_sets
+from perfmodel.specs.workload import Workload
+
+TOKEN_BYTES = 4
+"""Token numbers are stored as 32-bit integers (an assumption)."""
+
+
+@lru_cache(maxsize=64)
+def fed_with(
+    workload: Workload, dataset: str | None, dataset_samples: int | None, sample_bytes: float | None
+) -> Workload:
+    """Return a workload trained on a data set, with what is known better of it; itself where nothing is said.
+
+    Parameters
+    ----------
+    workload : keeps its layers and the elements of one sample, whatever the data's own size
+    dataset : a name, or None for the workload's own
+    dataset_samples : of the training set, over what the name says
+    sample_bytes : of one stored sample, over what the name says [B]
+
+    Raises
+    ------
+    InputError : an unknown name, or a data set of other samples than the workload takes
+    """
+    if (dataset, dataset_samples, sample_bytes) == (None, None, None):
+        return workload
+    name, count, stored = workload.dataset, workload.dataset_samples, workload.stored_bytes
+    if dataset is not None:
+        known = data_set(dataset)
+        if known.sample != workload.sample:
+            fitting = [key for key, one in data_sets().data.items() if one.sample == workload.sample]
+            told = f"; of {workload.sample}s: {', '.join(fitting)}" if fitting else ""
+            raise InputError(
+                f"--dataset {dataset} holds {known.sample}s and {workload.id} takes {workload.sample}s{told}"
+            )
+        name, count = known.name, known.count(workload.sequence_length)
+        stored = known.sample_bytes or TOKEN_BYTES * workload.input_elements
+    return replace(
+        workload,
+        dataset=name or "your own",
+        dataset_samples=dataset_samples or count,
+        stored_bytes=sample_bytes or stored,
+    )
+
+
+def decoding(workload: Workload, dataset: str | None, decode_rate: float | None) -> float | None:
+    """Return the samples/s that one loader worker decodes; None for images by the calibrated rate.
+
+    Parameters
+    ----------
+    workload, dataset : what samples are; only images that are encoded must be decoded
+    decode_rate : as measured, over all else
+    """
+    if decode_rate is not None:
+        return decode_rate
+    encoded = workload.sample == "image" if dataset is None else data_set(dataset).encoded
+    return None if encoded else math.inf

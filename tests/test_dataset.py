@@ -1,0 +1,235 @@
+"""Samples a person names or measures: what they take, in an epoch and in waiting for them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from perfmodel.errors import InputError
+from perfmodel.prediction import predict
+from perfmodel.specs.dataset import data_set, data_sets
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.sweeps import sweep
+from perfmodel.workloads import names, workload
+
+CATALOGUE = Catalogue.built_in()
+SLOW = {"accelerator": "v100-sxm2-16gb", "world_size": 8, "input": "real", "loader_workers": 1}
+
+
+def ask(**options):
+    return predict(Scenario.model_validate(options))
+
+
+@pytest.fixture
+def network(tmp_path):
+    """A network from a file, of which no data set is known."""
+    path = tmp_path / "my-net.csv"
+    path.write_text(
+        "name,kind,tensors,forward_flops,backward_flops,forward_elements,saved_elements\n"
+        "stem,conv,9408 64,236027904,236027904,953344,802816\nfc,linear,2049000,4096000,8192000,3048,2048\n"
+    )
+    return str(path)
+
+
+# --- the file
+
+
+def test_every_number_has_a_source_or_says_that_it_is_assumed():
+    known = data_sets()
+    for key, one in known.data.items():
+        assert one.samples or one.tokens, key
+        for quantity in (one.samples, one.tokens, one.bytes):
+            assert quantity is None or quantity.source in {None, *known.sources}, key
+            assert quantity is None or quantity.source or quantity.basis == "assumed", key
+        assert (one.sample_bytes is None) == (one.sample == "sequence"), key
+    assert set(known.sources) == {
+        quantity.source
+        for one in known.data.values()
+        for quantity in (one.samples, one.tokens, one.bytes)
+        if quantity and quantity.source
+    }
+
+
+def test_an_image_of_cifar10_is_three_planes_of_32_by_32_and_a_label():
+    assert data_set("cifar10").sample_bytes == 3 * 32 * 32 + 1
+    assert data_set("cifar100").sample_bytes == 3 * 32 * 32 + 2
+
+
+@pytest.mark.parametrize("name", ["ImageNet", "imagenet-1k", "CIFAR-10", "COCO 2017", "WMT14"])
+def test_a_data_set_is_found_as_people_write_it(name):
+    assert data_set(name).name
+
+
+def test_a_networks_own_data_named_changes_nothing():
+    """Each catalogue network of images, by the name of what it is trained on anyway."""
+    for name in names():
+        own = workload(name)
+        keys = [key for key, one in data_sets().data.items() if one.name == own.dataset]
+        if own.sample != "image" or not keys:
+            continue
+        plain = ask(workload=name, **SLOW, local_batch_size=8)
+        named = ask(workload=name, **SLOW, local_batch_size=8, dataset=keys[0])
+        assert (plain.iteration_time, plain.epoch_time) == (named.iteration_time, named.epoch_time), name
+
+
+# --- what it does
+
+
+def test_an_epoch_is_of_the_data_set_asked_for():
+    imagenet, cifar = ask(workload="resnet50"), ask(workload="resnet50", dataset="cifar10")
+    assert cifar.epoch_time / imagenet.epoch_time == pytest.approx(50_000 / 1_281_167)
+    own = ask(workload="resnet50", dataset_samples=1000)
+    assert own.epoch_time == pytest.approx(1000 / own.samples_per_second)
+    text = ask(workload="bert-base", dataset="wikipedia", sequence_length=512)
+    assert text.epoch_time * text.samples_per_second == pytest.approx(2.5e9 // 512)
+
+
+def test_raw_pixels_are_read_and_not_decoded():
+    jpeg, raw = ask(workload="resnet50", **SLOW), ask(workload="resnet50", dataset="cifar10", **SLOW)
+    assert jpeg.terms["input_time"] > 1
+    assert raw.terms["input_time"] == 0
+
+
+def test_waiting_falls_as_workers_decode_faster_and_samples_shrink(network):
+    """By hand: 8 x 64 images by one worker at 20 a second take 25.6 s, whatever the rest of the step."""
+    base = {"workload": network, "local_batch_size": 64, "sample_bytes": "115kB", **SLOW}
+    slow = ask(**base, decode_rate=20)
+    rest = slow.iteration_time - slow.terms["input_time"]
+    assert slow.terms["input_time"] == pytest.approx(8 * 64 / 20 - rest)
+    times = [ask(**base | {"loader_workers": n}, decode_rate="20/s").iteration_time for n in (1, 4, 16)]
+    assert times[0] > times[1] > times[2]
+    huge = ask(**base | {"sample_bytes": "1GB"}, decode_rate=1e9, storage="ebs-gp3")
+    assert huge.iteration_time == pytest.approx(8 * 64 * 1e9 / 125e6)
+
+
+def test_real_samples_nobody_knows_are_refused_and_named_ones_are_waited_for(network):
+    """Once 32.9 ms with one worker and with four, as if samples cost nothing."""
+    with pytest.raises(InputError, match="nothing is known of the data my-net is trained on; give --dataset"):
+        ask(workload=network, **SLOW)
+    with pytest.raises(InputError, match="nothing is known"):
+        ask(workload=network, **SLOW, decode_rate=100)
+    one, four = (
+        ask(workload=network, dataset="imagenet", **SLOW | {"loader_workers": workers}) for workers in (1, 4)
+    )
+    assert one.iteration_time > four.iteration_time
+    assert one.epoch_time == pytest.approx(1_281_167 / one.samples_per_second)
+    assert ask(workload=network, input="synthetic").epoch_time is None
+
+
+def test_numbers_without_effect_are_told():
+    told = ask(workload="resnet50", decode_rate=100, sample_bytes=1e5).warnings
+    assert any("--sample-bytes and --decode-rate without effect" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dataset": "imagnet"}, "unknown data set 'imagnet'; nearest: imagenet"),
+        (
+            {"dataset": "wikipedia"},
+            "wikipedia holds sequences and resnet50 takes images; of images: imagenet",
+        ),
+        ({"workload": "ncf", "dataset": "imagenet"}, "holds images and ncf takes"),
+        ({"dataset_samples": 0}, "dataset_samples"),
+        ({"sample_bytes": -1}, "sample_bytes"),
+        ({"sample_bytes": "3 apples"}, "amount of data"),
+        ({"decode_rate": float("nan")}, "decode_rate"),
+        ({"decode_rate": float("inf")}, "decode_rate"),
+    ],
+)
+def test_bad_input_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        ask(**options)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--dataset", "imagnet"),
+        ("--dataset-samples", "0"),
+        ("--dataset-samples", "1e9"),
+        ("--sample-bytes", "0"),
+        ("--sample-bytes", "115kbit"),
+        ("--decode-rate", "-3"),
+        ("--decode-rate", "1e400"),
+        ("--dataset", "cifar10", "--time-to-target"),
+    ],
+)
+def test_the_command_line_refuses_in_a_line_or_two(words, invoke):
+    result = invoke("predict", *words)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+# --- everywhere
+
+
+def test_a_scenario_fed_back_gives_the_same_answer(network):
+    first = ask(workload=network, dataset="coco", sample_bytes="50kB", decode_rate="99/s", **SLOW)
+    again = ask(**first.scenario)
+    assert again.iteration_time == first.iteration_time
+    assert again.epoch_time == first.epoch_time
+
+
+def test_a_sweep_answers_as_predict_does(network):
+    crossed = {
+        "dataset": ["imagenet", "cifar10", "coco"],
+        "dataset_samples": [None, 1000],
+        "sample_bytes": [None, 1e6],
+        "decode_rate": [None, 50.0],
+        "world_size": [1, 8],
+    }
+    shared = {"workload": network, "input": "real", "loader_workers": 2}
+    table = sweep(**shared, **crossed).table()
+    assert len(table["iteration_time"]) == 48
+    for i, values in enumerate(itertools.product(*crossed.values())):
+        asked = dict(zip(crossed, values, strict=True))
+        assert table["dataset"][i] == asked["dataset"]
+        one = ask(**shared, **{name: value for name, value in asked.items() if value is not None})
+        assert table["iteration_time"][i] == pytest.approx(one.iteration_time, rel=1e-9)
+        assert table["epoch_time"][i] == pytest.approx(one.epoch_time, rel=1e-9)
+    mixed = sweep(workload=["resnet50", "bert-base"], dataset=["cifar10", "wikipedia"])
+    assert len(mixed.table()["iteration_time"]) == 2
+    assert sum(mixed.refused.values()) == 2
+    assert np.isfinite(mixed.table()["epoch_time"]).all()
+
+
+def test_a_plan_of_ones_own_network_counts_its_epochs_in_its_own_data(network, invoke):
+    words = (
+        "--workload",
+        network,
+        "--epochs",
+        "10",
+        "--instances",
+        "p3.16xlarge",
+        "--max-gpus",
+        "8",
+        "--json",
+    )
+    assert invoke("plan", *words).exit_code == 2  # an epoch of what?
+    found = json.loads(invoke("plan", *words, "--dataset", "cifar10", "--deadline", "1d").stdout)
+    assert found["cheapest"]["samples"] == 500_000
+    refused = invoke("plan", "--dataset", "cifar10", "--instances", "p3.16xlarge")
+    assert refused.exit_code == 2
+    assert "published for the network's own data" in refused.output
+
+
+def test_what_time_hangs_on_and_its_equations_take_the_rate_that_was_asked_for(invoke):
+    options = ("--gpus", "8", "--input", "real", "--loader-workers", "1", "--decode-rate", "50")
+    rows = json.loads(invoke("sensitivity", *options, "--json").stdout)
+    told = json.dumps(rows)
+    assert '"decode_rate"' in told
+    assert "50" in told
+    assert "as asked" in invoke("explain", *options).stdout
+
+
+def test_a_table_of_layers_that_keep_nothing_takes_any_batch(tmp_path):
+    path = tmp_path / "bare.csv"
+    path.write_text("name,kind,tensors,forward_flops\nfc,linear,100,1e9\n")
+    memory = ask(workload=str(path)).memory
+    assert memory.fits
+    assert memory.largest_local_batch_size >= 10**9
