@@ -207,7 +207,7 @@ def catalogue_names(name: str, catalogue: Catalogue) -> tuple[str, ...]:
     if name == "workload":
         return tuple(workload_names())
     if name == "dataset":
-        return tuple(data_sets().data)
+        return tuple(data_sets())
     if name in ("accelerator", "node"):
         return tuple(catalogue.ids("accelerators" if name == "accelerator" else "nodes"))
     if name in ("link", "intra-link", "inter-link"):

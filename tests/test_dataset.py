@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+import tomllib
 
 import numpy as np
 import pytest
 
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
-from perfmodel.specs.dataset import data_set, data_sets
+from perfmodel.resources import folder
+from perfmodel.specs.dataset import FILE, data_set, data_sets
+from perfmodel.specs.dataset_file import DataSetFile
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps import sweep
@@ -39,13 +42,15 @@ def network(tmp_path):
 
 
 def test_every_number_has_a_source_or_says_that_it_is_assumed():
-    known = data_sets()
+    text = (folder("hardware_specs") / FILE).read_text("utf-8")
+    known = DataSetFile.model_validate(tomllib.loads(text))
+    assert list(known.data) == list(data_sets())
     for key, one in known.data.items():
         assert one.samples or one.tokens, key
         for quantity in (one.samples, one.tokens, one.bytes):
             assert quantity is None or quantity.source in {None, *known.sources}, key
             assert quantity is None or quantity.source or quantity.basis == "assumed", key
-        assert (one.sample_bytes is None) == (one.sample == "sequence"), key
+        assert (data_set(key).sample_bytes is None) == (one.sample == "sequence"), key
     assert set(known.sources) == {
         quantity.source
         for one in known.data.values()
@@ -68,7 +73,7 @@ def test_a_networks_own_data_named_changes_nothing():
     """Each catalogue network of images, by the name of what it is trained on anyway."""
     for name in names():
         own = workload(name)
-        keys = [key for key, one in data_sets().data.items() if one.name == own.dataset]
+        keys = [key for key, one in data_sets().items() if one.name == own.dataset]
         if own.sample != "image" or not keys:
             continue
         plain = ask(workload=name, **SLOW, local_batch_size=8)

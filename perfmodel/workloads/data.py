@@ -37,7 +37,7 @@ def fed_with(
     if dataset is not None:
         known = data_set(dataset)
         if known.sample != workload.sample:
-            fitting = [key for key, one in data_sets().data.items() if one.sample == workload.sample]
+            fitting = [key for key, one in data_sets().items() if one.sample == workload.sample]
             told = f"; of {workload.sample}s: {', '.join(fitting)}" if fitting else ""
             raise InputError(
                 f"--dataset {dataset} holds {known.sample}s and {workload.id} takes {workload.sample}s{told}"
