@@ -29,7 +29,7 @@ class DataSet(NamedTuple):
     bytes: float | None
     """Of all samples as they are stored [B]; token numbers take what the network reads of them."""
 
-    def count(self, sequence_length: int | None) -> int | None:
+    def size(self, sequence_length: int | None) -> int | None:
         """Return how many samples there are, each of so many tokens."""
         if self.samples is not None:
             return int(self.samples)

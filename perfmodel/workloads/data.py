@@ -42,7 +42,7 @@ def fed_with(
             raise InputError(
                 f"--dataset {dataset} holds {known.sample}s and {workload.id} takes {workload.sample}s{told}"
             )
-        name, count = known.name, known.count(workload.sequence_length)
+        name, count = known.name, known.size(workload.sequence_length)
         stored = known.sample_bytes or TOKEN_BYTES * workload.input_elements
     return replace(
         workload,

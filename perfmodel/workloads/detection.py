@@ -43,7 +43,7 @@ def build(name: str) -> Workload:
         input_elements=3.0 * shape[0] * shape[1],
         stored_bytes=data.sample_bytes or 0.0,
         dataset=data.name,
-        dataset_samples=data.count(None),
+        dataset_samples=data.size(None),
         default_local_batch_size={"yolov3": 8, "mask-rcnn-r50-fpn": 1}.get(name, 2),
     )
 

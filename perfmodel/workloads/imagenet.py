@@ -30,7 +30,7 @@ def workload(
         input_elements=3.0 * size * size,
         stored_bytes=DATA.sample_bytes or 0.0,
         dataset=DATA.name,
-        dataset_samples=DATA.count(None),
+        dataset_samples=DATA.size(None),
         default_local_batch_size=local_batch_size,
         default_optimizer=optimizer,
     )
