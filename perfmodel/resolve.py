@@ -20,7 +20,7 @@ from perfmodel.specs.workload import Workload
 from perfmodel.units import show
 from perfmodel.workloads import understood
 from perfmodel.workloads import workload as workload_named
-from perfmodel.workloads.data import decoding, fed_with
+from perfmodel.workloads.data import decoding, fed
 
 _T = TypeVar("_T")
 
@@ -121,13 +121,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     for named in meant:
         taken.append(f"--{named.option} {named.id}")
         warnings.append(str(named))
-    workload = fed_with(
-        workload_named(scenario.workload, scenario.sequence_length),
-        scenario.dataset,
-        scenario.dataset_samples,
-        scenario.sample_bytes,
-    )
-    decode_rate = _decode_rate(scenario, workload, warnings)
+    workload = fed(workload_named(scenario.workload, scenario.sequence_length), scenario, warnings)
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = _placement(scenario, node, warnings)
 
@@ -215,7 +209,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         scaling=scaling,
         loader_workers=_loader_workers(scenario, node, per_node, taken),
         storage=_storage(scenario, taken),
-        decode_rate=decode_rate,
+        decode_rate=decoding(workload, scenario),
         defaults=tuple(taken),
         warnings=tuple(warnings),
     )
@@ -393,38 +387,7 @@ def _loader_workers(scenario: Scenario, node: Node, per_node: int, taken: _Defau
             taken.append("--input synthetic")
         return 0
     return taken.take(
-        "loader-workers", scenario.loader_workers, _cores(node) or DEFAULT_LOADER_WORKERS * per_node
-    )
-
-
-def _cores(node: Node) -> int:
-    """Processor cores: two of the threads a node counts share one, and decode no faster than it."""
-    return (node.vcpus or 0) // 2
-
-
-def _decode_rate(scenario: Scenario, workload: Workload, warnings: list[str]) -> float | None:
-    """What one worker decodes, where it is not the calibrated rate.
-
-    Raises
-    ------
-    InputError : real samples are asked for, and nobody knows what one takes
-    """
-    if scenario.input == "synthetic":
-        idle = [name for name in ("sample_bytes", "decode_rate") if getattr(scenario, name) is not None]
-        if idle:
-            options = " and ".join(f"--{name.replace('_', '-')}" for name in idle)
-            warnings.append(f"{options} without effect: samples are synthetic; --input real reads them")
-    elif not workload.stored_bytes and scenario.profile is None:
-        raise unknown_samples(workload)
-    return decoding(workload, scenario.dataset, scenario.decode_rate)
-
-
-def unknown_samples(workload: Workload) -> InputError:
-    """Return what to say where samples are to be read of which nobody knows what one takes in storage."""
-    named, decoded = ("imagenet", ", and --decode-rate") if workload.sample == "image" else ("wikipedia", "")
-    return InputError(
-        f"--input real: nothing is known of the data {workload.id} is trained on; "
-        f"give --dataset, e.g. {named}, or --sample-bytes, e.g. 115kB{decoded}"
+        "loader-workers", scenario.loader_workers, node.cores or DEFAULT_LOADER_WORKERS * per_node
     )
 
 

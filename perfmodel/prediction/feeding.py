@@ -7,7 +7,8 @@ from typing import Any
 from perfmodel.calibration import Calibration
 from perfmodel.equations.input_pipeline import exposed_input_time, input_rate
 from perfmodel.prediction.fabric import bulk_bandwidth
-from perfmodel.resolve import Setting, unknown_samples
+from perfmodel.resolve import Setting
+from perfmodel.workloads.data import unknown_samples
 
 NATIVE_SPEED = 3
 """Of decoding by compiled code made for it, over a Python worker's (assumed)."""

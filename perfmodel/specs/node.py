@@ -40,6 +40,11 @@ class Node(SourcedSpec):
     peer_graph: tuple[Edge, ...] = Field(default=(), strict=False)
     """Links between accelerators as (one, other, number of links), where pairs differ."""
 
+    @property
+    def cores(self) -> int:
+        """Processor cores: two of the threads a node counts share one, and decode no faster than it."""
+        return (self.vcpus or 0) // 2
+
     @model_validator(mode="after")
     def _graph_joins_its_accelerators(self) -> Self:
         pairs = {frozenset(edge[:2]) for edge in self.peer_graph}

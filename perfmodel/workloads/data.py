@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from perfmodel.errors import InputError
 from perfmodel.specs.dataset import data_set, data_sets
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.workload import Workload
 
 TOKEN_BYTES = 4
@@ -52,15 +53,39 @@ def fed_with(
     )
 
 
-def decoding(workload: Workload, dataset: str | None, decode_rate: float | None) -> float | None:
+def fed(workload: Workload, scenario: Scenario, warnings: list[str]) -> Workload:
+    """Return a workload trained on the data that a scenario says, and warn of what has no effect.
+
+    Raises
+    ------
+    InputError : as ``fed_with``; real samples are asked for, and nobody knows what one takes
+    """
+    workload = fed_with(workload, scenario.dataset, scenario.dataset_samples, scenario.sample_bytes)
+    if scenario.input == "synthetic":
+        idle = [name for name in ("sample_bytes", "decode_rate") if getattr(scenario, name) is not None]
+        if idle:
+            options = " and ".join(f"--{name.replace('_', '-')}" for name in idle)
+            warnings.append(f"{options} without effect: samples are synthetic; --input real reads them")
+    elif not workload.stored_bytes and scenario.profile is None:
+        raise unknown_samples(workload)
+    return workload
+
+
+def unknown_samples(workload: Workload) -> InputError:
+    """Return what to say where samples are to be read of which nobody knows what one takes in storage."""
+    named, decoded = ("imagenet", ", and --decode-rate") if workload.sample == "image" else ("wikipedia", "")
+    return InputError(
+        f"--input real: nothing is known of the data {workload.id} is trained on; "
+        f"give --dataset, e.g. {named}, or --sample-bytes, e.g. 115kB{decoded}"
+    )
+
+
+def decoding(workload: Workload, scenario: Scenario) -> float | None:
     """Return the samples/s that one loader worker decodes; None for images by the calibrated rate.
 
-    Parameters
-    ----------
-    workload, dataset : what samples are; only images that are encoded must be decoded
-    decode_rate : as measured, over all else
+    What a scenario says comes first; only images that are encoded must be decoded.
     """
-    if decode_rate is not None:
-        return decode_rate
-    encoded = workload.sample == "image" if dataset is None else data_set(dataset).encoded
+    if scenario.decode_rate is not None:
+        return scenario.decode_rate
+    encoded = workload.sample == "image" if scenario.dataset is None else data_set(scenario.dataset).encoded
     return None if encoded else math.inf
