@@ -230,11 +230,3 @@ def test_what_time_hangs_on_and_its_equations_take_the_rate_that_was_asked_for(i
     assert '"decode_rate"' in told
     assert "50" in told
     assert "as asked" in invoke("explain", *options).stdout
-
-
-def test_a_table_of_layers_that_keep_nothing_takes_any_batch(tmp_path):
-    path = tmp_path / "bare.csv"
-    path.write_text("name,kind,tensors,forward_flops\nfc,linear,100,1e9\n")
-    memory = ask(workload=str(path)).memory
-    assert memory.fits
-    assert memory.largest_local_batch_size >= 10**9
