@@ -288,7 +288,17 @@ def test_the_straggler_term_follows_the_law():
 
 def test_a_larger_batch_needs_more_epochs_to_the_target():
     def reached(batch):
-        words = ("predict", "--gpus", "64", "--global-batch-size", str(batch), "--time-to-target", "--json")
+        words = (
+            "predict",
+            "--gpus",
+            "64",
+            "--global-batch-size",
+            str(batch),
+            "--time-to-target",
+            "--recipe",
+            "mlperf",
+            "--json",
+        )
         answer = json.loads(run(*words).stdout)
         assert answer["time_to_target"]["time"] == pytest.approx(
             answer["time_to_target"]["amount"] * 1281167 / answer["samples_per_second"]

@@ -78,13 +78,13 @@ def test_the_front_equals_brute_force_over_predict_on_2000_plans(found):
 
 
 def test_a_target_takes_what_its_curve_says_at_each_batch():
-    goal = Goal(deadline=DAY, accelerators=("v100-sxm2-16gb",), max_gpus=64)
+    goal = Goal(deadline=DAY, accelerators=("v100-sxm2-16gb",), max_gpus=64, recipe="mlperf")
     found = search(goal)
     for index in np.random.default_rng(1).choice(len(found), 100, replace=False).tolist():
         row = found.row(index)
         asked = {name: row[name] for name in (*NAMED, "servers") if row[name] is not None}
         asked |= {"algorithm": row["algorithm"]} if row["algorithm"] else {}
-        reached = time_to_target(predict(Scenario(workload="resnet50", **asked)))
+        reached = time_to_target(predict(Scenario(workload="resnet50", **asked)), "mlperf")
         assert row["run_time"] == pytest.approx(reached["time"])
         assert row["epochs"] == pytest.approx(reached["amount"])
         assert row["within_published"] == reached["within_range"]
@@ -340,7 +340,7 @@ def test_a_price_shows_its_region_date_and_source(found, invoke):
 
 def test_a_larger_cluster_does_not_look_free():
     """With a target the samples of a run grow with the batch; with epochs the batch has a limit."""
-    table = search(Goal(accelerators=("a100-sxm4-40gb",))).candidates
+    table = search(Goal(accelerators=("a100-sxm4-40gb",), recipe="mlperf")).candidates
     order = np.argsort(table["global_batch_size"], kind="stable")
     assert np.all(np.diff(table["samples"][order]) >= 0)
     assert table["samples"][order][-1] > 2 * table["samples"][order][0]

@@ -77,6 +77,11 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--epochs", type=ABOVE_ZERO, help="Of the run.  [default: those the target takes]")
 @click.option("--samples", type=ABOVE_ZERO, help="Of the whole run, instead of --epochs, e.g. 5e6.")
 @click.option("--target", help="Published quality that ends the run, instead of either.")
+@click.option(
+    "--recipe",
+    type=click.Choice(["stock", "mlperf"]),
+    help="How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]",
+)
 @click.option("--deadline", type=TIME, help="Of the run, e.g. 24h or 3d.")
 @click.option("--budget", type=ABOVE_ZERO, help="Of the run, USD.")
 @_some("accelerators", "accelerator", _Words(), "To choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.")

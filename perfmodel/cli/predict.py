@@ -11,6 +11,7 @@ import click
 from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.export import csv_text, export_options, take_form
 from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
+from perfmodel.errors import InputError
 
 
 @click.command("predict")
@@ -18,9 +19,16 @@ from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario
 @scenario_options
 @economics_options
 @click.option("--time-to-target", "target", is_flag=True, help="Also the time to a published accuracy.")
+@click.option(
+    "--recipe",
+    type=click.Choice(["stock", "mlperf"]),
+    help="How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]",
+)
 @click.option("--timeline", metavar="FILE", help="Also write the predicted step as a Chrome trace.")
 @export_options
-def command(target: bool, timeline: str | None, specs: tuple[str, ...], **options: Any) -> None:
+def command(
+    target: bool, recipe: str | None, timeline: str | None, specs: tuple[str, ...], **options: Any
+) -> None:
     """How long one training iteration takes, where the time goes, and how well it scales.
 
     \b
@@ -38,7 +46,10 @@ def command(target: bool, timeline: str | None, specs: tuple[str, ...], **option
     asked = take_economics(options)
     catalogue = catalogue_from(specs)
     scenario = scenario_from(options)
-    if target:
+    if recipe is not None and not target:
+        raise InputError("--recipe goes with --time-to-target")
+    asked_length = scenario.sequence_length
+    if target and recipe != "stock":  # whose phases have lengths of their own
         from perfmodel.prediction.target import for_target
 
         scenario = for_target(scenario)
@@ -47,6 +58,8 @@ def command(target: bool, timeline: str | None, specs: tuple[str, ...], **option
 
         check_writable(Path(timeline))
     prediction = predict(scenario, catalogue)
+    if scenario.sequence_length != asked_length:
+        prediction.defaults.append(f"--sequence-length {scenario.sequence_length} (the target's)")
     money = None
     if asked is not None:
         from perfmodel.economics import economics
@@ -61,7 +74,7 @@ def command(target: bool, timeline: str | None, specs: tuple[str, ...], **option
     if target:
         from perfmodel.prediction.target import time_to_target
 
-        reached = time_to_target(prediction)
+        reached = time_to_target(prediction, recipe, catalogue)
     if form in ("json", "csv"):
         text = prediction.to_json()
         more = {key: value for key, value in (("time_to_target", reached), ("economics", money)) if value}

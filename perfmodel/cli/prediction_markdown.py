@@ -28,6 +28,7 @@ def prediction_markdown(
     told += figures(prediction)
     if reached:
         told.append(("time to target", f"{show(reached['time'], 's')}: {reached['target']}"))
+        told.append(("", reached["recipe_words"]))
         if reached["note"]:
             told.append(("", reached["note"]))
     facts = [{"figure": label, "value": value} for label, value in told]

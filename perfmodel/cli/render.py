@@ -67,6 +67,10 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
         out.print(
             Text(f"{'time to target':<22}{show(reached['time'], 's')}: {reached['target']}, {amount}{where}")
         )
+        out.print(Text(f"{'':<22}{reached['recipe_words']} (--recipe)"))
+        for phase in reached["phases"]:
+            of = f"{phase['amount']:,.0f} samples of {phase['sequence_length']} tokens"
+            out.print(Text(f"{'':<22}{show(phase['time'], 's')} for {of}"))
         if reached["note"]:
             out.print(Text(f"{'':<22}{reached['note']}"))
     out.print()

@@ -12,6 +12,7 @@ from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.target import BENCHMARKS, on_its_own_data, target_tokens
 from perfmodel.prices import Conditions
+from perfmodel.recipes import Recipe, recipe, usual_recipe
 from perfmodel.resolve import by_id
 from perfmodel.specs.names import word_of
 from perfmodel.specs.scenario import (
@@ -71,6 +72,8 @@ class Goal:
     """Of the whole run, instead of ``epochs``."""
     target: str | None = None
     """Quality that ends the run, as ``epochs_to_target`` names it; only where neither of those is given."""
+    recipe: str | None = None
+    """``stock`` or ``mlperf``: how training to the target goes; by default what goes with the framework."""
     deadline: float | None = None
     """[s], of the run."""
     budget: float | None = None
@@ -171,6 +174,11 @@ class Goal:
             if getattr(self, name) is not None and self.target is not None:
                 raise InputError(f"--{name} and --target: give one; a target says itself how long the run is")
 
+        if self.recipe is not None and not self.to_target:
+            raise InputError("--recipe goes with a target: leave out --epochs and --samples")
+        if self.recipe == "stock" and self.target is not None:
+            raise InputError(f"--target {self.target} is MLPerf's: leave out --recipe stock")
+
     @property
     def to_target(self) -> bool:
         """Whether a published target ends the run."""
@@ -193,14 +201,28 @@ class Goal:
         if not self.to_target:
             return None
         on_its_own_data(self.options)
-        fit = self.published()
-        if fit is None:
+        chosen = self.chosen_recipe()
+        if chosen is None:
             known = ", ".join(BENCHMARKS)
             raise InputError(
                 f"--epochs or --samples: give one; epochs to a target are published for {known}, "
                 f"not {self.workload}"
             )
-        return fit
+        if any(phase.sequence_length for phase in chosen.phases):
+            runs = " and then ".join(
+                f"--sequence-length {phase.sequence_length} --samples {phase.amount:.0f}"
+                for phase in chosen.phases
+            )
+            raise InputError(f"--recipe {chosen.name} of {self.workload} has two runs: plan {runs}")
+        return chosen.fit
+
+    def chosen_recipe(self) -> Recipe | None:
+        """Return how training to the target goes; None where nothing is published of the workload."""
+        if self.workload not in BENCHMARKS:
+            return None
+        benchmark = BENCHMARKS[self.workload]
+        name = self.recipe or usual_recipe(benchmark, self.options.get("framework"))
+        return recipe(benchmark, name, self.target)
 
     def most_samples(self, sample: str) -> float:
         """Return the largest global batch of a candidate.
@@ -215,7 +237,8 @@ class Goal:
         """
         if self.max_global_batch is not None:
             return self.max_global_batch
-        fit = self.published() or epochs_fit(LIKE.get(sample, LIKE["image"]))
+        chosen = self.chosen_recipe() if self.to_target else None
+        fit = (chosen and chosen.fit) or self.published() or epochs_fit(LIKE.get(sample, LIKE["image"]))
         return fit.largest_batch_size
 
     def published(self) -> EpochsFit | None:

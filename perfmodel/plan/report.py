@@ -27,6 +27,7 @@ def report(found: Found) -> dict[str, Any]:
     impossible : machines on which none could
     unpriced : machines without a price
     prices : of the machines, with basis, region, date and source
+    recipe : how training to it goes, or None
     target : quality that ends the run, or None
     launch : ``predict``, ``torchrun`` and ``slurm`` of the plan chosen; None where that cannot start it
     """
@@ -49,6 +50,7 @@ def report(found: Found) -> dict[str, Any]:
         "unpriced": found.unpriced,
         "prices": found.prices(),
         "target": found.fit.target if found.fit else None,
+        "recipe": recipe.name if found.fit and (recipe := found.goal.chosen_recipe()) else None,
         "launch": _launch(found),
         "notes": notes(found),
     }

@@ -113,9 +113,12 @@ def notes(found: Found) -> list[str]:
         lines.append("samples are ready when they are needed: --input real counts reading and decoding")
     lines += harder_batches(found)
     if found.fit is not None:
-        lines.append(
-            f"epochs grow with the batch as in {found.fit.runs} published runs to {found.fit.target}"
-        )
+        recipe = goal.chosen_recipe()
+        lines += [f"{recipe.words} (--recipe)"] if recipe else []
+        if found.fit.critical_batch_size is not None:
+            lines.append(
+                f"epochs grow with the batch as in {found.fit.runs} published runs to {found.fit.target}"
+            )
         tokens = tokens_note(goal.workload, goal.options.get("sequence_length"))
         lines += [tokens] if tokens else []
         if chosen is not None and not chosen["within_published"]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.epochs_to_target import epochs_fit
+from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
+from perfmodel.recipes import Recipe, recipe, usual_recipe
 from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import understood, workload
 
 BENCHMARKS = {"resnet50": "resnet50", "resnet50-v1.5": "resnet50", "bert-large": "bert"}
@@ -73,32 +75,76 @@ def on_its_own_data(asked: Mapping[str, Any]) -> None:
             )
 
 
-def time_to_target(prediction: Prediction) -> dict[str, Any]:
-    """Return target, epochs and time [s] for the batch of a prediction, and what to know of its samples.
+def time_to_target(
+    prediction: Prediction,
+    name: str | None = None,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+) -> dict[str, Any]:
+    """Return target, recipe, epochs and time [s] at the batch of a prediction, and what its samples are.
 
     The prediction should be of ``for_target(scenario)``: a target is reached with samples of its own length.
 
+    Parameters
+    ----------
+    prediction : of one iteration
+    name : of the recipe, ``stock`` or ``mlperf``; by default what goes with the framework
+    catalogue, constants : what it was predicted with: phases of other sequence lengths are predicted too
+
     Raises
     ------
-    InputError : nothing was published for this workload
+    InputError : nothing was published for this workload, or no such recipe
     """
     asked = prediction.scenario
     on_its_own_data(asked)
     if asked["workload"] not in BENCHMARKS:
         known = ", ".join(BENCHMARKS)
         raise InputError(f"no published epochs to a target for {asked['workload']}; known: {known}")
+    benchmark = BENCHMARKS[asked["workload"]]
+    chosen = recipe(benchmark, name or usual_recipe(benchmark, asked["framework"]))
     network = workload(asked["workload"], asked["sequence_length"])
-    fit = epochs_fit(BENCHMARKS[asked["workload"]])
-    batch = float(asked["global_batch_size"])
+    fit, batch = chosen.fit, float(asked["global_batch_size"])
+    phases = [
+        {"sequence_length": phase.sequence_length, "amount": phase.amount, "time": time}
+        for phase, time in zip(
+            chosen.phases, _phase_times(prediction, chosen, catalogue, constants), strict=True
+        )
+    ]
+    in_phases = any(phase.sequence_length for phase in chosen.phases)
     samples = float(network.dataset_samples or 1)
-    epochs = float(fit.epochs(batch))
+    time = float(fit.time(batch, prediction.samples_per_second, samples))
+    note = tokens_note(asked["workload"], asked["sequence_length"])
     return {
         "target": fit.target,
         "unit": fit.unit,
-        "amount": epochs,
-        "time": float(fit.time(batch, prediction.samples_per_second, samples)),
+        "amount": float(fit.epochs(batch)),
+        "time": sum(phase["time"] for phase in phases) if in_phases else time,
         "within_range": fit.within_range(batch),
         "batch_sizes": [fit.smallest_batch_size, fit.largest_batch_size],
-        "sequence_length": asked["sequence_length"],
-        "note": tokens_note(asked["workload"], asked["sequence_length"]),
+        "sequence_length": None if in_phases else asked["sequence_length"],
+        "note": None if in_phases else note,
+        "recipe": chosen.name,
+        "recipe_words": chosen.words,
+        "recipe_source": chosen.source,
+        "phases": phases if in_phases else [],
     }
+
+
+def _phase_times(
+    prediction: Prediction, chosen: Recipe, catalogue: Catalogue | None, constants: Calibration | None
+) -> list[float]:
+    """Time of each phase [s], those of another sequence length predicted anew."""
+    from perfmodel.prediction.assemble import predict
+
+    times = []
+    for phase in chosen.phases:
+        answer = prediction
+        if phase.sequence_length and phase.sequence_length != prediction.scenario["sequence_length"]:
+            asked = {
+                k: v for k, v in prediction.scenario.items() if k in Scenario.model_fields and v is not None
+            }
+            asked |= {"sequence_length": phase.sequence_length}
+            asked.pop("local_batch_size" if prediction.scaling == "strong" else "global_batch_size")
+            answer = predict(Scenario.model_validate(asked), catalogue, constants)
+        times.append(phase.amount / answer.samples_per_second)
+    return times

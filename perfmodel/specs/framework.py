@@ -29,6 +29,8 @@ class Framework(NamedTuple):
     """Parameter servers send each block of a gradient back as soon as every worker's has come."""
     server_shards: ServerShards = "even"
     """How gradients are dealt out to parameter servers where nobody says."""
+    tuned_recipe: bool = False
+    """Comes with MLPerf's training settings, not with those its manual begins with."""
     native_decoding: bool = False
     """Samples are decoded by compiled code made for it, or on the accelerator, not by Python workers."""
     winograd: Literal["none", "forward", "full"] = "full"
@@ -41,13 +43,13 @@ FRAMEWORKS: dict[str, Framework] = {
     "pytorch-apex": Framework(
         pipelined_servers=True, channels_first=True, python_replicas=True, native_decoding=True
     ),
-    "pytorch-ngc": Framework(python_replicas=True, native_decoding=True),
+    "pytorch-ngc": Framework(tuned_recipe=True, python_replicas=True, native_decoding=True),
     "tensorflow": Framework(unfused_transformer=True, native_decoding=True, server_shards="round-robin"),
     "tensorflow-xla": Framework(fused=True, native_decoding=True, server_shards="round-robin"),
     "mxnet": Framework(channels_first=True, server_shards="large-split"),
-    "mxnet-ngc": Framework(fused=True, native_decoding=True, server_shards="large-split"),
+    "mxnet-ngc": Framework(tuned_recipe=True, fused=True, native_decoding=True, server_shards="large-split"),
     "paddle": Framework(unfused_transformer=True, channels_first=True),
-    "paddle-ngc": Framework(fused=True, native_decoding=True),
+    "paddle-ngc": Framework(tuned_recipe=True, fused=True, native_decoding=True),
     "oneflow": Framework(fused=True, native_decoding=True),
     "mindspore": Framework(unfused_transformer=True, native_decoding=True),
     "mindspore-fused": Framework(fused=True, native_decoding=True),

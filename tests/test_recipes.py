@@ -1,0 +1,80 @@
+"""Recipes: how long a network trains, and what the answer says of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from perfmodel.errors import InputError
+from perfmodel.plan import Goal, search
+from perfmodel.plan.verdict import notes
+from perfmodel.prediction import predict
+from perfmodel.prediction.target import time_to_target
+from perfmodel.recipes import recipe, usual_recipe
+from perfmodel.specs.scenario import Scenario
+
+
+def asked(invoke, *words):
+    return json.loads(invoke("predict", *words, "--time-to-target", "--json").stdout)
+
+
+def test_stock_software_takes_90_epochs_and_tuned_software_what_mlperf_takes(invoke):
+    words = ("--gpus", "32", "--local-batch-size", "64")
+    stock = asked(invoke, *words)["time_to_target"]
+    assert (stock["recipe"], stock["amount"], stock["within_range"]) == ("stock", 90.0, True)
+    tuned = asked(invoke, *words, "--framework", "mxnet-ngc")["time_to_target"]
+    assert tuned["recipe"] == "mlperf"
+    assert 33 < tuned["amount"] < 40
+    named = asked(invoke, *words, "--recipe", "mlperf")["time_to_target"]
+    assert named["amount"] == tuned["amount"]
+    assert named["time"] == pytest.approx(stock["time"] * named["amount"] / 90, rel=1e-9)
+    assert "--recipe" in invoke("predict", *words, "--time-to-target").stdout
+
+
+def test_bert_says_that_its_target_starts_from_a_checkpoint_and_how_long_a_sample_is(invoke):
+    words = ("--workload", "bert-large", "--gpus", "64", "--accelerator", "v100-sxm2-32gb")
+    answer = asked(invoke, *words)
+    assert "from MLPerf's checkpoint" in answer["time_to_target"]["recipe_words"]
+    assert any(line.startswith("--sequence-length 256") for line in answer["defaults"])
+    short = asked(invoke, *words, "--sequence-length", "128")
+    assert not any(line.startswith("--sequence-length") for line in short["defaults"])
+
+
+def test_bert_from_scratch_takes_two_phases():
+    """7,038 steps of 65,536 sequences of 128 tokens, then 1,563 of 32,768 of 512."""
+    options = {"workload": "bert-large", "world_size": 64, "accelerator": "v100-sxm2-32gb"}
+    found = time_to_target(predict(Scenario(**options)), "stock")
+    expected = 0.0
+    for phase, (tokens, samples) in zip(
+        found["phases"], ((128, 7038 * 65536), (512, 1563 * 32768)), strict=True
+    ):
+        rate = predict(Scenario(**options, sequence_length=tokens)).samples_per_second
+        assert (phase["sequence_length"], phase["amount"]) == (tokens, samples)
+        assert phase["time"] == pytest.approx(samples / rate, rel=1e-9)
+        expected += phase["time"]
+    assert found["time"] == pytest.approx(expected, rel=1e-12)
+    assert found["time"] > 50 * time_to_target(predict(Scenario(**options, sequence_length=256)))["time"]
+
+
+def test_a_plan_names_its_recipe_and_counts_its_epochs():
+    goal = {"instances": ("p3.16xlarge",), "max_gpus": 16, "strategies": ("all-reduce",)}
+    stock, tuned = search(Goal(**goal)), search(Goal(**goal, recipe="mlperf"))
+    assert stock.chosen["epochs"] == pytest.approx(90)
+    assert tuned.chosen["epochs"] < 40
+    assert any("recipe stock" in note for note in notes(stock))
+    assert any("recipe mlperf" in note for note in notes(tuned))
+    assert stock.candidates["global_batch_size"].max() <= 8192
+    with pytest.raises(InputError, match="--sequence-length 128 --samples 461242368"):
+        search(Goal(workload="bert-large", recipe="stock", **goal))
+    with pytest.raises(InputError, match="leave out --recipe stock"):
+        search(Goal(target="top-1 0.759", recipe="stock", **goal))
+
+
+def test_every_recipe_has_a_source():
+    for benchmark in ("resnet50", "bert"):
+        for name in ("stock", "mlperf"):
+            assert recipe(benchmark, name).source
+    assert usual_recipe("bert", "pytorch") == "mlperf"
+    with pytest.raises(InputError, match="none is known"):
+        recipe("ssd300", "stock")
