@@ -9,6 +9,7 @@ import math
 import statistics
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.assemble import terms_at
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.messages import messages
+from perfmodel.prediction.straggling import TOLD_AT
 from perfmodel.resolve import WITHIN_A_NODE, resolve
 from perfmodel.sensitivity.changes import scaled_spec
 from perfmodel.specs.framework import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
@@ -170,7 +172,7 @@ def test_an_anchor_is_met_at_one_accelerator_and_moves_the_rest():
     many = ask(world_size=8, anchor="iteration_time=0.145s@1")
     assert many.baseline_time == pytest.approx(0.145, rel=1e-9)
     assert many.iteration_time >= 0.145
-    assert not many.warnings
+    assert not any("anchor" in warning for warning in many.warnings)
 
 
 @pytest.mark.parametrize("loader_workers", [1, 4, 400])
@@ -400,15 +402,35 @@ def test_a_verdict_names_the_machines_network_limit():
 
 
 def test_adapters_a_machine_does_not_have_are_doubted():
-    more = ask(node="aws-p3.2xlarge", world_size=5, nics=3)
-    assert more.terms == ask(node="aws-p3.2xlarge", world_size=5).terms
+    usual = {"node": "aws-p3.2xlarge", "world_size": 5, "jitter": "none"}
+    more = ask(**usual, nics=3)
+    assert more.terms == ask(**usual).terms
     assert more.warnings == [
         "aws-p3.2xlarge may send 312 MB/s over all its adapters; 3 of them carry no more"
     ]
-    other = ask(node="aws-p3.2xlarge", world_size=5, inter_link="ethernet-25g-tcp")
+    other = ask(**usual, inter_link="ethernet-25g-tcp")
     assert other.warnings == [
         "aws-p3.2xlarge may send 312 MB/s over its own aws-10g; ethernet-25g-tcp is taken without that limit"
     ]
+
+
+@pytest.mark.parametrize("form", [(), ("--markdown",), ("--json",)])
+def test_what_the_usual_spread_rests_on_is_said_where_stragglers_are_waited_for(invoke, form):
+    def said(*more: str) -> str:
+        return " ".join(invoke("predict", *form, *more).stdout.split())
+
+    cv = calibration().jitter
+    slowest = np.random.default_rng(1).lognormal(0, math.sqrt(math.log1p(cv**2)), (4000, TOLD_AT)).max(axis=1)
+    allowed = math.exp(math.log1p(cv**2) / 2) / slowest.mean()
+    stated = said("--gpus", "32")
+    assert f"steps of one process spread by {cv:.1%}" in stated
+    assert f"independent on every accelerator and alone allows {TOLD_AT} of them {allowed:.0%}" in stated
+    for other in (
+        ("--gpus", "1"),
+        ("--gpus", "32", "--jitter", "none"),
+        ("--gpus", "8", "--jitter", "lognormal:cv=0.1"),
+    ):
+        assert "steps of one process" not in said(*other)
 
 
 def test_json_is_what_pydantic_would_print_and_keeps_its_keys():

@@ -14,6 +14,7 @@ from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric, busiest_ports, crosses_nodes
 from perfmodel.prediction.interval import doubts, interval
 from perfmodel.prediction.result import Interval, Memory, Prediction
+from perfmodel.prediction.straggling import spread_told
 from perfmodel.prediction.terms import (
     alone_time,
     anchor_factor,
@@ -193,7 +194,8 @@ def _network(setting: Setting, work: Computation, on: Fabric, constants: Calibra
             intra_hop_latency=on.intra_hop_latency * better[1],
         )
     alone, exposed = exchange(setting, work, on, varied, constants)
-    return Network(float(alone[0]), *(float(t) for t in exposed), binding)
+    as_is, faster_link, less_latency = (float(time) for time in exposed)
+    return Network(float(alone[0]), as_is, faster_link, less_latency, binding)
 
 
 def _baseline_time(setting: Setting, work: Computation, factor: float, constants: Calibration) -> float:
@@ -233,6 +235,8 @@ def _prediction(
     come_to = figures(setting, iteration_time, baseline_time, exposed)
     memory = _memory(setting, constants)
     warnings = list(setting.warnings)
+    if terms["straggler_time"] and (told := spread_told(setting, constants)):
+        warnings.append(told)
     if not memory.fits:
         warnings.append(_does_not_fit(setting, memory))
     if come_to["mfu"] > 1:

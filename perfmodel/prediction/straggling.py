@@ -27,6 +27,34 @@ def push_share(setting: Setting) -> float:
     return 1.0 if setting.framework.pipelined_servers else 0.5
 
 
+TOLD_AT = 256
+"""Accelerators that the assumption of independence is told for."""
+
+
+def spread_told(setting: Setting, calibration: Calibration) -> str | None:
+    """Say what the default spread rests on and what it comes to on many; None where one was given."""
+    if setting.scenario.jitter is not None or not calibration.jitter or setting.world_size == 1:
+        return None
+    if setting.scenario.profile is not None and _measures_jitter(setting.scenario.profile):
+        return None
+    allowed = 1 / jitter.straggler_factor(_usual_law(calibration), TOLD_AT)
+    return (
+        f"waiting for stragglers: steps of one process spread by {calibration.jitter:.1%}, which is taken as "
+        f"independent on every accelerator and alone allows {TOLD_AT} of them {allowed:.0%} efficiency; "
+        "no cluster's spread was measured, --jitter sets another"
+    )
+
+
+def _measures_jitter(profile: str) -> bool:
+    from perfmodel.profile import read_profile
+
+    return read_profile(profile).jitter is not None
+
+
+def _usual_law(calibration: Calibration) -> Distribution:
+    return Distribution("lognormal", (1.0, calibration.jitter))
+
+
 def straggler_time(
     setting: Setting, busy_time: Any, exposed_communication_time: Any, calibration: Calibration
 ) -> Any:
@@ -45,7 +73,7 @@ def straggler_time(
     """
     given = setting.scenario.jitter
     if given is None:
-        law = Distribution("lognormal", (1.0, calibration.jitter)) if calibration.jitter else None
+        law = _usual_law(calibration) if calibration.jitter else None
     else:
         law = _law(given)
     if law is None:
