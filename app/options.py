@@ -65,6 +65,9 @@ RARER = (
 FILES = ("profile", "scenario", "specs", "timeline")
 """Options that name files, which would be the server's: a page takes uploads instead."""
 
+OF_A_TARGET = ("recipe",)
+"""Options that go with a flag no page has."""
+
 LABELS = {
     "gpus": "GPUs",
     "server-shards": "How gradients are dealt out to servers",
@@ -340,6 +343,6 @@ def as_python(picked: Mapping[str, Any], profile: str | None = None) -> str:
 
 MONEY = tuple(name for name, option in options().items() if option.parameter.name in Conditions._fields)
 """Of prices, power and failures."""
-MORE = (*RARER, *(name for name in options() if name not in (*BASIC, *RARER, *MONEY, *FILES)))
+MORE = (*RARER, *(name for name in options() if name not in (*BASIC, *RARER, *MONEY, *FILES, *OF_A_TARGET)))
 """Of a scenario, folded away; what a command knows and nobody has put in an order comes last."""
 SCENARIO = (*BASIC, *MORE)
