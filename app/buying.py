@@ -45,8 +45,8 @@ def known(catalogue: Catalogue) -> dict[str, Option]:
         if name in ("specs", "scenario"):  # files of the server's
             continue
         if name in choices:
-            more = {"choices": choices[name], "kind": "choices", "usual": "any"}
-            option = option._replace(label=SEVERAL.get(name, option.label), **more)
+            several = SEVERAL.get(name, option.label)
+            option = option._replace(label=several, choices=choices[name], kind="choices", usual="any")
         if name in PRICES:
             option = _prices(option)
         found[name] = option if name == "workload" else option._replace(session=f"plan-{name}")

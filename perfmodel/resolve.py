@@ -118,9 +118,9 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     warnings: list[str] = []
     _take_what_was_not_said(scenario, taken)
     scenario, meant = by_id(scenario, catalogue)
-    for named in meant:
-        taken.append(f"--{named.option} {named.id}")
-        warnings.append(str(named))
+    for one in meant:
+        taken.append(f"--{one.option} {one.id}")
+        warnings.append(str(one))
     workload = fed(workload_named(scenario.workload, scenario.sequence_length), scenario, warnings)
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = _placement(scenario, node, warnings)
@@ -236,19 +236,29 @@ def by_id(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, list[Mean
     """
     ids: dict[str, str] = {}
     meant: list[Meant] = []
-    for field, (kind, look_up) in _HARDWARE.items():
+    for field in NAMED:
         name = getattr(scenario, field)
-        if name is None or (id := look_up(catalogue, name).id) == name:
+        if name is None:
             continue
-        ids[field] = id
-        if others := catalogue.others(kind, name):
-            meant.append(Meant(field.replace("_", "-"), name, id, others))
-    network = understood(scenario.workload)
-    if network.id != scenario.workload:
-        ids["workload"] = network.id
-        if network.others:
-            meant.append(Meant("workload", scenario.workload, network.id, network.others))
+        one = meaning_of(field, name, catalogue)
+        if one.id != name:
+            ids[field] = one.id
+            meant += [one] if one.others else []
     return (scenario.model_copy(update=ids) if ids else scenario), meant
+
+
+def meaning_of(field: str, name: str, catalogue: Catalogue) -> Meant:
+    """Return what the name of one field of a scenario means.
+
+    Raises
+    ------
+    InputError : an unknown name, or one that fits several things of which none is the most common
+    """
+    if field == "workload":
+        network = understood(name)
+        return Meant(field, name, network.id, network.others)
+    kind, look_up = _HARDWARE[field]
+    return Meant(field.replace("_", "-"), name, look_up(catalogue, name).id, catalogue.others(kind, name))
 
 
 _HARDWARE: dict[str, tuple[Kind, Callable[[Catalogue, str], Accelerator | Node | Link]]] = {

@@ -282,10 +282,19 @@ def test_servers_not_stated_are_as_many_as_worker_machines(tmp_path: Path) -> No
     assert scenario_of(runs(tmp_path, cells)[0], Catalogue.built_in()).servers == 2
 
 
+def test_a_table_names_things_as_people_do(tmp_path):
+    as_typed = runs(tmp_path, EIGHT | {"accelerator": "NVIDIA H100 80GB HBM3", "workload": "ResNet-50"})[0]
+    by_id = runs(tmp_path, EIGHT | {"accelerator": "h100-sxm5-80gb", "workload": "resnet50"})[0]
+    said, meant = (predict(scenario_of(run, Catalogue.built_in())) for run in (as_typed, by_id))
+    assert said.scenario == meant.scenario
+    assert said.iteration_time == meant.iteration_time
+
+
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
         ({"accelerator": "v1000"}, "unknown accelerator: v1000"),
+        ({"accelerator": "v100"}, "unknown accelerator: v100"),
         ({"workload": "resnet51"}, "unknown workload: resnet51"),
         ({"workload": "bert-base"}, "no sequence length: bert-base"),
         ({"local_batch_size": ""}, "no batch size"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from perfmodel.cli.options import COUNT, Word, catalogue_from
 from perfmodel.cli.spelling import Option
 from perfmodel.errors import InputError
 from perfmodel.units import parse, show
+
+if TYPE_CHECKING:
+    from perfmodel.specs.store import Kind
 
 COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all")
 
@@ -99,9 +102,14 @@ def command(
 
     form = take_form(options)
     catalogue = catalogue_from(specs)
-    links = {"intra_link": intra_link, "inter_link": inter_link, "nics": nics}
-    fabric = fabric_of(ranks, catalogue, node=node, nodes=nodes, **links)
-    named = (("nodes", node), ("links", intra_link), ("links", inter_link))
+    fabric = fabric_of(
+        ranks, catalogue, node=node, intra_link=intra_link, inter_link=inter_link, nodes=nodes, nics=nics
+    )
+    named: tuple[tuple[Kind, str | None], ...] = (
+        ("nodes", node),
+        ("links", intra_link),
+        ("links", inter_link),
+    )
     notes = [note for kind, name in named if name is not None and (note := catalogue.note(kind, name))]
     results = [collective(name, algorithm, fabric, size) for size in sizes]
     if form == "json":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -28,6 +29,8 @@ from perfmodel.errors import InputError
 if TYPE_CHECKING:
     from perfmodel.plan import Found
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
 _CONDITIONS = tuple(
     name for name in NAMES if name not in ("epochs", "samples", "price", "purchase_price", "server_price")
 )
@@ -51,7 +54,12 @@ class _Words(Names):
         return words
 
 
-def _some(name: str, option: str, kind: click.ParamType, help: str) -> Any:  # type: ignore[type-arg,unused-ignore]
+def _some(
+    name: str,
+    option: str,
+    kind: Any,
+    help: str,
+) -> Callable[[_Command], _Command]:
     """An option of names or numbers to choose from; in the plural, as it once was, it works too."""
     return click.option(
         f"--{option}", name, cls=Option, old=[f"--{name.replace('_', '-')}"], type=kind, help=help

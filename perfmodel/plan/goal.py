@@ -13,7 +13,7 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.target import BENCHMARKS, on_its_own_data, target_tokens
 from perfmodel.prices import Conditions
 from perfmodel.recipes import Recipe, recipe, usual_recipe
-from perfmodel.resolve import by_id
+from perfmodel.resolve import meaning_of
 from perfmodel.specs.names import word_of
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
@@ -21,7 +21,6 @@ from perfmodel.specs.scenario import (
     SYNONYMS,
     Algorithm,
     Precision,
-    Scenario,
     Strategy,
 )
 from perfmodel.specs.store import Catalogue
@@ -119,9 +118,9 @@ class Goal:
         def ids(field: str, names: Iterable[str]) -> tuple[str, ...]:
             each: dict[str, None] = {}
             for name in names:
-                scenario, meant = by_id(Scenario.model_construct(**{field: name}), catalogue)
-                each[getattr(scenario, field)] = None
-                notes.extend(map(str, meant))
+                meant = meaning_of(field, name, catalogue)
+                each[meant.id] = None
+                notes.extend([str(meant)] if meant.others else [])
             return tuple(each)
 
         def words(field: str, given: Iterable[str], literal: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.resolve import NAMED, by_id
+from perfmodel.resolve import NAMED, meaning_of
 from perfmodel.specs.scenario import SHORT, Scenario, by_field
 from perfmodel.specs.store import Catalogue
 
@@ -131,9 +131,9 @@ def _by_id(found: Axes, catalogue: Catalogue) -> tuple[str, ...]:
             if name is None:
                 ids[None] = None
                 continue
-            scenario, meant = by_id(Scenario.model_construct(**{field: name}), catalogue)
-            ids[getattr(scenario, field)] = None
-            notes += map(str, meant)
+            meant = meaning_of(field, name, catalogue)
+            ids[meant.id] = None
+            notes += [str(meant)] if meant.others else []
         found[field] = tuple(ids)
     return tuple(notes)
 

@@ -49,6 +49,7 @@ def scenario_of(run: Run, catalogue: Catalogue, anchor_time: float | None = None
     Refused : an unknown name, or something left open that decides the time
     """
     network = _check(run, catalogue)
+    run = run._replace(accelerator=_accelerator(run.accelerator, catalogue))
     chosen: dict[str, Any] = {
         "workload": network_of(run),
         "framework": software_of(run, network.family),
@@ -80,8 +81,7 @@ def network_of(run: Run) -> str:
 
 
 def _check(run: Run, catalogue: Catalogue) -> Workload:
-    if run.accelerator not in _ids(catalogue, "accelerators"):
-        raise Refused("unknown accelerator", run.accelerator)
+    _accelerator(run.accelerator, catalogue)
     network = _workload(network_of(run), run.sequence_length)
     if network is None:
         raise Refused("unknown workload", run.workload)
@@ -92,6 +92,19 @@ def _check(run: Run, catalogue: Catalogue) -> Workload:
     if not run.precision:
         raise Refused("no precision")
     return network
+
+
+def _accelerator(name: str, catalogue: Catalogue) -> str:
+    """Id of the accelerator that a table names; which member of a family it was is not for us to choose."""
+    if name in _ids(catalogue, "accelerators"):
+        return name
+    try:
+        id = catalogue.accelerator(name).id
+    except InputError:
+        raise Refused("unknown accelerator", name) from None
+    if catalogue.others("accelerators", name):
+        raise Refused("unknown accelerator", name)
+    return id
 
 
 @lru_cache(maxsize=8)
