@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from perfmodel import ops
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
+from perfmodel.named import by_id
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framework, with_usual_year
 from perfmodel.specs.link import Link
-from perfmodel.specs.names import taken_as
 from perfmodel.specs.node import Node
 from perfmodel.specs.plan import FORMATS, OPTIMIZERS, Format, OptimizerStates
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue, Kind
+from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.units import show
-from perfmodel.workloads import understood
 from perfmodel.workloads import workload as workload_named
 from perfmodel.workloads.data import decoding, fed
 
@@ -213,63 +211,6 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         defaults=tuple(taken),
         warnings=tuple(warnings),
     )
-
-
-class Meant(NamedTuple):
-    """What a name of a scenario was taken to be, of several things it fits."""
-
-    option: str
-    name: str
-    id: str
-    others: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return taken_as(self.name, self.id, self.others)
-
-
-def by_id(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, list[Meant]]:
-    """Return a scenario that names everything by its id, and what was chosen of several things.
-
-    Raises
-    ------
-    InputError : an unknown name, or one that fits several things of which none is the most common
-    """
-    ids: dict[str, str] = {}
-    meant: list[Meant] = []
-    for field in NAMED:
-        name = getattr(scenario, field)
-        if name is None:
-            continue
-        one = meaning_of(field, name, catalogue)
-        if one.id != name:
-            ids[field] = one.id
-            meant += [one] if one.others else []
-    return (scenario.model_copy(update=ids) if ids else scenario), meant
-
-
-def meaning_of(field: str, name: str, catalogue: Catalogue) -> Meant:
-    """Return what the name of one field of a scenario means.
-
-    Raises
-    ------
-    InputError : an unknown name, or one that fits several things of which none is the most common
-    """
-    if field == "workload":
-        network = understood(name)
-        return Meant(field, name, network.id, network.others)
-    kind, look_up = _HARDWARE[field]
-    return Meant(field.replace("_", "-"), name, look_up(catalogue, name).id, catalogue.others(kind, name))
-
-
-_HARDWARE: dict[str, tuple[Kind, Callable[[Catalogue, str], Accelerator | Node | Link]]] = {
-    "accelerator": ("accelerators", Catalogue.accelerator),
-    "node": ("nodes", Catalogue.node),
-    "server_node": ("nodes", Catalogue.node),
-    "intra_link": ("links", Catalogue.link),
-    "inter_link": ("links", Catalogue.link),
-}
-NAMED = ("workload", *_HARDWARE)
-"""Options that name a thing of the catalogue."""
 
 
 def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:

@@ -10,10 +10,10 @@ from typing import Any, Final, Self, get_args
 from perfmodel.economics import BOTH_LENGTHS
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.named import meaning_of
 from perfmodel.prediction.target import BENCHMARKS, on_its_own_data, target_tokens
 from perfmodel.prices import Conditions
 from perfmodel.recipes import Recipe, recipe, usual_recipe
-from perfmodel.resolve import meaning_of
 from perfmodel.specs.names import word_of
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,

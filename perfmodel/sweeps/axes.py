@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.resolve import NAMED, meaning_of
+from perfmodel.named import NAMED, meaning_of
 from perfmodel.specs.scenario import SHORT, Scenario, by_field
 from perfmodel.specs.store import Catalogue
 
