@@ -17,7 +17,7 @@ from perfmodel.units import parse, show
 if TYPE_CHECKING:
     from perfmodel.specs.store import Kind
 
-COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all")
+COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "send-receive")
 
 
 class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]

@@ -15,6 +15,8 @@ from perfmodel.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from rich.console import Console
+
     from perfmodel.cli.export import Form
     from perfmodel.specs.store import Catalogue
     from perfmodel.validate.compare import Constants
@@ -177,12 +179,18 @@ def _show(found: dict[str, Any], by: tuple[str, ...], out_of_sample: bool) -> No
             shares = [*cells[2:4], *cells[5:], _percent(group["coverage_80"])]
             rows.add_row(key, *cells[:2], *of_sources, *shares)
         out.print(rows)
-    if found["refused"]:
-        out.print(Text("not predicted:"))
-        for reason, count in found["refused_by_reason"].items():
-            out.print(Text(f"{count:>6}  {reason}"))
+    _show_refused(found["refused_by_reason"], out)
     if found["trust_d"]:
         out.print(Text(f"{found['trust_d']} runs of trust D are left out of every statistic"))
+
+
+def _show_refused(by_reason: dict[str, int], out: Console) -> None:
+    from rich.text import Text
+
+    if by_reason:
+        out.print(Text("not predicted:"))
+    for reason, count in by_reason.items():
+        out.print(Text(f"{count:>6}  {reason}"))
 
 
 def _cells(group: dict[str, Any]) -> list[str]:
@@ -225,7 +233,7 @@ def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, fo
     from perfmodel.cli.render import console, table
 
     out = console()
-    how = "each source by a fit to all the others" if out_of_sample else "by the shipped fit to all of them"
+    how = "each source by a fit to the others" if out_of_sample else "by the shipped fit"
     out.print(
         Text(f"{found['rows']} measured collectives, {found['refused']} not predicted, {how}"), style="bold"
     )
@@ -239,27 +247,36 @@ def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, fo
             for key, group in groups[name].items():
                 shown.add_row(key, *_cells(group))
         out.print(shown)
+    _show_refused(found["refused_by_reason"], out)
 
 
 def _mlperf(data: str | None, mode: Any, catalogue: Catalogue, form: Form | None) -> None:
-    from perfmodel.validate.mlperf import compare_mlperf, errors_by
-    from perfmodel.validate.mlperf_rows import read_submissions
+    from perfmodel.validate.mlperf import OTHERS, compare_mlperf, errors_by
+    from perfmodel.validate.mlperf_rows import Submissions, read_submissions, shipped_submissions
+    from perfmodel.validate.summary import by_reason
 
-    answers = compare_mlperf(mode, None if data is None else read_submissions(Path(data)), catalogue)
+    read = Submissions(list(shipped_submissions()), {}) if data is None else read_submissions(Path(data))
+    answers = compare_mlperf(mode, read.known, catalogue)
     found = errors_by(answers)
+    refused = {
+        **read.skipped,
+        **by_reason([each.reason for each in answers] + [OTHERS] * (len(read.known) - len(answers))),
+    }
     if form is not None:
         groups = {kind: {name: group._asdict() for name, group in of.items()} for kind, of in found.items()}
-        _tell((answer.to_dict() for answer in answers), {"mode": mode, **groups}, form)
+        told = {"mode": mode, "refused_by_reason": refused, **groups}
+        _tell((answer.to_dict() for answer in answers), told, form)
         return
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
 
     out = console()
-    refused = sum(answer.error is None for answer in answers)
+    rows = len(read.known) + sum(read.skipped.values())
     how = "from specs alone" if mode == "specs" else "anchored on machines of the other rounds"
     out.print(
-        Text(f"{len(answers)} submissions to MLPerf Training, {refused} not predicted, {how}"), style="bold"
+        Text(f"{rows} submissions to MLPerf Training, {sum(refused.values())} not predicted, {how}"),
+        style="bold",
     )
     out.print(Text("error = predicted / measured - 1 of time to train; epochs from the other rounds"))
     shown = table("", "n", "mean", "median", "bias", "<10%", "<20%")
@@ -270,3 +287,4 @@ def _mlperf(data: str | None, mode: Any, catalogue: Catalogue, form: Form | None
             shares = map(_percent, (group.within_10, group.within_20))
             shown.add_row(name, str(group.n), *map(_percent, cells), _percent(group.bias, "+"), *shares)
     out.print(shown)
+    _show_refused(refused, out)

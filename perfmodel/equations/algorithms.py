@@ -12,6 +12,7 @@ from perfmodel.equations import (
     direct_all_reduce,
     in_network,
     lower_bounds,
+    point_to_point,
     shuffles,
     tree_all_reduce,
     volumes,
@@ -191,6 +192,15 @@ _ALGORITHMS = (
         volumes.whole_buffer_bytes,
         volumes.serial_bytes,
         lower_bounds.broadcast_lower_bound,
+        adds=False,
+    ),
+    Algorithm(
+        "direct",
+        "send-receive",
+        point_to_point.send_receive_time,
+        volumes.whole_buffer_bytes,
+        _every_rank(volumes.whole_buffer_bytes),
+        point_to_point.send_receive_time,
         adds=False,
     ),
 )

@@ -84,7 +84,7 @@ def share_bus_factor(group_size: Real) -> Real:
 
 @formula(cites="nccl-tests")
 def rooted_bus_factor(group_size: Real) -> Real:
-    r"""Bus over algorithm bandwidth of a broadcast or a reduce: 1 for any number of ranks.
+    r"""Bus over algorithm bandwidth of a broadcast, a reduce or a send: 1 for any number of ranks.
 
     .. math:: f = \frac{n}{n} = 1
 
@@ -113,6 +113,7 @@ BUS_FACTORS = {
     "all-to-all": share_bus_factor,
     "broadcast": rooted_bus_factor,
     "reduce": rooted_bus_factor,
+    "send-receive": rooted_bus_factor,
 }
 """Bus over algorithm bandwidth, by collective."""
 

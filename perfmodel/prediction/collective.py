@@ -137,7 +137,7 @@ def collective(name: str, algorithm: str, fabric: Fabric, message_bytes: float) 
 
     Parameters
     ----------
-    name : all-reduce, reduce-scatter, all-gather, broadcast, all-to-all
+    name : all-reduce, reduce-scatter, all-gather, broadcast, all-to-all, send-receive (each rank to the next)
     algorithm : ``auto`` (NCCL's choice), ``best`` (the cheapest of ours), or a name
     fabric : ranks and links
     message_bytes : S [B]; of all ranks together for all-gather and reduce-scatter
@@ -154,7 +154,9 @@ def collective(name: str, algorithm: str, fabric: Fabric, message_bytes: float) 
     if algorithm == "auto":
         if name in NCCL_ALGORITHMS:
             return _result(name, fabric, message_bytes, _by_nccl(name, fabric, message_bytes))
-        algorithm = "best"
+        # NCCL knows one way of sending point to point
+        only = next(iter(ALGORITHMS[name]))
+        return _result(name, fabric, message_bytes, [(_fitted_time(name, fabric, message_bytes), only, None)])
     times = {known: float(time(message_bytes)) for known, time in algorithms(name, fabric).items()}
     if algorithm == "best":
         able = [known for known in times if known not in ONLY_WHEN_ASKED]
@@ -175,7 +177,9 @@ def algorithms(name: str, fabric: Fabric) -> dict[str, Any]:
     hop, bandwidth = on.intra_hop_latency, on.intra_link_bandwidth
     if fabric.nodes > 1:
         hop = max(hop, on.inter_hop_latency)
-        bandwidth = min(bandwidth, on.inter_link_bandwidth / fabric.per_node)
+        # of a chain of sends one leaves each node, by one adapter; else all ranks share them
+        sharing = fabric.nics if name == "send-receive" else fabric.per_node
+        bandwidth = min(bandwidth, on.inter_link_bandwidth / sharing)
 
     def flat(time: Any) -> Any:
         return lambda message_bytes: time(fabric.group_size, message_bytes, hop, bandwidth)
@@ -199,15 +203,20 @@ def _numbers(fabric: Fabric) -> Links:
 def _by_nccl(name: str, fabric: Fabric, message_bytes: float) -> list[tuple[float, str, Any]]:
     """NCCL's choice, timed by the model fitted to measured collectives; then its second, as much slower."""
     choice = by_nccl(name, fabric.per_node, fabric.nodes, message_bytes, fabric.link, _numbers(fabric))
-    point = Point(
-        name, fabric.group_size, fabric.nodes, message_bytes, fabric.link, fabric.inter_link, fabric.nics
-    )
-    time = float(np.exp(log_time(fitted().parameters, features([point]))[0]))
+    time = _fitted_time(name, fabric, message_bytes)
     ranked = [(time, *choice.names[int(choice.best)])]
     if float(choice.runner_up) < float("inf"):
         slower = float(choice.runner_up) / float(choice.time)
         ranked.append((time * slower, *choice.names[int(choice.second)]))
     return ranked
+
+
+def _fitted_time(name: str, fabric: Fabric, message_bytes: float) -> float:
+    """Time by the model fitted to measured collectives [s]."""
+    point = Point(
+        name, fabric.group_size, fabric.nodes, message_bytes, fabric.link, fabric.inter_link, fabric.nics
+    )
+    return float(np.exp(log_time(fitted().parameters, features([point]))[0]))
 
 
 def _result(

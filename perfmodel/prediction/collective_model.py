@@ -60,8 +60,9 @@ SHARED: dict[str, tuple[float, float]] = {
 ring: of the nominal rate through a switch, among many ranks; pair: what fewer ranks lose, over n;
 direct: of the rings' rate over links without a switch, where nothing is lost but the packets' headers;
 between: of what adapters of their kind are known to carry;
-share: reduce-scatter and all-gather over all-reduce; exchange: all-to-all over all-reduce; pairs: seconds of
-an all-to-all for each peer; ramp: seconds until all channels run full, reached over ramp_time.
+share: reduce-scatter, all-gather, broadcast and send-receive over all-reduce; exchange: all-to-all over
+all-reduce; pairs: seconds of an all-to-all for each peer; ramp: seconds until all channels run full, reached
+over ramp_time.
 """
 DEVIATING = ("launch", "latency", "ring", "ramp")
 """What a generation may have of its own."""
@@ -127,12 +128,14 @@ def _features_of(point: Point) -> tuple[Any, ...]:
     inside = _nominal_rate(point.link, per_node)
     family = generation(point.link)
     nvls = point.collective == "all-reduce" and adds(point.link) and per_node >= LEAST_RANKS_FOR_NVLS
-    traffic = 2 * (n - 1) / n if point.collective == "all-reduce" else (n - 1) / n
+    traffic = traffic_of(point.collective, n)
     if nvls:
         inside, traffic = point.link.bandwidth.value, (per_node + 1) / per_node
     between = across = 0.0
     if nodes > 1 and point.inter_link is not None:
-        adapters = point.nics * bulk_bandwidth(point.inter_link, before_fit())
+        # of a chain of sends one leaves each node, by one adapter
+        nics = 1 if point.collective == "send-receive" else point.nics
+        adapters = nics * bulk_bandwidth(point.inter_link, before_fit())
         # a tree, or rails, pass each node's boundary with fewer bytes than one ring through all ranks
         crossing = min(traffic, 2 * (nodes - 1) / nodes) if point.collective == "all-reduce" else traffic
         between = size * crossing / adapters
@@ -146,10 +149,16 @@ def _features_of(point: Point) -> tuple[Any, ...]:
         per_node,
         _is_switched(point.link),
         nvls,
-        point.collective in ("reduce-scatter", "all-gather"),
+        point.collective not in ("all-reduce", "all-to-all"),
         point.collective == "all-to-all",
         GENERATIONS.index(family),
     )
+
+
+def traffic_of(collective: str, ranks: int) -> float:
+    """Messages that pass each rank's port, in messages of the collective's size."""
+    whole = {"all-reduce": 2 * (ranks - 1) / ranks, "broadcast": 1.0, "send-receive": 1.0}
+    return whole.get(collective, (ranks - 1) / ranks)
 
 
 def _is_switched(link: Link) -> bool:
@@ -188,6 +197,8 @@ def _nominal_rate(link: Link, ranks: int) -> float:
 def _least_latency(collective: str, ranks: int, kind: str) -> float:
     if ranks == 1:
         return 0.0
+    if collective == "send-receive":
+        collective, ranks = "all-gather", 2  # one hop
     known = collective if collective in ALGORITHMS else "all-gather"
     graph = Graph(8, 20e9, 20e9, "volta", "nvlink" if kind == "nvlink" else "pci")
     return float(nccl_choice(known, ranks, 1, 1.0, graph, NCCL_2_12).time)

@@ -97,7 +97,7 @@ def least_time(collective: str, group_size: Any, message_bytes: float, cut: Cut)
     if collective == "all-reduce":
         bound = in_network_all_reduce_lower_bound if cut.adds else all_reduce_lower_bound
         return bound(cut.groups, message_bytes, 0.0, cut.bandwidth)
-    if collective == "broadcast":
+    if collective in ("broadcast", "send-receive"):  # one message of that size passes it
         return broadcast_lower_bound(cut.groups, message_bytes, 0.0, cut.bandwidth)
     if collective == "all-to-all":  # every member of a group has a buffer of its own for the others
         others = share_lower_bound(group_size / cut.members, message_bytes, 0.0, cut.bandwidth)

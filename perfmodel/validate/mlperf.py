@@ -29,6 +29,11 @@ Mode = Literal["specs", "anchored"]
 ANCHOR_STEPS = 4
 """Each brings the predicted time of an anchor's machine nearer to the measured one, by about tenfold."""
 
+NVIDIA = ("v100-", "a100-", "h100-", "h200-", "b200-", "b300-", "gb200-", "gb300-")
+"""How the names of its accelerators begin."""
+OTHERS = "not NVIDIA's, whose software alone is modelled"
+"""Why submissions on other accelerators are not predicted."""
+
 EVALUATED = "evaluation included"
 """In the note of a row whose samples per second count the time of evaluations."""
 
@@ -216,7 +221,7 @@ class _Rounds:
         """Whether the accelerator is NVIDIA's; its id says so where no memory, and so no spec, is stated."""
         if accelerator in self.known:
             return self.catalogue.accelerator(accelerator).vendor == "NVIDIA"
-        return accelerator.startswith(("v100-", "a100-"))
+        return accelerator.startswith(NVIDIA)
 
     def seen(self, round_: str) -> Sequence[Submission]:
         """Every submission, or those up to a round where later ones are not to be known."""

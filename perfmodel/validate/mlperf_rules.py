@@ -149,6 +149,9 @@ def scenario_of(submission: Submission, catalogue: Catalogue) -> Scenario:
     benchmark = BENCHMARKS[submission.benchmark]
     if submission.accelerator not in catalogue.ids("accelerators"):
         raise Refused("accelerator without a spec", submission.accelerator)
+    for link in (submission.intra_link, submission.inter_link):
+        if link and link not in catalogue.ids("links"):
+            raise Refused("unknown link", link)
     chosen = {
         "workload": benchmark.workload,
         "optimizer": benchmark.optimizer,

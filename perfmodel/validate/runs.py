@@ -18,12 +18,16 @@ from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Input, Overlap, Precisi
 LARGEST_BATCH = 1_000_000_000
 """Samples; recommenders take millions at a time."""
 TRUSTS = ("A", "B", "C", "D")
+NOT_STATED = "not stated"
+"""The source of rows that name none."""
+UNSTATED_TRUST = "B"
+"""Of rows that state none: the gap that sets B apart from A."""
 
 _T = TypeVar("_T")
 
 
 class Run(NamedTuple):
-    """One measured configuration; text that was not stated is empty, a number None."""
+    """One measured configuration; text that was not stated is empty, a number None, a count of machines 0."""
 
     run_id: str
     source: str
@@ -57,12 +61,6 @@ class Run(NamedTuple):
     year: int | None = None
     """Of the measurement, and so of its software."""
     note: str = ""
-
-
-def _text(cell: str) -> str:
-    if not cell:
-        raise ValueError("a name")
-    return cell
 
 
 def _whole(largest: int) -> Callable[[str], int]:
@@ -107,32 +105,32 @@ def _or(blank: Any, check: Callable[[str], _T]) -> Callable[[str], Any]:
 
 
 _COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "run_id": ("run_id", _text),
-    "source": ("source", _text),
+    "run_id": ("run_id", str),
+    "source": ("source", _or(NOT_STATED, str)),
     "locator": ("locator", str),
     "framework": ("framework", str),
-    "workload": ("workload", _text),
+    "workload": ("workload", str),
     "seq_len": ("sequence_length", _or(None, _count)),
-    "accelerator": ("accelerator", _text),
+    "accelerator": ("accelerator", str),
     "node": ("node", str),
     "intra_link": ("intra_link", str),
     "inter_link": ("inter_link", str),
     "nics_per_node": ("nics", _or(None, _count)),
-    "nodes": ("nodes", _count),
-    "accelerators_per_node": ("accelerators_per_node", _count),
-    "world_size": ("world_size", _count),
+    "nodes": ("nodes", _or(0, _count)),
+    "accelerators_per_node": ("accelerators_per_node", _or(0, _count)),
+    "world_size": ("world_size", _or(0, _count)),
     "precision": ("precision", _or("", _one_of(get_args(Precision)))),
     "local_batch_size": ("local_batch_size", _or(None, _whole(LARGEST_BATCH))),
     "accumulation_steps": ("accumulation_steps", _or(1, _count)),
-    "strategy": ("strategy", _one_of(("single", *get_args(Strategy)))),
+    "strategy": ("strategy", _or("", _one_of(("single", *get_args(Strategy))))),
     "servers": ("servers", _or(None, _count)),
     "overlap": ("overlap", _or("unknown", _one_of((*get_args(Overlap), "unknown")))),
-    "input": ("input", _one_of(get_args(Input))),
+    "input": ("input", _or("", _one_of(get_args(Input)))),
     "samples_per_second": ("samples_per_second", _or(None, _between("samples_per_second"))),
     "iteration_time": ("iteration_time", _or(None, _between("iteration_time"))),
-    "trust": ("trust", _one_of(TRUSTS)),
+    "trust": ("trust", _or(UNSTATED_TRUST, _one_of(TRUSTS))),
 }
-"""Column of the file -> field of a ``Run``, and what its cells may hold."""
+"""Column of the file -> field of a ``Run``, and what its cells may hold; any may be blank."""
 
 
 OPTIONAL: dict[str, tuple[str, Callable[[str], Any]]] = {
@@ -155,6 +153,7 @@ def read_runs(path: Path | str) -> list[Run]:
     lines: dict[str, int] = {}
     for line, cells in _cells(Path(path)):
         run = _run(cells, f"{path}: line {line}")
+        run = run if run.run_id else run._replace(run_id=f"line {line}")
         if run.run_id in lines:
             raise InputError(
                 f"{path}: line {line}: run_id {run.run_id!r} is also on line {lines[run.run_id]}"
@@ -211,12 +210,28 @@ def _run(cells: dict[str, str], where: str) -> Run:
             fields[field] = check(cells[column])
         except ValueError as error:
             raise InputError(f"{where}, column {column}: {cells[column][:60]!r}; expected {error}") from None
-    run = Run(**fields)
-    if run.world_size != run.nodes * run.accelerators_per_node:
+    run = _counted(Run(**fields))
+    if 0 not in (run.nodes, run.accelerators_per_node) and (
+        run.world_size != run.nodes * run.accelerators_per_node
+    ):
         raise InputError(
             f"{where}, column world_size: {run.world_size}; expected {run.nodes} nodes x "
             f"{run.accelerators_per_node} accelerators = {run.nodes * run.accelerators_per_node}"
         )
     if run.strategy == "single" and run.world_size > 1:
         raise InputError(f"{where}, column strategy: 'single' on {run.world_size} accelerators")
+    return run if run.strategy else run._replace(strategy="single" if run.world_size == 1 else "all-reduce")
+
+
+def _counted(run: Run) -> Run:
+    """The run with the one of its three counts that follows from the other two."""
+    nodes, per_node, world_size = run.nodes, run.accelerators_per_node, run.world_size
+    if world_size == 0:
+        return run._replace(world_size=nodes * per_node)
+    if world_size == 1:
+        return run._replace(nodes=nodes or 1, accelerators_per_node=per_node or 1)
+    if nodes and not per_node and world_size % nodes == 0:
+        return run._replace(accelerators_per_node=world_size // nodes)
+    if per_node and not nodes and world_size % per_node == 0:
+        return run._replace(nodes=world_size // per_node)
     return run

@@ -30,7 +30,7 @@ def measured_time(run: Run) -> float | None:
     """Return the measured iteration time [s], from the rate where only that was stated."""
     if run.iteration_time is not None:
         return run.iteration_time
-    if run.samples_per_second is None or run.local_batch_size is None:
+    if run.samples_per_second is None or run.local_batch_size is None or not run.world_size:
         return None
     return run.local_batch_size * run.world_size * run.accumulation_steps / run.samples_per_second
 
@@ -56,7 +56,7 @@ def scenario_of(run: Run, catalogue: Catalogue, anchor_time: float | None = None
         "optimizer": optimizer_of(run),
         "accelerator": run.accelerator,
         "node": _node(run, catalogue),
-        "accelerators_per_node": run.accelerators_per_node,
+        "accelerators_per_node": run.accelerators_per_node or None,
         "world_size": run.world_size,
         "intra_link": run.intra_link or None,
         "inter_link": run.inter_link or None,
@@ -69,7 +69,7 @@ def scenario_of(run: Run, catalogue: Catalogue, anchor_time: float | None = None
         "local_batch_size": run.local_batch_size,
         "accumulation_steps": run.accumulation_steps,
         "sequence_length": run.sequence_length,
-        "input": run.input,
+        "input": run.input or None,
         "anchor": None if anchor_time is None else f"iteration_time={anchor_time!r}s@1",
     }
     return Scenario.model_construct(**{key: value for key, value in chosen.items() if value is not None})
@@ -81,7 +81,13 @@ def network_of(run: Run) -> str:
 
 
 def _check(run: Run, catalogue: Catalogue) -> Workload:
+    for column in ("accelerator", "workload", "world_size"):
+        if not getattr(run, column):
+            raise Refused(f"no {column.replace('_', ' ')}")
     _accelerator(run.accelerator, catalogue)
+    for link in (run.intra_link, run.inter_link):
+        if link and not _is_link(link, catalogue):
+            raise Refused("unknown link", link)
     network = _workload(network_of(run), run.sequence_length)
     if network is None:
         raise Refused("unknown workload", run.workload)
@@ -113,6 +119,14 @@ def _ids(catalogue: Catalogue, kind: Any) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1024)
+def _is_link(name: str, catalogue: Catalogue) -> bool:
+    try:
+        return bool(catalogue.link(name))
+    except InputError:
+        return False
+
+
+@lru_cache(maxsize=1024)
 def _workload(name: str, sequence_length: int | None) -> Workload | None:
     try:
         return workload_named(name, sequence_length)
@@ -132,7 +146,7 @@ def _node(run: Run, catalogue: Catalogue) -> str | None:
 
 def _servers(run: Run) -> int | None:
     """Parameter servers; where their number was not stated, as many machines as train."""
-    return (run.servers or run.nodes) if run.strategy == "parameter-server" else None
+    return (run.servers or run.nodes or None) if run.strategy == "parameter-server" else None
 
 
 def _overlap(run: Run) -> str | None:

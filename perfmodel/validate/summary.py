@@ -123,9 +123,18 @@ def grouped(rows: Iterable[Row], by: str) -> dict[str, dict[str, Any]]:
     return {str(name): statistics(groups[name]) for name in sorted(groups)}
 
 
+def by_reason(reasons: Iterable[str | None]) -> dict[str, int]:
+    """Return how many were refused for each kind of reason, the most frequent first.
+
+    >>> by_reason(["unknown link: a", None, "no batch size", "unknown link: b"])
+    {'unknown link': 2, 'no batch size': 1}
+    """
+    return dict(Counter(reason.split(": ")[0] for reason in reasons if reason).most_common())
+
+
 def refused_by_reason(rows: Iterable[Row]) -> dict[str, int]:
     """Return how many rows were refused for each kind of reason, the most frequent first."""
-    return dict(Counter(row.reason.split(": ")[0] for row in rows if row.reason).most_common())
+    return by_reason(row.reason for row in rows)
 
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:
