@@ -22,7 +22,8 @@ from perfmodel.resolve import resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps import sweep
-from perfmodel.validate.collective_fit import compare_collectives, shipped_measurements
+from perfmodel.validate.collective_fit import compare_collectives
+from perfmodel.validate.collective_rows import shipped_measurements
 from perfmodel.workloads import names
 
 CATALOGUE = Catalogue.built_in()

@@ -14,14 +14,8 @@ from perfmodel.prediction.collective import Fabric, collective
 from perfmodel.prediction.collective_model import RESULT, Point, features, fitted, log_time, names
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate import collective_fit
-from perfmodel.validate.collective_fit import (
-    COLLECTIVES,
-    LEARNED,
-    compare_collectives,
-    read_measurements,
-    shipped_measurements,
-    summarise,
-)
+from perfmodel.validate.collective_fit import LEARNED, compare_collectives, summarise
+from perfmodel.validate.collective_rows import COLLECTIVES, COLUMNS, read_measurements, shipped_measurements
 
 CATALOGUE = Catalogue.built_in()
 
@@ -148,7 +142,7 @@ def test_rows_and_bad_files(tmp_path):
     keys = {"measurement_id", "source", "measured_time", "predicted_time", "reason"}
     assert keys | {"low_80", "high_80", "low_95", "high_95"} == set(told["rows"][0])
     (tmp_path / "a.csv").write_text("source,time\nx,1\n")
-    head = ",".join(collective_fit.COLUMNS)
+    head = ",".join(COLUMNS)
     (tmp_path / "b.csv").write_text(f"{head}\n1,s,all_reduce,pcie3-x16,1000,nan,4,1\n")
     (tmp_path / "c.csv").write_text(f"{head}\n1,s,all_reduce,pcie9,1000,1e-3,4,1\n")
     (tmp_path / "d.csv").write_text(f"{head},nics_per_node\n1,s,all_reduce,pcie3-x16,1000,1e-3,4,1,some\n")

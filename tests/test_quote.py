@@ -23,7 +23,7 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate import shipped_runs
 from perfmodel.validate.anchors import Anchors
-from perfmodel.validate.collective_fit import shipped_measurements
+from perfmodel.validate.collective_rows import shipped_measurements
 from perfmodel.validate.scenarios import Refused, measured_time
 from perfmodel.validate.scenarios import scenario_of as scenario_of_run
 

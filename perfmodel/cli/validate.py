@@ -216,10 +216,9 @@ def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, fo
     from perfmodel.validate.collective_fit import (
         compare_beside_shipped,
         compare_collectives,
-        read_measurements,
-        shipped_measurements,
         summarise,
     )
+    from perfmodel.validate.collective_rows import read_measurements, shipped_measurements
 
     measured = shipped_measurements() if data is None else read_measurements(Path(data), catalogue)
     own = data is not None and out_of_sample

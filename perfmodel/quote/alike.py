@@ -10,7 +10,7 @@ from perfmodel.prediction.collective_model import Point
 from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
 from perfmodel.validate.anchors import Anchors
-from perfmodel.validate.collective_fit import Measurement, shipped_measurements
+from perfmodel.validate.collective_rows import Measurement, shipped_measurements
 from perfmodel.validate.runs import Run, shipped_runs
 from perfmodel.validate.scenarios import measured_time
 

@@ -15,7 +15,8 @@ from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces import table as traces
 from perfmodel.validate import achievable, mlperf_section, overlap_order, published_cases
-from perfmodel.validate.collective_fit import compare_collectives, shipped_measurements, summarise
+from perfmodel.validate.collective_fit import compare_collectives, summarise
+from perfmodel.validate.collective_rows import shipped_measurements
 from perfmodel.validate.compare import Row
 from perfmodel.validate.headline import headline, percent
 from perfmodel.validate.misses import LIMIT, beyond_limit, explained

@@ -12,6 +12,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.validate.runs import Run
 from perfmodel.validate.software import VARIANTS, optimizer_of, software_of
+from perfmodel.workloads import understood
 from perfmodel.workloads import workload as workload_named
 
 CONNECTIONS = {"pollux": 1}
@@ -129,7 +130,8 @@ def _is_link(name: str, catalogue: Catalogue) -> bool:
 @lru_cache(maxsize=1024)
 def _workload(name: str, sequence_length: int | None) -> Workload | None:
     try:
-        return workload_named(name, sequence_length)
+        # which member of a family it was decides the time, and is not for us to choose
+        return None if understood(name).others else workload_named(name, sequence_length)
     except InputError:
         return None
 
