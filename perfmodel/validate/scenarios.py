@@ -130,10 +130,15 @@ def _is_link(name: str, catalogue: Catalogue) -> bool:
 @lru_cache(maxsize=1024)
 def _workload(name: str, sequence_length: int | None) -> Workload | None:
     try:
-        # which member of a family it was decides the time, and is not for us to choose
-        return None if understood(name).others else workload_named(name, sequence_length)
+        # by its own name, however spelled: which member of a family a row trained is not for us to choose
+        is_named = _letters(understood(name).id) == _letters(name)
+        return workload_named(name, sequence_length) if is_named else None
     except InputError:
         return None
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).lower()
 
 
 def _node(run: Run, catalogue: Catalogue) -> str | None:
