@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-ONE_ACCELERATOR = ("peak_flops", "vector_peak_flops", "memory_bandwidth", "kernel_floor", "dispatch_time")
+ONE_ACCELERATOR = (
+    "peak_flops",
+    "vector_peak_flops",
+    "memory_bandwidth",
+    "kernel_floor",
+    "dispatch_time",
+    "loader_workers",
+    "decode_rate",
+    "storage_bandwidth",
+    "host_link_bandwidth",
+)
+"""What the time of one accelerator hangs on, its samples included."""
 
 
 class Allowed(NamedTuple):
@@ -27,13 +38,14 @@ EXCEPTIONS = (
     Allowed(
         "a measured accelerator",
         "An anchor fixes the time of one accelerator, so a faster part of it only shifts time between the "
-        "forward and the backward pass, which hide communication unequally, until somebody measures again.",
+        "forward and the backward pass, which hide communication unequally, or makes of a measured "
+        "computation a measured wait for samples, which accelerators of one node share.",
         lambda v: (
             v.check == "better_hardware"
             and bool(v.asked.keys() & {"anchor", "profile"})
             and v.of.split()[0] in ONE_ACCELERATOR
         ),
-        0.05,
+        1.0,
     ),
     Allowed(
         "messages fused by what is ready",
@@ -41,7 +53,7 @@ EXCEPTIONS = (
         "wakes earlier, finds less, and may leave one message more for the end: an anomaly of greedy "
         "schedules (Graham 1969), bounded by a message and its start-up.",
         lambda v: v.overlap == "fused" and v.check in ("better_hardware", "larger_batch", "best_choices"),
-        0.05,
+        0.10,
     ),
     Allowed(
         "messages merged by a straight line",
@@ -51,6 +63,6 @@ EXCEPTIONS = (
             v.overlap == "optimal"
             and (v.of.startswith("algorithm best") or v.algorithm in ("best", "auto", "tree", "nvls"))
         ),
-        0.01,
+        0.05,
     ),
 )
