@@ -172,7 +172,7 @@ def paced_layer_times(
     import numpy as np
 
     device, host = np.asarray(device_time)[..., None], np.asarray(host_time)[..., None]
-    before = paced_time(
+    before: Any = paced_time(
         device - np.cumsum(layer_device_times, axis=-1), host - np.cumsum(layer_host_times, axis=-1)
     )
     times: NDArray[np.float64] = np.empty_like(before)
