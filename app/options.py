@@ -104,7 +104,7 @@ USUAL = {
     "workload": "resnet50",
     "accelerator": "v100-sxm2-16gb",
     "strategy": "all-reduce",
-    "algorithm": "ring",
+    "algorithm": "auto",
 }
 """What the model takes where nothing is chosen, of the options whose default does not depend on others."""
 

@@ -24,6 +24,8 @@ SCALARS = (
     "staged_fraction",
     "contention",
     "replica_dispatches",
+    "library_base_latency",
+    "channel_bandwidth",
 )
 """Numbers that stand alone."""
 FITTED = Path(__file__).parent / "calibration.json"
@@ -69,6 +71,10 @@ class Calibration(NamedTuple):
     """Computation lost for each second of communication hidden behind it."""
     replica_dispatches: float
     """Kernel dispatches of one process for each tensor, module and launch of a replica."""
+    library_base_latency: float
+    """Of a collective of NCCL by Simple, before its first hop [s]; other protocols go with it."""
+    channel_bandwidth: float
+    """What NCCL's search gives one channel of an NVLink ring [B/s]; its limits go with it."""
     reserved_bytes: float
     """Memory taken before the network's own [B]."""
     assumed: tuple[str, ...]

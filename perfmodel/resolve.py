@@ -31,8 +31,6 @@ DEFAULT_LOADER_WORKERS = 4
 OVERLAPS = {"all-reduce": "bucketed", "parameter-server": "wfbp", "parameter-server-local": "wfbp"}
 """What the usual framework of each strategy does; a single process exchanges after the backward pass."""
 
-MANY_NODES = 32
-"""From here on the latencies of a ring add up to what a tree would spare."""
 NCCL_CONNECTIONS = 16
 """Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
 is a virtual one, it finds none and opens one."""
@@ -158,14 +156,6 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     nics = scenario.nics or node.nics or 1
     if nodes > 1 or scenario.strategy == "parameter-server":
         _doubt_adapters(node, inter, nics, warnings)
-    if (
-        nodes >= MANY_NODES
-        and scenario.strategy == "all-reduce"
-        and "algorithm" not in scenario.model_fields_set
-    ):
-        warnings.append(
-            f"a ring through {nodes} nodes waits for each; NCCL may take a tree: --algorithm auto"
-        )
     optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
     software = with_usual_year(program, accelerator.year)
     if software != scenario.framework:

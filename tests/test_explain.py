@@ -32,8 +32,7 @@ from perfmodel.explain.sources import assumed_of, predict_recorded, sources_of
 from perfmodel.explain.words import WORDS
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
-from perfmodel.prediction.all_reduce import all_reduce_times
-from perfmodel.prediction.communication import message_times
+from perfmodel.prediction.communication import library_ways, message_times
 from perfmodel.prediction.messages import messages
 from perfmodel.prediction.terms import computation_of, fabric_of
 from perfmodel.prices import Conditions
@@ -114,11 +113,12 @@ EXACT = {
         "precision": "bf16",
         "framework": "tensorflow-xla@2020",
     },
+    "as NCCL would": {"world_size": 16, "algorithm": "auto"},
+    "many nodes": {"world_size": 512, "node": "dgx-a100-80gb", "workload": "bert-large"},
     "a law of one's own": {"world_size": 8, "jitter": "lognormal:cv=0.2", "framework": "torch7-cudnn-4"},
 }
 SEARCHED = {
     "the cheapest": {"world_size": 16, "algorithm": "best"},
-    "as NCCL would": {"world_size": 16, "algorithm": "auto"},
     "by priority": {"world_size": 8, "overlap": "priority"},
     "fused": {"world_size": 8, "overlap": "fused", "accelerator": "gtx-1080-ti"},
     "no jitter": {"world_size": 8, "jitter": "none", "overlap": "priority"},
@@ -332,8 +332,11 @@ def test_rent_power_and_checkpoints_are_cited_where_they_are_asked_for():
 
 
 def test_active_arms_are_told():
-    active = [line for equation in of("a ring over Ethernet")["equations"] for line in equation["active"]]
-    assert "min is inter_link_bandwidth, not intra_link_bandwidth" in active
+    of_messages = next(
+        each for each in of("a ring over Ethernet")["equations"] if each["quantity"] == "communication_times"
+    )
+    notes = {symbol["parameter"]: symbol["note"] for symbol in of_messages["symbols"]}
+    assert notes["algorithm_bandwidth"] == "of inter_link_bandwidth, by its way"
     feeding = [line for equation in of("slow storage")["equations"] for line in equation["active"]]
     assert any("storage_bandwidth/stored_bytes" in line.partition("not")[0] for line in feeding)
 
@@ -357,19 +360,18 @@ def test_the_bandwidth_that_hides_messages_is_exact(name):
         assert (int(np.argmax(ends)) == len(ends) - 1) == only_last
 
 
-def test_the_size_at_which_an_algorithm_takes_over_is_exact():
-    here = case("a network alone")
-    on = fabric_of(here.setting, here.constants)
-    times = all_reduce_times(
-        here.setting.accelerators_per_node, here.setting.nodes, here.setting.intra_link, on
-    )
-    turns = [turn for turn in of("a network alone")["turns"] if turn["parameter"] == "message_bytes"]
+@pytest.mark.parametrize("name", ["a network alone", "as NCCL would", "many nodes"])
+def test_the_size_at_which_an_algorithm_takes_over_is_exact(name):
+    here = case(name)
+    known = library_ways(here.setting, fabric_of(here.setting, here.constants))
+    rows = {"/".join(way): row for row, way in enumerate(known.names)}
+    turns = [turn for turn in of(name)["turns"] if turn["parameter"] == "message_bytes"]
     assert turns
     for turn in turns:
-        other = re.search(r"faster by (\S+) than by ring", turn["words"])[1]
-        assert float(times[other](turn["at"])) == pytest.approx(float(times["ring"](turn["at"])), rel=1e-9)
-        faster = turn["at"] * (0.9 if "below" in turn["words"] else 1.1)
-        assert times[other](faster) < times["ring"](faster)
+        smaller, larger = re.search(r"faster by (\S+) than by (\S+)", turn["words"]).groups()
+        below, at, above = known.times(turn["at"] * np.array([1 - 1e-6, 1.0, 1 + 1e-6]))[:, 0].T
+        assert at[rows[smaller]] == pytest.approx(at[rows[larger]], rel=1e-9)
+        assert (int(below.argmin()), int(above.argmin())) == (rows[smaller], rows[larger])
 
 
 def test_the_input_at_which_an_arm_changes_is_exact():

@@ -246,7 +246,7 @@ def test_defaults_are_named_and_choices_are_not():
     assert any(default.startswith("--local-batch-size") for default in answer.defaults)
     assert "--gpus 1" in ask().defaults
     assert not any(default.startswith(("--gpus", "--algorithm")) for default in ask(world_size=1).defaults)
-    assert {"--strategy all-reduce", "--algorithm ring"} <= set(ask(world_size=2).defaults)
+    assert {"--strategy all-reduce", "--algorithm auto"} <= set(ask(world_size=2).defaults)
     served = ask(world_size=2, strategy="parameter-server").defaults
     assert not any(default.startswith(("--strategy", "--algorithm")) for default in served)
 
@@ -584,13 +584,13 @@ def test_a_provider_limits_each_connection_not_their_sum():
     )  # the kernel's TCP binds
 
 
-def test_a_ring_through_many_nodes_is_doubted_unless_it_was_asked_for():
-    told = predict(Scenario(world_size=512)).warnings
-    assert any("64 nodes" in line and "--algorithm auto" in line for line in told)
-    assert not any(
-        "--algorithm" in line for line in predict(Scenario(world_size=512, algorithm="ring")).warnings
-    )
-    assert not any("--algorithm" in line for line in predict(Scenario(world_size=64)).warnings)
+def test_what_nccl_chose_is_told_where_its_choice_was_asked_for():
+    asked = predict(Scenario(world_size=512, algorithm="auto")).warnings
+    assert any(line.startswith("--algorithm auto chose ") for line in asked)
+    for options in ({}, {"algorithm": "ring"}):
+        assert not any(
+            "--algorithm" in line for line in predict(Scenario(world_size=512, **options)).warnings
+        )
 
 
 @pytest.mark.parametrize("overlap", ["none", "wfbp"])

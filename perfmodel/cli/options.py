@@ -151,7 +151,11 @@ _SCENARIO_OPTIONS = (
         default=None,
         help="Whether a node sums its gradients before a parameter server sees them.  [default: it does]",
     ),
-    click.option("--algorithm", type=ALGORITHM, help="All-reduce algorithm.  [default: ring]"),
+    click.option(
+        "--algorithm",
+        type=ALGORITHM,
+        help="All-reduce algorithm; auto is what NCCL chooses.  [default: auto]",
+    ),
     click.option(
         "--overlap", type=_word("overlap", Overlap), help="How gradients travel during the backward pass."
     ),

@@ -99,7 +99,7 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 )
 @click.option("--max-gpus", type=COUNT, default=512, show_default=True, help="In the job.")
 @_some("strategies", "strategy", Names(STRATEGY), "To choose from.  [default: all-reduce,parameter-server]")
-@_some("algorithms", "algorithm", Names(ALGORITHM), "Of all-reduce.  [default: ring,tree,hierarchical,nvls]")
+@_some("algorithms", "algorithm", Names(ALGORITHM), "Of all-reduce.  [default: auto]")
 @_some("precisions", "precision", Names(PRECISION), "To choose from.  [default: amp,bf16,tf32,fp32]")
 @_some(
     "local_batch_sizes", "local-batch-size", Counts(), "To choose from.  [default: powers of two that fit]"
@@ -196,13 +196,11 @@ def _goal(options: dict[str, Any], script: bool) -> Any:
     """What the options ask; a script needs a plan that torchrun and NCCL can run."""
     from perfmodel.plan import Goal
     from perfmodel.plan.goal import SHARED
-    from perfmodel.plan.startable import NCCL_ALGORITHMS
     from perfmodel.prices import Conditions
 
     options |= {name: options[name] or () for name in (*_NAMES, "local_batch_sizes")}
     if script:
         options["strategies"] = options["strategies"] or ("all-reduce",)
-        options["algorithms"] = options["algorithms"] or tuple(NCCL_ALGORITHMS)
     conditions = Conditions(**{name: options.pop(name) for name in _CONDITIONS})
     shared = {name: value for name in SHARED if (value := options.pop(name)) is not None}
     return Goal(

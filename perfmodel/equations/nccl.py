@@ -307,6 +307,21 @@ def nccl_choice(
     >>> [choice.names[i] for i in choice.best]
     [('ring', 'LL'), ('ring', 'Simple')]
     """
+    return ranked(*nccl_times(collective, group_size, nodes, message_bytes, graph, constants))
+
+
+def nccl_times(
+    collective: str,
+    group_size: Any,
+    nodes: Any,
+    message_bytes: Any,
+    graph: Graph,
+    constants: Constants = NCCL_2_30,
+) -> tuple[tuple[tuple[str, str], ...], NDArray[np.float64]]:
+    """Return every algorithm with its protocols, and their times along the first axis [s].
+
+    Takes what ``nccl_choice`` takes.
+    """
     import numpy as np
 
     names = tuple(
@@ -324,6 +339,13 @@ def nccl_choice(
             )
         )
     )
+    return names, times
+
+
+def ranked(names: tuple[tuple[str, str], ...], times: NDArray[np.float64]) -> Choice:
+    """Return the fastest and the second of times along the first axis."""
+    import numpy as np
+
     order = np.argsort(times, axis=0, kind="stable")
     ordered = np.take_along_axis(times, order, axis=0)
     last = min(1, len(names) - 1)

@@ -21,8 +21,9 @@ def two_level_ring_all_reduce_time(
               \quad n = gN
 
     The ring enters and leaves every node once, so all rings together move what one node's adapters move,
-    and the slower of the two levels sets the pace.  A piece of the buffer passes 2(n-1) hops on its way,
-    2(N-1) of them between nodes: each pays its own latency.
+    and the slower of the two levels sets the pace.  A piece of the buffer passes 2(n-1) hops on its way.
+    Counting 2(N-1) of them between nodes is NCCL's own approximation: where nodes hold three ranks or more,
+    the piece that takes longest passes 2N, so the latency is short by 2 (alpha_e - alpha_i).
 
     Parameters
     ----------

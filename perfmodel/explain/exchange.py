@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,13 +11,20 @@ import numpy as np
 
 from perfmodel.equations.collectives import ring_all_reduce_time
 from perfmodel.equations.fusion import cycle_wait_time
+from perfmodel.equations.nccl_all_reduce import nccl_all_reduce_time, size_class
 from perfmodel.equations.overlap import contended_time, exposed_communication_time
 from perfmodel.explain import assembly
 from perfmodel.explain.node import Node, given, worked
 from perfmodel.explain.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import terms
-from perfmodel.prediction.communication import HOST_UPLINKS, communication, message_times
+from perfmodel.prediction.communication import (
+    HOST_UPLINKS,
+    by_library,
+    communication,
+    library_ways,
+    message_times,
+)
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric, at_servers, crosses_nodes
 from perfmodel.prediction.messages import MERGED, layer_bytes, messages
@@ -27,8 +35,20 @@ from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.inputs import inputs_of
 from perfmodel.vocabulary import QUANTITIES
 
+LEVELS = Fabric._fields[:5]
+"""Latency and bandwidth inside a node and between nodes, and of servers."""
+OF_LIBRARY = {
+    "base_latency": "of NCCL, before the first hop",
+    "intra_hops": "of the algorithm that NCCL takes",
+    "intra_hop_latency": "by its algorithm and protocol",
+    "inter_hops": "of the algorithm that NCCL takes",
+    "inter_hop_latency": "by its algorithm and protocol",
+    "algorithm_bandwidth": "of the slower level",
+}
+"""What the time of a message by NCCL is worked out from, besides its size."""
 STEP = 1e-4
 KINK = 1e-3
+INNER = ("library_base_latency", "channel_bandwidth")
 OF_THE_FABRIC = (
     "node_network_bandwidth",
     "cross_socket_bandwidth",
@@ -160,6 +180,8 @@ def _ready(ready_times: Any, backward_times: Node, labels: tuple[str, ...]) -> t
 
 def _message_times(case: Case, on: Fabric, size: Node, times_of: Callable[[Any], Any]) -> tuple[Node, bool]:
     """Time of each message by the formulas that really ran for them."""
+    if by_library(case.setting):
+        return _by_library(case, on, size), True
     with recorded() as calls:
         times = np.asarray(times_of(size.value), dtype=np.float64)
     tops = [call for call in calls if call.depth == 0 and np.shape(call.result) == times.shape]
@@ -179,6 +201,58 @@ def _message_times(case: Case, on: Fabric, size: Node, times_of: Callable[[Any],
     names = sorted({call.name for call in tops if np.any(np.isclose(call.result, times, rtol=1e-12))})
     note = "for each message the cheapest of " + ", ".join(names)
     return given("communication_times", times, note, size.labels), False
+
+
+def _by_library(case: Case, on: Fabric, size: Node) -> Node:
+    """Time of each message by the algorithm and protocol of NCCL that it goes by."""
+    setting = case.setting
+    known = library_ways(setting, on)
+    sizes = np.asarray(size.value, dtype=np.float64)
+    best = known.times(sizes)[:, 0].argmin(axis=0)
+    names = ["/".join(known.names[row]) for row in best.tolist()]
+    labels = tuple(f"{label}, {name}" for label, name in zip(size.labels, names, strict=True))
+    powers: dict[str, dict[str, Any]] = {name: {} for name in OF_LIBRARY}
+    for which, _ in inputs_of(case, inner=True):
+        if "link" not in which.name and which.name not in (*OF_THE_FABRIC, *INNER):
+            continue
+        below, above = (which.scaled(case, factor) for factor in (1 - STEP, 1 + STEP))
+        low, high = (
+            library_ways(each.setting, fabric_of(each.setting, each.constants)) for each in (below, above)
+        )
+        for name in OF_LIBRARY:
+            before, now, after = (getattr(ways, name)[best, 0, 0] for ways in (low, known, high))
+            if np.array_equal(before, after):
+                continue
+            power = _powers(before, now, after)
+            if np.any(power):
+                powers[name][which.name] = power
+    outer = setting.nodes > 1 and on.inter_link_bandwidth < on.intra_link_bandwidth
+    slower = "inter_link_bandwidth" if outer else "intra_link_bandwidth"
+    notes = OF_LIBRARY | {"algorithm_bandwidth": f"of {slower}, by its way"}
+    parts = {
+        name: given(name, getattr(known, name)[best, 0, 0], note, labels, **powers[name])
+        for name, note in notes.items()
+    }
+    column = size_class(sizes)
+    parts["message_bytes"] = size
+    parts["size_correction"] = given(
+        "size_correction", known.correction[best, column], "by NCCL's table, of a tree", labels
+    )
+    order = inspect.signature(nccl_all_reduce_time).parameters
+    return worked(
+        "communication_times", nccl_all_reduce_time, labels, **{name: parts[name] for name in order}
+    )
+
+
+def _powers(before: Any, now: Any, after: Any) -> Any:
+    """Power of each element in an input, from values a little below and above; whole where nearly so."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = np.log(now / before) / -math.log1p(-STEP)
+        power = np.log(after / before) / (math.log1p(STEP) - math.log1p(-STEP))
+    power = np.where(np.abs(power - below) > KINK, below, power)
+    power = np.where(now > 0, power, 0.0)
+    whole = np.round(power)
+    return np.where(np.abs(power - whole) < KINK, whole, power)
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -224,8 +298,7 @@ def _known(case: Case, on: Fabric, size: Node) -> list[Node]:
     powers = fabric_powers(case)
     g = float(setting.accelerators_per_node)
     links = {
-        name: given(name, float(getattr(on, name)), _where(case, name), **powers[name])
-        for name in Fabric._fields
+        name: given(name, float(getattr(on, name)), _where(case, name), **powers[name]) for name in LEVELS
     }
     inner, outer = links["intra_link_bandwidth"], links["inter_link_bandwidth"]
     share = given(
@@ -264,7 +337,7 @@ def fabric_powers(case: Case) -> dict[str, dict[str, float]]:
     Nearly every one is a product of specs, or the least of several such products: a power is 0 or 1, told by
     a small change of the input and rounded.
     """
-    powers: dict[str, dict[str, float]] = {name: {} for name in Fabric._fields}
+    powers: dict[str, dict[str, float]] = {name: {} for name in LEVELS}
     for which, _ in inputs_of(case):
         if "link" not in which.name and which.name not in OF_THE_FABRIC:
             continue
@@ -272,7 +345,7 @@ def fabric_powers(case: Case) -> dict[str, dict[str, float]]:
             fabric_of(each.setting, each.constants)
             for each in (which.scaled(case, 1 - STEP), case, which.scaled(case, 1 + STEP))
         )
-        for name in Fabric._fields:
+        for name in LEVELS:
             before, now, after = (float(getattr(at, name)) for at in (low, here, high))
             if before > 0 and before != now:
                 below = math.log(now / before) / -math.log1p(-STEP)

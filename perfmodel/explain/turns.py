@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
+from perfmodel.equations.nccl_all_reduce import nccl_all_reduce_time
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.explain import assembly
 from perfmodel.explain.derivation import Derivation
 from perfmodel.explain.exact import is_symbolic, symbolic
+from perfmodel.explain.library_turns import Turn, hidden_by_library, sizes_of_library, told
 from perfmodel.explain.node import Node
 from perfmodel.prediction.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
+from perfmodel.prediction.communication import by_library
 from perfmodel.prediction.terms import fabric_of
 from perfmodel.sensitivity.case import Case
-from perfmodel.units import UNITS, show
+from perfmodel.units import show
 
 FARTHEST = 1e4
 """Times the present value; beyond it nobody asks."""
-
-
-class Turn(TypedDict):
-    """One exact crossover."""
-
-    words: str
-    parameter: str
-    unit: str
-    now: float | None
-    """What the parameter is; None for a message, which is of many sizes."""
-    at: float
-    exact: str
-    """The solution as sympy writes it, in the parameters' names."""
 
 
 def turns_of(case: Case, found: Derivation) -> list[Turn]:
@@ -45,7 +35,8 @@ def turns_of(case: Case, found: Derivation) -> list[Turn]:
     turns: list[Turn] = []
     for node in found.iteration_time.walk():
         if node.function is exposed_communication_time:
-            turns += _hidden(node)
+            by_nccl = node.inputs["communication_times"].function is nccl_all_reduce_time
+            turns += hidden_by_library(case, node) if by_nccl else _hidden(node)
         elif _has_scalar_arms(node):
             turns += _of_arms(node)
     once = {(turn["parameter"], f"{turn['at']:.9g}"): turn for turn in reversed(turns)}
@@ -115,11 +106,6 @@ def _turn(node: Node, symbol: Any, solution: Any, values: Any, arms: list[Any]) 
         "at": at.real,
         "exact": f"{symbol} = {solution}",
     }
-
-
-def told(value: float, unit: str) -> str:
-    """Return a value as people write it."""
-    return show(value, unit) if unit in UNITS and unit != "1" else f"{value:.4g}"
 
 
 def _on_active_arms(expression: Any, values: Any) -> Any:
@@ -237,8 +223,10 @@ def _of_algorithms(case: Case) -> list[Turn]:
 
     setting = case.setting
     used = setting.scenario.algorithm
-    if setting.strategy != "all-reduce" or setting.world_size == 1 or used in ("auto", "best"):
+    if setting.strategy != "all-reduce" or setting.world_size == 1 or used == "best":
         return []
+    if by_library(setting):
+        return sizes_of_library(case)
     on = fabric_of(setting, case.constants)
     times = all_reduce_times(setting.accelerators_per_node, setting.nodes, setting.intra_link, on)
     size = sympy.Symbol("message_bytes", positive=True)

@@ -60,7 +60,8 @@ def torchrun(plan: Row, workload: str) -> str:
         )
     told = "\n".join(_comments(plan))
     ranks = f"--nproc-per-node={_ranks(plan)}"
-    algorithm = f"NCCL_ALGO={NCCL_ALGORITHMS[plan['algorithm']]} " if plan["world_size"] > 1 else ""
+    asked = NCCL_ALGORITHMS[plan["algorithm"]] if plan["world_size"] > 1 else ""
+    algorithm = f"NCCL_ALGO={asked} " if asked else ""
     if plan["nodes"] == 1:
         return f"{told}\n{algorithm}torchrun --standalone {ranks} {SCRIPT}"
     name = _job_name(workload)

@@ -13,8 +13,14 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-NCCL_ALGORITHMS: Final = {"ring": "Ring", "tree": "Tree,Ring", "nvls": "NVLS,Ring"}
-"""What the environment variable ``NCCL_ALGO`` calls the algorithms NCCL has.
+NCCL_ALGORITHMS: Final = {
+    "auto": "",
+    "ring": "Ring",
+    "tree": "Tree,Ring",
+    "nvls": "NVLS,Ring",
+    "nvls-tree": "NVLSTree,Ring",
+}
+"""What the environment variable ``NCCL_ALGO`` calls the algorithms NCCL has; nothing leaves it the choice.
 
 Replicas also broadcast their parameters, which NCCL does around a ring alone; without it, it fails.
 """

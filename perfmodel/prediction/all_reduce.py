@@ -1,4 +1,8 @@
-"""Every all-reduce that ranks on one or several nodes can use, and the choice among them."""
+"""Every all-reduce that ranks on one or several nodes can use, and the choice among them.
+
+Where NCCL or RCCL runs, ``ring``, ``tree``, ``nvls`` and ``nvls-tree`` are the library's: it picks their
+protocol, and by ``auto`` the algorithm too.  Elsewhere ``ring`` is a plain ring, and ``auto`` means it.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +12,32 @@ from typing import Any
 import numpy as np
 
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
-from perfmodel.equations.nccl import LEAST_CAPABILITY_FOR_LL128, Choice, Graph, nccl_choice
+from perfmodel.equations.nccl import Graph, nccl_times
+from perfmodel.equations.nccl_all_reduce import Latencies, Library, Ways, ways
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
 from perfmodel.prediction.fabric import Fabric
-from perfmodel.prediction.generation import adds, generation
+from perfmodel.prediction.generation import adds, capability, generation
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 
 ONLY_WHEN_ASKED = ("switch-tree",)
 """Algorithms that need a network which adds, which no link spec promises."""
-CHANNEL_BANDWIDTH = 20e9
-"""What NCCL's search gives one channel of an NVLink ring [B/s]."""
-_NVLINK_CAPABILITIES = {"1": 6.0}
-"""Compute capability of the only GPUs with a link; those of the others are Volta's or later."""
+BY_LIBRARY = ("ring", "tree", "nvls", "nvls-tree")
+"""Algorithms that NCCL itself has."""
 
 
-def capability(link: Link) -> float:
-    """Least compute capability of GPUs that a link inside the node joins, as far as LL128 asks for it."""
-    digits = "".join(c for c in link.id if c.isdigit())[:1]
-    return _NVLINK_CAPABILITIES.get(digits, LEAST_CAPABILITY_FOR_LL128)
-
-
-def all_reduce_times(per_node: Any, nodes: Any, link: Link, on: Fabric) -> dict[str, Callable[[Any], Any]]:
+def all_reduce_times(
+    per_node: Any, nodes: Any, link: Link, on: Fabric, accelerator: Accelerator | None = None
+) -> dict[str, Callable[[Any], Any]]:
     """Return every all-reduce these ranks can use, each as a function of message bytes that gives seconds.
 
-    ``per_node`` and ``nodes`` may be arrays, but all of one node or all of several.
+    Parameters
+    ----------
+    per_node, nodes : ranks of each node, and nodes; may be arrays, but all of one node or all of several
+    link : inside a node
+    on : bandwidths and latencies
+    accelerator : whose library has algorithms of its own; without one NCCL's, as of the GPUs ``link`` joins
     """
     several = np.all(np.greater(nodes, 1))
     group_size = per_node * nodes
@@ -50,20 +55,112 @@ def all_reduce_times(per_node: Any, nodes: Any, link: Link, on: Fabric) -> dict[
         for name, algorithm in ALGORITHMS["all-reduce"].items()
         if name != "nvls" or (adds(link) and not several)
     }
+    inner, outer = on[:2], on[2:4]
+    found["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *inner, *outer)
     if several:
-        rail = on._replace(inter_link_bandwidth=on.inter_link_bandwidth / per_node)
-        found["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *on.links)
+        rail = outer[0], outer[1] / per_node
         found["hierarchical"] = lambda sizes: GRID_ALGORITHMS["hierarchical"].time(
-            per_node, nodes, sizes, *rail
+            per_node, nodes, sizes, *inner, *rail
         )
-        found["leader"] = lambda sizes: GRID_ALGORITHMS["leader"].time(per_node, nodes, sizes, *on.links)
-    else:
+        found["leader"] = lambda sizes: GRID_ALGORITHMS["leader"].time(per_node, nodes, sizes, *inner, *outer)
+    if runs_nccl(accelerator):
+        known = nccl_ways(per_node, nodes, link, on, accelerator)
+        for name in dict.fromkeys(name for name, _ in known.names):
+            found[name] = _least_of(known.of(name))
+    if not several:
         found["hierarchical"] = found["ring"]
     return found
 
 
-def _on_grid(time: Callable[..., Any], per_node: int, nodes: int, on: Fabric, message_bytes: Any) -> Any:
-    return time(per_node, nodes, message_bytes, *on.links)
+def _least_of(known: Ways) -> Callable[[Any], Any]:
+    return lambda sizes: _of_settings(known.times(np.asarray(sizes, dtype=np.float64)).min(axis=0), sizes)
+
+
+def _of_settings(times: Any, sizes: Any) -> Any:
+    """Times of (settings, messages) without the axis of one setting, and of one message."""
+    if times.shape[0] == 1:
+        times = times[0]
+    return times if np.ndim(sizes) else times[..., 0]
+
+
+def runs_nccl(accelerator: Accelerator | None) -> bool:
+    """Whether NCCL or RCCL sums the gradients; links alone are taken as those of NVIDIA's."""
+    return accelerator is None or accelerator.collective_library is not None
+
+
+def nccl_ways(
+    per_node: Any, nodes: Any, link: Link, on: Fabric, accelerator: Accelerator | None = None
+) -> Ways:
+    """Return every algorithm and protocol of NCCL on these links.  Takes what ``all_reduce_times`` takes."""
+    return ways(
+        per_node * nodes,
+        nodes,
+        _graph(nodes, link, on, accelerator),
+        Latencies(on.intra_small_latency, on.intra_hop_latency),
+        Latencies(on.inter_small_latency, on.inter_hop_latency),
+        Library(on.library_base_latency, on.channel_bandwidth),
+        adds(link),
+        on.intra_link_bandwidth,
+    )
+
+
+def _graph(nodes: Any, link: Link, on: Fabric, accelerator: Accelerator | None) -> Graph:
+    """What NCCL's search finds on these links: channels at the pace of the slower level."""
+    slower = on.intra_link_bandwidth
+    if nodes > 1 if isinstance(nodes, int) else np.all(nodes > 1):
+        slower = np.minimum(slower, on.inter_link_bandwidth)
+    channels = np.maximum(1.0, np.rint(slower / on.channel_bandwidth))
+    each = slower / channels
+    return Graph(
+        channels,
+        each,
+        each,
+        generation(link, accelerator),
+        "nvlink" if link.kind == "nvlink" else "pci",
+        capability(link, accelerator),
+    )
+
+
+def nccl_estimates(
+    collective: str, per_node: int, nodes: int, message_bytes: float, link: Link, on: Fabric
+) -> dict[tuple[str, str], float]:
+    """Return what NCCL's own model says of every algorithm and protocol [s], the fastest first."""
+    if collective == "all-reduce":
+        known = nccl_ways(per_node, nodes, link, on)
+        names, times = known.names, known.times(np.array([message_bytes]))[:, 0, 0]
+    else:
+        graph = _graph(nodes, link, on, None)
+        names, times = nccl_times(collective, per_node * nodes, nodes, message_bytes, graph)
+    order = np.argsort(times, kind="stable").tolist()
+    return {names[row]: float(times[row]) for row in order if np.isfinite(times[row])}
+
+
+def chosen_times(
+    algorithm: str,
+    per_node: Any,
+    nodes: Any,
+    message_bytes: Any,
+    link: Link,
+    on: Fabric,
+    accelerator: Accelerator | None = None,
+) -> Any:
+    """Time of each message by ``auto``, ``best`` or a named algorithm [s], shape (..., messages).
+
+    Raises
+    ------
+    InputError : these ranks and links have no such algorithm
+    """
+    by_library = runs_nccl(accelerator)
+    if algorithm == "auto" and by_library:
+        return _least_of(nccl_ways(per_node, nodes, link, on, accelerator))(message_bytes)
+    if algorithm in ("auto", "ring") and not by_library:
+        return two_level_ring_all_reduce_time(per_node, nodes, message_bytes, *on.links)
+    times = all_reduce_times(per_node, nodes, link, on, accelerator)
+    if algorithm == "best":
+        return cheapest(times, message_bytes)
+    if algorithm not in times:
+        raise unknown_name("algorithm on these links", algorithm, ["auto", "best", *times])
+    return times[algorithm](message_bytes)
 
 
 def cheapest(times: dict[str, Callable[[Any], Any]], message_bytes: Any) -> Any:
@@ -72,56 +169,30 @@ def cheapest(times: dict[str, Callable[[Any], Any]], message_bytes: Any) -> Any:
     return np.min(np.stack(np.broadcast_arrays(*able)), axis=0)
 
 
-def by_nccl(collective: str, per_node: Any, nodes: Any, message_bytes: Any, link: Link, on: Fabric) -> Choice:
-    """What NCCL's own model would choose on this fabric, for each message."""
-    inside = on.intra_link_bandwidth
-    slower = np.minimum(inside, on.inter_link_bandwidth) if np.all(np.greater(nodes, 1)) else inside
-    channels = np.maximum(1, np.round(np.asarray(slower) / CHANNEL_BANDWIDTH))
-    graph = Graph(
-        channels,
-        slower / channels,
-        slower / channels,
-        generation(link),
-        "nvlink" if link.kind == "nvlink" else "pci",
-        capability(link),
-    )
-    return nccl_choice(collective, per_node * nodes, nodes, message_bytes, graph)
-
-
-def chosen_times(
-    algorithm: str, per_node: Any, nodes: Any, message_bytes: Any, link: Link, on: Fabric
-) -> Any:
-    """Time of each message by ``auto``, ``best`` or a named algorithm [s], shape (..., messages).
-
-    Raises
-    ------
-    InputError : these ranks and links have no such algorithm
-    """
-    if algorithm == "auto":
-        return by_nccl("all-reduce", per_node, nodes, message_bytes, link, on).time
-    times = all_reduce_times(per_node, nodes, link, on)
-    if algorithm == "best":
-        return cheapest(times, message_bytes)
-    if algorithm not in times:
-        raise unknown_name("algorithm on these links", algorithm, ["auto", "best", *times])
-    return times[algorithm](message_bytes)
-
-
-def told(algorithm: str, per_node: int, nodes: int, message_bytes: Any, link: Link, on: Fabric) -> str:
+def told(
+    algorithm: str,
+    per_node: int,
+    nodes: int,
+    message_bytes: Any,
+    link: Link,
+    on: Fabric,
+    accelerator: Accelerator | None = None,
+) -> str:
     """Say what ``auto`` or ``best`` chose for these messages, and what the runner-up would cost."""
     sizes = np.atleast_1d(message_bytes)
     if algorithm == "auto":
-        choice = by_nccl("all-reduce", per_node, nodes, sizes, link, on)
-        chosen = ["/".join(choice.names[i]) for i in choice.best.tolist()]
-        first, second = float(choice.time.sum()), float(choice.runner_up.sum())
+        known = nccl_ways(per_node, nodes, link, on, accelerator)
+        names, times = ["/".join(name) for name in known.names], known.times(sizes)[:, 0]
     else:
         able = {
-            n: t for n, t in all_reduce_times(per_node, nodes, link, on).items() if n not in ONLY_WHEN_ASKED
+            name: time(sizes)
+            for name, time in all_reduce_times(per_node, nodes, link, on, accelerator).items()
+            if name not in ONLY_WHEN_ASKED
         }
-        times = np.stack([np.broadcast_to(time(sizes), sizes.shape) for time in able.values()])
-        chosen = [list(able)[i] for i in times.argmin(axis=0).tolist()]
-        ordered = np.sort(times, axis=0)
-        first, second = float(ordered[0].sum()), float(ordered[1].sum())
+        names, times = list(able), np.stack(np.broadcast_arrays(*able.values()))
+    chosen = [names[i] for i in times.argmin(axis=0).tolist()]
+    ordered = np.sort(times, axis=0)
+    first, second = float(ordered[0].sum()), float(ordered[1].sum())
     counts = {name: chosen.count(name) for name in dict.fromkeys(chosen)}
     shown = ", ".join(f"{name} for {count} of {len(chosen)} messages" for name, count in counts.items())
     return f"--algorithm {algorithm} chose {shown}; the runner-up would take {second / first - 1:.0%} longer"

@@ -187,11 +187,13 @@ def _network(setting: Setting, work: Computation, on: Fabric, constants: Calibra
             inter_link_bandwidth=on.inter_link_bandwidth * (better[0] if ports is setting else same),
             inter_hop_latency=on.inter_hop_latency * better[1],
             server_bandwidth=on.server_bandwidth * (better[0] if ports is not setting or alike else same),
+            inter_small_latency=on.inter_small_latency * better[1],
         )
     else:
         varied = on._replace(
             intra_link_bandwidth=on.intra_link_bandwidth * better[0],
             intra_hop_latency=on.intra_hop_latency * better[1],
+            intra_small_latency=on.intra_small_latency * better[1],
         )
     alone, exposed = exchange(setting, work, on, varied, constants)
     as_is, faster_link, less_latency = (float(time) for time in exposed)

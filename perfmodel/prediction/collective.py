@@ -12,7 +12,7 @@ from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.prediction.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, by_nccl
+from perfmodel.prediction.all_reduce import BY_LIBRARY, ONLY_WHEN_ASKED, all_reduce_times, nccl_estimates
 from perfmodel.prediction.collective_model import Point, check_mesh, features, fitted, log_time
 from perfmodel.prediction.fabric import Fabric as Links
 from perfmodel.prediction.fabric import bulk_bandwidth, ring_bandwidth
@@ -138,7 +138,7 @@ def collective(name: str, algorithm: str, fabric: Fabric, message_bytes: float) 
     Parameters
     ----------
     name : all-reduce, reduce-scatter, all-gather, broadcast, all-to-all, send-receive (each rank to the next)
-    algorithm : ``auto`` (NCCL's choice), ``best`` (the cheapest of ours), or a name
+    algorithm : ``auto`` (NCCL's choice), ``best`` (the cheapest of all, that choice included), or a name
     fabric : ranks and links
     message_bytes : S [B]; of all ranks together for all-gather and reduce-scatter
 
@@ -151,29 +151,46 @@ def collective(name: str, algorithm: str, fabric: Fabric, message_bytes: float) 
     check_mesh(fabric.link, fabric.per_node)
     if fabric.group_size == 1:
         return _result(name, fabric, message_bytes, [(0.0, "none", None)])
+    by_library = _by_nccl(name, fabric, message_bytes)
     if algorithm == "auto":
-        if name in NCCL_ALGORITHMS:
-            return _result(name, fabric, message_bytes, _by_nccl(name, fabric, message_bytes))
-        # NCCL knows one way of sending point to point
-        only = next(iter(ALGORITHMS[name]))
-        return _result(name, fabric, message_bytes, [(_fitted_time(name, fabric, message_bytes), only, None)])
-    times = {known: float(time(message_bytes)) for known, time in algorithms(name, fabric).items()}
+        return _result(name, fabric, message_bytes, by_library)
+    same = "ring" if algorithm == "hierarchical" and fabric.nodes == 1 else algorithm
+    own = [(time, algorithm, protocol) for time, known, protocol in by_library if known == same]
+    if own:
+        return _result(name, fabric, message_bytes, own[:1])
+    times = {known: float(time(message_bytes)) for known, time in _textbook(name, fabric).items()}
     if algorithm == "best":
-        able = [known for known in times if known not in ONLY_WHEN_ASKED]
-        ranked = sorted((times[known], known, None) for known in able)
-        return _result(name, fabric, message_bytes, ranked)
+        others = [(time, known, None) for known, time in times.items() if known not in ONLY_WHEN_ASKED]
+        least: dict[str, tuple[float, str, Any]] = {}
+        for way in sorted([*by_library, *others], key=lambda way: way[0]):
+            least.setdefault(way[1], way)
+        return _result(name, fabric, message_bytes, list(least.values()))
     if algorithm not in times:
         if algorithm in NEEDS_SWITCH:
             raise InputError(f"{algorithm} needs {NEEDS_SWITCH[algorithm]}; {fabric.link.id} is none")
-        raise unknown_name(f"algorithm for {name}", algorithm, ["auto", "best", *times])
+        able = dict.fromkeys((*(way[1] for way in by_library), *times))
+        raise unknown_name(f"algorithm for {name}", algorithm, ["auto", "best", *able])
     return _result(name, fabric, message_bytes, [(times[algorithm], algorithm, None)])
 
 
 def algorithms(name: str, fabric: Fabric) -> dict[str, Any]:
     """Every algorithm these ranks can use, as a function of the message's bytes that returns seconds."""
+    found = _textbook(name, fabric)
+    by_library = [way[1] for way in _by_nccl(name, fabric, 1.0)]
+    if name == "all-reduce" and fabric.nodes == 1:
+        by_library.append("hierarchical")  # one level of links: a ring
+    for known in dict.fromkeys(by_library):
+        found[known] = lambda size, known=known: collective(name, known, fabric, size).time
+    return found
+
+
+def _textbook(name: str, fabric: Fabric) -> dict[str, Any]:
+    """Algorithms other than NCCL's."""
     on = _numbers(fabric)
     if name == "all-reduce":
-        return dict(all_reduce_times(fabric.per_node, fabric.nodes, fabric.link, on))
+        known = all_reduce_times(fabric.per_node, fabric.nodes, fabric.link, on)
+        alike = (*BY_LIBRARY, "hierarchical") if fabric.nodes == 1 else BY_LIBRARY
+        return {algorithm: time for algorithm, time in known.items() if algorithm not in alike}
     hop, bandwidth = on.intra_hop_latency, on.intra_link_bandwidth
     if fabric.nodes > 1:
         hop = max(hop, on.inter_hop_latency)
@@ -184,31 +201,48 @@ def algorithms(name: str, fabric: Fabric) -> dict[str, Any]:
     def flat(time: Any) -> Any:
         return lambda message_bytes: time(fabric.group_size, message_bytes, hop, bandwidth)
 
-    return {known: flat(algorithm.time) for known, algorithm in ALGORITHMS[name].items()}
+    of_library = NCCL_ALGORITHMS.get(name) or tuple(ALGORITHMS[name])[:1]
+    return {
+        known: flat(algorithm.time)
+        for known, algorithm in ALGORITHMS[name].items()
+        if known not in of_library
+    }
 
 
 def _numbers(fabric: Fabric) -> Links:
     """Latencies and bandwidths of a fabric, as small messages and large ones see them."""
     constants = before_fit()  # this model has a fit of its own
     inside = ring_bandwidth(fabric.link, fabric.per_node, constants)
+    hop = fabric.link.hop_latency.value
+    library = constants.library_base_latency, constants.channel_bandwidth
     link = fabric.inter_link
     if fabric.nodes == 1:
-        return Links(fabric.link.hop_latency.value, inside, 0.0, inside)
+        return Links(hop, inside, 0.0, inside, 0.0, hop, 0.0, *library)
     if link is None:
         raise InputError(f"{fabric.nodes} nodes need --inter-link")
     outer = fabric.nics * bulk_bandwidth(link, constants)
-    return Links(fabric.link.hop_latency.value, inside, link.hop_latency.value, outer)
+    small = link.hop_latency.value
+    return Links(hop, inside, small, outer, 0.0, hop, small, *library)
 
 
 def _by_nccl(name: str, fabric: Fabric, message_bytes: float) -> list[tuple[float, str, Any]]:
-    """NCCL's choice, timed by the model fitted to measured collectives; then its second, as much slower."""
-    choice = by_nccl(name, fabric.per_node, fabric.nodes, message_bytes, fabric.link, _numbers(fabric))
+    """NCCL's algorithms, the one it would choose first.
+
+    The first is timed by the model fitted to measured collectives, the others by how much slower NCCL's own
+    model says they are.
+    """
     time = _fitted_time(name, fabric, message_bytes)
-    ranked = [(time, *choice.names[int(choice.best)])]
-    if float(choice.runner_up) < float("inf"):
-        slower = float(choice.runner_up) / float(choice.time)
-        ranked.append((time * slower, *choice.names[int(choice.second)]))
-    return ranked
+    if name not in NCCL_ALGORITHMS:
+        return [(time, next(iter(ALGORITHMS[name])), None)]  # NCCL knows one way of sending point to point
+    on = _numbers(fabric)
+    large = fabric.link.bulk_hop_latency or fabric.link.hop_latency
+    on = on._replace(intra_hop_latency=large.value)
+    if fabric.inter_link is not None:
+        large = fabric.inter_link.bulk_hop_latency or fabric.inter_link.hop_latency
+        on = on._replace(inter_hop_latency=large.value)
+    estimates = nccl_estimates(name, fabric.per_node, fabric.nodes, message_bytes, fabric.link, on)
+    least = next(iter(estimates.values()))
+    return [(time * (estimate / least), *way) for way, estimate in estimates.items()]
 
 
 def _fitted_time(name: str, fabric: Fabric, message_bytes: float) -> float:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.equations.collectives import ring_all_reduce_time
+from perfmodel.equations.nccl_all_reduce import Ways
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.parameter_server import parameter_server_time, pipelined_parameter_server_time
 from perfmodel.equations.single_process import replicate_and_reduce_time
-from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
+from perfmodel.prediction.all_reduce import BY_LIBRARY, chosen_times, nccl_ways, runs_nccl, told
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric, adds_on_accelerators
 from perfmodel.prediction.messages import layer_bytes, messages
@@ -45,11 +46,22 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
         )
     if setting.strategy == "data-parallel-single-process":
         return replicate_and_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
-    if setting.scenario.algorithm == "ring":
-        return two_level_ring_all_reduce_time(g, nodes, message_bytes, *on.links)
-    from perfmodel.prediction.all_reduce import chosen_times
+    asked = setting.scenario.algorithm
+    return chosen_times(asked, g, nodes, message_bytes, setting.intra_link, on, setting.accelerator)
 
-    return chosen_times(setting.scenario.algorithm, g, nodes, message_bytes, setting.intra_link, on)
+
+def by_library(setting: Setting) -> bool:
+    """Whether gradients travel by an algorithm of NCCL or RCCL."""
+    asked = setting.scenario.algorithm
+    of_library = asked == "auto" or asked in BY_LIBRARY
+    return setting.strategy == "all-reduce" and of_library and runs_nccl(setting.accelerator)
+
+
+def library_ways(setting: Setting, on: Fabric) -> Ways:
+    """Return the ways of NCCL that a setting leaves it: all, or the protocols of the algorithm named."""
+    g, nodes, asked = setting.accelerators_per_node, setting.nodes, setting.scenario.algorithm
+    known = nccl_ways(g, nodes, setting.intra_link, on, setting.accelerator)
+    return known if asked == "auto" else known.of(asked)
 
 
 def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
@@ -141,12 +153,13 @@ def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[An
 
 
 def choice_told(setting: Setting, work: Computation, on: Fabric, hiding_cost: float) -> str | None:
-    """Say which algorithms ``--algorithm auto`` or ``best`` chose; None where one was named."""
-    algorithm = setting.scenario.algorithm
-    if setting.strategy != "all-reduce" or setting.world_size == 1 or algorithm not in ("auto", "best"):
+    """Say which algorithms ``--algorithm auto`` or ``best`` chose, where a person asked for that choice."""
+    asked = setting.scenario
+    by_name = asked.algorithm not in ("auto", "best") or "algorithm" not in asked.model_fields_set
+    if by_name or setting.strategy != "all-reduce" or setting.world_size == 1:
         return None
-    from perfmodel.prediction.all_reduce import told
-
+    if asked.algorithm == "auto" and not runs_nccl(setting.accelerator):
+        return f"--algorithm auto means a ring: no NCCL runs on {setting.accelerator.id}"
     sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on), hiding_cost)
     g, nodes = setting.accelerators_per_node, setting.nodes
-    return told(algorithm, g, nodes, sent.message_bytes, setting.intra_link, on)
+    return told(asked.algorithm, g, nodes, sent.message_bytes, setting.intra_link, on, setting.accelerator)

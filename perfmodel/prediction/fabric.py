@@ -24,6 +24,13 @@ class Fabric(NamedTuple):
     """Of all adapters of one node together."""
     server_bandwidth: Any = 0.0
     """Of a parameter server's port; it matters where there are any."""
+    intra_small_latency: Any = 0.0
+    """Of a hop for NCCL's small messages (LL); the latencies above are of its large ones (Simple)."""
+    inter_small_latency: Any = 0.0
+    library_base_latency: Any = 0.0
+    """Of a collective of NCCL, before its first hop."""
+    channel_bandwidth: Any = 0.0
+    """Of one of NCCL's channels."""
 
     @property
     def links(self) -> tuple[Any, Any, Any, Any]:
@@ -42,6 +49,10 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         _latency(setting.inter_link),
         between,
         between if servers is setting else min(adapter_limits(servers, calibration).values()),
+        inside.hop_latency.value,
+        setting.inter_link.hop_latency.value,
+        calibration.library_base_latency,
+        calibration.channel_bandwidth,
     )
 
 

@@ -128,8 +128,12 @@ def profiled_fabric(on: Fabric, profile: Profile) -> Fabric:
     link = profile.link
     if link is None:
         return on
-    hops = 2 * (link.group_size - 1)
-    return on._replace(intra_hop_latency=link.latency.value / hops, intra_link_bandwidth=link.bandwidth.value)
+    hop_latency = link.latency.value / (2 * (link.group_size - 1))
+    return on._replace(
+        intra_hop_latency=hop_latency,
+        intra_small_latency=hop_latency,
+        intra_link_bandwidth=link.bandwidth.value,
+    )
 
 
 def noise(setting: Setting, profile: Profile, terms: dict[str, Any]) -> Any:

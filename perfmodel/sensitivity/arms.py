@@ -9,7 +9,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.prediction.assemble import terms_at
-from perfmodel.prediction.communication import message_times
+from perfmodel.prediction.communication import by_library, library_ways, message_times
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import (
     Fabric,
@@ -67,6 +67,8 @@ def choices(case: Case) -> list[Choice]:
         case = case._replace(setting=best_way(setting, work, on, constants))
         if case.setting.overlap != "priority":
             found.append(_queue(case, work, on))
+            if by_library(setting):
+                found.append(_way(case, work, on))
         if setting.strategy == "parameter-server":
             found.append(_ports(case, on))
     if setting.scenario.input == "real" and not _is_measured(setting):
@@ -107,12 +109,13 @@ def _rates(case: Case, on: Fabric) -> list[Choice]:
         ports = busiest_ports(setting, constants)
         of = f"rate of {ports.inter_link.id}"
         found.append(_choice(of, "min", "B/s", _caps(ports, constants), "without effect"))
-    if setting.nodes > 1 and setting.strategy == "all-reduce" and setting.scenario.algorithm == "ring":
+    ring = setting.strategy == "all-reduce" and setting.scenario.algorithm in ("ring", "auto")
+    if setting.nodes > 1 and (ring or by_library(setting)):
         arms = {
             "inside a node": float(on.intra_link_bandwidth),
             "between nodes": float(on.inter_link_bandwidth),
         }
-        found.append(_choice("rate of the ring", "min", "B/s", arms, "without effect"))
+        found.append(_choice("rate of the ring or tree", "min", "B/s", arms, "without effect"))
     profile = setting.scenario.profile
     inside = inside_limits(setting, constants)
     if setting.world_size > 1 and len(inside) > 1 and not (profile and measures_link(profile)):
@@ -164,6 +167,21 @@ def _queue(case: Case, work: Computation, on: Fabric) -> Choice:
     else:
         words = f"the network is busy from message {first + 1} of {count} to the end: their bytes count"
     return Choice(of, "max", "s", arms, active, words)
+
+
+def _way(case: Case, work: Computation, on: Fabric) -> Choice:
+    """Which algorithm and protocol NCCL takes for the messages of an iteration."""
+    known = library_ways(case.setting, on)
+    cost = merging_cost(case.setting, case.constants)
+    sent = messages(case.setting, work, lambda sizes: message_times(case.setting, sizes, on), cost)
+    times = known.times(sent.message_bytes)[:, 0]
+    names = ["/".join(name) for name in known.names]
+    taken = [names[row] for row in times.argmin(axis=0).tolist()]
+    counts = {name: taken.count(name) for name in dict.fromkeys(taken)}
+    words = ", ".join(f"{name} for {count} of {len(taken)} messages" for name, count in counts.items())
+    arms: dict[str, float | None] = dict(zip(names, times.sum(axis=1).tolist(), strict=True))
+    active = max(counts, key=counts.__getitem__)
+    return Choice("all messages by one way of NCCL", "min", "s", arms, active, f"chosen: {words}")
 
 
 def _ports(case: Case, on: Fabric) -> Choice:

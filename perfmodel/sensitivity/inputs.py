@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from perfmodel.prediction.communication import by_library
 from perfmodel.prediction.computation import REFERENCE_PER_WATT
 from perfmodel.prediction.feeding import SAMPLE_ELEMENT_BYTES
 from perfmodel.sensitivity import changes
@@ -231,6 +232,24 @@ INPUTS: tuple[Input, ...] = (
         lambda _: REFERENCE_PER_WATT,
         changes.power,  # it stands beside tdp alone, as a product
         {"FLOP": 1, "J": -1},
+        inner=True,
+    ),
+    Input(
+        "library_base_latency",
+        "s",
+        "of a collective of NCCL, before its first hop",
+        lambda c: c.constants.library_base_latency if by_library(c.setting) else None,
+        lambda c, f: changes.constant(c, f, "library_base_latency"),
+        {"s": 1},
+        inner=True,
+    ),
+    Input(
+        "channel_bandwidth",
+        "B/s",
+        "of one of NCCL's channels, which its limits go with",
+        lambda c: c.constants.channel_bandwidth if by_library(c.setting) else None,
+        lambda c, f: changes.constant(c, f, "channel_bandwidth"),
+        {"B": 1, "s": -1},
         inner=True,
     ),
     Input(

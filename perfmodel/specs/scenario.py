@@ -27,6 +27,7 @@ Algorithm = Literal[
     "exchange",
     "hub",
     "nvls",
+    "nvls-tree",
     "switch-tree",
 ]
 ServerShards = Literal["even", "round-robin", "greedy", "large-split"]
@@ -130,7 +131,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The machine of a parameter server; by default one like those that train."""
     local_aggregation: bool = True
     """Whether a node sums its own gradients before it talks to a parameter server."""
-    algorithm: Annotated[Algorithm, _words("algorithm", Algorithm)] = "ring"
+    algorithm: Annotated[Algorithm, _words("algorithm", Algorithm)] = "auto"
+    """Of an all-reduce; ``auto`` is what NCCL or RCCL chooses, and a ring where neither runs."""
     overlap: Annotated[Overlap, _words("overlap", Overlap)] | None = None
     """How gradients travel during the backward pass."""
     precision: Annotated[Precision, _words("precision", Precision)] | None = None

@@ -131,10 +131,12 @@ class Groups:
         for link, which in kinds(setting.strategy, found):
             one = found.at(which[:1])
             tried = setting._replace(
-                intra_link=link, nodes=one.nodes, accelerators_per_node=one.accelerators_per_node
+                intra_link=link,
+                nodes=one.nodes[:, None],
+                accelerators_per_node=one.accelerators_per_node[:, None],
             )
             try:
-                message_times(tried, np.ones(1), Fabric(*one.fabric))
+                message_times(tried, np.ones(1), Fabric(*(column[:, None] for column in one.fabric)))
             except InputError as error:
                 able[which] = False
                 self._refuse(len(which) * count, str(error))
