@@ -179,9 +179,9 @@ def _way(case: Case, work: Computation, on: Fabric) -> Choice:
     taken = [names[row] for row in times.argmin(axis=0).tolist()]
     counts = {name: taken.count(name) for name in dict.fromkeys(taken)}
     words = ", ".join(f"{name} for {count} of {len(taken)} messages" for name, count in counts.items())
-    arms: dict[str, float | None] = dict(zip(names, times.sum(axis=1).tolist(), strict=True))
-    active = max(counts, key=counts.__getitem__)
-    return Choice("all messages by one way of NCCL", "min", "s", arms, active, f"chosen: {words}")
+    sums: dict[str, float] = dict(zip(names, times.sum(axis=1).tolist(), strict=True))
+    active = min(sums, key=sums.__getitem__)
+    return Choice("all messages by one way of NCCL", "min", "s", {**sums}, active, f"taken: {words}")
 
 
 def _ports(case: Case, on: Fabric) -> Choice:
