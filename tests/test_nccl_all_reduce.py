@@ -123,9 +123,7 @@ def test_the_same_in_a_sweep() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.sampled_from(
-        ["all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "send-receive"]
-    ),
+    st.sampled_from(sorted(ALGORITHMS)),
     st.sampled_from(["nvlink2-nvswitch", "nvlink4-nvswitch", "nvlink1-cube-mesh", "pcie3-x16", "xgmi-gen3"]),
     st.sampled_from(["ethernet-10g-tcp", "ib-hdr-200g"]),
     st.integers(1, 8),
