@@ -11,15 +11,14 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from perfmodel import ops
-from perfmodel.equations.nccl import Graph, has_ll128
 from perfmodel.equations.nccl_constants import GENERATIONS, NCCL_2_30, PROTOCOLS
+from perfmodel.equations.nccl_graph import Graph, has_ll128
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -133,6 +132,8 @@ def size_class(message_bytes: Any) -> Any:
     Tensors often have a power of two of bytes, where the table steps: what falls short of one by less than
     a thousandth counts as it, so that a small change of their size does not cross the step.
     """
+    import numpy as np
+
     doublings = np.frexp(message_bytes * (NEARLY / SMALLEST_CORRECTED))[1]
     return np.minimum(np.maximum(doublings, 0), _COLUMNS - 1)
 
@@ -178,6 +179,8 @@ def _table(
     generation: str, intra_link: str, processor: str, ll128: bool, switch_adds: bool, several: bool
 ) -> _Table:
     """Constants of every way, arranged for arrays: they depend on the kind of machine alone."""
+    import numpy as np
+
     known, row = NCCL_2_30, GENERATIONS.index(generation)
     extra = ("nvls-tree" if several else "nvls",) if switch_adds else ()
     algorithms = ("ring", "tree", *extra)
@@ -253,6 +256,8 @@ def ways(
     switch_adds : whether a switch inside the node adds what passes it
     switch_bandwidth : of one rank to that switch [B/s]
     """
+    import numpy as np
+
     is_one = isinstance(nodes, int)
     several = nodes > 1 if is_one else bool((nodes > 1).all())
     table = _table(

@@ -12,19 +12,17 @@ from typing import Any
 import numpy as np
 
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
-from perfmodel.equations.nccl import Graph, nccl_times
-from perfmodel.equations.nccl_all_reduce import Latencies, Library, Ways, ways
+from perfmodel.equations.nccl import nccl_times
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
 from perfmodel.prediction.fabric import Fabric
-from perfmodel.prediction.generation import adds, capability, generation
+from perfmodel.prediction.generation import adds
+from perfmodel.prediction.library import graph_of, least_of, nccl_ways, runs_nccl
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 
 ONLY_WHEN_ASKED = ("switch-tree",)
 """Algorithms that need a network which adds, which no link spec promises."""
-BY_LIBRARY = ("ring", "tree", "nvls", "nvls-tree")
-"""Algorithms that NCCL itself has."""
 
 
 def all_reduce_times(
@@ -66,59 +64,10 @@ def all_reduce_times(
     if runs_nccl(accelerator):
         known = nccl_ways(per_node, nodes, link, on, accelerator)
         for name in dict.fromkeys(name for name, _ in known.names):
-            found[name] = _least_of(known.of(name))
+            found[name] = least_of(known.of(name))
     if not several:
         found["hierarchical"] = found["ring"]
     return found
-
-
-def _least_of(known: Ways) -> Callable[[Any], Any]:
-    return lambda sizes: _of_settings(known.times(np.asarray(sizes, dtype=np.float64)).min(axis=0), sizes)
-
-
-def _of_settings(times: Any, sizes: Any) -> Any:
-    """Times of (settings, messages) without the axis of one setting, and of one message."""
-    if times.shape[0] == 1:
-        times = times[0]
-    return times if np.ndim(sizes) else times[..., 0]
-
-
-def runs_nccl(accelerator: Accelerator | None) -> bool:
-    """Whether NCCL or RCCL sums the gradients; links alone are taken as those of NVIDIA's."""
-    return accelerator is None or accelerator.collective_library is not None
-
-
-def nccl_ways(
-    per_node: Any, nodes: Any, link: Link, on: Fabric, accelerator: Accelerator | None = None
-) -> Ways:
-    """Return every algorithm and protocol of NCCL on these links.  Takes what ``all_reduce_times`` takes."""
-    return ways(
-        per_node * nodes,
-        nodes,
-        _graph(nodes, link, on, accelerator),
-        Latencies(on.intra_small_latency, on.intra_hop_latency),
-        Latencies(on.inter_small_latency, on.inter_hop_latency),
-        Library(on.library_base_latency, on.channel_bandwidth),
-        adds(link),
-        on.intra_link_bandwidth,
-    )
-
-
-def _graph(nodes: Any, link: Link, on: Fabric, accelerator: Accelerator | None) -> Graph:
-    """What NCCL's search finds on these links: channels at the pace of the slower level."""
-    slower = on.intra_link_bandwidth
-    if nodes > 1 if isinstance(nodes, int) else np.all(nodes > 1):
-        slower = np.minimum(slower, on.inter_link_bandwidth)
-    channels = np.maximum(1.0, np.rint(slower / on.channel_bandwidth))
-    each = slower / channels
-    return Graph(
-        channels,
-        each,
-        each,
-        generation(link, accelerator),
-        "nvlink" if link.kind == "nvlink" else "pci",
-        capability(link, accelerator),
-    )
 
 
 def nccl_estimates(
@@ -129,7 +78,7 @@ def nccl_estimates(
         known = nccl_ways(per_node, nodes, link, on)
         names, times = known.names, known.times(np.array([message_bytes]))[:, 0, 0]
     else:
-        graph = _graph(nodes, link, on, None)
+        graph = graph_of(nodes, link, on, None)
         names, times = nccl_times(collective, per_node * nodes, nodes, message_bytes, graph)
     order = np.argsort(times, kind="stable").tolist()
     return {names[row]: float(times[row]) for row in order if np.isfinite(times[row])}
@@ -152,7 +101,7 @@ def chosen_times(
     """
     by_library = runs_nccl(accelerator)
     if algorithm == "auto" and by_library:
-        return _least_of(nccl_ways(per_node, nodes, link, on, accelerator))(message_bytes)
+        return least_of(nccl_ways(per_node, nodes, link, on, accelerator))(message_bytes)
     if algorithm in ("auto", "ring") and not by_library:
         return two_level_ring_all_reduce_time(per_node, nodes, message_bytes, *on.links)
     times = all_reduce_times(per_node, nodes, link, on, accelerator)

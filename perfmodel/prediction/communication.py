@@ -11,9 +11,9 @@ from perfmodel.equations.nccl_all_reduce import Ways
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.parameter_server import parameter_server_time, pipelined_parameter_server_time
 from perfmodel.equations.single_process import replicate_and_reduce_time
-from perfmodel.prediction.all_reduce import BY_LIBRARY, chosen_times, nccl_ways, runs_nccl, told
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric, adds_on_accelerators
+from perfmodel.prediction.library import BY_LIBRARY, least_of, nccl_ways, runs_nccl
 from perfmodel.prediction.messages import layer_bytes, messages
 from perfmodel.prediction.server_shards import imbalance
 from perfmodel.resolve import Setting
@@ -46,6 +46,10 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
         )
     if setting.strategy == "data-parallel-single-process":
         return replicate_and_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
+    if by_library(setting) and (known := library_ways(setting, on)).names:
+        return least_of(known)(message_bytes)
+    from perfmodel.prediction.all_reduce import chosen_times
+
     asked = setting.scenario.algorithm
     return chosen_times(asked, g, nodes, message_bytes, setting.intra_link, on, setting.accelerator)
 
@@ -162,4 +166,6 @@ def choice_told(setting: Setting, work: Computation, on: Fabric, hiding_cost: fl
         return f"--algorithm auto means a ring: no NCCL runs on {setting.accelerator.id}"
     sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on), hiding_cost)
     g, nodes = setting.accelerators_per_node, setting.nodes
+    from perfmodel.prediction.all_reduce import told
+
     return told(asked.algorithm, g, nodes, sent.message_bytes, setting.intra_link, on, setting.accelerator)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.equations.nccl import LEAST_CAPABILITY_FOR_LL128
+from perfmodel.equations.nccl_graph import LEAST_CAPABILITY_FOR_LL128
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 

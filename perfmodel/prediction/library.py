@@ -1,0 +1,68 @@
+"""All-reduces of NCCL and RCCL: where they run, and every way they have of doing one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from perfmodel.equations.nccl_all_reduce import Latencies, Library, Ways, ways
+from perfmodel.equations.nccl_graph import Graph
+from perfmodel.prediction.fabric import Fabric
+from perfmodel.prediction.generation import adds, capability, generation
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.link import Link
+
+BY_LIBRARY = ("ring", "tree", "nvls", "nvls-tree")
+"""Algorithms that NCCL itself has."""
+
+
+def least_of(known: Ways) -> Callable[[Any], Any]:
+    """The fastest way of each message, as a function of message bytes that gives seconds."""
+    return lambda sizes: _of_settings(known.times(np.asarray(sizes, dtype=np.float64)).min(axis=0), sizes)
+
+
+def _of_settings(times: Any, sizes: Any) -> Any:
+    """Times of (settings, messages) without the axis of one setting, and of one message."""
+    if times.shape[0] == 1:
+        times = times[0]
+    return times if np.ndim(sizes) else times[..., 0]
+
+
+def runs_nccl(accelerator: Accelerator | None) -> bool:
+    """Whether NCCL or RCCL sums the gradients; links alone are taken as those of NVIDIA's."""
+    return accelerator is None or accelerator.collective_library is not None
+
+
+def nccl_ways(
+    per_node: Any, nodes: Any, link: Link, on: Fabric, accelerator: Accelerator | None = None
+) -> Ways:
+    """Return every algorithm and protocol of NCCL on these links.  Takes what ``all_reduce_times`` takes."""
+    return ways(
+        per_node * nodes,
+        nodes,
+        graph_of(nodes, link, on, accelerator),
+        Latencies(on.intra_small_latency, on.intra_hop_latency),
+        Latencies(on.inter_small_latency, on.inter_hop_latency),
+        Library(on.library_base_latency, on.channel_bandwidth),
+        adds(link),
+        on.intra_link_bandwidth,
+    )
+
+
+def graph_of(nodes: Any, link: Link, on: Fabric, accelerator: Accelerator | None) -> Graph:
+    """What NCCL's search finds on these links: channels at the pace of the slower level."""
+    slower = on.intra_link_bandwidth
+    if nodes > 1 if isinstance(nodes, int) else np.all(nodes > 1):
+        slower = np.minimum(slower, on.inter_link_bandwidth)
+    channels = np.maximum(1.0, np.rint(slower / on.channel_bandwidth))
+    each = slower / channels
+    return Graph(
+        channels,
+        each,
+        each,
+        generation(link, accelerator),
+        "nvlink" if link.kind == "nvlink" else "pci",
+        capability(link, accelerator),
+    )
