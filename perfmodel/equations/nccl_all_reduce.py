@@ -78,7 +78,7 @@ class Ways(NamedTuple):
     def times(self, message_bytes: Any) -> Array:
         """Return the time of messages, shape (messages,), by each way [s]: (ways, settings, messages)."""
         corrections = self.correction[:, None, size_class(message_bytes)]
-        times: Array = nccl_all_reduce_time(*self[1:6], message_bytes, corrections, self.algorithm_bandwidth)
+        times: Any = nccl_all_reduce_time(*self[1:6], message_bytes, corrections, self.algorithm_bandwidth)
         return times
 
 
@@ -192,7 +192,7 @@ def _table(
     )
     inside, net = known.hop_latency[intra_link], known.hop_latency["net"]
 
-    def column(value: Any) -> Array:
+    def column(value: Any) -> NDArray[Any]:
         return np.array([value(algorithm, PROTOCOLS.index(p)) for algorithm, p in names])[:, None, None]
 
     def ratios(of: dict[str, tuple[float, float, float]], like: str = "") -> tuple[Array, Array]:

@@ -12,9 +12,9 @@ import numpy as np
 from perfmodel.explain import assembly
 from perfmodel.explain.derivation import Derivation
 from perfmodel.explain.exact import arms
+from perfmodel.explain.library_turns import Turn
 from perfmodel.explain.node import Node
 from perfmodel.explain.plain_math import greek
-from perfmodel.explain.turns import Turn
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction.result import Prediction
 

@@ -212,6 +212,7 @@ def _by_library(case: Case, on: Fabric, size: Node) -> Node:
     names = ["/".join(known.names[row]) for row in best.tolist()]
     labels = tuple(f"{label}, {name}" for label, name in zip(size.labels, names, strict=True))
     powers: dict[str, dict[str, Any]] = {name: {} for name in OF_LIBRARY}
+    met: set[str] = set()
     for which, _ in inputs_of(case, inner=True):
         if "link" not in which.name and which.name not in (*OF_THE_FABRIC, *INNER):
             continue
@@ -223,7 +224,10 @@ def _by_library(case: Case, on: Fabric, size: Node) -> Node:
             before, now, after = (getattr(ways, name)[best, 0, 0] for ways in (low, known, high))
             if np.array_equal(before, after):
                 continue
-            power = _powers(before, now, after)
+            power, meets = _powers(before, now, after)
+            if meets:
+                power = np.zeros_like(power) if name in met else power
+                met.add(name)
             if np.any(power):
                 powers[name][which.name] = power
     outer = setting.nodes > 1 and on.inter_link_bandwidth < on.intra_link_bandwidth
@@ -244,15 +248,18 @@ def _by_library(case: Case, on: Fabric, size: Node) -> Node:
     )
 
 
-def _powers(before: Any, now: Any, after: Any) -> Any:
-    """Power of each element in an input, from values a little below and above; whole where nearly so."""
+def _powers(before: Any, now: Any, after: Any) -> tuple[Any, bool]:
+    """Power of each element in an input, from values a little below and above, whole where nearly so.
+
+    Where two arms meet it is that towards a smaller input; and whether they do.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         below = np.log(now / before) / -math.log1p(-STEP)
         power = np.log(after / before) / (math.log1p(STEP) - math.log1p(-STEP))
-    power = np.where(np.abs(power - below) > KINK, below, power)
-    power = np.where(now > 0, power, 0.0)
+    meets = np.abs(power - below) > KINK
+    power = np.where(now > 0, np.where(meets, below, power), 0.0)
     whole = np.round(power)
-    return np.where(np.abs(power - whole) < KINK, whole, power)
+    return np.where(np.abs(power - whole) < KINK, whole, power), bool(np.any(meets))
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -338,6 +345,7 @@ def fabric_powers(case: Case) -> dict[str, dict[str, float]]:
     a small change of the input and rounded.
     """
     powers: dict[str, dict[str, float]] = {name: {} for name in LEVELS}
+    met: set[str] = set()
     for which, _ in inputs_of(case):
         if "link" not in which.name and which.name not in OF_THE_FABRIC:
             continue
@@ -351,7 +359,8 @@ def fabric_powers(case: Case) -> dict[str, dict[str, float]]:
                 below = math.log(now / before) / -math.log1p(-STEP)
                 power = math.log(after / before) / (math.log1p(STEP) - math.log1p(-STEP))
                 if abs(power - below) > KINK:
-                    power = below  # two arms meet: the one towards a smaller input
+                    power = 0.0 if name in met else below  # two arms meet: the first of them
+                    met.add(name)
                 whole = round(power)
                 powers[name][which.name] = float(whole) if abs(power - whole) < KINK else power
     return powers

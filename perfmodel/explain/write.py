@@ -7,8 +7,8 @@ from typing import Any
 
 from perfmodel.economics import KWH
 from perfmodel.explain.equations import Cost, Equation, Explanation, Symbol, largest
+from perfmodel.explain.library_turns import Turn
 from perfmodel.explain.plain_math import plain
-from perfmodel.explain.turns import Turn
 from perfmodel.units import UNITS, show
 
 WIDTH = 80

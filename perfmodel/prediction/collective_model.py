@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.calibration import before_fit
-from perfmodel.equations.nccl import ALGORITHMS, Graph, nccl_choice
+from perfmodel.equations.nccl import ALGORITHMS, nccl_choice
 from perfmodel.equations.nccl_constants import NCCL_2_12
+from perfmodel.equations.nccl_graph import Graph
 from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.prediction.fabric import bulk_bandwidth
