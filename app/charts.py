@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from perfmodel.prediction import Prediction
+from perfmodel.step.terms import TERMS
 from perfmodel.units import show
 
 # plotly looks at pandas where it is loaded, which another session may be half way through doing
@@ -26,16 +27,8 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 PATTERNS = ("", "", "x", "", "/", ".", "-")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "triangle-down")
 
-TERMS = {
-    "forward_time": ("forward", BLUE),
-    "backward_time": ("backward", BLUE),
-    "launch_overhead_time": ("launch overhead", SKY),
-    "update_time": ("update", SKY),
-    "exposed_communication_time": ("exposed communication", ORANGE),
-    "input_time": ("waiting for input", GREEN),
-    "straggler_time": ("waiting for stragglers", PINK),
-}
-"""A term of a prediction -> what a chart calls it, and its colour."""
+OF_KIND = {"busy": BLUE, "host": SKY, "network": ORANGE, "wait": GREEN}
+"""A kind of term -> its colour."""
 TIMES = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400)
 """Ticks of an axis of long times [s]."""
 HIDDEN = "hidden communication"
@@ -61,7 +54,7 @@ def draw(figure: go.Figure, name: str, told: str, height: int = 380, **more: Any
 
 def waterfall(prediction: Prediction) -> go.Figure:
     """The terms of one iteration, one after another, with the interval on their sum."""
-    rows = [(*TERMS[term], time) for term, time in prediction.terms.items()]
+    rows = [(TERMS[name].label, OF_KIND[TERMS[name].kind], time) for name, time in prediction.terms.items()]
     starts = [0.0, *accumulate(time for _, _, time in rows)]
     figure = go.Figure(
         go.Bar(
@@ -78,7 +71,7 @@ def waterfall(prediction: Prediction) -> go.Figure:
             showlegend=False,
         )
     )
-    _hidden(figure, prediction, starts[2])
+    _hidden(figure, prediction, starts[1 + list(prediction.terms).index("backward_time")])
     figure.add_bar(
         y=["iteration"],
         x=[prediction.iteration_time],
@@ -103,7 +96,7 @@ def waterfall(prediction: Prediction) -> go.Figure:
                 name=f"{level}: {show(low, 's')} to {show(high, 's')}",
                 hovertemplate="%{x:.3s}s<extra></extra>",
             )
-    order = [*(name for name, _ in TERMS.values()), HIDDEN, "iteration"]
+    order = [*(name for name, _, _ in rows), HIDDEN, "iteration"]
     figure.update_yaxes(categoryorder="array", categoryarray=order[::-1], automargin=True)
     figure.update_xaxes(title="time [s]", rangemode="tozero")
     if prediction.interval is not None:  # a wide one would leave no room for the bars
@@ -134,7 +127,7 @@ def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> 
 def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
     """The terms of several iterations, each a bar."""
     rows = {name: prediction.terms for name, prediction in predictions.items()}
-    return parts(rows, {term: name for term, (name, _) in TERMS.items()}, "time of one iteration [s]")
+    return parts(rows, {name: term.label for name, term in TERMS.items()}, "time of one iteration [s]")
 
 
 def parts(rows: Mapping[str, Mapping[str, float]], names: Mapping[str, str], x: str) -> go.Figure:

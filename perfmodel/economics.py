@@ -8,11 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.equations.cost import (
+    amount_over,
+    both_costs,
+    both_energies,
     carbon_mass,
     energy_cost,
     job_energy,
     rent,
+    run_time,
+    share_of_time,
+    sum_of_terms,
     three_state_power,
+    work_time,
 )
 from perfmodel.equations.reliability import (
     daly_checkpoint_interval,
@@ -25,6 +32,7 @@ from perfmodel.prediction.result import Prediction
 from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR, Conditions, Price, price_of, server_price_of
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.terms import only_kind
 
 KWH = 3.6e6
 COMMUNICATING, IDLE = 0.5, 0.15
@@ -109,24 +117,27 @@ def rates(
     cost = energy = carbon = None
     if rated_power is not None:
         power = three_state_power(
-            busy_time / iteration_time,
-            communicating_time / iteration_time,
+            share_of_time(busy_time, iteration_time),
+            share_of_time(communicating_time, iteration_time),
             rated_power,
             COMMUNICATING * rated_power,
             IDLE * rated_power,
         )
         hosts = conditions.host_power or 0.0, conditions.pue or 1.0, 1.0
         energy = job_energy(world_size, power, nodes, *hosts)
-        energy = energy + job_energy(servers.count, servers.idle_power, servers.count, *hosts)
+        if np.any(servers.count):
+            energy = both_energies(
+                energy, job_energy(servers.count, servers.idle_power, servers.count, *hosts)
+            )
         if conditions.carbon_intensity is not None:
             carbon = carbon_mass(energy, conditions.carbon_intensity / KWH)
     if usd_per_hour is not None:
         cost = rent(nodes, usd_per_hour / HOUR, 1.0)
         if np.any(servers.count):
             each = np.nan if servers.usd_per_hour is None else servers.usd_per_hour
-            cost = cost + rent(servers.count, each / HOUR, 1.0)
+            cost = both_costs(cost, rent(servers.count, each / HOUR, 1.0))
         if own_electricity and energy is not None and conditions.electricity_price is not None:
-            cost = cost + energy_cost(energy, conditions.electricity_price / KWH)
+            cost = both_costs(cost, energy_cost(energy, conditions.electricity_price / KWH))
     return Rates(cost, energy, carbon, *_goodput(nodes + servers.count, conditions, work_time))
 
 
@@ -148,16 +159,114 @@ def _goodput(nodes: Any, conditions: Conditions, work_time: Any) -> tuple[Any, A
     failures = job_failure_interval(conditions.node_failure_interval, nodes)
     interval = daly_checkpoint_interval(conditions.checkpoint_time, failures)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        goodput = np.where(
-            (conditions.checkpoint_time + restart) / failures > LONGEST_OUTAGE,
-            0.0,
-            goodput_fraction(interval, np.float64(conditions.checkpoint_time), np.float64(restart), failures),
+        checkpointed = goodput_fraction(
+            interval, np.float64(conditions.checkpoint_time), np.float64(restart), failures
         )
+        outage = (conditions.checkpoint_time + restart) / failures
+        goodput = _either(outage > LONGEST_OUTAGE, 0.0, checkpointed)
         if work_time is not None:
-            whole = goodput_fraction(np.float64(1) * work_time, 0.0, np.float64(restart), failures)
+            whole = goodput_fraction(work_time, 0.0, np.float64(restart), failures)
             short = whole > goodput
-            goodput, interval = np.where(short, whole, goodput), np.where(short, np.inf, interval)
+            goodput, interval = _either(short, whole, goodput), _either(short, np.inf, interval)
     return goodput, interval, failures
+
+
+def _either(condition: Any, a: Any, b: Any) -> Any:
+    """One of two numbers as it is, or an array of both."""
+    return np.where(condition, a, b) if np.ndim(condition) else a if condition else b
+
+
+class Span(NamedTuple):
+    """What a span of time comes to; None where it is not known."""
+
+    time: float
+    """[s]"""
+    cost: float | None
+    """[$]"""
+    energy: float | None
+    """[J]"""
+    carbon: float | None
+    """[g]"""
+
+    def report(self) -> dict[str, float | None]:
+        """Return the span as people script against it: energy in kWh."""
+        energy = None if self.energy is None else self.energy / KWH
+        return {"time": self.time, "cost": self.cost, "energy": energy, "carbon": self.carbon}
+
+
+class Spending(NamedTuple):
+    """What a predicted job comes to, in SI units."""
+
+    price: Price | None
+    server_price: Price | None
+    iteration: Span
+    epoch: Span | None
+    """None where the size of the data set is not known."""
+    run: Span | None
+    """None where nobody says how long the run is."""
+    samples: float | None
+    """Of the run."""
+    rates: Rates
+    failures: float | None
+    """To expect in the run."""
+
+
+def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogue) -> Spending:
+    """Return what a prediction comes to; every amount is the result of a formula.
+
+    Raises
+    ------
+    InputError : as ``economics``
+    """
+    asked, times = prediction.scenario, prediction.terms
+    node, served = asked["node"], asked["servers"] or 0
+    accelerator = catalogue.accelerator(asked["accelerator"])
+    price = price_of(catalogue, node, conditions)
+    server_node = asked.get("server_node") or node
+    server_price = server_price_of(catalogue, server_node, node, price, conditions)
+    machine = catalogue.node(server_node)
+    held = (
+        accelerator
+        if server_node == node
+        else machine.accelerator and catalogue.accelerator(machine.accelerator)
+    )
+    servers = Servers(
+        served, server_price and server_price.usd_per_hour, idle_power(machine.accelerators, held or None)
+    )
+    samples = _samples(prediction, conditions)
+    work = work_time(samples, prediction.samples_per_second) if samples else None
+    found = rates(
+        prediction.iteration_time,
+        sum_of_terms(**only_kind(times, "busy")),
+        sum_of_terms(**only_kind(times, "network")),
+        asked["world_size"],
+        asked["nodes"],
+        rated_power=accelerator.tdp.value if accelerator.tdp else None,
+        usd_per_hour=price.usd_per_hour if price else None,
+        conditions=conditions,
+        own_electricity=price is not None and price.basis != "on demand",
+        work_time=work,
+        servers=servers,
+    )
+    if servers.usd_per_hour is None and served:
+        found = found._replace(cost=None)
+    if not found.goodput > 0:
+        raise InputError("the job fails more often than it can restart: it never ends")
+    run, failures = work, None
+    if work is not None and found.failure_interval is not None:
+        run = run_time(work, found.goodput)
+        failures = expected_failures(run, found.failure_interval)
+    epoch = prediction.epoch_time
+    return Spending(
+        price,
+        server_price,
+        _span(found, prediction.iteration_time),
+        _span(found, epoch) if epoch else None,
+        _span(found, run) if run else None,
+        samples,
+        found,
+        failures,
+    )
 
 
 def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalogue) -> dict[str, Any]:
@@ -178,55 +287,24 @@ def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalog
     ------
     InputError : options that exclude each other; a job that fails faster than it restarts
     """
-    asked, times = prediction.scenario, prediction.terms
-    node, nodes, served = asked["node"], asked["nodes"], asked["servers"] or 0
-    accelerator = catalogue.accelerator(asked["accelerator"])
-    price = price_of(catalogue, node, conditions)
+    asked = prediction.scenario
+    node, served = asked["node"], asked["servers"] or 0
+    powered = catalogue.accelerator(asked["accelerator"]).tdp is not None
+    spent = spending(prediction, conditions, catalogue)
+    price, server_price = spent.price, spent.server_price
     server_node = asked.get("server_node") or node
-    server_price = server_price_of(catalogue, server_node, node, price, conditions)
-    machine = catalogue.node(server_node)
-    held = (
-        accelerator
-        if server_node == node
-        else machine.accelerator and catalogue.accelerator(machine.accelerator)
-    )
-    servers = Servers(
-        served, server_price and server_price.usd_per_hour, idle_power(machine.accelerators, held or None)
-    )
-    busy = sum(times[name] for name in ("forward_time", "backward_time", "update_time"))
-    communicating = times["exposed_communication_time"] + times["straggler_time"]
-    epoch, samples = prediction.epoch_time, _samples(prediction, conditions)
-    work_time = samples / prediction.samples_per_second if samples else None
-    found = rates(
-        prediction.iteration_time,
-        busy,
-        communicating,
-        asked["world_size"],
-        nodes,
-        rated_power=accelerator.tdp.value if accelerator.tdp else None,
-        usd_per_hour=price.usd_per_hour if price else None,
-        conditions=conditions,
-        own_electricity=price is not None and price.basis != "on demand",
-        work_time=work_time,
-        servers=servers,
-    )
-    if servers.usd_per_hour is None and served:
-        found = found._replace(cost=None)
-    if not found.goodput > 0:
-        raise InputError("the job fails more often than it can restart: it never ends")
-    run = work_time / float(found.goodput) if work_time else None
-    length = {"epochs": conditions.epochs, "samples": samples}
+    length = {"epochs": conditions.epochs, "samples": spent.samples}
     return {
         "price": price._asdict() if price else None,
         "servers": {"count": served, "node": server_node, "price": server_price and server_price._asdict()}
         if served
         else None,
-        "per_iteration": _span(found, prediction.iteration_time),
-        "per_epoch": _span(found, epoch) if epoch else None,
-        "run": {**length, **_span(found, run)} if run else None,
-        "reliability": _reliability(found, run),
-        "assumed": _assumed(conditions, price, accelerator.tdp is not None, bool(served)),
-        "unknown": _unknown(conditions, price, node, accelerator.tdp is not None)
+        "per_iteration": spent.iteration.report(),
+        "per_epoch": spent.epoch.report() if spent.epoch else None,
+        "run": {**length, **spent.run.report()} if spent.run else None,
+        "reliability": _reliability(spent),
+        "assumed": _assumed(conditions, price, powered, bool(served)),
+        "unknown": _unknown(conditions, price, node, powered)
         + ([NO_SERVER_PRICE.format(server_node)] if served and price and not server_price else []),
     }
 
@@ -250,19 +328,15 @@ def unknown_data_set(workload_id: str) -> str:
     )
 
 
-def _span(found: Rates, time: float) -> dict[str, float | None]:
-    def total(rate: Any, unit: float = 1.0) -> float | None:
-        return None if rate is None else float(rate) * time / unit
+def _span(found: Rates, time: float) -> Span:
+    def total(rate: Any) -> float | None:
+        return None if rate is None else amount_over(rate, time)
 
-    return {
-        "time": time,
-        "cost": total(found.cost),
-        "energy": total(found.energy, KWH),
-        "carbon": total(found.carbon),
-    }
+    return Span(time, total(found.cost), total(found.energy), total(found.carbon))
 
 
-def _reliability(found: Rates, run: float | None) -> dict[str, float | None] | None:
+def _reliability(spent: Spending) -> dict[str, float | None] | None:
+    found = spent.rates
     if found.failure_interval is None:
         return None
     interval = float(found.checkpoint_interval)
@@ -270,7 +344,7 @@ def _reliability(found: Rates, run: float | None) -> dict[str, float | None] | N
         "goodput": float(found.goodput),
         "failure_interval": float(found.failure_interval),
         "checkpoint_interval": interval if math.isfinite(interval) else None,
-        "failures": float(expected_failures(run, found.failure_interval)) if run else None,
+        "failures": None if spent.failures is None else float(spent.failures),
     }
 
 

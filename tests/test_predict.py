@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.assemble import terms_at
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.messages import messages
 from perfmodel.prediction.straggling import TOLD_AT
@@ -34,6 +33,7 @@ from perfmodel.specs.scenario import (
     Strategy,
 )
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.evaluate import evaluate
 from perfmodel.validate.runs import shipped_runs
 from perfmodel.workloads import names, workload
 
@@ -387,7 +387,9 @@ def test_a_verdict_says_what_a_link_of_twice_the_bandwidth_really_saves(node, li
     if limit is not None and math.isclose(limit.value, setting.nics * own.bandwidth.value):
         # no limit, but the sum of the adapters
         faster = faster._replace(node=scaled_spec(setting.node, 2, "network_bandwidth"))
-    exposed, less = (terms_at(at, calibration())["exposed_communication_time"] for at in (setting, faster))
+    exposed, less = (
+        evaluate(at, calibration()).terms["exposed_communication_time"] for at in (setting, faster)
+    )
     saved = (exposed - less) / answer.iteration_time
     if "would save nothing" in answer.verdict:
         assert saved == 0

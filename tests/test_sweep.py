@@ -16,7 +16,7 @@ from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.sweeps import sweep
 from perfmodel.sweeps.groups import LARGEST_BLOCK
-from perfmodel.sweeps.table import ANSWERS
+from perfmodel.sweeps.table import answer_columns
 
 OPTIONS = tuple(Scenario.model_fields)
 SIZES = (1, 2, 3, 8, 12, 16, 64, 500)
@@ -161,7 +161,7 @@ def _scenario(row: dict[str, Any], strong: bool) -> Scenario:
 
 def _expected(scenario: Scenario) -> dict[str, Any]:
     answer = predict(scenario)
-    found = {name: getattr(answer, name) for name in ANSWERS if hasattr(answer, name)}
+    found = {name: getattr(answer, name) for name in answer_columns() if hasattr(answer, name)}
     found |= answer.terms | {"memory_bytes": answer.memory.bytes, "memory_capacity": answer.memory.capacity}
     found |= {n: getattr(answer.memory, n) for n in ("fits", "largest_local_batch_size")}
     assert answer.interval is not None
@@ -173,7 +173,7 @@ def _expected(scenario: Scenario) -> dict[str, Any]:
 @pytest.mark.parametrize("name", SWEEPS)
 def test_every_answer_is_that_of_predict(name):
     asked = SWEEPS[name]
-    found = sweep(columns=(*OPTIONS, *ANSWERS), **asked)
+    found = sweep(columns=(*OPTIONS, *answer_columns()), **asked)
     table = found.table()
     rows = len(table["iteration_time"])
     assert rows + sum(found.refused.values()) == len(found)
@@ -186,7 +186,7 @@ def test_every_answer_is_that_of_predict(name):
             for column in table
         }
         expected = _expected(_scenario(row, "global_batch_size" in asked))
-        assert set(expected) == set(ANSWERS)
+        assert set(expected) == set(answer_columns())
         for column, value in expected.items():
             if isinstance(value, float):
                 assert row[column] == pytest.approx(value, rel=1e-9, abs=1e-15), (column, row)

@@ -9,6 +9,7 @@ from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
 from app.options import MONEY, SCENARIO, Option, options, scenario, values, written
 from perfmodel.compare import Case, Comparison, Row, case_of, compare
 from perfmodel.prices import Conditions
+from perfmodel.step.terms import TERMS
 from perfmodel.units import show
 
 START = {"gpus": 32, "b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
@@ -79,6 +80,10 @@ def shown(value: float | None, unit: str) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
+def _label(quantity: str) -> str:
+    return TERMS[quantity].label if quantity in TERMS else quantity.replace("_", " ")
+
+
 def _change(relative: float | None) -> str:
     return "" if relative is None else f"{relative:+.1%}" if relative else "same"
 
@@ -88,7 +93,7 @@ def table(found: Comparison) -> list[dict[str, str]]:
     letters = [name.partition(":")[0] for name in found.names]
     return [
         {
-            "": charts.TERMS.get(row.quantity, (row.quantity.replace("_", " "),))[0],
+            "": _label(row.quantity),
             "unit": "" if row.unit in ("s", "B", "1") else row.unit,
             **{letter: shown(value, row.unit) for letter, value in zip(letters, row.values, strict=True)},
             **{

@@ -6,6 +6,7 @@ from app import charts, equations, measured, money, own
 from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, ways_out
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
+from perfmodel.step.terms import TERMS
 from perfmodel.units import show
 
 PRESETS = {
@@ -115,7 +116,7 @@ def page(asked: Asked) -> None:
     charts.draw(charts.memory(prediction), "memory", "Memory needed against memory there", height=150)
     with st.container(horizontal=True):
         ways_out("predict", asked.picked)
-        rows = [{"term": name, "seconds": prediction.terms[term]} for term, (name, _) in charts.TERMS.items()]
+        rows = [{"term": TERMS[name].label, "seconds": time} for name, time in prediction.terms.items()]
         downloads("prediction", rows, prediction.to_json)
     behind(prediction)
     money.told(costs)

@@ -67,8 +67,11 @@ class Design:
         def passes(source: Sequence[LayerTable | Demand], field: str) -> NDArray[np.float64]:
             return np.concatenate([getattr(item, field) for item in source])
 
-        self.product_time = passes(demands, "product_time")
-        self.traffic_time = passes(demands, "traffic_time")
+        self.product_time = (
+            passes(demands, "flops") / passes(demands, "peak_flops") * passes(demands, "penalty")
+        )
+        bandwidths = [setting.accelerator.memory_bandwidth.value for setting in settings]
+        self.traffic_time = passes(demands, "bytes") / np.repeat(bandwidths, lengths)
         self.work = passes(demands, "work")
         self.depth, self.columns = passes(tables, "depth"), passes(tables, "columns")
         self.units = passes(demands, "units").astype(np.intp)

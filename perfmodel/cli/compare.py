@@ -196,10 +196,10 @@ _LABELS = {
 
 
 def _label(row: Row) -> str:
-    from perfmodel.cli.render import TERMS
+    from perfmodel.step.terms import TERMS
 
     if row.quantity in TERMS:
-        return f"  {TERMS[row.quantity]}"
+        return f"  {TERMS[row.quantity].label}"
     return _LABELS.get(row.quantity, row.quantity.replace("_", " "))
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from perfmodel.cli.economics_options import amount
 from perfmodel.cli.export import markdown_table
-from perfmodel.cli.render import TERMS, figures, headline, interval_lines
+from perfmodel.cli.render import figures, headline, interval_lines
 from perfmodel.prediction.result import Prediction
+from perfmodel.step.terms import TERMS
 from perfmodel.units import show
 
 _SPANS = {"per_iteration": "iteration", "per_epoch": "epoch", "run": "run"}
@@ -19,7 +20,7 @@ def prediction_markdown(
     """Return a prediction, with its time to a target and its costs where they are given."""
     whole = prediction.iteration_time
     terms = [
-        {"iteration": TERMS[name], "time": show(time, "s"), "share": f"{time / whole:.1%}"}
+        {"iteration": TERMS[name].label, "time": show(time, "s"), "share": f"{time / whole:.1%}"}
         for name, time in prediction.terms.items()
         if time
     ]

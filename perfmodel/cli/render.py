@@ -12,17 +12,8 @@ from rich.text import Text
 
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Prediction
+from perfmodel.step.terms import TERMS
 from perfmodel.units import show
-
-TERMS = {
-    "forward_time": "forward",
-    "backward_time": "backward",
-    "launch_overhead_time": "launch overhead",
-    "update_time": "update",
-    "exposed_communication_time": "exposed communication",
-    "input_time": "waiting for input",
-    "straggler_time": "waiting for stragglers",
-}
 
 
 def console() -> Console:
@@ -50,10 +41,9 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     out.print(Text(headline(prediction)), style="bold")
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
     rows = table("iteration", "time", "share")
-    for name, label in TERMS.items():
-        time = prediction.terms[name]
-        if time or name in ("forward_time", "backward_time", "update_time"):
-            rows.add_row(label, show(time, "s"), f"{time / prediction.iteration_time:.1%}")
+    for name, time in prediction.terms.items():
+        if time or TERMS[name].kind == "busy":
+            rows.add_row(TERMS[name].label, show(time, "s"), f"{time / prediction.iteration_time:.1%}")
     rows.add_section()
     rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
     out.print(rows)

@@ -12,11 +12,11 @@ from perfmodel.compare.case import Case
 from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
-from perfmodel.prediction.result import TERMS
 from perfmodel.prices import Conditions
 from perfmodel.reading import LARGEST_OPTIONS, read_json
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.terms import TERMS
 
 LARGEST = 1e18
 """No figure of a prediction is larger, in SI."""

@@ -170,3 +170,163 @@ def carbon_mass(energy: Real, carbon_intensity: Real) -> Real:
     3600.0
     """
     return energy * carbon_intensity
+
+
+@formula(cites="patterson2021", symbolic=False)
+def sum_of_terms(**terms: Real) -> Real:
+    r"""Several terms of an iteration together.
+
+    .. math:: t = \sum_i t_i
+
+    Parameters
+    ----------
+    terms : t_i [s], by name
+
+    Returns
+    -------
+    terms_time [s]
+
+    Examples
+    --------
+    >>> sum_of_terms(forward_time=4, backward_time=7)  # 4 + 7
+    11
+    """
+    return sum(terms.values())
+
+
+@formula(cites="patterson2021")
+def share_of_time(terms_time: Real, iteration_time: Real) -> Real:
+    r"""Share of an iteration that some of its terms take.
+
+    .. math:: u = t_s / T
+
+    Parameters
+    ----------
+    terms_time : t_s [s]
+    iteration_time : T [s]
+
+    Returns
+    -------
+    share [1]
+
+    Examples
+    --------
+    >>> share_of_time(11, 44)  # 11 of 44 ms
+    0.25
+    """
+    return terms_time / iteration_time
+
+
+@formula(cites="patterson2021")
+def both_costs(first_cost: Real, second_cost: Real) -> Real:
+    r"""Machines and electricity.
+
+    .. math:: C = C_1 + C_2
+
+    Parameters
+    ----------
+    first_cost : C_1 [$]
+    second_cost : C_2 [$]
+
+    Returns
+    -------
+    cost [$]
+
+    Examples
+    --------
+    >>> both_costs(10, 2)  # 10 $ of machines, 2 $ of electricity
+    12
+    """
+    return first_cost + second_cost
+
+
+@formula(cites="patterson2021")
+def both_energies(first_energy: Real, second_energy: Real) -> Real:
+    r"""Machines that train and machines that serve parameters.
+
+    .. math:: E = E_1 + E_2
+
+    Parameters
+    ----------
+    first_energy : E_1 [J]
+    second_energy : E_2 [J]
+
+    Returns
+    -------
+    energy [J]
+
+    Examples
+    --------
+    >>> both_energies(10, 2)  # 10 J of workers, 2 J of servers
+    12
+    """
+    return first_energy + second_energy
+
+
+@formula(cites="patterson2021")
+def amount_over(rate: Real, wall_time: Real) -> Real:
+    r"""Money, energy or carbon of a span of time.
+
+    .. math:: A = \mu\,t
+
+    Parameters
+    ----------
+    rate : mu [1/s], of each second
+    wall_time : t [s]
+
+    Returns
+    -------
+    amount [1]
+
+    Examples
+    --------
+    >>> amount_over(3, 60)  # 3 a second for a minute
+    180
+    """
+    return rate * wall_time
+
+
+@formula(cites="patterson2021")
+def work_time(run_samples: Real, samples_per_second: Real) -> Real:
+    r"""What a run takes where nothing fails.
+
+    .. math:: w = N_r / R
+
+    Parameters
+    ----------
+    run_samples : N_r [samples], of the whole run
+    samples_per_second : R [samples/s], of the job
+
+    Returns
+    -------
+    work_time [s]
+
+    Examples
+    --------
+    >>> work_time(1000, 50)  # 1000 samples at 50 a second
+    20.0
+    """
+    return run_samples / samples_per_second
+
+
+@formula(cites="daly2006")
+def run_time(work_time: Real, goodput: Real) -> Real:
+    r"""What a user sees a run take: checkpoints, restarts and work done twice included.
+
+    .. math:: t = w / g
+
+    Parameters
+    ----------
+    work_time : w [s]
+    goodput : g [1]
+
+    Returns
+    -------
+    wall_time [s]
+
+    Examples
+    --------
+    >>> run_time(90, 0.9)  # nine tenths of the time are kept
+    100.0
+    """
+    return work_time / goodput

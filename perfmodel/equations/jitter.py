@@ -10,6 +10,8 @@ from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import normal_at_logit
 from perfmodel.equations.order_statistics import order_statistic
 from perfmodel.equations.quadrature import Array, beta_rule
+from perfmodel.formula import formula
+from perfmodel.ops import Real
 
 _WIDEST_LOG_STD = 2.0
 """The shared rule serves lognormal laws up to a coefficient of variation of 7."""
@@ -73,6 +75,31 @@ def straggler_factor(distribution: Distribution, world_size: float) -> float:
 _SHARED_RULE = ("normal", "lognormal")
 
 
+@formula(cites=("david2003", "renyi1953"))
+def waiting_time(pass_time: Real, slowest_factor: Real) -> Real:
+    r"""Mean wait for the slowest of all workers.
+
+    .. math:: T = t\,(\rho - 1)
+
+    Parameters
+    ----------
+    pass_time : t [s], mean of one worker
+    slowest_factor : rho [1], mean of the slowest over the mean of one
+
+    Returns
+    -------
+    straggler_time [s]
+
+    Examples
+    --------
+    The slowest of all takes a quarter more than the mean.
+
+    >>> waiting_time(100, 1.25)
+    25.0
+    """
+    return pass_time * (slowest_factor - 1)
+
+
 def straggler_time(compute_time: Any, distribution: Distribution, world_size: Any) -> Any:
     """Mean wait for the slowest of n workers in one iteration.
 
@@ -102,9 +129,9 @@ def straggler_time(compute_time: Any, distribution: Distribution, world_size: An
     0.13
     """
     if isinstance(world_size, (int, float)):
-        return compute_time * (straggler_factor(distribution, float(world_size)) - 1)
+        return waiting_time(compute_time, straggler_factor(distribution, float(world_size)))
     import numpy as np
 
     sizes, places = np.unique(np.asarray(world_size, dtype=np.float64), return_inverse=True)
     factors = np.array([straggler_factor(distribution, size) for size in sizes.tolist()])
-    return compute_time * (factors[places].reshape(np.shape(world_size)) - 1)
+    return waiting_time(compute_time, factors[places].reshape(np.shape(world_size)))

@@ -11,6 +11,88 @@ from perfmodel.ops import Real
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+WORK_UNIT = 500.0
+"""[FLOP] a compute unit; ``half_work`` counts in it."""
+
+
+@formula(cites="williams2009")
+def operation_flops(local_batch_size: Real, flops_per_sample: Real) -> Real:
+    r"""Arithmetic of each pass over a micro-batch.
+
+    .. math:: F = b f
+
+    Parameters
+    ----------
+    local_batch_size : b [samples]
+    flops_per_sample : f [FLOP], of one layer's pass
+
+    Returns
+    -------
+    operation_flops [FLOP]
+
+    Examples
+    --------
+    64 samples of 2 GFLOP.
+
+    >>> operation_flops(64, 2e9)
+    128000000000.0
+    """
+    return flops_per_sample * local_batch_size
+
+
+@formula(cites="williams2009")
+def operation_bytes(
+    local_batch_size: Real, activations: Real, element_bytes: Real, weights: Real, weight_bytes: Real
+) -> Real:
+    r"""Bytes that each pass reads and writes: activations of every sample, and the weights once.
+
+    .. math:: D = x\,b\,e + p\,e_w
+
+    Parameters
+    ----------
+    local_batch_size : b [samples]
+    activations : x [1], of one sample
+    element_bytes : e [B], of an activation
+    weights : p [1], read, or read and written
+    weight_bytes : e_w [B]
+
+    Returns
+    -------
+    operation_bytes [B]
+
+    Examples
+    --------
+    10 samples of 100 activations of 4 B, and 50 weights of 2 B: 4,000 + 100 B.
+
+    >>> operation_bytes(10, 100, 4, 50, 2)
+    4100
+    """
+    return activations * (local_batch_size * element_bytes) + weights * weight_bytes
+
+
+@formula(cites="hockney1994")
+def unit_work(operation_flops: Real, compute_units: Real) -> Real:
+    r"""Arithmetic of each compute unit, in units of 500 FLOP.
+
+    .. math:: w = \max\left(\frac{F}{c}, 1\right) / 500
+
+    Parameters
+    ----------
+    operation_flops : F [FLOP]
+    compute_units : c [1], that share a product
+
+    Returns
+    -------
+    work [FLOP], in units of 500
+
+    Examples
+    --------
+    1 MFLOP on 100 units: 10,000 each, 20 units of 500.
+
+    >>> unit_work(1e6, 100)
+    20.0
+    """
+    return ops.maximum(operation_flops / compute_units, 1) / WORK_UNIT
 
 
 @formula(cites="williams2009")

@@ -81,6 +81,14 @@ class Ways(NamedTuple):
         times: Any = nccl_all_reduce_time(*self[1:6], message_bytes, corrections, self.algorithm_bandwidth)
         return times
 
+    def taken(self, message_bytes: Any, best: Any) -> Array:
+        """Return the time of messages [s], each by a way of its own of the one setting: row ``best``."""
+        of_way = (array[best, 0, 0] for array in self[1:6])
+        correction = self.correction[best, size_class(message_bytes)]
+        bandwidth = self.algorithm_bandwidth[best, 0, 0]
+        times: Array = nccl_all_reduce_time(*of_way, message_bytes, correction, bandwidth)
+        return times
+
 
 @formula(cites=("nccl-tuning", "patarasuk2009"))
 def nccl_all_reduce_time(

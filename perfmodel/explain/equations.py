@@ -9,14 +9,14 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from perfmodel.explain import assembly
+from perfmodel.explain.arms import arms
 from perfmodel.explain.derivation import Derivation
-from perfmodel.explain.exact import arms
 from perfmodel.explain.library_turns import Turn
 from perfmodel.explain.node import Node
 from perfmodel.explain.plain_math import greek
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction.result import Prediction
+from perfmodel.vocabulary import QUANTITIES
 
 _MATH = re.compile(r"^\.\. math::(.*?)(?:\n\s*\n|\Z)", re.S | re.M)
 LARGEST = 3
@@ -48,7 +48,7 @@ class Equation(TypedDict):
     symbol: str
     unit: str
     formula: str
-    """``module.function`` below ``perfmodel.equations``, or a rule of ``assembly``."""
+    """``module.function`` below ``perfmodel.equations``."""
     title: str
     latex: str
     symbols: list[Symbol]
@@ -123,28 +123,27 @@ def _equation(
     numbers: dict[int, int],
     keys: dict[Callable[..., Any], str],
 ) -> Equation:
-    name = keys.get(function)
-    quantity = assembly.meaning(node.name)
+    name = keys[function]
     return {
         "number": numbers[id(node)],
         "term": term,
         "quantity": node.name,
-        "symbol": quantity.symbol,
-        "unit": quantity.unit,
-        "formula": name or f"assembly.{function.__name__}",
+        "symbol": result_symbol(function),
+        "unit": QUANTITIES[node.name].unit,
+        "formula": name,
         "title": title(function),
         "latex": latex(function),
         "symbols": [_symbol(function, name, each, numbers) for name, each in node.inputs.items()],
         "value": _plain(node.value),
         "labels": list(node.labels) if np.ndim(node.value) else [],
         "active": arms(node),
-        "cites": list(FORMULAS[name].cites) if name else [],
+        "cites": list(FORMULAS[name].cites),
     }
 
 
 def _symbol(function: Callable[..., Any], parameter: str, node: Node, numbers: dict[int, int]) -> Symbol:
     number = isinstance(node.value, (int, float, np.ndarray, np.generic))
-    quantity = assembly.meaning(parameter) if number else None
+    quantity = QUANTITIES.get(parameter) if number else None
     return {
         "parameter": parameter,
         "symbol": (_own_symbol(function, parameter) or quantity.symbol) if quantity else "",
@@ -184,6 +183,16 @@ def latex(function: Callable[..., Any]) -> str:
     """Return the equation of a formula's docstring."""
     found = _MATH.search(inspect.getdoc(function) or "")
     return " ".join(found.group(1).split()) if found else ""
+
+
+def result_symbol(function: Callable[..., Any]) -> str:
+    r"""Return the left side of a formula's equation.
+
+    >>> from perfmodel.equations.compute import update_time
+    >>> result_symbol(update_time)
+    't_u'
+    """
+    return latex(function).partition("=")[0].strip()
 
 
 def largest(equation: Equation) -> list[tuple[str, float]]:

@@ -6,27 +6,26 @@ replaced to be watched; ``predict`` itself knows nothing of it and pays nothing 
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from perfmodel.formula import FORMULAS
 
-REMEMBERING = ("perfmodel.equations.", "perfmodel.prediction.")
+REMEMBERING = ("perfmodel.equations.", "perfmodel.prediction.", "perfmodel.step.")
 """Modules whose functions remember answers; they are made to forget, or a call would not be seen twice."""
 
 
 class Call(NamedTuple):
-    """One call of a formula."""
+    """One call of a formula, with the very objects that went in and came out."""
 
     name: str
     """Key of ``FORMULAS``."""
     arguments: dict[str, Any]
-    """By parameter, defaults included; arrays are copies."""
+    """By parameter, defaults included; those of ``**terms`` by their own names."""
     result: Any
     depth: int
     """0 where no other formula made the call."""
@@ -55,12 +54,11 @@ def recorded() -> Iterator[list[Call]]:
                 names.update({entry.function.__code__: name for name, entry in FORMULAS.items()})
             name = names.get(frame.f_code)
             if name is not None:
-                arguments = {key: _copied(value) for key, value in frame.f_locals.items()}
-                running.append((frame, name, arguments))
+                running.append((frame, name, _arguments(frame)))
         elif event == "return" and running and running[-1][0] is frame:
             _, name, arguments = running.pop()
             if result is not None:  # an exception returns None
-                calls.append(Call(name, arguments, _copied(result), len(running)))
+                calls.append(Call(name, arguments, result, len(running)))
 
     before: Any = sys.getprofile()
     sys.setprofile(watch)
@@ -74,9 +72,13 @@ def recorded() -> Iterator[list[Call]]:
             before.enable()
 
 
-def _copied(value: Any) -> Any:
-    """The caller may change an array afterwards."""
-    return value.copy() if isinstance(value, np.ndarray) else value
+def _arguments(frame: FrameType) -> dict[str, Any]:
+    """What a function was called with, before it ran."""
+    arguments = dict(frame.f_locals)
+    if frame.f_code.co_flags & inspect.CO_VARKEYWORDS:
+        *_, keywords = (name for name in frame.f_code.co_varnames if name in arguments)
+        arguments |= arguments.pop(keywords)
+    return arguments
 
 
 def _forget() -> None:

@@ -9,9 +9,8 @@ import numpy as np
 
 from perfmodel.equations.nccl_all_reduce import nccl_all_reduce_time
 from perfmodel.equations.overlap import exposed_communication_time
-from perfmodel.explain import assembly
+from perfmodel.explain.arms import is_symbolic, symbolic
 from perfmodel.explain.derivation import Derivation
-from perfmodel.explain.exact import is_symbolic, symbolic
 from perfmodel.explain.library_turns import Turn, hidden_by_library, sizes_of_library, told
 from perfmodel.explain.node import Node
 from perfmodel.prediction.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
@@ -19,6 +18,7 @@ from perfmodel.prediction.communication import by_library
 from perfmodel.prediction.terms import fabric_of
 from perfmodel.sensitivity.case import Case
 from perfmodel.units import show
+from perfmodel.vocabulary import QUANTITIES
 
 FARTHEST = 1e4
 """Times the present value; beyond it nobody asks."""
@@ -44,7 +44,7 @@ def turns_of(case: Case, found: Derivation) -> list[Turn]:
 
 
 def _has_scalar_arms(node: Node) -> bool:
-    if node.function is None or node.function in assembly.LINEAR or not is_symbolic(node.function):
+    if node.function is None or not is_symbolic(node.function):
         return False
     return all(isinstance(each.value, (int, float)) for each in node.inputs.values())
 
@@ -92,7 +92,7 @@ def _turn(node: Node, symbol: Any, solution: Any, values: Any, arms: list[Any]) 
     now = float(values[symbol])
     if at.imag or not now / FARTHEST < at.real < now * FARTHEST or at.real == now:
         return None
-    unit = assembly.meaning(symbol.name).unit
+    unit = QUANTITIES[symbol.name].unit
     side = "above" if at.real > now else "below"
     words = (
         f"{symbol.name} {side} {told(at.real, unit)} (now {told(now, unit)}): {arms[1]} takes over from "
@@ -128,11 +128,7 @@ def _hidden(node: Node) -> list[Turn]:
     times, ready = node.inputs["communication_times"], node.inputs["ready_times"].value
     if times.function is None or not is_symbolic(times.function) or "message_bytes" not in times.inputs:
         return []
-    names = [
-        name
-        for name, each in times.inputs.items()
-        if assembly.meaning(name).unit == "B/s" and any(np.any(power) for power in each.exponents.values())
-    ]
+    names = [name for name, each in times.inputs.items() if QUANTITIES[name].unit == "B/s" and each.note]
     sizes = times.inputs["message_bytes"].value
     turns = []
     for name in names:

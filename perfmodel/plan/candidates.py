@@ -16,6 +16,7 @@ from perfmodel.plan.goal import ALGORITHMS, Goal, sized
 from perfmodel.plan.machines import Machine, server_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
+from perfmodel.step.terms import TERMS, of_kind
 from perfmodel.sweeps import sweep
 
 if TYPE_CHECKING:
@@ -54,11 +55,6 @@ _PREDICTED: Final = (
     "local_batch_size",
     "global_batch_size",
     "iteration_time",
-    "forward_time",
-    "backward_time",
-    "update_time",
-    "exposed_communication_time",
-    "straggler_time",
     "low_80",
     "high_80",
     "high_95",
@@ -68,11 +64,6 @@ _PREDICTED: Final = (
 )
 _PARTS: Final = (
     "node",
-    "forward_time",
-    "backward_time",
-    "update_time",
-    "exposed_communication_time",
-    "straggler_time",
     "low_80",
     "high_80",
     "high_95",
@@ -113,7 +104,7 @@ def candidates(
             accelerator=accelerator,
             catalogue=catalogue,
             constants=constants,
-            columns=_PREDICTED,
+            columns=(*_PREDICTED, *TERMS),
             **options,
             **goal.options,
         )
@@ -290,7 +281,7 @@ def valued(
             (table["high_95"] / point, Z_95),
         )
     )
-    told = {name: column for name, column in table.items() if name not in _PARTS}
+    told = {name: column for name, column in table.items() if name not in (*_PARTS, *TERMS)}
     told["servers"] = of_servers.astype(np.int64)
     told["sequence_length"] = np.full(which.shape, network.sequence_length)  # None of an image
     per_epoch = network.dataset_samples
@@ -348,8 +339,7 @@ def _rates(
         server_price[i] = server.price.usd_per_hour if server.price else np.nan
         waiting[i] = idle_power(server.accelerators, server.held)
     servers = Servers(of_servers, np.where(of_servers > 0, server_price[which], 0.0), waiting[which])
-    busy = table["forward_time"] + table["backward_time"] + table["update_time"]
-    communicating = table["exposed_communication_time"] + table["straggler_time"]
+    busy, communicating = of_kind(table, "busy"), of_kind(table, "network")
 
     def asked(own_electricity: bool) -> Any:
         return rates(

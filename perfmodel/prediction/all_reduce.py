@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
+from perfmodel.equations.iteration import least_bandwidth, shared_bandwidth, slowest_hop
 from perfmodel.equations.nccl import nccl_times
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
@@ -42,8 +43,8 @@ def all_reduce_times(
     hop, bandwidth = on.intra_hop_latency, on.intra_link_bandwidth
     if several:
         # a flat algorithm's ranks share their node's adapters, and the slowest hop sets the pace
-        hop = np.maximum(hop, on.inter_hop_latency)
-        bandwidth = np.minimum(bandwidth, on.inter_link_bandwidth / per_node)
+        hop = slowest_hop(hop, on.inter_hop_latency)
+        bandwidth = least_bandwidth(bandwidth, shared_bandwidth(on.inter_link_bandwidth, per_node))
 
     def flat(time: Callable[..., Any]) -> Callable[[Any], Any]:
         return lambda message_bytes: time(group_size, message_bytes, hop, bandwidth)
@@ -56,7 +57,7 @@ def all_reduce_times(
     inner, outer = on[:2], on[2:4]
     found["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *inner, *outer)
     if several:
-        rail = outer[0], outer[1] / per_node
+        rail = outer[0], shared_bandwidth(outer[1], per_node)
         found["hierarchical"] = lambda sizes: GRID_ALGORITHMS["hierarchical"].time(
             per_node, nodes, sizes, *inner, *rail
         )

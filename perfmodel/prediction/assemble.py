@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -10,30 +11,26 @@ from perfmodel.calibration import Calibration, calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_iteration_time, physical
 from perfmodel.prediction.communication import choice_told
-from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import Fabric, busiest_ports, crosses_nodes
 from perfmodel.prediction.interval import doubts, interval
 from perfmodel.prediction.result import Interval, Memory, Prediction
 from perfmodel.prediction.straggling import spread_told
 from perfmodel.prediction.terms import (
     alone_time,
-    anchor_factor,
     best_way,
     communicates,
     computation_of,
-    exchange,
-    fabric_of,
     figures,
     memory_of,
     merging_cost,
     scaled,
-    terms_of,
     whole_batch,
 )
 from perfmodel.prediction.verdict import Network, bottleneck, placement, verdict
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.evaluate import Step, evaluate
 from perfmodel.units import show
 
 
@@ -111,52 +108,36 @@ def doubted(
     InputError : as ``predict``
     """
     setting = resolve(scenario, catalogue)
-    work, terms, *_ = _assessed(setting, constants)
-    return sum(terms.values()), doubts(setting, work, terms, constants)
-
-
-def terms_at(setting: Setting, constants: Calibration) -> dict[str, float]:
-    """Return the exposed terms of a setting [s], which sum to its iteration time."""
-    return _assessed(setting, constants)[1]
+    step = evaluate(setting, constants)
+    return step.iteration_time, doubts(setting, step.work, step.terms, constants)
 
 
 def time_of(setting: Setting, constants: Calibration) -> float:
     """Return the iteration time of a setting [s]; what a fit to many runs asks for many times."""
-    return sum(terms_at(setting, constants).values())
-
-
-def _assessed(
-    setting: Setting, constants: Calibration
-) -> tuple[Computation, dict[str, float], Network, float, Fabric]:
-    """Computation with an anchor's factor in it, the terms, the network, that factor, and the fabric."""
-    work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
-    factor = anchor_factor(setting, work, constants)
-    work = scaled(work, factor)
-    on = fabric_of(setting, constants)
-    network = _network(setting, work, on, constants)
-    exposed = network.exposed_communication_time
-    return work, terms_of(setting, work, factor, exposed, constants), network, factor, on
+    return float(evaluate(setting, constants).iteration_time)
 
 
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:
-    work, terms, network, factor, on = _assessed(setting, constants)
-    way = best_way(setting, work, on, constants) if communicates(setting) else setting
-    chosen = choice_told(way, work, on, merging_cost(setting, constants))
+    ports = busiest_ports(setting, constants)
+    binding, faster = bottleneck(ports, constants) if communicates(setting) else ("link", 2.0)
+    step = evaluate(setting, constants, partial(_variants, setting, ports, faster))
+    way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
+    chosen = choice_told(way, step.work, step.fabric, merging_cost(setting, constants))
     if chosen:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
-    iteration_time = sum(terms.values())
-    baseline_time = _baseline_time(setting, work, factor, constants)
+    baseline_time = _baseline_time(setting, step, constants)
     # a profile stands on a measurement as an anchor does
     mode = "anchored" if setting.scenario.anchor or setting.scenario.profile else "specs"
-    uncertain = interval(iteration_time, mode, setting, doubts(setting, work, terms, constants), constants)
+    widening = doubts(setting, step.work, step.terms, constants)
+    uncertain = interval(step.iteration_time, mode, setting, widening, constants)
     if uncertain is not None and setting.scenario.profile is not None:
-        uncertain = _with_noise(uncertain, setting, terms)
+        uncertain = _with_noise(uncertain, setting, step.terms)
     least_time = least_iteration_time(setting)
-    if iteration_time < least_time:
-        setting = setting._replace(warnings=(*setting.warnings, _too_fast(iteration_time, least_time)))
+    if step.iteration_time < least_time:
+        setting = setting._replace(warnings=(*setting.warnings, _too_fast(step.iteration_time, least_time)))
     if uncertain is not None:
-        uncertain = physical(uncertain, iteration_time, least_time)
-    return _prediction(setting, terms, network, iteration_time, baseline_time, uncertain, constants)
+        uncertain = physical(uncertain, step.iteration_time, least_time)
+    return _prediction(setting, step, _network(setting, step, binding), baseline_time, uncertain, constants)
 
 
 def _too_fast(iteration_time: float, least_time: float) -> str:
@@ -174,43 +155,43 @@ def _with_noise(uncertain: Interval, setting: Setting, terms: dict[str, float]) 
     return widened(uncertain, sum(terms.values()), float(noise(setting, profile, terms)))
 
 
-def _network(setting: Setting, work: Computation, on: Fabric, constants: Calibration) -> Network:
-    """Communication as it is, and with more bandwidth or half the latency of the link that matters."""
-    if not communicates(setting):
-        return Network(0.0, 0.0, 0.0, 0.0, "link")
-    ports = busiest_ports(setting, constants)
-    binding, faster = bottleneck(ports, constants)
-    better = np.array([[1.0], [faster], [1.0]]), np.array([[1.0], [1.0], [0.5]])
+def _variants(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fabric:
+    """The fabric as it is, and with more bandwidth or half the latency of the link that matters."""
+    bandwidth, latency = np.array([[1.0], [faster], [1.0]]), np.array([[1.0], [1.0], [0.5]])
     same, alike = np.ones((3, 1)), setting.server_node.id == setting.node.id
     if crosses_nodes(setting):
-        varied = on._replace(
-            inter_link_bandwidth=on.inter_link_bandwidth * (better[0] if ports is setting else same),
-            inter_hop_latency=on.inter_hop_latency * better[1],
-            server_bandwidth=on.server_bandwidth * (better[0] if ports is not setting or alike else same),
-            inter_small_latency=on.inter_small_latency * better[1],
+        return on._replace(
+            inter_link_bandwidth=on.inter_link_bandwidth * (bandwidth if ports is setting else same),
+            inter_hop_latency=on.inter_hop_latency * latency,
+            server_bandwidth=on.server_bandwidth * (bandwidth if ports is not setting or alike else same),
+            inter_small_latency=on.inter_small_latency * latency,
         )
-    else:
-        varied = on._replace(
-            intra_link_bandwidth=on.intra_link_bandwidth * better[0],
-            intra_hop_latency=on.intra_hop_latency * better[1],
-            intra_small_latency=on.intra_small_latency * better[1],
-        )
-    alone, exposed = exchange(setting, work, on, varied, constants)
-    as_is, faster_link, less_latency = (float(time) for time in exposed)
-    return Network(float(alone[0]), as_is, faster_link, less_latency, binding)
+    return on._replace(
+        intra_link_bandwidth=on.intra_link_bandwidth * bandwidth,
+        intra_hop_latency=on.intra_hop_latency * latency,
+        intra_small_latency=on.intra_small_latency * latency,
+    )
 
 
-def _baseline_time(setting: Setting, work: Computation, factor: float, constants: Calibration) -> float:
+def _network(setting: Setting, step: Step, binding: str) -> Network:
+    if not communicates(setting):
+        return Network(0.0, 0.0, 0.0, 0.0, binding)
+    exposed = (float(time) for time in step.exposed_communication_time)
+    return Network(float(step.communication_time[0]), *exposed, binding)
+
+
+def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> float:
     """The iteration that efficiency is measured against [s], on one accelerator.
 
     Weak scaling: the same batch.  Strong scaling: the whole job's batch.
     """
     micro: int = setting.local_batch_size
     steps: float = setting.accumulation_steps
+    work = step.work
     if setting.scaling == "strong":
         micro, steps = whole_batch(setting, constants)
-        work = scaled(computation_of(setting, micro, constants, steps), factor)
-    return float(alone_time(setting, work, micro, steps, factor, constants))
+        work = scaled(computation_of(setting, micro, constants, steps), step.anchor_factor)
+    return float(alone_time(setting, work, micro, steps, step.anchor_factor, constants))
 
 
 def _memory(setting: Setting, constants: Calibration) -> Memory:
@@ -222,13 +203,13 @@ def _memory(setting: Setting, constants: Calibration) -> Memory:
 
 def _prediction(
     setting: Setting,
-    terms: dict[str, float],
+    step: Step,
     network: Network,
-    iteration_time: float,
     baseline_time: float,
     uncertain: Interval | None,
     constants: Calibration,
 ) -> Prediction:
+    iteration_time = step.iteration_time
     if not (math.isfinite(iteration_time) and iteration_time > 0):
         raise InputError(
             f"iteration time comes out as {iteration_time} s; a spec or workload holds an absurd number"
@@ -237,7 +218,7 @@ def _prediction(
     come_to = figures(setting, iteration_time, baseline_time, exposed)
     memory = _memory(setting, constants)
     warnings = list(setting.warnings)
-    if terms["straggler_time"] and (told := spread_told(setting, constants)):
+    if step.terms["straggler_time"] and (told := spread_told(setting, constants)):
         warnings.append(told)
     if not memory.fits:
         warnings.append(_does_not_fit(setting, memory))
@@ -245,7 +226,7 @@ def _prediction(
         warnings.append(_above_peak(setting, come_to["mfu"], iteration_time))
     return Prediction.model_construct(
         iteration_time=iteration_time,
-        terms=terms,
+        terms=step.terms,
         interval=uncertain,
         mode="anchored" if setting.scenario.anchor else "traced" if setting.scenario.profile else "specs",
         sample=setting.workload.sample,
@@ -254,7 +235,7 @@ def _prediction(
         communication_time=network.communication_time,
         **come_to,
         memory=memory,
-        verdict=verdict(busiest_ports(setting, constants), terms, iteration_time, network),
+        verdict=verdict(busiest_ports(setting, constants), step.terms, iteration_time, network),
         placement=placement(setting),
         defaults=list(setting.defaults),
         warnings=warnings,

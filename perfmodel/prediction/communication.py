@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfmodel.calibration import Calibration
 from perfmodel.equations.collectives import ring_all_reduce_time
+from perfmodel.equations.iteration import (
+    both_levels,
+    partitioned_times,
+    shared_bandwidth,
+    shared_hiding_cost,
+    sum_of_messages,
+    sum_over_layers,
+    time_beyond_passes,
+    with_waits,
+)
 from perfmodel.equations.nccl_all_reduce import Ways
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.parameter_server import parameter_server_time, pipelined_parameter_server_time
@@ -79,12 +90,12 @@ def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) 
             setting.servers,
             message_bytes,
             on.inter_hop_latency,
-            on.inter_link_bandwidth / g,
+            shared_bandwidth(on.inter_link_bandwidth, g),
             on.server_bandwidth,
             imbalance(setting),
         )
     inside = ring_all_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
-    return inside + through_servers(
+    between = through_servers(
         nodes,
         setting.servers,
         message_bytes,
@@ -93,6 +104,7 @@ def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) 
         on.server_bandwidth,
         imbalance(setting),
     )
+    return both_levels(inside, between)
 
 
 def communication(
@@ -118,28 +130,29 @@ def communication(
         return _priority(setting, work, variants)
     sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on), hiding_cost)
     times = message_times(setting, sent.message_bytes, variants)
-    backward_time = work.backward_by_layer.sum(axis=-1)
-    alone = times.sum(axis=-1)
+    backward_time = sum_over_layers(work.backward_by_layer)
+    alone = sum_of_messages(times)
     if setting.overlap == "fused":
         from perfmodel.equations.fusion import cycle_wait_time
 
-        alone = alone + cycle_wait_time(sent.ready_times, times, backward_time)
+        alone = with_waits(alone, cycle_wait_time(sent.ready_times, times, backward_time))
     return alone, exposed_communication_time(sent.ready_times, times, backward_time)
 
 
-def share_on_accelerators(setting: Setting, communication_time: Any, on: Fabric) -> Any:
-    """Return how much of the communication keeps the accelerators busy, by collectives that add up gradients.
+def hiding_cost(setting: Setting, communication_time: Any, on: Fabric, constants: Calibration) -> Any:
+    """Return the computation lost for each second of communication that hides behind it.
 
-    Copies to and from a server need no multiprocessor.
+    Collectives that add up gradients keep the accelerators busy; copies to and from a server need no
+    multiprocessor.
     """
     if not adds_on_accelerators(setting):
         return 0.0
     if setting.strategy == "all-reduce":
-        return 1.0
+        return constants.contention
     whole = layer_bytes(setting).sum(keepdims=True)
     g = setting.accelerators_per_node
     inside: Any = ring_all_reduce_time(g, whole, on.intra_hop_latency, on.intra_link_bandwidth)
-    return inside[..., 0] / communication_time
+    return shared_hiding_cost(constants.contention, sum_of_messages(inside), communication_time)
 
 
 def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[Any, Any]:
@@ -149,11 +162,10 @@ def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[An
     sizes = layer_bytes(setting)
     startup = message_times(setting, np.zeros(1), variants)
     pieces = np.ceil(sizes / PARTITION_BYTES)
-    times = message_times(setting, sizes, variants) + (pieces - 1) * startup
-    times = np.where(sizes > 0, times, 0.0)
+    times = partitioned_times(message_times(setting, sizes, variants), startup, pieces)
     forward, backward = work.forward_by_layer, work.backward_by_layer
     period = priority_iteration_time(forward, backward, times)
-    return times.sum(axis=-1), period - (forward.sum(axis=-1) + backward.sum(axis=-1))
+    return sum_of_messages(times), time_beyond_passes(period, forward, backward)
 
 
 def choice_told(setting: Setting, work: Computation, on: Fabric, hiding_cost: float) -> str | None:

@@ -12,12 +12,35 @@ from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.efficiency import CLASSES, KINDS, UNITS, Conditions
 from perfmodel.equations.compute import launch_overhead, update_time
+from perfmodel.equations.iteration import (
+    alone_time,
+    backward_passes,
+    both_passes,
+    device_time,
+    forward_passes,
+    forward_remainder,
+    host_stretch,
+    host_time,
+    launch_time,
+    layer_device_times,
+    layer_host_times,
+    micro_batch_time,
+    once_an_iteration,
+    pass_time,
+    stretched_time,
+    sum_over_layers,
+    update_on_device,
+    with_effect,
+)
 from perfmodel.equations.layer_pass import (
+    operation_bytes,
+    operation_flops,
     paced_layer_times,
     paced_time,
     product_time,
     small_product_saturation,
     traffic_time,
+    unit_work,
 )
 from perfmodel.equations.single_process import replica_time
 from perfmodel.prediction.layers import LayerTable, layer_table
@@ -31,8 +54,6 @@ if TYPE_CHECKING:
 
 NO_WINOGRAD = 1.8
 """What a 3x3 convolution with stride 1 takes without Winograd's algorithm over what it takes with it."""
-WORK_UNIT = 500.0
-"""[FLOP] a compute unit; ``half_work`` counts in it."""
 USUAL_COMPUTE_UNITS = 60
 """Where a spec does not say."""
 REFERENCE_PER_WATT = 125e12 / 300
@@ -72,11 +93,11 @@ class Computation(NamedTuple):
     @property
     def pass_time(self) -> Any:
         """Forward and backward of one micro-batch, launches included."""
-        return self.forward_time + self.backward_time + self.launch_overhead_time
+        return pass_time(self.forward_time, self.backward_time, self.launch_overhead_time)
 
     def alone(self, steps: Any) -> Any:
         """Time of ``steps`` micro-batches and an update, with nothing to wait for [s]."""
-        return steps * self.pass_time + self.update_time + self.iteration_overhead_time
+        return alone_time(steps, self.pass_time, self.update_time, self.iteration_overhead_time)
 
 
 def unit(setting: Setting) -> int:
@@ -106,10 +127,12 @@ def conditions(setting: Setting) -> Conditions:
 class Demand(NamedTuple):
     """What the layers of a setting ask of the accelerator, before any efficiency; shape (..., 2 * layers)."""
 
-    product_time: Array
-    """FLOP over the peak [s], with what the lack of Winograd's algorithm costs."""
-    traffic_time: Array
-    """Bytes over the nominal bandwidth [s]."""
+    flops: Array
+    peak_flops: Array
+    """Of the units that serve each product [FLOP/s]."""
+    penalty: Array
+    """What the lack of Winograd's algorithm costs a product; 0 where a layer has none."""
+    bytes: Array
     work: Array
     """FLOP of a compute unit, in ``WORK_UNIT``."""
     units: NDArray[np.intp]
@@ -126,34 +149,39 @@ def demand(setting: Setting, table: LayerTable, local_batch_size: Any) -> Demand
 
     A column of batches, shape (plans, 1), gives what grows with the batch a row for each.
     """
-    accelerator = setting.accelerator
-    peaks, bandwidth = accelerator.peak_flops, accelerator.memory_bandwidth.value
+    accelerator, form = setting.accelerator, setting.format
+    peaks = accelerator.peak_flops
     vector_peak = peaks["fp32"].value if "fp32" in peaks else setting.peak_flops
     on = unit(setting)
     units = np.where(table.product == _DEPTHWISE, min(on, 1), on)
     on_matrix_units = units >= _MATRIX_16
-    flops = table.flops * local_batch_size
-    peak = np.where(on_matrix_units, setting.peak_flops, vector_peak)
-    product: Array = np.asarray(product_time(flops, peak, 1.0, 1.0)) * table.is_product
+    flops = operation_flops(local_batch_size, table.flops)
+    penalty = table.is_product * 1.0
     if setting.framework.winograd != "full":
         slow = table.winograd & (units == 0)
         if setting.framework.winograd == "forward":
             # the gradient of the weights and that of the input are halves of the backward pass
-            product = np.where(slow & table.backward, product * (1 + NO_WINOGRAD) / 2, product)
+            penalty = np.where(slow & table.backward, penalty * (1 + NO_WINOGRAD) / 2, penalty)
         else:
-            product = np.where(slow, product * NO_WINOGRAD, product)
-    form = setting.format
-    moved = table.elements * (local_batch_size * form.activation_bytes) + table.parameters * (
-        form.weight_copy_bytes or form.activation_bytes
-    )
+            penalty = np.where(slow, penalty * NO_WINOGRAD, penalty)
     return Demand(
-        product,
-        np.asarray(traffic_time(moved, bandwidth, 1.0)),
-        np.maximum(flops / (accelerator.compute_units or USUAL_COMPUTE_UNITS), 1.0) / WORK_UNIT,
+        flops,
+        np.where(on_matrix_units, setting.peak_flops, vector_peak),
+        penalty,
+        operation_bytes(
+            local_batch_size,
+            table.elements,
+            form.activation_bytes,
+            table.parameters,
+            form.weight_copy_bytes or form.activation_bytes,
+        ),
+        unit_work(flops, accelerator.compute_units or USUAL_COMPUTE_UNITS),
         units,
         on_matrix_units,
         on_matrix_units & table.image & setting.framework.channels_first,
-        float(update_time(setting.workload.parameters, setting.states.update_bytes, bandwidth)),
+        update_time(
+            setting.workload.parameters, setting.states.update_bytes, accelerator.memory_bandwidth.value
+        ),
     )
 
 
@@ -177,54 +205,48 @@ def computation(
     table = layer_table(setting.workload)
     asked = demand(setting, table, local_batch_size * 1.0)
     learned = calibration.efficiency
-    factor = learned.effects(conditions(setting))
+    effects = learned.effects(conditions(setting))
+    effect, floor = effects.total, learned.kernel_floor
 
     group = asked.on_matrix_units.view(np.int8)
-    slowdown = learned.slowdown[asked.units, table.product] * np.array([factor.vector, factor.matrix])[group]
-    half = learned.half[:, group]
-    saturation = small_product_saturation(asked.work, table.depth, table.columns, *half)
-    products = asked.product_time * (slowdown * np.where(table.light, factor.light, 1.0)) * saturation
-    by_kind = learned.traffic * factor.traffic
-    by_kind[:_PRODUCT_TRAFFIC] *= factor.elementwise
-    of_kind = by_kind[table.traffic]
-    traffic = asked.traffic_time * np.where(asked.transposed, of_kind * (1 + learned.channels_first), of_kind)
-    busy: Array = np.asarray(paced_time(products, traffic))
-
-    floor, dispatch = learned.kernel_floor, learned.dispatch_time
-    update_kernels = learned.optimizer_kernels * table.tensors if setting.states.update_bytes else 0.0
-    update = asked.update_time * float(by_kind[_PRODUCT_TRAFFIC]) + update_kernels * floor
-    on_accelerator = steps * (_over_layers(busy) + table.all_kernels * floor) + update
-    on_host = (steps * table.all_kernels + update_kernels) * dispatch
-    stretch = paced_time(on_accelerator, on_host) / on_accelerator
-
-    layers = busy.shape[-1] // 2
-    on_layers, launches = busy + floor * table.kernels, dispatch * table.kernels
-    backward = paced_layer_times(on_layers[..., layers:], launches[layers:], on_accelerator, on_host)
-    passes = paced_layer_times(
-        on_layers[..., :layers] + on_layers[..., layers:],
-        launches[:layers] + launches[layers:],
-        on_accelerator,
-        on_host,
+    slowdown = (
+        learned.slowdown[asked.units, table.product] * np.array([effects.vector, effects.matrix])[group]
     )
-    busy *= factor.total
-    forward_time, backward_time = _over_layers(busy[..., :layers]), _over_layers(busy[..., layers:])
+    slowdown *= np.where(table.light, effects.light, 1.0) * asked.penalty
+    saturation = small_product_saturation(asked.work, table.depth, table.columns, *learned.half[:, group])
+    products = product_time(asked.flops, asked.peak_flops, slowdown, saturation)
+    by_kind = learned.traffic * effects.traffic
+    by_kind[:_PRODUCT_TRAFFIC] *= effects.elementwise
+    of_kind = by_kind[table.traffic]
+    moved = np.where(asked.transposed, of_kind * (1 + learned.channels_first), of_kind)
+    traffic = traffic_time(asked.bytes, setting.accelerator.memory_bandwidth.value, moved)
+    busy = paced_time(products, traffic)
+
+    update_kernels = learned.optimizer_kernels * table.tensors if setting.states.update_bytes else 0.0
+    update = update_on_device(asked.update_time, float(by_kind[_PRODUCT_TRAFFIC]), update_kernels, floor)
+    device = device_time(steps, sum_over_layers(busy), table.all_kernels, floor, update)
+    host = host_time(steps, table.all_kernels, update_kernels, learned.dispatch_time)
+    stretch = host_stretch(paced_time(device, host), device)
+
+    on_device = layer_device_times(busy, table.kernels, floor)
+    on_host = layer_host_times(table.kernels, learned.dispatch_time)
+    device_parts = forward_passes(on_device), backward_passes(on_device)
+    host_parts = forward_passes(on_host), backward_passes(on_host)
+    backward = paced_layer_times(device_parts[1], host_parts[1], device, host)
+    passes = paced_layer_times(both_passes(*device_parts), both_passes(*host_parts), device, host)
+    forward_time = with_effect(sum_over_layers(forward_passes(busy)), effect)
+    backward_time = with_effect(sum_over_layers(backward_passes(busy)), effect)
     return Computation(
         forward_time,
         backward_time,
-        _over_layers(on_layers) * stretch * factor.total - forward_time - backward_time,
-        update * factor.total,
-        (learned.iteration_overhead + update * (stretch - 1)) * factor.total,
+        launch_time(stretched_time(sum_over_layers(on_device), stretch, effect), forward_time, backward_time),
+        with_effect(update, effect),
+        once_an_iteration(learned.iteration_overhead, update, stretch, effect),
         table.all_kernels,
-        (passes - backward) * factor.total,
-        backward * factor.total,
+        with_effect(forward_remainder(passes, backward), effect),
+        with_effect(backward, effect),
         1 - 1 / (stretch * stretch),
     )
-
-
-def _over_layers(times: Array) -> Any:
-    """Sum along the layers: a number for one plan, an array for many."""
-    total = times.sum(axis=-1)
-    return total if total.ndim else total.item()
 
 
 def along_layers(factor: Any) -> Any:
@@ -253,5 +275,5 @@ def one_host_time(setting: Setting, work: Computation, calibration: Calibration)
         lost = replica_time(n, _replicated(setting.workload), each)
     else:
         steps = setting.accumulation_steps
-        lost = launch_overhead(work.alone(steps) / steps, n * work.kernels, dispatch_time)
+        lost = launch_overhead(micro_batch_time(work.alone(steps), steps), n * work.kernels, dispatch_time)
     return ops.where(n > 1, lost, 0.0)

@@ -10,6 +10,7 @@ from perfmodel.prediction.computation import Computation, conditions, unit
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
 from perfmodel.specs.link import Link
+from perfmodel.step.terms import of_kind
 
 NOTICED = 0.05
 """What a condition must add to the logarithm of the scale to be told."""
@@ -90,7 +91,7 @@ def strengths(
         "host": work.host_share,
         "detection": on.detection,
         "slow fp16": float(unit(setting) == 1),
-        "communication": (terms["exposed_communication_time"] + terms["straggler_time"]) / whole,
+        "communication": of_kind(terms, "network") / whole,
         "several accelerators": several,
         "single process": several * (setting.strategy == "data-parallel-single-process"),
         "parameter server": float(setting.strategy == "parameter-server"),

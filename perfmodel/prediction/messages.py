@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from perfmodel.equations.iteration import gradient_ready_times
 from perfmodel.equations.overlap import ddp_buckets
 from perfmodel.prediction.computation import Computation
 from perfmodel.resolve import Setting
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 MERGED = "merged"
 """Neighbours merged so that the iteration ends first; one of the ways among which ``optimal`` chooses."""
+FIRST_LAYER = np.zeros(1, dtype=np.intp)
+"""All gradients are there when the first layer's backward pass is done."""
 
 
 class Messages(NamedTuple):
@@ -78,14 +81,14 @@ def messages(
     ``fused`` and ``merged`` go by the times of one setting, so they take no arrays of work.
     """
     overlap, element = setting.overlap, setting.format.gradient_bytes
-    ready = np.cumsum(work.backward_by_layer[..., ::-1], axis=-1)[..., ::-1]
+    backward = work.backward_by_layer
     tensors = _gradients(setting.workload, element)
     if overlap == "none":
-        return Messages(tensors.tensor_bytes.sum(keepdims=True), ready[..., :1])
+        return Messages(tensors.tensor_bytes.sum(keepdims=True), gradient_ready_times(backward, FIRST_LAYER))
     if overlap == "bucketed":
         buckets = _bucketed(setting.workload, element)
-        return Messages(buckets.tensor_bytes, ready[..., buckets.layer])
-    tensor_ready = ready[..., tensors.layer]
+        return Messages(buckets.tensor_bytes, gradient_ready_times(backward, buckets.layer))
+    tensor_ready = gradient_ready_times(backward, tensors.layer)
     if overlap == "fused":
         from perfmodel.equations.fusion import fused_messages
 
@@ -99,7 +102,7 @@ def messages(
             tensor_ready.tolist(), tensors.tensor_bytes.tolist(), fixed, (whole - fixed) / 1e9, hiding_cost
         )
         merged = _merged(tensors, groups)
-        return Messages(merged.tensor_bytes, ready[merged.layer])
+        return Messages(merged.tensor_bytes, gradient_ready_times(backward, merged.layer))
     return Messages(tensors.tensor_bytes, tensor_ready)
 
 

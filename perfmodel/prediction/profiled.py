@@ -147,7 +147,9 @@ def noise(setting: Setting, profile: Profile, terms: dict[str, Any]) -> Any:
     profile : measured
     terms : of the iteration [s], numbers or arrays
     """
-    busy = terms["forward_time"] + terms["backward_time"] + terms["update_time"]
+    from perfmodel.step.terms import of_kind
+
+    busy = of_kind(terms, "busy")
     launches = terms["launch_overhead_time"]
     if profile.launch_overhead is None:
         busy = busy + launches

@@ -7,17 +7,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-TERMS = (
-    "forward_time",
-    "backward_time",
-    "launch_overhead_time",
-    "update_time",
-    "exposed_communication_time",
-    "input_time",
-    "straggler_time",
-)
-"""Keys of ``Prediction.terms``."""
-
 
 class _Result(BaseModel):
     """Made by ``predict`` alone, which does not have its own work checked again."""

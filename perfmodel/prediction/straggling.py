@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations import jitter
 from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.iteration import queue_behind_wait
 from perfmodel.resolve import Setting
 
 
@@ -82,6 +82,5 @@ def straggler_time(
     wait = jitter.straggler_time(busy_time, law, n)
     if setting.strategy == "parameter-server":
         workers = setting.nodes if setting.scenario.local_aggregation else n
-        queue = push_share(setting) * exposed_communication_time * (workers - 1) / workers
-        return ops.maximum(0.0, wait - queue)
+        return queue_behind_wait(wait, push_share(setting), exposed_communication_time, workers)
     return wait

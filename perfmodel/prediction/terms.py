@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from perfmodel.calibration import Calibration
+from perfmodel.equations import iteration as equations
 from perfmodel.equations.compute import flops_utilization
+from perfmodel.equations.iteration import accumulated_time, anchored_time, fed_time, rest_of_iteration
 from perfmodel.equations.memory import largest_local_batch_size, training_memory_bytes
 from perfmodel.equations.overlap import contended_time
 from perfmodel.equations.scaling import (
@@ -22,12 +24,11 @@ from perfmodel.equations.scaling import (
     weak_speedup,
 )
 from perfmodel.errors import InputError
-from perfmodel.prediction.communication import communication, share_on_accelerators
-from perfmodel.prediction.computation import Computation, along_layers, computation, one_host_time
+from perfmodel.prediction.communication import communication, hiding_cost
+from perfmodel.prediction.computation import Computation, along_layers, computation
 from perfmodel.prediction.fabric import Fabric, fabric
 from perfmodel.prediction.feeding import input_time
 from perfmodel.prediction.messages import MERGED
-from perfmodel.prediction.straggling import straggler_time
 from perfmodel.resolve import Setting
 
 WAYS = (MERGED, "none", "wfbp", "bucketed", "fused", "priority")
@@ -69,7 +70,11 @@ def alone_time(
     An anchor's ``factor`` is in ``work`` already; the samples' way to the accelerator takes it as well.
     """
     busy = work.alone(steps)
-    return busy + factor * input_time(setting, 1, micro * steps, busy / factor, constants)
+    if setting.scenario.input == "synthetic":
+        return busy
+    rest = rest_of_iteration(busy, factor)
+    waits = input_time(setting, 1, accumulated_time(steps, micro), rest, constants)
+    return fed_time(busy, anchored_time(waits, factor))
 
 
 def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -> Any:
@@ -83,7 +88,7 @@ def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -
     if anchor.world_size > 1:
         raise InputError(f"anchor {setting.scenario.anchor!r}: expected a run on one accelerator (@1) here")
     measured = anchor.iteration_time(micro * steps)
-    return measured / alone_time(setting, work, micro, steps, 1.0, constants)
+    return equations.anchor_factor(measured, alone_time(setting, work, micro, steps, 1.0, constants))
 
 
 def scaled(work: Computation, factor: Any) -> Computation:
@@ -92,13 +97,13 @@ def scaled(work: Computation, factor: Any) -> Computation:
         return work
     by_layer = along_layers(factor)
     return work._replace(
-        forward_time=work.forward_time * factor,
-        backward_time=work.backward_time * factor,
-        launch_overhead_time=work.launch_overhead_time * factor,
-        update_time=work.update_time * factor,
-        iteration_overhead_time=work.iteration_overhead_time * factor,
-        forward_by_layer=work.forward_by_layer * by_layer,
-        backward_by_layer=work.backward_by_layer * by_layer,
+        forward_time=anchored_time(work.forward_time, factor),
+        backward_time=anchored_time(work.backward_time, factor),
+        launch_overhead_time=anchored_time(work.launch_overhead_time, factor),
+        update_time=anchored_time(work.update_time, factor),
+        iteration_overhead_time=anchored_time(work.iteration_overhead_time, factor),
+        forward_by_layer=anchored_time(work.forward_by_layer, by_layer),
+        backward_by_layer=anchored_time(work.backward_by_layer, by_layer),
     )
 
 
@@ -116,12 +121,14 @@ def exchange(
     """
     if setting.overlap == "optimal":
         ways = [exchange(each, work, on, variants, constants) for each in _ways(setting)]
+        if np.ndim(ways[0][1]) == 0:
+            return min(ways, key=lambda times: float(times[1]))
         alone, exposed = (np.stack(times) for times in zip(*ways, strict=True))
         least = exposed.argmin(axis=0)[None]
         return np.take_along_axis(alone, least, 0)[0], np.take_along_axis(exposed, least, 0)[0]
     alone, exposed = communication(setting, work, on, variants, merging_cost(setting, constants))
-    share = share_on_accelerators(setting, alone, variants)
-    return alone, contended_time(alone, exposed, constants.contention * share)
+    cost = hiding_cost(setting, alone, variants, constants)
+    return alone, contended_time(alone, exposed, cost)
 
 
 def merging_cost(setting: Setting, constants: Calibration) -> float:
@@ -138,37 +145,6 @@ def best_way(setting: Setting, work: Computation, on: Fabric, constants: Calibra
     if setting.overlap != "optimal":
         return setting
     return min(_ways(setting), key=lambda each: float(exchange(each, work, on, on, constants)[1]))
-
-
-def terms_of(
-    setting: Setting,
-    work: Computation,
-    factor: Any,
-    exposed_communication_time: Any,
-    constants: Calibration,
-) -> dict[str, Any]:
-    """Return the exposed terms, which sum to the iteration time [s]."""
-    steps = setting.accumulation_steps
-    terms = {
-        "forward_time": steps * work.forward_time,
-        "backward_time": steps * work.backward_time,
-        "launch_overhead_time": steps * work.launch_overhead_time,
-        "update_time": work.update_time,
-        "exposed_communication_time": exposed_communication_time,
-        "input_time": 0.0,
-        "straggler_time": 0.0,
-    }
-    once = work.iteration_overhead_time + steps * one_host_time(setting, work, constants)
-    terms["launch_overhead_time"] = terms["launch_overhead_time"] + once
-    terms["straggler_time"] = straggler_time(
-        setting, work.alone(steps), exposed_communication_time, constants
-    )
-    busy = sum(terms.values())
-    samples = setting.local_batch_size * steps
-    terms["input_time"] = factor * input_time(
-        setting, setting.accelerators_per_node, samples, busy / factor, constants
-    )
-    return terms
 
 
 def whole_batch(setting: Setting, constants: Calibration) -> tuple[int, float]:

@@ -8,6 +8,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.prediction.fabric import adapter_limits, crosses_nodes, inside_limits, inside_link
 from perfmodel.resolve import Setting
 from perfmodel.specs.link import Link
+from perfmodel.step.terms import TERMS
 from perfmodel.units import show
 
 
@@ -23,16 +24,6 @@ class Network(NamedTuple):
     exposed_with_half_the_latency: float
     binding: str
     """What binds the rate, as ``perfmodel.prediction.fabric`` names it: ``link`` or another limit."""
-
-
-_BOUND = {
-    "computation": "compute-bound",
-    "launch_overhead_time": "host-bound",
-    "update_time": "update-bound",
-    "exposed_communication_time": "communication-bound",
-    "input_time": "input-bound",
-    "straggler_time": "straggler-bound",
-}
 
 
 TIE = 1 + 1e-9
@@ -91,10 +82,12 @@ def verdict(setting: Setting, terms: dict[str, float], iteration_time: float, ne
     Twice the bandwidth of the link that is crossed; where something else limits the rate, that is named, as a
     faster link would then save nothing.
     """
-    shares = {"computation": terms["forward_time"] + terms["backward_time"]}
-    shares |= {name: time for name, time in terms.items() if name in _BOUND}
+    shares: dict[str, float] = {}
+    for name, time in terms.items():
+        bound = TERMS[name].bound
+        shares[bound] = shares.get(bound, 0.0) + time
     most = max(shares, key=shares.__getitem__)
-    told = f"{_BOUND[most]}: {shares[most] / iteration_time:.0%} of the iteration"
+    told = f"{most}: {shares[most] / iteration_time:.0%} of the iteration"
     if setting.world_size == 1 and not setting.servers:
         return told
     hidden = network.communication_time - network.exposed_communication_time

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.prediction.assemble import terms_at
 from perfmodel.prediction.communication import by_library, library_ways, message_times
 from perfmodel.prediction.computation import Computation
 from perfmodel.prediction.fabric import (
@@ -36,6 +35,7 @@ from perfmodel.prediction.verdict import limit_words, measures_link
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case
 from perfmodel.specs.storage import storage
+from perfmodel.step.evaluate import evaluate
 from perfmodel.units import show
 
 
@@ -193,7 +193,7 @@ def _ports(case: Case, on: Fabric) -> Choice:
 def _feeding(case: Case, factor: float) -> Choice:
     """What the samples of one iteration wait for; an anchor's factor is in all of it."""
     setting, constants = case.setting, case.constants
-    workload, terms = setting.workload, terms_at(setting, constants)
+    workload, terms = setting.workload, evaluate(setting, constants).terms
     samples = setting.local_batch_size * setting.accumulation_steps
     node = samples * setting.accelerators_per_node
     arms = {"the rest of the iteration": sum(terms.values()) - terms["input_time"]}

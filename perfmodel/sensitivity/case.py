@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
 from perfmodel.economics import Servers, idle_power, rates
-from perfmodel.prediction.assemble import terms_at
 from perfmodel.prices import Conditions, Price
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.step.evaluate import evaluate
+from perfmodel.step.terms import of_kind
 
 
 class Case(NamedTuple):
@@ -38,14 +39,14 @@ class Answer(NamedTuple):
 def answer(case: Case) -> Answer:
     """Return the iteration time and the cost of a case."""
     setting = case.setting
-    terms = terms_at(setting, case.constants)
-    time = float(sum(terms.values()))
+    step = evaluate(setting, case.constants)
+    time = float(step.iteration_time)
     if case.price is None or (setting.servers and case.server_price is None):
         return Answer(time, None)
     found = rates(
         time,
-        terms["forward_time"] + terms["backward_time"] + terms["update_time"],
-        terms["exposed_communication_time"] + terms["straggler_time"],
+        of_kind(step.terms, "busy"),
+        of_kind(step.terms, "network"),
         setting.world_size,
         setting.nodes,
         rated_power=setting.accelerator.tdp.value if setting.accelerator.tdp else None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.calibration import Calibration
+from perfmodel.equations.iteration import iteration_time as added_up
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import end_at, least_computation_time, least_gradient_bytes
 from perfmodel.prediction.computation import Computation
@@ -19,9 +20,9 @@ from perfmodel.prediction.terms import (
     figures,
     memory_of,
     scaled,
-    terms_of,
 )
 from perfmodel.resolve import Setting
+from perfmodel.step.terms import Moment, terms_of
 from perfmodel.sweeps.places import Places
 from perfmodel.sweeps.plans import Plans
 
@@ -55,8 +56,8 @@ def answers(setting: Setting, plans: Plans, places: Places, constants: Calibrati
     factor = anchor_factor(block, plans.work, constants)
     work = scaled(plans.work, factor)
     alone, exposed = _communication(block, work, places, constants)
-    terms = terms_of(block, work, factor, exposed, constants)
-    iteration_time = sum(terms.values())
+    terms = terms_of(Moment(block, work, factor, exposed, constants))
+    iteration_time = added_up(**terms)
     if not (np.all(np.isfinite(iteration_time)) and np.all(iteration_time > 0)):
         raise InputError("an iteration time is no finite number; a spec or workload holds an absurd number")
     baseline_time = alone_time(

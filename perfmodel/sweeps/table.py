@@ -9,9 +9,9 @@ import numpy as np
 
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.prediction.result import TERMS
 from perfmodel.specs.scenario import Scenario, by_field, field_of
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.terms import TERMS
 from perfmodel.sweeps.axes import Axes, axes
 from perfmodel.sweeps.groups import Block, Groups
 
@@ -36,7 +36,6 @@ ANSWERS = (
     "nodes",
     "scaling",
     "iteration_time",
-    *TERMS,
     "low_80",
     "high_80",
     "low_95",
@@ -56,7 +55,13 @@ ANSWERS = (
     "fits",
     "largest_local_batch_size",
 )
-"""Every answer of ``predict`` that is a number, by the same name."""
+"""Every answer of ``predict`` that is a number, by the same name, but for the terms."""
+
+
+def answer_columns() -> tuple[str, ...]:
+    """Return the names of all answers: those of the terms follow the iteration time they sum to."""
+    first = ANSWERS.index("iteration_time") + 1
+    return (*ANSWERS[:first], *TERMS, *ANSWERS[first:])
 
 
 def sweep(
@@ -115,9 +120,9 @@ class Sweep:
         asked = dict.fromkeys(
             (*ALWAYS, *(name for name in Scenario.model_fields if name in by_field(options)))
         )
-        self.columns = tuple(map(field_of, columns)) if columns else (*asked, *ANSWERS)
+        self.columns = tuple(map(field_of, columns)) if columns else (*asked, *answer_columns())
         """Of the table, in order."""
-        known = (*Scenario.model_fields, *ANSWERS)
+        known = (*Scenario.model_fields, *answer_columns())
         for name in self.columns:
             if name not in known:
                 raise unknown_name("column", name, known)
@@ -179,7 +184,7 @@ def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         return column.astype(np.int64) if name in WHOLE else column
     if isinstance(values, (int, float)) and not isinstance(values, bool):
         return np.full(size, values)
-    if values is None and name in ANSWERS:
+    if values is None and name in answer_columns():
         return np.full(size, np.nan)
     texts = np.empty(size, dtype=object)
     texts.fill(values)

@@ -23,17 +23,9 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.profiled import with_profile
 from perfmodel.prediction.result import Prediction
 from perfmodel.profile import read_profile
+from perfmodel.step.terms import TERMS, in_step_order
 
 SINGLE_PROCESS = "data-parallel-single-process"
-ORDER = (
-    "input_time",
-    "forward_time",
-    "backward_time",
-    "launch_overhead_time",
-    "exposed_communication_time",
-    "straggler_time",
-    "update_time",
-)
 
 
 class Phase(NamedTuple):
@@ -111,7 +103,7 @@ class Emulator:
     def next_step(self) -> Step:
         """Return the next iteration without sleeping."""
         terms, world_size = self._prediction.terms, int(self._prediction.scenario["world_size"])
-        computing = terms["forward_time"] + terms["backward_time"] + terms["launch_overhead_time"]
+        computing = sum(time for name, time in terms.items() if _computes(name))
         factors = self._factors(world_size)
         stretched = 1 + self._jittering * (factors - 1)
         ranks = tuple((computing * stretched).tolist())
@@ -121,7 +113,7 @@ class Emulator:
             Phase(
                 name, waited if name == "straggler_time" else terms[name] * (own if _computes(name) else 1.0)
             )
-            for name in ORDER
+            for name in in_step_order(terms)
             if terms[name] or (name == "straggler_time" and waited)
         ]
         if self._prediction.scenario["strategy"] == SINGLE_PROCESS and world_size > 1:
@@ -161,7 +153,7 @@ def _settled(prediction: Prediction, constants: Calibration) -> Calibration:
 
 
 def _computes(name: str) -> bool:
-    return name in ("forward_time", "backward_time", "launch_overhead_time")
+    return TERMS[name].place == "passes"
 
 
 def _single_process(phases: list[Phase]) -> list[Phase]:
@@ -178,4 +170,7 @@ def _single_process(phases: list[Phase]) -> list[Phase]:
         Phase("straggler_time", times.get("straggler_time", 0.0)),
         Phase("update_time", times.get("update_time", 0.0)),
     ]
+    shown = {phase.name for phase in ordered}
+    shown |= {"launch_overhead_time", "exposed_communication_time", "input_time"}
+    ordered += [phase for phase in phases if phase.name not in shown]
     return [phase for phase in ordered if phase.time > 0 or phase.name in ("scatter", "gather")]

@@ -8,6 +8,7 @@ from typing import Any
 
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
+from perfmodel.step.terms import TERMS
 from perfmodel.writing import write_whole
 
 MICROSECOND = 1e-6
@@ -21,6 +22,17 @@ LAUNCHES = "perfmodel launch_overhead_time"
 STRAGGLERS = "perfmodel straggler_time"
 HIDDEN = "perfmodel hidden_communication_time"
 """What hides longer than kernels run, in the gaps between them."""
+DRAWN = (
+    "forward_time",
+    "backward_time",
+    "launch_overhead_time",
+    "update_time",
+    "exposed_communication_time",
+    "straggler_time",
+    "input_time",
+)
+"""Terms that are drawn in ways of their own; any other is drawn by its kind."""
+STREAMS = {"busy": COMPUTE_STREAM, "network": COMMUNICATION_STREAM}
 PASS = "perfmodel pass"
 """Argument of a kernel that says whether it stands for forward, backward or update."""
 
@@ -126,19 +138,36 @@ def _rank(prediction: Prediction, rank: int) -> list[dict[str, Any]]:
             HOST_THREAD,
         )
         clock.now += terms["input_time"]
+    _others(clock, terms, "before")
     passes = terms["forward_time"] + terms["backward_time"]
     gaps = terms["launch_overhead_time"]
     clock.run("forward", terms["forward_time"], gaps * terms["forward_time"] / passes)
     clock.run("backward", terms["backward_time"], gaps * terms["backward_time"] / passes)
+    _others(clock, terms, "passes")
     _communicate(clock, prediction)
     if terms["straggler_time"]:
         clock.add(STRAGGLERS, "user_annotation", clock.now, terms["straggler_time"], HOST_THREAD)
         clock.now += terms["straggler_time"]
+    _others(clock, terms, "after")
     if terms["update_time"]:
         clock.add("update", "kernel", clock.now, terms["update_time"], COMPUTE_STREAM, "update")
         clock.now += terms["update_time"]
+    _others(clock, terms, "update")
     clock.add("ProfilerStep#0", "user_annotation", 0.0, clock.now, HOST_THREAD)
     return clock.events
+
+
+def _others(clock: _Clock, terms: dict[str, float], place: str) -> None:
+    """Terms that are drawn by their kind alone: kernels where the accelerator is at work, else marks."""
+    for name, time in terms.items():
+        term = TERMS[name]
+        if name in DRAWN or term.place != place or not time:
+            continue
+        if term.kind in STREAMS:
+            clock.add(term.label, "kernel", clock.now, time, STREAMS[term.kind])
+        else:
+            clock.add(f"perfmodel {name}", "user_annotation", clock.now, time, HOST_THREAD)
+        clock.now += time
 
 
 def _communicate(clock: _Clock, prediction: Prediction) -> None:

@@ -9,6 +9,7 @@ from textwrap import fill
 from perfmodel.prediction import predict
 from perfmodel.prediction.result import Prediction
 from perfmodel.specs.scenario import Scenario
+from perfmodel.step.terms import of_kind
 from perfmodel.validate.compare import Row
 from perfmodel.validate.summary import counted
 
@@ -193,7 +194,7 @@ def _course(specs: _Rows) -> str:
 
 def _busy(prediction: Prediction) -> float:
     terms = prediction.terms
-    return (terms["forward_time"] + terms["backward_time"] + terms["update_time"]) / prediction.iteration_time
+    return of_kind(terms, "busy") / prediction.iteration_time
 
 
 def _small_batch() -> str:

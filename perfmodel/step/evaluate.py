@@ -1,0 +1,61 @@
+"""One evaluation of an iteration: what ``predict``, a fit, a what-if and an explanation all call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from perfmodel.calibration import Calibration
+from perfmodel.equations.iteration import iteration_time
+from perfmodel.prediction.computation import Computation
+from perfmodel.prediction.fabric import Fabric
+from perfmodel.prediction.terms import (
+    anchor_factor,
+    communicates,
+    computation_of,
+    exchange,
+    fabric_of,
+    scaled,
+)
+from perfmodel.resolve import Setting
+from perfmodel.step.terms import Moment, terms_of
+
+
+class Step(NamedTuple):
+    """One iteration, worked out."""
+
+    iteration_time: float
+    terms: dict[str, float]
+    """Exposed times by name, which sum to ``iteration_time`` [s]."""
+    work: Computation
+    """Of one accelerator, an anchor's factor in it."""
+    anchor_factor: float
+    fabric: Fabric
+    communication_time: Any
+    """On its own, nothing hidden; of every variant of the fabric [s]."""
+    exposed_communication_time: Any
+    """What it adds to the iteration; of every variant of the fabric [s]."""
+
+
+def evaluate(
+    setting: Setting, constants: Calibration, variants: Callable[[Fabric], Fabric] | None = None
+) -> Step:
+    """Return what one iteration takes.
+
+    Parameters
+    ----------
+    setting : of one scenario
+    constants : the learned efficiencies
+    variants : makes of the fabric one whose numbers are arrays of shape (variants, 1), the first of them as
+        it is; communication is worked out for all of them at once.  By default there is only the one
+    """
+    work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
+    factor = anchor_factor(setting, work, constants)
+    work = scaled(work, factor)
+    on = fabric_of(setting, constants)
+    alone = exposed = first = 0.0
+    if communicates(setting):
+        alone, exposed = exchange(setting, work, on, on if variants is None else variants(on), constants)
+        first = exposed if variants is None else float(exposed[0])
+    terms = terms_of(Moment(setting, work, factor, first, constants))
+    return Step(iteration_time(**terms), terms, work, factor, on, alone, exposed)

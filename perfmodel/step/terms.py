@@ -1,0 +1,156 @@
+"""The terms of an iteration, in one table: every listing, chart, share of power and key reads it.
+
+A new term is one entry here: its name, what people call it, what kind of time it is, and the function that
+says how long it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from perfmodel.calibration import Calibration
+from perfmodel.equations.iteration import (
+    accumulated_time,
+    anchored_time,
+    iteration_time,
+    launch_overhead_time,
+    rest_of_iteration,
+)
+from perfmodel.prediction.computation import Computation, one_host_time
+from perfmodel.prediction.feeding import input_time
+from perfmodel.prediction.straggling import straggler_time
+from perfmodel.resolve import Setting
+
+Kind = Literal["busy", "network", "host", "wait"]
+Place = Literal["before", "passes", "after", "update"]
+
+
+class Moment(NamedTuple):
+    """What the terms of an iteration are worked out from; numbers, or in a sweep arrays."""
+
+    setting: Setting
+    work: Computation
+    """Times of one accelerator, an anchor's factor in them."""
+    anchor_factor: Any
+    exposed_communication_time: Any
+    constants: Calibration
+
+
+class Term(NamedTuple):
+    """One exposed part of an iteration."""
+
+    name: str
+    """Key of ``Prediction.terms``, ending in ``_time``."""
+    label: str
+    """For people."""
+    kind: Kind
+    """busy: the accelerator works, at its rated power; network: it communicates, or spins in a collective
+    until the others are there; host: it idles between kernels; wait: it idles until something arrives."""
+    bound: str
+    """The verdict where this term, with others of the same verdict, takes most of the iteration."""
+    place: Place
+    """Where in a step the timeline and the emulator put it: before the passes, one of the passes, after them,
+    or with the update at the end."""
+    time: Callable[[Moment, Mapping[str, Any]], Any]
+    """Its time [s], from the moment and the terms before it in the table."""
+
+
+def _forward(moment: Moment, _: Mapping[str, Any]) -> Any:
+    return accumulated_time(moment.setting.accumulation_steps, moment.work.forward_time)
+
+
+def _backward(moment: Moment, _: Mapping[str, Any]) -> Any:
+    return accumulated_time(moment.setting.accumulation_steps, moment.work.backward_time)
+
+
+def _launches(moment: Moment, _: Mapping[str, Any]) -> Any:
+    setting, work = moment.setting, moment.work
+    return launch_overhead_time(
+        setting.accumulation_steps,
+        work.launch_overhead_time,
+        one_host_time(setting, work, moment.constants),
+        work.iteration_overhead_time,
+    )
+
+
+def _update(moment: Moment, _: Mapping[str, Any]) -> Any:
+    return moment.work.update_time
+
+
+def _communication(moment: Moment, _: Mapping[str, Any]) -> Any:
+    return moment.exposed_communication_time
+
+
+def _stragglers(moment: Moment, before: Mapping[str, Any]) -> Any:
+    busy_time = moment.work.alone(moment.setting.accumulation_steps)
+    return straggler_time(moment.setting, busy_time, before["exposed_communication_time"], moment.constants)
+
+
+def _input(moment: Moment, before: Mapping[str, Any]) -> Any:
+    """Samples are fetched behind everything else."""
+    setting, factor = moment.setting, moment.anchor_factor
+    if setting.scenario.input == "synthetic":
+        return 0.0
+    rest = rest_of_iteration(iteration_time(**before), factor)
+    samples = accumulated_time(setting.accumulation_steps, setting.local_batch_size)
+    waits = input_time(setting, setting.accelerators_per_node, samples, rest, moment.constants)
+    return anchored_time(waits, factor)
+
+
+TERMS: dict[str, Term] = {
+    term.name: term
+    for term in (
+        Term("forward_time", "forward", "busy", "compute-bound", "passes", _forward),
+        Term("backward_time", "backward", "busy", "compute-bound", "passes", _backward),
+        Term("launch_overhead_time", "launch overhead", "host", "host-bound", "passes", _launches),
+        Term("update_time", "update", "busy", "update-bound", "update", _update),
+        Term(
+            "exposed_communication_time",
+            "exposed communication",
+            "network",
+            "communication-bound",
+            "after",
+            _communication,
+        ),
+        Term("straggler_time", "waiting for stragglers", "network", "straggler-bound", "after", _stragglers),
+        Term("input_time", "waiting for input", "wait", "input-bound", "before", _input),
+    )
+}
+"""Every term by name, in the order in which they are worked out and listed; they sum to the iteration."""
+
+
+def terms_of(moment: Moment) -> dict[str, Any]:
+    """Return the exposed terms of an iteration by name [s], numbers or arrays."""
+    found: dict[str, Any] = {}
+    for name, term in TERMS.items():
+        found[name] = term.time(moment, found)
+    return found
+
+
+def only_kind(terms: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
+    """Return the terms of one kind.
+
+    >>> only_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "wait")
+    {'input_time': 2.0}
+    """
+    return {name: terms[name] for name, term in TERMS.items() if term.kind == kind and name in terms}
+
+
+def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
+    """Return the time of all terms of one kind together [s].
+
+    >>> of_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "busy")
+    4.0
+    """
+    return sum(only_kind(terms, kind).values())
+
+
+def in_step_order(names: Iterable[str]) -> list[str]:
+    """Return terms in the order in which a step goes through them.
+
+    >>> in_step_order(["update_time", "straggler_time", "forward_time", "input_time"])
+    ['input_time', 'forward_time', 'straggler_time', 'update_time']
+    """
+    places = ("before", "passes", "after", "update")
+    return sorted(names, key=lambda name: places.index(TERMS[name].place))
