@@ -308,7 +308,9 @@ def test_rent_power_and_checkpoints_are_cited_where_they_are_asked_for():
 
 def test_active_arms_are_told():
     of_messages = next(
-        each for each in of("a ring over Ethernet")["equations"] if each["quantity"] == "communication_times"
+        each
+        for each in of("a ring over Ethernet")["equations"]
+        if each["formula"] == "nccl_all_reduce.nccl_all_reduce_time"
     )
     notes = {symbol["parameter"]: symbol["note"] for symbol in of_messages["symbols"]}
     assert notes["algorithm_bandwidth"] == "of inter_link_bandwidth, by its way"

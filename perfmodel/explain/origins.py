@@ -192,7 +192,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "intra_hop_latency": "by the algorithm and protocol that NCCL takes",
         "inter_hop_latency": "by the algorithm and protocol that NCCL takes",
         "size_correction": "by NCCL's table, of a tree",
-        "algorithm_bandwidth": "of the slower level, by NCCL's way",
+        "algorithm_bandwidth": f"of {_slower(case, step)}, by its way",
         "reduction_bandwidth": "the time to add is left out",
         "pipeline_blocks": "assumed",
         "cycle_time": "Horovod's default",
@@ -204,6 +204,12 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "exposed_communication_time": "nothing travels",
     }
     return notes
+
+
+def _slower(case: Case, step: Step) -> str:
+    on = step.fabric
+    outer = case.setting.nodes > 1 and on.inter_link_bandwidth < on.intra_link_bandwidth
+    return "inter_link_bandwidth" if outer else "intra_link_bandwidth"
 
 
 def _adapters(case: Case, side: Setting) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
-from perfmodel.equations.iteration import least_bandwidth, shared_bandwidth, slowest_hop
+from perfmodel.equations.exchange import least_bandwidth, shared_bandwidth, slowest_hop
 from perfmodel.equations.nccl import nccl_times
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name

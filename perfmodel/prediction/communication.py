@@ -8,16 +8,16 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.collectives import ring_all_reduce_time
-from perfmodel.equations.iteration import (
+from perfmodel.equations.exchange import (
     both_levels,
     partitioned_times,
     shared_bandwidth,
     shared_hiding_cost,
     sum_of_messages,
-    sum_over_layers,
     time_beyond_passes,
     with_waits,
 )
+from perfmodel.equations.layer_sums import sum_over_layers
 from perfmodel.equations.nccl_all_reduce import Ways
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.parameter_server import parameter_server_time, pipelined_parameter_server_time

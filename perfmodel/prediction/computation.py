@@ -12,13 +12,8 @@ from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.efficiency import CLASSES, KINDS, UNITS, Conditions
 from perfmodel.equations.compute import launch_overhead, update_time
-from perfmodel.equations.iteration import (
-    alone_time,
-    backward_passes,
-    both_passes,
+from perfmodel.equations.host_pace import (
     device_time,
-    forward_passes,
-    forward_remainder,
     host_stretch,
     host_time,
     launch_time,
@@ -28,10 +23,10 @@ from perfmodel.equations.iteration import (
     once_an_iteration,
     pass_time,
     stretched_time,
-    sum_over_layers,
     update_on_device,
     with_effect,
 )
+from perfmodel.equations.iteration import alone_time
 from perfmodel.equations.layer_pass import (
     operation_bytes,
     operation_flops,
@@ -41,6 +36,13 @@ from perfmodel.equations.layer_pass import (
     small_product_saturation,
     traffic_time,
     unit_work,
+)
+from perfmodel.equations.layer_sums import (
+    backward_passes,
+    both_passes,
+    forward_passes,
+    forward_remainder,
+    sum_over_layers,
 )
 from perfmodel.equations.single_process import replica_time
 from perfmodel.prediction.layers import LayerTable, layer_table

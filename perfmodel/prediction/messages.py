@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perfmodel.equations.iteration import gradient_ready_times
+from perfmodel.equations.exchange import gradient_ready_times
 from perfmodel.equations.overlap import ddp_buckets
 from perfmodel.prediction.computation import Computation
 from perfmodel.resolve import Setting

@@ -8,7 +8,7 @@ from typing import Any
 from perfmodel.calibration import Calibration
 from perfmodel.equations import jitter
 from perfmodel.equations.distribution import Distribution
-from perfmodel.equations.iteration import queue_behind_wait
+from perfmodel.equations.exchange import queue_behind_wait
 from perfmodel.resolve import Setting
 
 

@@ -83,8 +83,13 @@ def _communication(moment: Moment, _: Mapping[str, Any]) -> Any:
 
 
 def _stragglers(moment: Moment, before: Mapping[str, Any]) -> Any:
-    busy_time = moment.work.alone(moment.setting.accumulation_steps)
-    return straggler_time(moment.setting, busy_time, before["exposed_communication_time"], moment.constants)
+    """A worker's whole iteration spreads; of a profile only its passes do, not the idling measured beside."""
+    setting, work, steps = moment.setting, moment.work, moment.setting.accumulation_steps
+    if setting.scenario.profile is None:
+        busy_time = work.alone(steps)
+    else:
+        busy_time = accumulated_time(steps, work.pass_time)
+    return straggler_time(setting, busy_time, before["exposed_communication_time"], moment.constants)
 
 
 def _input(moment: Moment, before: Mapping[str, Any]) -> Any:

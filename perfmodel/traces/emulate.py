@@ -153,7 +153,8 @@ def _settled(prediction: Prediction, constants: Calibration) -> Calibration:
 
 
 def _computes(name: str) -> bool:
-    return TERMS[name].place == "passes"
+    """Whether a term is a part of what jitters: a worker's own work, launches included."""
+    return TERMS[name].kind in ("busy", "host")
 
 
 def _single_process(phases: list[Phase]) -> list[Phase]:

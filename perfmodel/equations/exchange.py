@@ -1,0 +1,299 @@
+"""How messages of one iteration join: when each is ready, both levels of a network, what hiding costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from perfmodel import ops
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@formula(cites=(), symbolic=False)
+def gradient_ready_times(backward_times: Any, layer_indices: Any) -> NDArray[Any]:
+    r"""When each message is ready: the backward pass goes from the last layer to the first.
+
+    .. math:: r_k = \sum_{l \ge l_k} b_l
+
+    Parameters
+    ----------
+    backward_times : b [s], shape (..., L), in forward order
+    layer_indices : l_k [1], shape (K,), from 0: the layer whose pass makes the last gradient of a message
+
+    Returns
+    -------
+    ready_times [s], shape (..., K)
+
+    Examples
+    --------
+    Three layers of 1, 2 and 3 s: the last layer's gradient is there after 3 s, the first's after 6.
+
+    >>> import numpy as np
+    >>> gradient_ready_times(np.array([1.0, 2.0, 3.0]), np.array([2, 0])).tolist()
+    [3.0, 6.0]
+    """
+    import numpy as np
+
+    ready: NDArray[Any] = np.cumsum(backward_times[..., ::-1], axis=-1)[..., ::-1]
+    return ready[..., np.asarray(layer_indices, dtype=np.intp)]
+
+
+@formula(cites=(), symbolic=False)
+def sum_of_messages(communication_times: Any) -> Any:
+    r"""All messages one after another.
+
+    .. math:: t_c = \sum_k c_k
+
+    Parameters
+    ----------
+    communication_times : c [s], shape (..., K)
+
+    Returns
+    -------
+    communication_time [s], shape (...)
+
+    Examples
+    --------
+    Three messages of 1, 2 and 4 s take 7 s.
+
+    >>> import numpy as np
+    >>> float(sum_of_messages(np.array([1.0, 2.0, 4.0])))
+    7.0
+    """
+    return communication_times.sum(axis=-1)
+
+
+@formula(cites="sergeev2018")
+def with_waits(communication_time: Real, cycle_wait_time: Real) -> Real:
+    r"""Messages with the waits for the cycle that releases them.
+
+    .. math:: t_c' = t_c + t_y
+
+    Parameters
+    ----------
+    communication_time : t_c [s]
+    cycle_wait_time : t_y [s]
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    >>> with_waits(10, 2)  # 10 ms of messages, 2 ms of waits
+    12
+    """
+    return communication_time + cycle_wait_time
+
+
+@formula(cites=())
+def both_levels(inner_time: Real, outer_time: Real) -> Real:
+    r"""A message's time inside the nodes and then between them.
+
+    .. math:: c = c_i + c_e
+
+    Parameters
+    ----------
+    inner_time : c_i [s]
+    outer_time : c_e [s]
+
+    Returns
+    -------
+    communication_times [s]
+
+    Examples
+    --------
+    >>> both_levels(1, 3)  # 1 ms inside, 3 ms between
+    4
+    """
+    return inner_time + outer_time
+
+
+@formula(cites=())
+def shared_hiding_cost(hiding_cost: Real, inner_time: Real, communication_time: Real) -> Real:
+    r"""Cost of hiding where the accelerators themselves move only a part of the messages.
+
+    .. math:: c' = c\,\frac{c_i}{t_c}
+
+    Parameters
+    ----------
+    hiding_cost : c [1]
+    inner_time : c_i [s], what the accelerators move
+    communication_time : t_c [s], all of it
+
+    Returns
+    -------
+    hiding_cost [1]
+
+    Examples
+    --------
+    A quarter of the communication is the accelerators' own.
+
+    >>> shared_hiding_cost(0.4, 1, 4)
+    0.1
+    """
+    return hiding_cost * (inner_time / communication_time)
+
+
+@formula(cites=())
+def shared_bandwidth(link_bandwidth: Real, accelerators_per_node: Real) -> Real:
+    r"""What each accelerator gets of a port that its node shares.
+
+    .. math:: B' = B / g
+
+    Parameters
+    ----------
+    link_bandwidth : B [B/s], of the node
+    accelerators_per_node : g [1]
+
+    Returns
+    -------
+    link_bandwidth [B/s]
+
+    Examples
+    --------
+    Four accelerators share 10 GB/s.
+
+    >>> shared_bandwidth(10e9, 4)
+    2500000000.0
+    """
+    return link_bandwidth / accelerators_per_node
+
+
+@formula(cites="peng2019", symbolic=False)
+def partitioned_times(communication_times: Any, startup_time: Any, partitions: Any) -> NDArray[Any]:
+    r"""Time of each message that is cut into partitions: every further one starts anew.
+
+    .. math:: c' = c + (k - 1)\,a
+
+    Parameters
+    ----------
+    communication_times : c [s], in one piece, shape (..., L)
+    startup_time : a [s], of a message of no bytes, shape (..., 1)
+    partitions : k [1], of each message, shape (L,); 0 where there is none
+
+    Returns
+    -------
+    communication_times [s], shape (..., L); 0 without partitions
+
+    Examples
+    --------
+    10 ms in three pieces that each start in 1 ms.
+
+    >>> import numpy as np
+    >>> partitioned_times(np.array([10.0, 1.0]), 1.0, np.array([3, 0])).tolist()
+    [12.0, 0.0]
+    """
+    import numpy as np
+
+    times: NDArray[Any] = np.where(
+        np.greater(partitions, 0), communication_times + (partitions - 1) * startup_time, 0.0
+    )
+    return times
+
+
+@formula(cites="peng2019", symbolic=False)
+def time_beyond_passes(iteration_time: Any, forward_times: Any, backward_times: Any) -> Any:
+    r"""What an iteration takes longer than the forward and the backward pass of all layers.
+
+    .. math:: t_x = T - \sum_l (f_l + b_l)
+
+    Parameters
+    ----------
+    iteration_time : T [s], shape (...)
+    forward_times : f [s], shape (..., L)
+    backward_times : b [s], shape (..., L)
+
+    Returns
+    -------
+    exposed_communication_time [s], shape (...)
+
+    Examples
+    --------
+    12.5 s for two layers of 1 + 2 and 2 + 4 s: 3.5 s more.
+
+    >>> import numpy as np
+    >>> float(time_beyond_passes(12.5, np.array([1.0, 2.0]), np.array([2.0, 4.0])))
+    3.5
+    """
+    return iteration_time - (forward_times.sum(axis=-1) + backward_times.sum(axis=-1))
+
+
+@formula(cites=())
+def slowest_hop(intra_hop_latency: Real, inter_hop_latency: Real) -> Real:
+    r"""The hop that sets the pace of ranks inside and between nodes.
+
+    .. math:: \alpha = \max(\alpha_i, \alpha_e)
+
+    Parameters
+    ----------
+    intra_hop_latency : alpha_i [s]
+    inter_hop_latency : alpha_e [s]
+
+    Returns
+    -------
+    hop_latency [s]
+
+    Examples
+    --------
+    >>> slowest_hop(3, 14)  # 3 us inside, 14 us between
+    14
+    """
+    return ops.maximum(intra_hop_latency, inter_hop_latency)
+
+
+@formula(cites=())
+def least_bandwidth(intra_link_bandwidth: Real, inter_link_bandwidth: Real) -> Real:
+    r"""What each rank gets of the slower of two levels.
+
+    .. math:: B = \min(B_i, B_e)
+
+    Parameters
+    ----------
+    intra_link_bandwidth : B_i [B/s]
+    inter_link_bandwidth : B_e [B/s]
+
+    Returns
+    -------
+    link_bandwidth [B/s]
+
+    Examples
+    --------
+    >>> least_bandwidth(100, 12)  # 100 GB/s inside, 12 GB/s between
+    12
+    """
+    return ops.minimum(intra_link_bandwidth, inter_link_bandwidth)
+
+
+@formula(cites=())
+def queue_behind_wait(
+    straggler_time: Real, push_share: Real, exposed_communication_time: Real, workers: Real
+) -> Real:
+    r"""Wait for the slowest worker where the pushes of the others hide behind it.
+
+    .. math:: T = \max\left(0,\; t_s - p\,t_x\,\frac{W-1}{W}\right)
+
+    Parameters
+    ----------
+    straggler_time : t_s [s], mean wait for the slowest
+    push_share : p [1], of an exchange, in which workers push
+    exposed_communication_time : t_x [s]
+    workers : W [1]
+
+    Returns
+    -------
+    straggler_time [s]
+
+    Examples
+    --------
+    Four workers wait 10 ms; three of them push for half of 8 ms meanwhile.
+
+    >>> queue_behind_wait(10, 0.5, 8, 4)
+    7.0
+    """
+    return ops.maximum(
+        0.0, straggler_time - push_share * exposed_communication_time * (workers - 1) / workers
+    )

@@ -1,0 +1,322 @@
+"""What one accelerator takes beside its layers' work: launches, the pace of the host, the update."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+if TYPE_CHECKING:
+    pass
+
+
+@formula(cites=())
+def update_on_device(update_time: Real, inefficiency: Real, update_kernels: Real, kernel_floor: Real) -> Real:
+    r"""Optimizer's update on the accelerator: its memory traffic and its kernels.
+
+    .. math:: t_u' = t_u s + k_u \theta
+
+    Parameters
+    ----------
+    update_time : t_u [s], at the nominal bandwidth
+    inefficiency : s [1], of this traffic
+    update_kernels : k_u [1]
+    kernel_floor : theta [s]
+
+    Returns
+    -------
+    update_time [s]
+
+    Examples
+    --------
+    1 ms of traffic that takes 1.5 times as long, and 100 kernels of 2 us.
+
+    >>> round(update_on_device(1e-3, 1.5, 100, 2e-6), 9)
+    0.0017
+    """
+    return update_time * inefficiency + update_kernels * kernel_floor
+
+
+@formula(cites=())
+def device_time(
+    accumulation_steps: Real, pass_time: Real, kernels: Real, kernel_floor: Real, update_time: Real
+) -> Real:
+    r"""An iteration as the accelerator alone would do it.
+
+    .. math:: t_d = m\,(t + k\,\theta) + t_u
+
+    Parameters
+    ----------
+    accumulation_steps : m [1]
+    pass_time : t [s], of all passes of a micro-batch without launches
+    kernels : k [1], of a micro-batch
+    kernel_floor : theta [s]
+    update_time : t_u [s]
+
+    Returns
+    -------
+    device_time [s]
+
+    Examples
+    --------
+    Two micro-batches of 10 ms and 500 kernels of 2 us, and an update of 1 ms: 2 x 11 + 1 ms.
+
+    >>> round(device_time(2, 10e-3, 500, 2e-6, 1e-3), 9)
+    0.023
+    """
+    return accumulation_steps * (pass_time + kernels * kernel_floor) + update_time
+
+
+@formula(cites=())
+def host_time(accumulation_steps: Real, kernels: Real, update_kernels: Real, dispatch_time: Real) -> Real:
+    r"""The same iteration as the host alone would do it: launch after launch.
+
+    .. math:: t_h = (m\,k + k_u)\,\tau
+
+    Parameters
+    ----------
+    accumulation_steps : m [1]
+    kernels : k [1], of a micro-batch
+    update_kernels : k_u [1]
+    dispatch_time : tau [s], to launch one
+
+    Returns
+    -------
+    host_time [s]
+
+    Examples
+    --------
+    Two micro-batches of 500 kernels and 100 of the update, 5 us each.
+
+    >>> round(host_time(2, 500, 100, 5e-6), 9)
+    0.0055
+    """
+    return (accumulation_steps * kernels + update_kernels) * dispatch_time
+
+
+@formula(cites=())
+def host_stretch(paced_time: Real, device_time: Real) -> Real:
+    r"""Factor by which the pace of the host lengthens the accelerator's time.
+
+    .. math:: g = t_p / t_d
+
+    Parameters
+    ----------
+    paced_time : t_p [s], of an iteration that both pace
+    device_time : t_d [s], on the accelerator alone
+
+    Returns
+    -------
+    stretch [1], at least 1
+
+    Examples
+    --------
+    5 ms where the accelerator alone takes 4.
+
+    >>> host_stretch(5e-3, 4e-3)
+    1.25
+    """
+    return paced_time / device_time
+
+
+@formula(cites=())
+def layer_device_times(busy_times: Real, kernels: Real, kernel_floor: Real) -> Real:
+    r"""Each pass of a layer on the accelerator alone, with its launches.
+
+    .. math:: d = t + k\,\theta
+
+    Parameters
+    ----------
+    busy_times : t [s], shape (..., 2 L)
+    kernels : k [1], of each pass, shape (2 L,)
+    kernel_floor : theta [s]
+
+    Returns
+    -------
+    layer_device_times [s], shape (..., 2 L)
+
+    Examples
+    --------
+    1 ms and 10 kernels of 2 us.
+
+    >>> round(layer_device_times(1e-3, 10, 2e-6), 9)
+    0.00102
+    """
+    return busy_times + kernel_floor * kernels
+
+
+@formula(cites=())
+def layer_host_times(kernels: Real, dispatch_time: Real) -> Real:
+    r"""Launches of each pass of a layer on the host alone.
+
+    .. math:: h = k\,\tau
+
+    Parameters
+    ----------
+    kernels : k [1], of each pass, shape (2 L,)
+    dispatch_time : tau [s]
+
+    Returns
+    -------
+    layer_host_times [s], shape (2 L,)
+
+    Examples
+    --------
+    10 kernels of 5 us each.
+
+    >>> round(layer_host_times(10, 5e-6), 9)
+    5e-05
+    """
+    return dispatch_time * kernels
+
+
+@formula(cites=())
+def with_effect(time: Real, effect: Real) -> Real:
+    r"""A time with what measured runs of this network say of it.
+
+    .. math:: t' = t\,z
+
+    Parameters
+    ----------
+    time : t [s]
+    effect : z [1], of the network
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    A network that runs 10 % slower than its family.
+
+    >>> round(with_effect(2.0, 1.1), 9)
+    2.2
+    """
+    return time * effect
+
+
+@formula(cites=())
+def stretched_time(pass_time: Real, stretch: Real, effect: Real) -> Real:
+    r"""All passes of a micro-batch at the pace of the host.
+
+    .. math:: t' = t\,g\,z
+
+    Parameters
+    ----------
+    pass_time : t [s], launches included
+    stretch : g [1], the host's pace
+    effect : z [1], of the network
+
+    Returns
+    -------
+    layers_time [s]
+
+    Examples
+    --------
+    10 ms, a quarter longer for the host.
+
+    >>> stretched_time(10, 1.25, 1)
+    12.5
+    """
+    return pass_time * stretch * effect
+
+
+@formula(cites=())
+def launch_time(layers_time: Real, forward_time: Real, backward_time: Real) -> Real:
+    r"""What a micro-batch loses between kernels and to a host that launches them too slowly.
+
+    .. math:: t_l = t - t_f - t_b
+
+    Parameters
+    ----------
+    layers_time : t [s], all passes with their launches
+    forward_time : t_f [s], without launches
+    backward_time : t_b [s], without launches
+
+    Returns
+    -------
+    launch_overhead_time [s]
+
+    Examples
+    --------
+    12 ms with launches, of which 4 and 7 ms are work.
+
+    >>> launch_time(12, 4, 7)
+    1
+    """
+    return layers_time - forward_time - backward_time
+
+
+@formula(cites=())
+def once_an_iteration(iteration_overhead: Real, update_time: Real, stretch: Real, effect: Real) -> Real:
+    r"""What every iteration loses: a fixed time, and the update's share of the host's pace.
+
+    .. math:: o' = z\,(o + t_u\,(g - 1))
+
+    Parameters
+    ----------
+    iteration_overhead : o [s]
+    update_time : t_u [s]
+    stretch : g [1], the host's pace
+    effect : z [1], of the network
+
+    Returns
+    -------
+    iteration_overhead [s]
+
+    Examples
+    --------
+    1 ms, and a quarter of a 2 ms update.
+
+    >>> once_an_iteration(1e-3, 2e-3, 1.25, 1.0)
+    0.0015
+    """
+    return (iteration_overhead + update_time * (stretch - 1)) * effect
+
+
+@formula(cites=())
+def pass_time(forward_time: Real, backward_time: Real, launch_overhead_time: Real) -> Real:
+    r"""Forward and backward pass of one micro-batch, launches included.
+
+    .. math:: t = t_f + t_b + t_l
+
+    Parameters
+    ----------
+    forward_time : t_f [s]
+    backward_time : t_b [s]
+    launch_overhead_time : t_l [s]
+
+    Returns
+    -------
+    pass_time [s]
+
+    Examples
+    --------
+    >>> pass_time(4, 7, 1)  # 4 + 7 + 1
+    12
+    """
+    return forward_time + backward_time + launch_overhead_time
+
+
+@formula(cites=())
+def micro_batch_time(alone_time: Real, accumulation_steps: Real) -> Real:
+    r"""Share of an iteration that falls to one micro-batch.
+
+    .. math:: t = T_0 / m
+
+    Parameters
+    ----------
+    alone_time : T_0 [s], of the iteration
+    accumulation_steps : m [1]
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    >>> micro_batch_time(40, 4)  # 40 ms in four micro-batches
+    10.0
+    """
+    return alone_time / accumulation_steps

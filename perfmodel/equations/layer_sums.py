@@ -1,0 +1,135 @@
+"""Passes of layers together: sums, and the forward and the backward half of a table of passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@formula(cites=(), symbolic=False)
+def sum_over_layers(layer_times: Any) -> Any:
+    r"""Time of passes that run one after another.
+
+    .. math:: T = \sum_l t_l
+
+    Parameters
+    ----------
+    layer_times : t_l [s], shape (..., L)
+
+    Returns
+    -------
+    pass_time [s], a number or shape (...)
+
+    Examples
+    --------
+    Three passes of 1, 2 and 4 s take 7 s.
+
+    >>> import numpy as np
+    >>> sum_over_layers(np.array([1.0, 2.0, 4.0]))
+    7.0
+    """
+    total = layer_times.sum(axis=-1)
+    return total if total.ndim else total.item()
+
+
+@formula(cites=(), symbolic=False)
+def forward_passes(layer_times: Any) -> NDArray[Any]:
+    r"""The forward passes of a table that holds them before the backward passes.
+
+    .. math:: f_l = t_l, \quad l \le L
+
+    Parameters
+    ----------
+    layer_times : t [s], shape (..., 2 L)
+
+    Returns
+    -------
+    forward_times [s], shape (..., L)
+
+    Examples
+    --------
+    Of two layers, the first two of four passes.
+
+    >>> import numpy as np
+    >>> forward_passes(np.array([1.0, 2.0, 3.0, 4.0])).tolist()
+    [1.0, 2.0]
+    """
+    half: NDArray[Any] = layer_times[..., : layer_times.shape[-1] // 2]
+    return half
+
+
+@formula(cites=(), symbolic=False)
+def backward_passes(layer_times: Any) -> NDArray[Any]:
+    r"""The backward passes of a table that holds the forward passes before them.
+
+    .. math:: b_l = t_{L + l}
+
+    Parameters
+    ----------
+    layer_times : t [s], shape (..., 2 L)
+
+    Returns
+    -------
+    backward_times [s], shape (..., L), in forward order
+
+    Examples
+    --------
+    Of two layers, the last two of four passes.
+
+    >>> import numpy as np
+    >>> backward_passes(np.array([1.0, 2.0, 3.0, 4.0])).tolist()
+    [3.0, 4.0]
+    """
+    half: NDArray[Any] = layer_times[..., layer_times.shape[-1] // 2 :]
+    return half
+
+
+@formula(cites=())
+def both_passes(forward_times: Real, backward_times: Real) -> Real:
+    r"""Forward and backward pass of each layer together.
+
+    .. math:: t = f + b
+
+    Parameters
+    ----------
+    forward_times : f [s], shape (..., L)
+    backward_times : b [s], shape (..., L)
+
+    Returns
+    -------
+    layer_times [s], shape (..., L)
+
+    Examples
+    --------
+    >>> both_passes(1, 2)  # 1 ms forward, 2 ms backward
+    3
+    """
+    return forward_times + backward_times
+
+
+@formula(cites=())
+def forward_remainder(layer_times: Real, backward_times: Real) -> Real:
+    r"""What each layer's forward pass adds to its backward pass.
+
+    .. math:: f = t_l - b
+
+    Parameters
+    ----------
+    layer_times : t_l [s], of both passes, shape (..., L)
+    backward_times : b [s], shape (..., L)
+
+    Returns
+    -------
+    forward_times [s], shape (..., L)
+
+    Examples
+    --------
+    >>> forward_remainder(3, 2)  # 3 ms, of which 2 ms backward
+    1
+    """
+    return layer_times - backward_times
