@@ -1,5 +1,6 @@
 # make demo    install what is needed and make a first prediction
 # make test    install what the tests need and run them all
+# make test-floors   run them all with the lowest versions that pyproject.toml declares
 # make report  hold the model against measured runs and write validation/report.md
 # make readme  run the README's commands and write what they print
 # make app     start the pages in a browser
@@ -7,10 +8,11 @@
 
 PYTHON ?= python3
 VENV := .venv
+FLOORS := .venv-floors
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test report readme app screenshots lint clean
+.PHONY: demo test test-floors report readme app screenshots lint clean
 
 $(BIN)/python:
 	@echo "first run: creating $(VENV) with $$($(PYTHON) --version)"
@@ -33,6 +35,16 @@ demo: $(VENV)/.run
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto
 
+$(FLOORS)/.dev: pyproject.toml tests/floors.py
+	@echo "installing perfmodel with its lowest versions into $(FLOORS); the first time takes some minutes"
+	@$(PYTHON) -m venv --clear $(FLOORS)
+	@$(PYTHON) -m tests.floors > $(FLOORS)/constraints.txt
+	@$(FLOORS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(FLOORS)/constraints.txt --editable ".[dev]"
+	@touch $@
+
+test-floors: $(FLOORS)/.dev
+	PERFMODEL_FLOORS=1 $(FLOORS)/bin/python -m pytest -n auto
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -52,4 +64,4 @@ screenshots: $(VENV)/.dev
 	$(BIN)/python -m tests.browser.screenshots build/screenshots
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(FLOORS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -94,7 +94,7 @@ def read_text(path: Path | str, most: int = LARGEST_TEXT) -> str:
         return read_bytes(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path}: cannot be read: not text in UTF-8: byte {error.start + 1:,} fits no letter"
+            f"{path}: cannot be read: not UTF-8 text: byte {error.start + 1:,} fits no letter"
         ) from None
 
 

@@ -97,6 +97,7 @@ WRONG = {
     "stragglers --variant gossip": "k-sync",
     "stragglers --variant sync --server-time 1s": "async",
     "stragglers --curve --learning-rate 0": "above 0",
+    "stragglers --curve --variant local-sgd": "no bound is known for local-sgd",
 }
 
 

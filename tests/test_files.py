@@ -114,7 +114,7 @@ def test_files_of_the_system_without_a_size_are_bounded_too(monkeypatch):
 
 def test_text_of_another_encoding_is_refused_with_the_place(tmp_path):
     (tmp_path / "latin").write_bytes("naïve".encode("latin-1"))
-    with pytest.raises(InputError, match="not text in UTF-8: byte 3"):
+    with pytest.raises(InputError, match="not UTF-8 text: byte 3"):
         read_text(tmp_path / "latin")
     (tmp_path / "marked").write_bytes(b"\xef\xbb\xbfx = 1")
     assert read_toml(tmp_path / "marked") == {"x": 1}

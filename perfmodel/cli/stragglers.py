@@ -225,7 +225,10 @@ def _print_curve(
 
     if not 0 < learning_rate <= 1:
         raise InputError(f"--learning-rate {learning_rate:g}: expected a number above 0, at most 1")
-    curves = error_curves([row for row in found if row.variant != "local-sgd"], learning_rate)
+    bounded = [row for row in found if row.variant != "local-sgd"]
+    if not bounded:
+        raise InputError("--curve: no bound is known for local-sgd; take another --variant, or all")
+    curves = error_curves(bounded, learning_rate)
     if form == "json":
         click.echo(json.dumps(curves))
         return

@@ -1,0 +1,25 @@
+"""Every version that ``pyproject.toml`` asks for at least is one that the suite has run with."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import version
+
+import pytest
+
+from tests.floors import floors
+
+
+def test_every_package_has_a_floor():
+    found = floors()
+    assert {"click", "numpy", "pydantic", "rich", "sympy", "scipy", "onnx", "streamlit"} <= set(found)
+
+
+@pytest.mark.skipif(
+    "PERFMODEL_FLOORS" not in os.environ, reason="make test-floors runs with the lowest versions"
+)
+@pytest.mark.parametrize("name", floors())
+def test_the_floors_are_what_runs(name):
+    ours, there = (list(map(int, text.split(".")[:3])) for text in (floors()[name], version(name)))
+    assert there[: len(ours)] == ours
+    assert not any(there[len(ours) :])
