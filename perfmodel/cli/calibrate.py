@@ -133,7 +133,11 @@ def _fit(data: str | None, output: str | None, check: bool, as_json: bool, specs
             "that come along replaces the file that predict reads"
         )
     path = Path(output) if output else FITTED
-    written = read_json(path, LARGEST_OPTIONS) if check else check_writable(path)
+    written = None
+    if check:
+        written = read_json(path, LARGEST_OPTIONS)
+    else:
+        check_writable(path)
     runs = shipped_runs() if data is None else read_runs(data)
     learned = shipped() if data is None and not specs else OutOfSample(runs, catalogue_from(specs))
     inputs = inputs_of(data, specs)
