@@ -252,7 +252,8 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
         found = found._replace(cost=None)
     if not found.goodput > 0:
         raise InputError("the job fails more often than it can restart: it never ends")
-    run, failures = work, None
+    run: Any = work
+    failures: Any = None
     if work is not None and found.failure_interval is not None:
         run = run_time(work, found.goodput)
         failures = expected_failures(run, found.failure_interval)
@@ -329,7 +330,7 @@ def unknown_data_set(workload_id: str) -> str:
 
 
 def _span(found: Rates, time: float) -> Span:
-    def total(rate: Any) -> float | None:
+    def total(rate: Any) -> Any:
         return None if rate is None else amount_over(rate, time)
 
     return Span(time, total(found.cost), total(found.energy), total(found.carbon))

@@ -83,10 +83,11 @@ class Ways(NamedTuple):
 
     def taken(self, message_bytes: Any, best: Any) -> Array:
         """Return the time of messages [s], each by a way of its own of the one setting: row ``best``."""
-        of_way = (array[best, 0, 0] for array in self[1:6])
+        base, near, near_latency, far, far_latency, bandwidth = (array[best, 0, 0] for array in self[1:7])
         correction = self.correction[best, size_class(message_bytes)]
-        bandwidth = self.algorithm_bandwidth[best, 0, 0]
-        times: Array = nccl_all_reduce_time(*of_way, message_bytes, correction, bandwidth)
+        times: Any = nccl_all_reduce_time(
+            base, near, near_latency, far, far_latency, message_bytes, correction, bandwidth
+        )
         return times
 
 

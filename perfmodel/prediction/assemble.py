@@ -176,8 +176,8 @@ def _variants(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fa
 def _network(setting: Setting, step: Step, binding: str) -> Network:
     if not communicates(setting):
         return Network(0.0, 0.0, 0.0, 0.0, binding)
-    exposed = (float(time) for time in step.exposed_communication_time)
-    return Network(float(step.communication_time[0]), *exposed, binding)
+    exposed, with_more, with_half = (float(time) for time in step.exposed_communication_time)
+    return Network(float(step.communication_time[0]), exposed, with_more, with_half, binding)
 
 
 def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> float:

@@ -45,6 +45,7 @@ from perfmodel.equations.layer_sums import (
     sum_over_layers,
 )
 from perfmodel.equations.single_process import replica_time
+from perfmodel.ops import Real
 from perfmodel.prediction.layers import LayerTable, layer_table
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Workload
@@ -85,9 +86,9 @@ class Computation(NamedTuple):
     """Of every iteration, whatever it does, and what the update loses to the host."""
     kernels: Any
     """Launched in one forward and backward pass."""
-    forward_by_layer: Array
+    forward_by_layer: Any
     """What each layer's forward pass adds to its backward pass, launches included, shape (layers,)."""
-    backward_by_layer: Array
+    backward_by_layer: Any
     """Time of each layer's backward pass with its launches, in forward order, shape (layers,)."""
     host_share: Any
     """Share of the iteration that the host paces: from 0, the accelerator alone, to 1, the host alone."""
@@ -129,20 +130,20 @@ def conditions(setting: Setting) -> Conditions:
 class Demand(NamedTuple):
     """What the layers of a setting ask of the accelerator, before any efficiency; shape (..., 2 * layers)."""
 
-    flops: Array
+    flops: Real
     peak_flops: Array
     """Of the units that serve each product [FLOP/s]."""
     penalty: Array
     """What the lack of Winograd's algorithm costs a product; 0 where a layer has none."""
-    bytes: Array
-    work: Array
+    bytes: Real
+    work: Real
     """FLOP of a compute unit, in ``WORK_UNIT``."""
     units: NDArray[np.intp]
     """Index in ``UNITS``."""
     on_matrix_units: NDArray[np.bool_]
     transposed: NDArray[np.bool_]
     """Whose traffic pays for channels that come first."""
-    update_time: float
+    update_time: Real
     """Bytes of the optimizer over the nominal bandwidth [s]."""
 
 
@@ -158,7 +159,7 @@ def demand(setting: Setting, table: LayerTable, local_batch_size: Any) -> Demand
     units = np.where(table.product == _DEPTHWISE, min(on, 1), on)
     on_matrix_units = units >= _MATRIX_16
     flops = operation_flops(local_batch_size, table.flops)
-    penalty = table.is_product * 1.0
+    penalty: Array = table.is_product.astype(np.float64)
     if setting.framework.winograd != "full":
         slow = table.winograd & (units == 0)
         if setting.framework.winograd == "forward":

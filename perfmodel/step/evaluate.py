@@ -58,4 +58,5 @@ def evaluate(
         alone, exposed = exchange(setting, work, on, on if variants is None else variants(on), constants)
         first = exposed if variants is None else float(exposed[0])
     terms = terms_of(Moment(setting, work, factor, first, constants))
-    return Step(iteration_time(**terms), terms, work, factor, on, alone, exposed)
+    whole: Any = iteration_time(**terms)
+    return Step(whole, terms, work, factor, on, alone, exposed)

@@ -193,8 +193,8 @@ def _course(specs: _Rows) -> str:
 
 
 def _busy(prediction: Prediction) -> float:
-    terms = prediction.terms
-    return of_kind(terms, "busy") / prediction.iteration_time
+    share: float = of_kind(prediction.terms, "busy") / prediction.iteration_time
+    return share
 
 
 def _small_batch() -> str:
