@@ -15,6 +15,7 @@ from perfmodel.equations.algorithms import ALGORITHMS
 from perfmodel.equations.nccl import Graph
 from perfmodel.equations.nccl_all_reduce import Latencies, size_class, ways
 from perfmodel.equations.nccl_constants import NCCL_2_30
+from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.prediction.collective import Fabric, algorithms, collective
 from perfmodel.specs.scenario import Scenario
@@ -185,3 +186,16 @@ def test_crossings_of_the_slowest_piece_of_a_ring(nodes: int, per_node: int, mor
         for first in range(ranks)
     ]
     assert max(crossings) == 2 * nodes + more
+
+
+@pytest.mark.parametrize("accelerator", ["v100-sxm2-16gb", "rtx-2060-super", "a100-sxm4-40gb"])
+@pytest.mark.parametrize("gpus", [6, 64])
+def test_a_gpu_that_no_switch_adds_for_does_without(accelerator: str, gpus: int) -> None:
+    """NVLink SHARP takes a Hopper GPU besides its switch; NCCL's table has no bandwidth for older ones."""
+    asked = {"accelerator": accelerator, "intra_link": "nvlink4-nvswitch-x8", "world_size": gpus}
+    chosen = predict(Scenario(**asked, accelerators_per_node=2)).iteration_time
+    tree = predict(Scenario(**asked, accelerators_per_node=2, algorithm="tree")).iteration_time
+    assert 0 < chosen <= tree
+    for name in ("nvls", "nvls-tree"):
+        with pytest.raises(InputError, match="unknown algorithm"):
+            predict(Scenario(**asked, accelerators_per_node=2, algorithm=name))

@@ -62,4 +62,4 @@ for home in {sorted({*perfmodel._HOMES.values(), "perfmodel.step.evaluate", "per
         del sys.modules[name]
     importlib.import_module(home)
 """
-    assert "perfmodel.step.terms" in modules_after(code)
+    assert "perfmodel.workloads" in modules_after(code)

@@ -52,7 +52,7 @@ def all_reduce_times(
     found = {
         name: flat(algorithm.time)
         for name, algorithm in ALGORITHMS["all-reduce"].items()
-        if name != "nvls" or (adds(link) and not several)
+        if name != "nvls" or (adds(link, accelerator) and not several)
     }
     inner, outer = on[:2], on[2:4]
     found["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *inner, *outer)

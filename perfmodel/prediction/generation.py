@@ -36,6 +36,7 @@ def _digit(link: Link) -> str:
     return "".join(c for c in link.id if c.isdigit())[:1]
 
 
-def adds(link: Link) -> bool:
-    """Whether a switch in the node adds what passes it (NVLink SHARP)."""
-    return ("nvswitch" in link.id or link.id == "nvl72") and generation(link) in ("hopper", "blackwell")
+def adds(link: Link, accelerator: Accelerator | None = None) -> bool:
+    """Whether a switch in the node adds what passes it (NVLink SHARP): from Hopper on, GPU and switch."""
+    able = "nvswitch" in link.id or link.id == "nvl72"
+    return able and {generation(link), generation(link, accelerator)} <= {"hopper", "blackwell"}

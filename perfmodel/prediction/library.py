@@ -54,7 +54,7 @@ def nccl_ways(
         Latencies(on.intra_small_latency, on.intra_hop_latency),
         Latencies(on.inter_small_latency, on.inter_hop_latency),
         Library(on.library_base_latency, on.channel_bandwidth),
-        adds(link),
+        adds(link, accelerator),
         on.intra_link_bandwidth,
     )
 
