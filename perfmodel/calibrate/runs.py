@@ -13,6 +13,10 @@ from perfmodel.validate.runs import Run
 from perfmodel.validate.scenarios import Refused, measured_time, scenario_of
 
 TRUSTED = ("A", "B")
+UNSEEN = frozenset({"abci2-benchmark", "csc-ml-benchmarks", "flagperf", "sarus-horovod"})
+"""Shipped sources that no fit has seen: they judge it.  With them in it, those fitted before were predicted
+worse from specs by a fit to the others, one accelerator, mean and median: 15.6 and 11.6 % instead of 14.8
+and 11.3 %."""
 
 
 class Measured(NamedTuple):
@@ -25,11 +29,11 @@ class Measured(NamedTuple):
 
 
 def measured(runs: Iterable[Run], catalogue: Catalogue) -> list[Measured]:
-    """Return the trusted runs that the model can be asked for, in order."""
+    """Return the trusted runs that the model can be asked for, in order, but for those of ``UNSEEN``."""
     found = []
     for run in runs:
         time = measured_time(run)
-        if run.trust not in TRUSTED or time is None:
+        if run.trust not in TRUSTED or time is None or run.source in UNSEEN:
             continue
         try:
             found.append(Measured(run, resolve(scenario_of(run, catalogue), catalogue), time))
