@@ -141,7 +141,10 @@ def parts(rows: Mapping[str, Mapping[str, float]], names: Mapping[str, str], x: 
                 x=times,
                 name=name,
                 orientation="h",
-                marker={"color": COLOURS[index], "pattern": {"shape": PATTERNS[index]}},
+                marker={
+                    "color": COLOURS[index % len(COLOURS)],
+                    "pattern": {"shape": PATTERNS[index % len(PATTERNS)]},
+                },
                 customdata=[show(time, "s") for time in times],
                 hovertemplate="%{y}, " + name + ": %{customdata}<extra></extra>",
             )

@@ -1,0 +1,105 @@
+"""A term that is registered in the one table stands in every listing, and every listing adds up."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from perfmodel import Scenario, predict, sweep
+from perfmodel.cli import main
+from perfmodel.economics import spending
+from perfmodel.explain import explain
+from perfmodel.prices import Conditions
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.terms import TERMS, Term, in_step_order
+from perfmodel.traces.emulate import Emulator
+from perfmodel.traces.timeline import timeline
+
+NAME, LABEL, SECONDS = "checkpoint_time", "writing checkpoints", 0.25
+JOB = {"world_size": 16, "workload": "resnet50", "accelerator": "v100-sxm2-16gb"}
+OPTIONS = ["--gpus", "16", "--workload", "resnet50", "--accelerator", "v100-sxm2-16gb"]
+
+
+@pytest.fixture(params=["host", "busy", "network", "wait"])
+def eighth(request, monkeypatch):
+    term = Term(NAME, LABEL, request.param, "checkpoint-bound", "after", lambda moment, before: SECONDS)
+    monkeypatch.setitem(TERMS, NAME, term)
+    return term
+
+
+def run(*words):
+    result = CliRunner().invoke(main, list(words))
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_a_prediction_holds_it_and_sums(eighth):
+    answer = predict(Scenario(**JOB))
+    assert answer.terms[NAME] == SECONDS
+    assert sum(answer.terms.values()) == pytest.approx(answer.iteration_time, rel=1e-12)
+    assert answer.verdict.startswith("checkpoint-bound: ")
+
+
+def test_text_markdown_and_json_list_it(eighth):
+    assert LABEL in run("predict", *OPTIONS)
+    assert f"| {LABEL} |" in run("predict", *OPTIONS, "--markdown")
+    answer = json.loads(run("predict", *OPTIONS, "--json"))
+    assert answer["terms"][NAME] == SECONDS
+    assert sum(answer["terms"].values()) == pytest.approx(answer["iteration_time"], rel=1e-12)
+
+
+def test_a_sweep_has_its_column(eighth):
+    table = sweep(**JOB | {"world_size": [8, 16]}).table()
+    assert table[NAME].tolist() == [SECONDS, SECONDS]
+    whole = sum(table[name] for name in TERMS)
+    assert whole == pytest.approx(table["iteration_time"], rel=1e-12)
+    header = run("sweep", *OPTIONS, "--csv").splitlines()[0].split(",")
+    assert NAME in header
+
+
+def test_an_explanation_adds_it_up(eighth):
+    explained = explain(Scenario(**JOB))
+    last = explained["equations"][-1]
+    shown = {symbol["parameter"]: symbol["value"] for symbol in last["symbols"]}
+    assert shown[NAME] == SECONDS
+    assert sum(shown.values()) == pytest.approx(explained["iteration_time"], rel=1e-12)
+    assert NAME in run("explain", *OPTIONS)
+
+
+def test_a_timeline_and_an_emulated_step_last_as_long(eighth):
+    answer = predict(Scenario(**JOB | {"jitter": "none"}))
+    events = timeline(answer)["traceEvents"]
+    step = next(event for event in events if event["name"] == "ProfilerStep#0")
+    assert step["dur"] * 1e-6 == pytest.approx(answer.iteration_time, rel=1e-9)
+    drawn = [event for event in events if event["name"] in (LABEL, f"perfmodel {NAME}")]
+    assert {round(event["dur"] * 1e-6, 9) for event in drawn} == {SECONDS}
+    phases = Emulator(answer, sleep=lambda seconds: None).next_step().phases
+    assert NAME in [phase.name for phase in phases]
+    assert sum(phase.time for phase in phases) == pytest.approx(answer.iteration_time, rel=1e-9)
+    assert NAME in in_step_order(answer.terms)
+
+
+def test_a_comparison_names_it(eighth):
+    assert LABEL in run("compare", *OPTIONS, "--set", "inter_link=ethernet-25g-tcp")
+
+
+def test_power_is_drawn_by_its_kind(eighth):
+    """Rated power at work, half of it communicating, 15 % waiting: 300 W, 150 W and 45 W for 0.25 s."""
+    answer, catalogue = predict(Scenario(**JOB)), Catalogue.built_in()
+    conditions = Conditions(price=1.0)
+    with_it = spending(answer, conditions, catalogue).iteration.energy
+    less = {name: 0.0 if name == NAME else time for name, time in answer.terms.items()}
+    without = answer.model_copy(update={"terms": less, "iteration_time": answer.iteration_time - SECONDS})
+    watts = {"busy": 300.0, "network": 150.0, "host": 45.0, "wait": 45.0}[eighth.kind]
+    drawn = with_it - spending(without, conditions, catalogue).iteration.energy
+    assert drawn == pytest.approx(16 * watts * SECONDS, rel=1e-9)
+
+
+def test_the_chart_of_the_pages_has_its_bar(eighth):
+    charts = pytest.importorskip("app.charts")
+    answer = predict(Scenario(**JOB))
+    bars = charts.waterfall(answer).data[0]
+    assert dict(zip(bars.y, bars.x, strict=True))[LABEL] == SECONDS
+    assert LABEL in {bar.name for bar in charts.side_by_side({"A": answer}).data}
