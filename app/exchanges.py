@@ -12,7 +12,7 @@ from perfmodel.equations.crossover import crossover_bytes
 from perfmodel.equations.parameter_server import parameter_server_time
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective import Fabric, algorithms, collective
-from perfmodel.prediction.fabric import bulk_bandwidth
+from perfmodel.step.fabric import bulk_bandwidth
 
 SERVER = "parameter-server"
 NCCL = "NCCL's choice"

@@ -23,8 +23,6 @@ from perfmodel.economics import Conditions
 from perfmodel.equations.fusion import CYCLE_TIME
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.communication import message_times
-from perfmodel.prediction.messages import messages
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.sensitivity.inputs import inputs_of
@@ -41,7 +39,9 @@ from perfmodel.specs.scenario import (
 )
 from perfmodel.specs.storage import storages
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.communication import message_times
 from perfmodel.step.evaluate import evaluate
+from perfmodel.step.messages import messages
 from perfmodel.workloads import names, workload
 from tests.exceptions import EXCEPTIONS
 

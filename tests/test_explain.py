@@ -27,14 +27,14 @@ from perfmodel.explain.recorder import recorded
 from perfmodel.explain.sources import assumed_of, predict_recorded, sources_of
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
-from perfmodel.prediction.communication import library_ways, message_times
-from perfmodel.prediction.messages import messages
-from perfmodel.prediction.terms import computation_of, fabric_of
 from perfmodel.prices import Conditions
 from perfmodel.sensitivity.elasticity import case_of, elasticity
 from perfmodel.sensitivity.inputs import inputs_of
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.communication import library_ways, message_times
+from perfmodel.step.messages import messages
+from perfmodel.step.parts import computation_of, fabric_of
 from tests import chain
 
 BUILT_IN = Catalogue.built_in()

@@ -11,11 +11,11 @@ import pytest
 from perfmodel.calibration import calibration
 from perfmodel.equations.fusion import CYCLE_TIME, FUSION_THRESHOLD_BYTES
 from perfmodel.prediction.assemble import predict, settled
-from perfmodel.prediction.communication import message_times
-from perfmodel.prediction.messages import messages
-from perfmodel.prediction.terms import computation_of, fabric_of
 from perfmodel.specs.scenario import Overlap, Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.communication import message_times
+from perfmodel.step.messages import messages
+from perfmodel.step.parts import computation_of, fabric_of
 from tests.simulators import events
 
 NETWORKS = ("resnet50", "resnet101", "vgg16", "inception-v3", "googlenet", "alexnet", "densenet121")

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from perfmodel.calibration import before_fit, calibration
 from perfmodel.prediction import predict
 from perfmodel.prediction.collective import ALGORITHMS, Fabric, collective
-from perfmodel.prediction.fabric import KERNEL_TCP, bulk_bandwidth
 from perfmodel.specs.link import Link
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.fabric import KERNEL_TCP, bulk_bandwidth
 
 CATALOGUE = Catalogue.built_in()
 LINKS = [CATALOGUE.link(name) for name in CATALOGUE.ids("links")]

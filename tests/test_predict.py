@@ -17,9 +17,6 @@ from hypothesis import strategies as st
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.computation import Computation
-from perfmodel.prediction.messages import messages
-from perfmodel.prediction.straggling import TOLD_AT
 from perfmodel.resolve import WITHIN_A_NODE, resolve
 from perfmodel.sensitivity.changes import scaled_spec
 from perfmodel.specs.framework import EARLIEST_YEAR, LATEST_YEAR, USUAL_AGE
@@ -33,7 +30,10 @@ from perfmodel.specs.scenario import (
     Strategy,
 )
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import evaluate
+from perfmodel.step.messages import messages
+from perfmodel.step.stragglers import TOLD_AT
 from perfmodel.validate.runs import shipped_runs
 from perfmodel.workloads import names, workload
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from perfmodel.calibrate.parameters import Parameters
 from perfmodel.efficiency import KINDS, Conditions, Effects
-from perfmodel.prediction.computation import Demand, conditions, demand
-from perfmodel.prediction.layers import LayerTable, layer_table
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Workload
+from perfmodel.step.computation import Demand, conditions, demand
+from perfmodel.step.layers import LayerTable, layer_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,9 +14,9 @@ from perfmodel.calibrate.spread import Miss, learn_spread
 from perfmodel.calibration import Calibration, before_fit, with_scaling
 from perfmodel.errors import InputError
 from perfmodel.prediction import doubted, time_of
-from perfmodel.prediction.computation import conditions
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.computation import conditions
 from perfmodel.validate.anchors import Anchors
 from perfmodel.validate.runs import Run, shipped_runs
 from perfmodel.validate.scenarios import scenario_of

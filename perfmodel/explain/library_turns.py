@@ -8,10 +8,10 @@ import numpy as np
 
 from perfmodel.equations.nccl_all_reduce import NEARLY, SMALLEST_CORRECTED, Ways
 from perfmodel.explain.node import Node
-from perfmodel.prediction.communication import library_ways
-from perfmodel.prediction.fabric import Fabric
-from perfmodel.prediction.terms import fabric_of
 from perfmodel.sensitivity.case import Case
+from perfmodel.step.communication import library_ways
+from perfmodel.step.fabric import Fabric
+from perfmodel.step.parts import fabric_of
 from perfmodel.units import UNITS, show
 
 FARTHEST = 1e4

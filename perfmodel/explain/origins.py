@@ -12,14 +12,14 @@ import numpy as np
 from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.explain.node import Node
 from perfmodel.explain.recorder import Call
-from perfmodel.prediction.communication import HOST_UPLINKS
-from perfmodel.prediction.fabric import at_servers, crosses_nodes
-from perfmodel.prediction.messages import MERGED
-from perfmodel.prediction.terms import best_way, communicates
 from perfmodel.prediction.verdict import bottleneck, limit_words
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case
+from perfmodel.step.communication import HOST_UPLINKS
 from perfmodel.step.evaluate import Step
+from perfmodel.step.fabric import at_servers, crosses_nodes
+from perfmodel.step.messages import MERGED
+from perfmodel.step.parts import best_way, communicates
 from perfmodel.vocabulary import QUANTITIES
 
 _RETURNS = re.compile(r"^Returns\n-+\n(\w+)", re.M)

@@ -13,7 +13,6 @@ from perfmodel.economics import economics
 from perfmodel.explain.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.fabric import fraction, machine_limit
 from perfmodel.prices import Conditions
 from perfmodel.profile import read_profile
 from perfmodel.resources import folder
@@ -22,6 +21,7 @@ from perfmodel.sensitivity.changes import used_links
 from perfmodel.specs.provenance import SourcedSpec
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.fabric import fraction, machine_limit
 
 PACKAGE = Path(calibration_module.__file__).parent
 

@@ -13,10 +13,10 @@ from perfmodel.explain.arms import is_symbolic, symbolic
 from perfmodel.explain.derivation import Derivation
 from perfmodel.explain.library_turns import Turn, hidden_by_library, sizes_of_library, told
 from perfmodel.explain.node import Node
-from perfmodel.prediction.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
-from perfmodel.prediction.communication import by_library
-from perfmodel.prediction.terms import fabric_of
 from perfmodel.sensitivity.case import Case
+from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
+from perfmodel.step.communication import by_library
+from perfmodel.step.parts import fabric_of
 from perfmodel.units import show
 from perfmodel.vocabulary import QUANTITIES
 

@@ -10,12 +10,16 @@ import numpy as np
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_iteration_time, physical
-from perfmodel.prediction.communication import choice_told
-from perfmodel.prediction.fabric import Fabric, busiest_ports, crosses_nodes
 from perfmodel.prediction.interval import doubts, interval
 from perfmodel.prediction.result import Interval, Memory, Prediction
-from perfmodel.prediction.straggling import spread_told
-from perfmodel.prediction.terms import (
+from perfmodel.prediction.verdict import Network, bottleneck, placement, verdict
+from perfmodel.resolve import Setting, resolve
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.communication import choice_told
+from perfmodel.step.evaluate import Step, evaluate
+from perfmodel.step.fabric import Fabric, busiest_ports, crosses_nodes
+from perfmodel.step.parts import (
     alone_time,
     best_way,
     communicates,
@@ -26,11 +30,7 @@ from perfmodel.prediction.terms import (
     scaled,
     whole_batch,
 )
-from perfmodel.prediction.verdict import Network, bottleneck, placement, verdict
-from perfmodel.resolve import Setting, resolve
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.evaluate import Step, evaluate
+from perfmodel.step.stragglers import spread_told
 from perfmodel.units import show
 
 
@@ -85,8 +85,8 @@ def settled(scenario: Scenario, catalogue: Catalogue, constants: Calibration) ->
 def _with_profile(
     scenario: Scenario, catalogue: Catalogue, constants: Calibration
 ) -> tuple[Setting, Calibration]:
-    from perfmodel.prediction.profiled import completed, defaults_of, doubts_of, with_profile
     from perfmodel.profile import read_profile
+    from perfmodel.step.profiled import completed, defaults_of, doubts_of, with_profile
 
     if scenario.anchor is not None:
         raise InputError("--anchor and --profile: give one, both say how fast one accelerator is")
@@ -148,11 +148,29 @@ def _too_fast(iteration_time: float, least_time: float) -> str:
 
 
 def _with_noise(uncertain: Interval, setting: Setting, terms: dict[str, float]) -> Interval:
-    from perfmodel.prediction.profiled import noise, widened
     from perfmodel.profile import read_profile
+    from perfmodel.step.profiled import noise
 
     profile = read_profile(str(setting.scenario.profile))
-    return widened(uncertain, sum(terms.values()), float(noise(setting, profile, terms)))
+    return _widened(uncertain, sum(terms.values()), float(noise(setting, profile, terms)))
+
+
+def _widened(interval: Interval, iteration_time: float, deviation: float) -> Interval:
+    """Return an interval with a relative deviation of the time added in quadrature."""
+    from perfmodel.step.profiled import LEAST_NOISE, NORMAL_80, NORMAL_95, noisy
+
+    near = float(noisy(interval.high_80 / iteration_time, NORMAL_80, deviation))
+    wide = float(noisy(interval.high_95 / iteration_time, NORMAL_95, deviation))
+    reasons = [f"the profile's own numbers are {deviation:.0%} uncertain"] if deviation > LEAST_NOISE else []
+    return interval.model_copy(
+        update={
+            "low_80": iteration_time / near,
+            "high_80": iteration_time * near,
+            "low_95": iteration_time / wide,
+            "high_95": iteration_time * wide,
+            "wider_because": [*interval.wider_because, *reasons],
+        }
+    )
 
 
 def _variants(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fabric:
@@ -291,8 +309,8 @@ def _understood(setting: Setting) -> dict[str, object]:
         "scaling": setting.scaling,
     }
     if setting.scenario.profile is not None:
-        from perfmodel.prediction.profiled import measures_input
         from perfmodel.profile import read_profile
+        from perfmodel.step.profiled import measures_input
 
         if measures_input(read_profile(setting.scenario.profile)):
             # the measured wait stands, unless it was asked for other workers

@@ -12,14 +12,14 @@ from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.prediction.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, nccl_estimates
 from perfmodel.prediction.collective_model import Point, check_mesh, features, fitted, log_time
-from perfmodel.prediction.fabric import Fabric as Links
-from perfmodel.prediction.fabric import bulk_bandwidth, ring_bandwidth
-from perfmodel.prediction.library import BY_LIBRARY
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, nccl_estimates
+from perfmodel.step.fabric import Fabric as Links
+from perfmodel.step.fabric import bulk_bandwidth, ring_bandwidth
+from perfmodel.step.library import BY_LIBRARY
 
 NEEDS_SWITCH = {"nvls": "a link through a switch that adds (nvlink4-nvswitch and later)"}
 """Algorithms only some links can do; what they need."""

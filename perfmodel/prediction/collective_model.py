@@ -21,10 +21,10 @@ from perfmodel.equations.nccl_constants import NCCL_2_12
 from perfmodel.equations.nccl_graph import Graph
 from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
 from perfmodel.errors import InputError
-from perfmodel.prediction.fabric import bulk_bandwidth
-from perfmodel.prediction.generation import adds, generation
 from perfmodel.specs.link import Link
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.fabric import bulk_bandwidth
+from perfmodel.step.generation import adds, generation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

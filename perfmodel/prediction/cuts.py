@@ -11,10 +11,10 @@ from perfmodel.equations.lower_bounds import (
     in_network_all_reduce_lower_bound,
     share_lower_bound,
 )
-from perfmodel.prediction.fabric import machine_limit
-from perfmodel.prediction.generation import adds
 from perfmodel.resolve import Setting
 from perfmodel.specs.link import Link
+from perfmodel.step.fabric import machine_limit
+from perfmodel.step.generation import adds
 
 if TYPE_CHECKING:
     from perfmodel.prediction.collective_model import Point

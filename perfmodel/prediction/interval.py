@@ -6,10 +6,10 @@ from typing import Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration, Spread
-from perfmodel.prediction.computation import Computation, conditions, unit
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
 from perfmodel.specs.link import Link
+from perfmodel.step.computation import Computation, conditions, unit
 from perfmodel.step.terms import of_kind
 
 NOTICED = 0.05

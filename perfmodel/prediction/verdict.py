@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perfmodel.calibration import Calibration
-from perfmodel.prediction.fabric import adapter_limits, crosses_nodes, inside_limits, inside_link
 from perfmodel.resolve import Setting
 from perfmodel.specs.link import Link
+from perfmodel.step.fabric import adapter_limits, crosses_nodes, inside_limits, inside_link
 from perfmodel.step.terms import TERMS
 from perfmodel.units import show
 
@@ -23,7 +23,7 @@ class Network(NamedTuple):
     twice what that lets pass."""
     exposed_with_half_the_latency: float
     binding: str
-    """What binds the rate, as ``perfmodel.prediction.fabric`` names it: ``link`` or another limit."""
+    """What binds the rate, as ``perfmodel.step.fabric`` names it: ``link`` or another limit."""
 
 
 TIE = 1 + 1e-9
@@ -61,7 +61,7 @@ def measures_link(profile: str) -> bool:
 
 
 def limit_words(setting: Setting, limit: str) -> str:
-    """Return what a limit of ``perfmodel.prediction.fabric`` other than the link is called."""
+    """Return what a limit of ``perfmodel.step.fabric`` other than the link is called."""
     if limit == "machine" and setting.node.network_bandwidth is not None:
         return f"the network limit of {setting.node.id} ({show(setting.node.network_bandwidth.value, 'B/s')})"
     return {

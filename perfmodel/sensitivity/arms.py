@@ -8,9 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.prediction.communication import by_library, library_ways, message_times
-from perfmodel.prediction.computation import Computation
-from perfmodel.prediction.fabric import (
+from perfmodel.prediction.verdict import limit_words, measures_link
+from perfmodel.resolve import Setting
+from perfmodel.sensitivity.case import Case
+from perfmodel.specs.storage import storage
+from perfmodel.step.communication import by_library, library_ways, message_times
+from perfmodel.step.computation import Computation
+from perfmodel.step.evaluate import evaluate
+from perfmodel.step.fabric import (
     Fabric,
     adapter_limits,
     bulk_bandwidth,
@@ -20,9 +25,9 @@ from perfmodel.prediction.fabric import (
     inside_link,
     port_times,
 )
-from perfmodel.prediction.feeding import SAMPLE_ELEMENT_BYTES, decode_rate
-from perfmodel.prediction.messages import messages
-from perfmodel.prediction.terms import (
+from perfmodel.step.input_wait import SAMPLE_ELEMENT_BYTES, decode_rate
+from perfmodel.step.messages import messages
+from perfmodel.step.parts import (
     anchor_factor,
     best_way,
     communicates,
@@ -31,11 +36,6 @@ from perfmodel.prediction.terms import (
     merging_cost,
     scaled,
 )
-from perfmodel.prediction.verdict import limit_words, measures_link
-from perfmodel.resolve import Setting
-from perfmodel.sensitivity.case import Case
-from perfmodel.specs.storage import storage
-from perfmodel.step.evaluate import evaluate
 from perfmodel.units import show
 
 
@@ -81,8 +81,8 @@ def _is_measured(setting: Setting) -> bool:
     path = setting.scenario.profile
     if path is None:
         return False
-    from perfmodel.prediction.profiled import measures_input
     from perfmodel.profile import read_profile
+    from perfmodel.step.profiled import measures_input
 
     return measures_input(read_profile(path))
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from perfmodel.prediction.communication import by_library
-from perfmodel.prediction.computation import REFERENCE_PER_WATT
-from perfmodel.prediction.feeding import SAMPLE_ELEMENT_BYTES
 from perfmodel.sensitivity import changes
 from perfmodel.sensitivity.case import Case
 from perfmodel.specs.storage import storage
+from perfmodel.step.communication import by_library
+from perfmodel.step.computation import REFERENCE_PER_WATT
+from perfmodel.step.input_wait import SAMPLE_ELEMENT_BYTES
 
 
 class Input(NamedTuple):

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import iteration_time
-from perfmodel.prediction.computation import Computation
-from perfmodel.prediction.fabric import Fabric
-from perfmodel.prediction.terms import (
+from perfmodel.resolve import Setting
+from perfmodel.step.computation import Computation
+from perfmodel.step.fabric import Fabric
+from perfmodel.step.parts import (
     anchor_factor,
     communicates,
     computation_of,
@@ -17,7 +18,6 @@ from perfmodel.prediction.terms import (
     fabric_of,
     scaled,
 )
-from perfmodel.resolve import Setting
 from perfmodel.step.terms import Moment, terms_of
 
 

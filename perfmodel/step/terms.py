@@ -17,10 +17,10 @@ from perfmodel.equations.iteration import (
     launch_overhead_time,
     rest_of_iteration,
 )
-from perfmodel.prediction.computation import Computation, one_host_time
-from perfmodel.prediction.feeding import input_time
-from perfmodel.prediction.straggling import straggler_time
 from perfmodel.resolve import Setting
+from perfmodel.step.computation import Computation, one_host_time
+from perfmodel.step.input_wait import input_time
+from perfmodel.step.stragglers import straggler_time
 
 Kind = Literal["busy", "network", "host", "wait"]
 Place = Literal["before", "passes", "after", "update"]

@@ -10,10 +10,11 @@ from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import iteration_time as added_up
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import end_at, least_computation_time, least_gradient_bytes
-from perfmodel.prediction.computation import Computation
-from perfmodel.prediction.fabric import Fabric
 from perfmodel.prediction.interval import factors, strengths
-from perfmodel.prediction.terms import (
+from perfmodel.resolve import Setting
+from perfmodel.step.computation import Computation
+from perfmodel.step.fabric import Fabric
+from perfmodel.step.parts import (
     alone_time,
     anchor_factor,
     exchange,
@@ -21,7 +22,6 @@ from perfmodel.prediction.terms import (
     memory_of,
     scaled,
 )
-from perfmodel.resolve import Setting
 from perfmodel.step.terms import Moment, terms_of
 from perfmodel.sweeps.places import Places
 from perfmodel.sweeps.plans import Plans
@@ -121,8 +121,8 @@ def _interval(
 
 
 def _with_noise(setting: Setting, terms: dict[str, Any], near: Any, far: Any) -> tuple[Any, Any]:
-    from perfmodel.prediction.profiled import NORMAL_80, NORMAL_95, noise, noisy
     from perfmodel.profile import read_profile
+    from perfmodel.step.profiled import NORMAL_80, NORMAL_95, noise, noisy
 
     deviation = noise(setting, read_profile(str(setting.scenario.profile)), terms)
     return noisy(near, NORMAL_80, deviation), noisy(far, NORMAL_95, deviation)

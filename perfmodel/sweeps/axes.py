@@ -112,8 +112,8 @@ def _from_profile(found: Axes) -> Axes:
     ------
     InputError : several profiles, which might say different things
     """
-    from perfmodel.prediction.profiled import completed
     from perfmodel.profile import read_profile
+    from perfmodel.step.profiled import completed
 
     if len(found["profile"]) > 1:
         raise InputError("profile: one in a sweep; sweep over each on its own")

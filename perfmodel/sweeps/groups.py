@@ -10,11 +10,11 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
-from perfmodel.prediction.communication import message_times
-from perfmodel.prediction.fabric import Fabric
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.communication import message_times
+from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
 from perfmodel.sweeps.axes import COMPUTATION, DATA, PLAN, WAY, Axes
 from perfmodel.sweeps.places import OPTIONS, Places, Refusal, places
@@ -84,8 +84,8 @@ class Groups:
         found = self._with_algorithm(setting, found, count)
         constants = self._constants
         if setting.scenario.profile is not None:
-            from perfmodel.prediction.profiled import with_profile
             from perfmodel.profile import read_profile
+            from perfmodel.step.profiled import with_profile
 
             constants = with_profile(constants, read_profile(setting.scenario.profile))
         for rows, some in _pieces(setting, plans, found):

@@ -11,13 +11,13 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import least_exchange_rate
-from perfmodel.prediction.fabric import Fabric
 from perfmodel.prediction.interval import unseen_link
-from perfmodel.prediction.terms import fabric_of
 from perfmodel.resolve import Setting, placed, resolve
 from perfmodel.specs.link import Link
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.fabric import Fabric
+from perfmodel.step.parts import fabric_of
 from perfmodel.sweeps.axes import PLACE, Axes
 
 if TYPE_CHECKING:

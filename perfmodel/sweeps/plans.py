@@ -10,11 +10,11 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
-from perfmodel.prediction.computation import Computation
-from perfmodel.prediction.terms import computation_of, whole_batch
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.computation import Computation
+from perfmodel.step.parts import computation_of, whole_batch
 from perfmodel.sweeps.axes import PLAN, Axes
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import numpy as np
 from perfmodel.calibration import calibration
 from perfmodel.equations.bandwidths import all_reduce_bus_factor
 from perfmodel.errors import InputError
-from perfmodel.prediction.computation import computation
 from perfmodel.profile import LinkMeasure, Measure, Profile
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.computation import computation
 from perfmodel.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
 from perfmodel.traces.nccl_tests import Timings
 from perfmodel.traces.summary import kept_steps

@@ -20,9 +20,9 @@ from perfmodel.equations.distribution import Empirical
 from perfmodel.equations.distributions import parse_distribution
 from perfmodel.equations.jitter import straggler_time
 from perfmodel.errors import InputError
-from perfmodel.prediction.profiled import with_profile
 from perfmodel.prediction.result import Prediction
 from perfmodel.profile import read_profile
+from perfmodel.step.profiled import with_profile
 from perfmodel.step.terms import TERMS, in_step_order
 
 SINGLE_PROCESS = "data-parallel-single-process"

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
-from perfmodel.prediction.computation import computation
 from perfmodel.resolve import resolve
 from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Layer, Workload
+from perfmodel.step.computation import computation
 
 PRECISION = "bf16"
 WIDTH = 110

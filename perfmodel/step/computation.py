@@ -46,9 +46,9 @@ from perfmodel.equations.layer_sums import (
 )
 from perfmodel.equations.single_process import replica_time
 from perfmodel.ops import Real
-from perfmodel.prediction.layers import LayerTable, layer_table
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Workload
+from perfmodel.step.layers import LayerTable, layer_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

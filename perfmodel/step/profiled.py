@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
-from perfmodel.prediction.computation import Computation, along_layers
-from perfmodel.prediction.fabric import Fabric
 from perfmodel.profile import Measure, Profile
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
+from perfmodel.step.computation import Computation, along_layers
+from perfmodel.step.fabric import Fabric
 from perfmodel.units import show
-
-if TYPE_CHECKING:
-    from perfmodel.prediction.result import Interval
 
 NORMAL_80, NORMAL_95 = 1.2816, 1.9600
 """Quantiles of the normal law, either side."""
@@ -178,22 +175,6 @@ def noisy(factor: Any, quantile: float, deviation: Any) -> Any:
     """Return by how much a time may be off with a relative deviation added in quadrature, number or array."""
     known, added = ops.log(factor), quantile * deviation
     return ops.exp(ops.minimum(MOST_NOISE, ops.sqrt(known * known + added * added)))
-
-
-def widened(interval: Interval, iteration_time: float, deviation: float) -> Interval:
-    """Return an interval with a relative deviation of the time added in quadrature."""
-    near = float(noisy(interval.high_80 / iteration_time, NORMAL_80, deviation))
-    wide = float(noisy(interval.high_95 / iteration_time, NORMAL_95, deviation))
-    reasons = [f"the profile's own numbers are {deviation:.0%} uncertain"] if deviation > LEAST_NOISE else []
-    return interval.model_copy(
-        update={
-            "low_80": iteration_time / near,
-            "high_80": iteration_time * near,
-            "low_95": iteration_time / wide,
-            "high_95": iteration_time * wide,
-            "wider_because": [*interval.wider_because, *reasons],
-        }
-    )
 
 
 def defaults_of(setting: Setting, profile: Profile) -> list[str]:

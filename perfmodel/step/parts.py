@@ -24,12 +24,12 @@ from perfmodel.equations.scaling import (
     weak_speedup,
 )
 from perfmodel.errors import InputError
-from perfmodel.prediction.communication import communication, hiding_cost
-from perfmodel.prediction.computation import Computation, along_layers, computation
-from perfmodel.prediction.fabric import Fabric, fabric
-from perfmodel.prediction.feeding import input_time
-from perfmodel.prediction.messages import MERGED
 from perfmodel.resolve import Setting
+from perfmodel.step.communication import communication, hiding_cost
+from perfmodel.step.computation import Computation, along_layers, computation
+from perfmodel.step.fabric import Fabric, fabric
+from perfmodel.step.input_wait import input_time
+from perfmodel.step.messages import MERGED
 
 WAYS = (MERGED, "none", "wfbp", "bucketed", "fused", "priority")
 """Ways to overlap that ``optimal`` chooses from."""
@@ -38,13 +38,13 @@ WAYS = (MERGED, "none", "wfbp", "bucketed", "fused", "priority")
 def computation_of(setting: Setting, micro: Any, constants: Calibration, steps: Any) -> Computation:
     """Return the terms of one accelerator, with a profile's numbers where one is given.
 
-    Takes what ``perfmodel.prediction.computation.computation`` takes.
+    Takes what ``perfmodel.step.computation.computation`` takes.
     """
     work = computation(setting, micro, constants, steps)
     if setting.scenario.profile is None:
         return work
-    from perfmodel.prediction.profiled import profiled
     from perfmodel.profile import read_profile
+    from perfmodel.step.profiled import profiled
 
     return profiled(
         work, read_profile(setting.scenario.profile), steps, setting.scenario.input == "synthetic"
@@ -56,8 +56,8 @@ def fabric_of(setting: Setting, constants: Calibration) -> Fabric:
     on = fabric(setting, constants)
     if setting.scenario.profile is None:
         return on
-    from perfmodel.prediction.profiled import profiled_fabric
     from perfmodel.profile import read_profile
+    from perfmodel.step.profiled import profiled_fabric
 
     return profiled_fabric(on, read_profile(setting.scenario.profile))
 
@@ -117,7 +117,7 @@ def exchange(
 ) -> tuple[Any, Any]:
     """Return the communication of one iteration [s]: on its own, and what it adds to the iteration.
 
-    Takes what ``perfmodel.prediction.communication.communication`` takes.
+    Takes what ``perfmodel.step.communication.communication`` takes.
     """
     if setting.overlap == "optimal":
         ways = [exchange(each, work, on, variants, constants) for each in _ways(setting)]

@@ -6,8 +6,8 @@ from typing import Any
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.input_pipeline import exposed_input_time, input_rate
-from perfmodel.prediction.fabric import bulk_bandwidth
 from perfmodel.resolve import Setting
+from perfmodel.step.fabric import bulk_bandwidth
 from perfmodel.workloads.data import unknown_samples
 
 NATIVE_SPEED = 3
@@ -39,8 +39,8 @@ def input_time(
     if setting.scenario.input == "synthetic":
         return 0.0
     if setting.scenario.profile is not None:
-        from perfmodel.prediction.profiled import measures_input, profiled_input_time
         from perfmodel.profile import read_profile
+        from perfmodel.step.profiled import measures_input, profiled_input_time
 
         profile = read_profile(setting.scenario.profile)
         if measures_input(profile):

@@ -9,9 +9,9 @@ import numpy as np
 
 from perfmodel.equations.exchange import gradient_ready_times
 from perfmodel.equations.overlap import ddp_buckets
-from perfmodel.prediction.computation import Computation
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Workload
+from perfmodel.step.computation import Computation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,10 @@ import numpy as np
 
 from perfmodel.equations.nccl_all_reduce import Latencies, Library, Ways, ways
 from perfmodel.equations.nccl_graph import Graph
-from perfmodel.prediction.fabric import Fabric
-from perfmodel.prediction.generation import adds, capability, generation
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
+from perfmodel.step.fabric import Fabric
+from perfmodel.step.generation import adds, capability, generation
 
 BY_LIBRARY = ("ring", "tree", "nvls", "nvls-tree")
 """Algorithms that NCCL itself has."""

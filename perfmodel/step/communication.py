@@ -22,12 +22,12 @@ from perfmodel.equations.nccl_all_reduce import Ways
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.parameter_server import parameter_server_time, pipelined_parameter_server_time
 from perfmodel.equations.single_process import replicate_and_reduce_time
-from perfmodel.prediction.computation import Computation
-from perfmodel.prediction.fabric import Fabric, adds_on_accelerators
-from perfmodel.prediction.library import BY_LIBRARY, least_of, nccl_ways, runs_nccl
-from perfmodel.prediction.messages import layer_bytes, messages
-from perfmodel.prediction.server_shards import imbalance
 from perfmodel.resolve import Setting
+from perfmodel.step.computation import Computation
+from perfmodel.step.fabric import Fabric, adds_on_accelerators
+from perfmodel.step.library import BY_LIBRARY, least_of, nccl_ways, runs_nccl
+from perfmodel.step.messages import layer_bytes, messages
+from perfmodel.step.server_shards import imbalance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
         return replicate_and_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
     if by_library(setting) and (known := library_ways(setting, on)).names:
         return least_of(known)(message_bytes)
-    from perfmodel.prediction.all_reduce import chosen_times
+    from perfmodel.step.all_reduce import chosen_times
 
     asked = setting.scenario.algorithm
     return chosen_times(asked, g, nodes, message_bytes, setting.intra_link, on, setting.accelerator)
@@ -178,6 +178,6 @@ def choice_told(setting: Setting, work: Computation, on: Fabric, hiding_cost: fl
         return f"--algorithm auto means a ring: no NCCL runs on {setting.accelerator.id}"
     sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on), hiding_cost)
     g, nodes = setting.accelerators_per_node, setting.nodes
-    from perfmodel.prediction.all_reduce import told
+    from perfmodel.step.all_reduce import told
 
     return told(asked.algorithm, g, nodes, sent.message_bytes, setting.intra_link, on, setting.accelerator)

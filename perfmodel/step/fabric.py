@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
-from perfmodel.prediction.server_shards import imbalance
 from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
+from perfmodel.step.server_shards import imbalance
 
 KERNEL_TCP = "ethernet-tcp"
 """Kind of link that every byte passes the operating system's kernel for."""

@@ -16,11 +16,11 @@ from perfmodel.equations.exchange import least_bandwidth, shared_bandwidth, slow
 from perfmodel.equations.nccl import nccl_times
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
-from perfmodel.prediction.fabric import Fabric
-from perfmodel.prediction.generation import adds
-from perfmodel.prediction.library import graph_of, least_of, nccl_ways, runs_nccl
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
+from perfmodel.step.fabric import Fabric
+from perfmodel.step.generation import adds
+from perfmodel.step.library import graph_of, least_of, nccl_ways, runs_nccl
 
 ONLY_WHEN_ASKED = ("switch-tree",)
 """Algorithms that need a network which adds, which no link spec promises."""
