@@ -1,6 +1,6 @@
 """Measured runs on one accelerator as one long table of layers, and their time with its derivatives.
 
-The equations are those of ``prediction.computation``; here they are evaluated for all rows at once, together
+The equations are those of ``step.computation``; here they are evaluated for all rows at once, together
 with the derivative of every row's logarithmic time by every learned number.  A test holds the two equal.
 """
 
