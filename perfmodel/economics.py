@@ -165,7 +165,7 @@ def _goodput(nodes: Any, conditions: Conditions, work_time: Any) -> tuple[Any, A
         outage = (conditions.checkpoint_time + restart) / failures
         goodput = _either(outage > LONGEST_OUTAGE, 0.0, checkpointed)
         if work_time is not None:
-            whole = goodput_fraction(work_time, 0.0, np.float64(restart), failures)
+            whole = goodput_fraction(work_time, np.float64(0.0), np.float64(restart), failures)
             short = whole > goodput
             goodput, interval = _either(short, whole, goodput), _either(short, np.inf, interval)
     return goodput, interval, failures

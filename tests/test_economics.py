@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -80,6 +81,15 @@ def test_a_run_too_short_for_a_checkpoint_writes_none(invoke):
     assert long["goodput"] == plain["goodput"]
     assert long["goodput"] == pytest.approx(1 - long["checkpoint_interval"] / 3600 / 75, abs=1e-3)
     assert "best to write a checkpoint every" in invoke(*failing, "900").stdout
+
+
+def test_a_run_far_longer_than_the_time_between_failures_writes_checkpoints():
+    """Without any it would never end: e to the power of its length, in times between failures, overflows."""
+    failing = {"node_failure_interval": 10 * 3600.0, "checkpoint_time": 60.0}
+    told = of(Scenario(workload="resnet50", world_size=64), samples=1e12, **failing)["reliability"]
+    assert told["failures"] > 710
+    assert math.isfinite(told["checkpoint_interval"])
+    assert 0 < told["goodput"] < 1
 
 
 def test_arrays_answer_as_numbers_do():

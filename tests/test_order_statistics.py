@@ -411,7 +411,7 @@ def test_maxima_of_the_jitter_laws_need_no_scipy():
         "except InputError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "pip install perfmodel[stats]" in done.stdout
+    assert "pip install 'perfmodel[stats]'" in done.stdout
 
 
 # --- refusals

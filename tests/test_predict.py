@@ -285,7 +285,9 @@ def test_an_accelerator_is_usually_trained_on_when_measured_runs_were():
         statistics.median(years) - CATALOGUE.accelerator(accelerator).year
         for (accelerator, _), years in runs.items()
     ]
+    assert statistics.median(ages) == 2.25
     assert round(statistics.median(ages)) == USUAL_AGE
+    assert statistics.quantiles(ages, n=4)[::2] == [1, 3]
 
 
 def test_a_job_that_does_not_fill_its_nodes_says_how_it_lies():

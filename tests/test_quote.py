@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.prediction.bound import least_computation_time, least_iteration_time
@@ -96,10 +97,7 @@ def test_no_measured_collective_beats_its_limit():
         at = measured.point
         if at is None:
             continue
-        claim = Claim(quantity="bus_bandwidth", value=1.0, collective=at.collective, size=at.message_bytes)
-        factor = 2 * (at.group_size - 1) / at.group_size
-        factor = factor if at.collective == "all-reduce" else factor / 2
-        rate = factor * at.message_bytes / measured.time
+        rate = bus_bandwidth(at.collective, at.message_bytes / measured.time, at.group_size)
         scenario = Scenario(
             accelerator=measured.accelerator if measured.accelerator in IDS else None,
             world_size=at.group_size,
@@ -113,7 +111,7 @@ def test_no_measured_collective_beats_its_limit():
             setting = resolve(scenario, CATALOGUE)
         except InputError:
             continue
-        limit = bus_bandwidth_limit(claim.collective, setting).value
+        limit = bus_bandwidth_limit(at.collective, setting).value
         assert rate <= limit, (measured.measurement_id, rate / limit)
         seen, nearest = seen + 1, max(nearest, rate / limit)
     assert seen > 1000

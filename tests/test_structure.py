@@ -35,22 +35,3 @@ def test_modules_stay_readable():
 def test_every_module_says_what_it_is_for():
     silent = [path for path in PACKAGE.rglob("*.py") if not path.read_text().startswith(('"""', 'r"""'))]
     assert not silent
-
-
-def test_any_package_can_be_imported_first():
-    """Two packages that need each other must not depend on which of them a command happens to need first."""
-    script = """
-import importlib, pkgutil, sys
-import perfmodel
-found = list(pkgutil.walk_packages(perfmodel.__path__, "perfmodel."))
-assert len(found) > 100
-for name in [m.name for m in found if m.ispkg or m.name.startswith("perfmodel.step.")]:
-    for loaded in [loaded for loaded in sys.modules if loaded.split(".")[0] == "perfmodel"]:
-        del sys.modules[loaded]
-    try:
-        importlib.import_module(name)
-    except ImportError as error:
-        print(f"{name}: {error}")
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert not done.stdout

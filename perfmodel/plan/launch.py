@@ -137,7 +137,8 @@ def predict_command(plan: Row, workload: str, options: Mapping[str, Any]) -> str
     --------
     >>> plan = {
     ...     "node": "dgx-1v", "accelerator": "v100-sxm2-16gb", "world_size": 16, "strategy": "all-reduce",
-    ...     "algorithm": "ring", "servers": None, "precision": "amp", "local_batch_size": 64,
+    ...     "algorithm": "ring", "servers": None, "server_node": None, "precision": "amp",
+    ...     "local_batch_size": 64,
     ... }
     >>> print(predict_command(plan, "resnet50", {}))  # doctest: +NORMALIZE_WHITESPACE
     perfmodel predict --workload resnet50 --node dgx-1v --accelerator v100-sxm2-16gb

@@ -27,7 +27,7 @@ Quantity = Literal[
     "flops",
     "mfu",
 ]
-Collective = Literal["all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all"]
+Collective = Literal["all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "send-receive"]
 Name = Literal[Quantity, "images_per_second", "sequences_per_second"]
 
 

@@ -11,7 +11,8 @@ EARLIEST_YEAR, LATEST_YEAR = 2017, 2023
 """Years of software that measured runs know; a year outside is taken as the nearest."""
 USUAL_AGE = 2
 """Years an accelerator has been out when it is trained on: the median over the pairs of accelerator and
-source in ``validation/measured/training_runs.csv``; half of them lie between 1 and 3."""
+source in ``validation/measured/training_runs.csv``, 2.25, as software goes by whole years; half of them
+lie between 1 and 3."""
 
 
 class Framework(NamedTuple):
