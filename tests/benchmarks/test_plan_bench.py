@@ -8,7 +8,7 @@ from perfmodel.plan import Goal, search
 from perfmodel.plan.report import report
 
 PLANS = 100_000
-CLOUD = ("v100-sxm2-16gb", "h100-sxm5-80gb")
+CLOUD = ("v100-sxm2-16gb", "a100-sxm4-40gb", "h100-sxm5-80gb")
 
 
 def test_a_hundred_thousand_plans(benchmark: Any) -> None:
