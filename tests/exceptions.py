@@ -1,4 +1,8 @@
-"""Exceptions to the properties, each with its reason: what looks wrong and is so."""
+"""Exceptions to the properties, each with its reason: what looks wrong and is so.
+
+Not compared at all is an input that changes the factor of an anchor: the measured time of one accelerator
+stays as it is, so after a change of that accelerator, or of what feeds it, the factor means something else.
+"""
 
 from __future__ import annotations
 

@@ -273,8 +273,7 @@ def _better_hardware(asked: dict[str, Any], found: Prediction, case: Case, rng: 
     """No part of the hardware slows the job down by being faster.
 
     Left out is what changes the factor of an anchor: it fixes the measured time of one accelerator, so a
-    faster part of that one would only shift its time between the passes, and from them to the samples.  So
-    is what a profile measured: its computation.
+    faster part of that one would only shift its time between the passes, and from them to the samples.
     """
     here = evaluate(case.setting, case.constants)
     known = [which for which, value in inputs_of(case) if which.name in BETTER and value]
