@@ -204,8 +204,9 @@ def test_an_anchored_machine_is_met_again(run_id):
     found = _answer(compare_mlperf("anchored", rows), run_id)
     assert found.time_with(samples=twin.samples_to_target) == pytest.approx(twin.time_to_train, rel=0.03)
     if twin.benchmark == "resnet50":  # whose rate has no evaluations in it
-        # where a fused buffer closes one message earlier the iteration jumps, so not every time is met
-        assert found.samples_per_second == pytest.approx(twin.samples_per_second, rel=5e-3)
+        # where a fused buffer closes one message earlier the iteration jumps: messages
+        # gather while one is on its way, so times in between are not met
+        assert found.samples_per_second == pytest.approx(twin.samples_per_second, rel=1e-2)
 
 
 def test_curve_takes_the_same_target_where_it_can():
