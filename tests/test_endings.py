@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.cli import ENDINGS, main
+from perfmodel.cli import ENDINGS, NOBODY_READS, main
 
 FULL = Path("/dev/full")
 CALL = [sys.executable, "-c", "from perfmodel.cli import main; main()"]
@@ -24,6 +24,18 @@ def test_a_full_disk_is_told_in_a_line(words):
         done = subprocess.run([*CALL, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "perfmodel: the output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--help"], ["predict", "--help"], ["predict"], ["predict", "--json"], ["specs", "list"], ["cite"]],
+)
+def test_whoever_stops_reading_ends_any_output_as_a_broken_pipe_does(words):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as unread:
+        done = subprocess.run([*CALL, *words], stdout=unread, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (NOBODY_READS, "")
 
 
 @pytest.mark.parametrize("number", [getattr(signal, name) for name in ENDINGS if hasattr(signal, name)])

@@ -70,12 +70,15 @@ class _Commands(click.Group):
             raise unknown_name("command", args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the command line, and print the help it asks for."""
+        with _closed_output_kept_apart():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; click would end with 1, a check that failed, where nobody reads the output on."""
-        try:
+        """Run a command."""
+        with _closed_output_kept_apart():
             return super().invoke(ctx)
-        except BrokenPipeError as error:
-            raise _OutputClosed from error
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run a command; a user's mistake, or a full disk, ends in exit code 2 and no traceback.
@@ -112,6 +115,15 @@ class _Commands(click.Group):
         if kwargs.get("standalone_mode", True):
             sys.exit(result if isinstance(result, int) else 0)
         return result
+
+
+@contextmanager
+def _closed_output_kept_apart() -> Iterator[None]:
+    """Click would end with 1, a check that failed, where nobody reads the output on."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _OutputClosed from error
 
 
 @contextmanager

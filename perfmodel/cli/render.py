@@ -16,10 +16,18 @@ from perfmodel.step.terms import TERMS
 from perfmodel.units import show
 
 
+class _Output(Console):
+    """Standard output."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave to the command what ends it where nobody reads on; rich would end it with 1."""
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Standard output; 80 columns where it is not a terminal."""
-    plain = Console(highlight=False)
-    return plain if plain.is_terminal else Console(highlight=False, width=80)
+    plain = _Output(highlight=False)
+    return plain if plain.is_terminal else _Output(highlight=False, width=80)
 
 
 def table(*columns: str, left: int = 1) -> Table:
