@@ -113,6 +113,14 @@ def test_what_people_type_is_the_thing_they_mean(field, name, id):
     assert answer("predict", "--gpus", "4", option, name)["scenario"] == said.scenario
 
 
+@pytest.mark.parametrize(
+    "name", ["allreduce", "all_gather", "ReduceScatter", "alltoall", "broadcast", "sendrecv"]
+)
+def test_collectives_are_called_as_nccl_tests_calls_them(name):
+    words = ["collective", "--ranks", "8", "--size", "1MB", "--node", "dgx-1v", "--collective", name]
+    assert CliRunner().invoke(main, words).exit_code == 0
+
+
 @pytest.mark.parametrize("field_and_name", AMBIGUOUS)
 def test_a_name_of_two_things_is_refused_with_both(field_and_name):
     with pytest.raises(InputError) as error:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from perfmodel.specs.store import Kind
 
 COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "send-receive")
+SYNONYMS = {"sendrecv": "send-receive"}
+"""What nccl-tests writes, where it is another word."""
 
 
 class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -45,7 +47,7 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option(
     "--collective",
     "name",
-    type=Word(COLLECTIVES),
+    type=Word(COLLECTIVES, SYNONYMS),
     default="all-reduce",
     show_default=True,
     help="What ranks do.",
