@@ -73,11 +73,21 @@ def test_no_interval_reaches_below_what_physics_allows(options):
         event("cut")
         assert found.clipped_at == least
         assert found.low_95 == min(least, point)
-    too_fast = [line for line in answer.warnings if "peaks and links allow" in line]
-    assert bool(too_fast) == (point < least)
-    if point < least:
+    too_fast = [line for line in answer.warnings if "allow: check" in line]
+    assert len(too_fast) <= 1
+    assert too_fast or point >= least
+    if too_fast:  # the whole, or what an anchor says of one accelerator alone
         event("faster than physics")
         assert "anchor" in options  # from specs a prediction never is
+
+
+@pytest.mark.parametrize("gpus", [1, 16, 256, 1024])
+def test_an_impossible_anchor_is_said_however_much_communication_hides_it(gpus):
+    answer = predict(Scenario(workload="vgg16", world_size=gpus, anchor="iteration_time=0.1ms@1"))
+    said = [line for line in answer.warnings if "check the anchor's unit and batch" in line]
+    assert len(said) == 1
+    assert "100 us on each accelerator" in said[0]
+    assert not any("multiplication of a direct convolution" in line for line in answer.warnings)
 
 
 @given(SCENARIOS)

@@ -371,7 +371,7 @@ def test_files_that_are_none(tmp_path):
     with pytest.raises(InputError, match="is a folder"):
         workload_from_file(tmp_path / "folder.csv")
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="not text in UTF-8"):
+    with pytest.raises(InputError, match="not UTF-8 text"):
         workload_from_file(tmp_path / "binary.csv")
     with pytest.raises(InputError, match="leave the option out"):
         workload_from_file(table(tmp_path, "name,kind\na,add\n"), 128)

@@ -133,7 +133,13 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     if uncertain is not None and setting.scenario.profile is not None:
         uncertain = _with_noise(uncertain, setting, step.terms)
     least_time = least_iteration_time(setting)
-    if step.iteration_time < least_time:
+    computing = float(step.work.alone(setting.accumulation_steps))
+    least_computing = float(least_computation_time(setting))
+    if computing < least_computing:
+        setting = setting._replace(
+            warnings=(*setting.warnings, _impossible(setting, computing, least_computing))
+        )
+    elif step.iteration_time < least_time:
         setting = setting._replace(warnings=(*setting.warnings, _too_fast(step.iteration_time, least_time)))
     if uncertain is not None:
         uncertain = physical(uncertain, step.iteration_time, least_time)
@@ -241,7 +247,9 @@ def _prediction(
     if not memory.fits:
         warnings.append(_does_not_fit(setting, memory))
     if come_to["mfu"] > 1:
-        warnings.append(_above_peak(setting, come_to["mfu"], iteration_time))
+        warnings.append(
+            f"{come_to['mfu']:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}"
+        )
     return Prediction.model_construct(
         iteration_time=iteration_time,
         terms=step.terms,
@@ -261,13 +269,19 @@ def _prediction(
     )
 
 
-def _above_peak(setting: Setting, mfu: float, iteration_time: float) -> str:
+def _above_peak(setting: Setting, step: Step) -> str:
     """Say what a utilisation above 1 comes from: fast algorithms, or a time that nothing can reach."""
-    words = f"{mfu:.3g} times the {setting.precision} peak"
-    bound = float(least_computation_time(setting))
-    if iteration_time >= bound:
-        return f"{words}: {above_peak(setting)}"
-    words += f", and faster than {bound * 1e3:.3g} ms, the least that its arithmetic and memory allow"
+    if step.work.alone(setting.accumulation_steps) < least_computation_time(setting):
+        return "no machine computes so fast"
+    return above_peak(setting)
+
+
+def _impossible(setting: Setting, computing: float, least: float) -> str:
+    """Say of one accelerator's time that physics forbids it, however much communication hides that."""
+    words = (
+        f"computing takes {show(computing, 's')} on each accelerator, faster than {show(least, 's')}, "
+        f"the least that its arithmetic and memory allow"
+    )
     if setting.scenario.anchor:
         return f"{words}: check the anchor's unit and batch"
     if setting.scenario.profile:
