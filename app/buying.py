@@ -10,9 +10,9 @@ import streamlit as st
 
 from app import own
 from app.options import Option, convert, options
-from perfmodel.plan import Goal, search
-from perfmodel.plan.goal import SHARED
-from perfmodel.plan.report import report
+from perfmodel.planning import Goal, search
+from perfmodel.planning.goal import SHARED
+from perfmodel.planning.report import report
 from perfmodel.prices import Conditions
 from perfmodel.specs.store import Catalogue
 

@@ -18,7 +18,7 @@ from perfmodel.units import show
 import_module("pandas")
 
 if TYPE_CHECKING:
-    from perfmodel.validate import Row
+    from perfmodel.accuracy import Row
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#B8A800")
 """Okabe and Ito's, those that show on white and on black."""

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from perfmodel.accuracy import Row, shipped_runs
+from perfmodel.accuracy.compare import Mode
+from perfmodel.accuracy.out_of_sample_file import shipped_rows
+from perfmodel.accuracy.scenarios import measured_time
 from perfmodel.resources import folder
-from perfmodel.validate import Row, shipped_runs
-from perfmodel.validate.compare import Mode
-from perfmodel.validate.out_of_sample_file import shipped_rows
-from perfmodel.validate.scenarios import measured_time
 
 FILTERS = ("source", "workload", "accelerator", "strategy", "trust")
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import sympy
 
-from perfmodel.explain.arms import is_symbolic, symbolic
-from perfmodel.explain.derivation import derivation
-from perfmodel.explain.node import Node
+from perfmodel.explanations.arms import is_symbolic, symbolic
+from perfmodel.explanations.derivation import derivation
+from perfmodel.explanations.node import Node
 
 STEP = 1e-5
 

@@ -19,8 +19,8 @@ from streamlit.testing.v1 import AppTest
 from app.menu import PAGES
 from app.options import SCENARIO
 from perfmodel.cli.app import streamlit_words
-from perfmodel.plan import Goal, search
-from perfmodel.plan.verdict import verdict
+from perfmodel.planning import Goal, search
+from perfmodel.planning.verdict import verdict
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.traces.timeline import timeline

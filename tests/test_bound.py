@@ -11,6 +11,8 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+from perfmodel.accuracy.collective_fit import compare_collectives
+from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import end_at, least_iteration_time
@@ -22,8 +24,6 @@ from perfmodel.resolve import resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps import sweep
-from perfmodel.validate.collective_fit import compare_collectives
-from perfmodel.validate.collective_rows import shipped_measurements
 from perfmodel.workloads import names
 
 CATALOGUE = Catalogue.built_in()

@@ -11,17 +11,20 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from perfmodel.calibrate.design import Design
-from perfmodel.calibrate.efficiency_fit import EfficiencyFit
-from perfmodel.calibrate.fit import fit, row_weights
-from perfmodel.calibrate.out_of_sample import beside_shipped, shipped
-from perfmodel.calibrate.runs import measured
-from perfmodel.calibrate.spread import LEAST, SHARES, Miss, learn_spread
-from perfmodel.calibrate.write import difference, inputs_of
+from perfmodel.accuracy import compare, read_runs, shipped_runs
+from perfmodel.accuracy.headline import headline
+from perfmodel.accuracy.summary import summary
 from perfmodel.calibration import FITTED, before_fit, calibration, read_calibration, with_scaling
 from perfmodel.cli import main
 from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
+from perfmodel.fitting.design import Design
+from perfmodel.fitting.efficiency_fit import EfficiencyFit
+from perfmodel.fitting.fit import fit, row_weights
+from perfmodel.fitting.out_of_sample import beside_shipped, shipped
+from perfmodel.fitting.runs import measured
+from perfmodel.fitting.spread import LEAST, SHARES, Miss, learn_spread
+from perfmodel.fitting.write import difference, inputs_of
 from perfmodel.prediction import predict, time_of
 from perfmodel.prediction.bound import least_computation_time, saving
 from perfmodel.resolve import resolve
@@ -29,9 +32,6 @@ from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Layer
-from perfmodel.validate import compare, read_runs, shipped_runs
-from perfmodel.validate.headline import headline
-from perfmodel.validate.summary import summary
 
 CATALOGUE = Catalogue.built_in()
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from perfmodel.accuracy import collective_fit
+from perfmodel.accuracy.collective_fit import LEARNED, compare_collectives, summarise
+from perfmodel.accuracy.collective_rows import COLLECTIVES, COLUMNS, read_measurements, shipped_measurements
 from perfmodel.cli import main
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective import Fabric, collective
 from perfmodel.prediction.collective_model import RESULT, Point, features, fitted, log_time, names
 from perfmodel.specs.store import Catalogue
-from perfmodel.validate import collective_fit
-from perfmodel.validate.collective_fit import LEARNED, compare_collectives, summarise
-from perfmodel.validate.collective_rows import COLLECTIVES, COLUMNS, read_measurements, shipped_measurements
 
 CATALOGUE = Catalogue.built_in()
 

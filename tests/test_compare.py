@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from perfmodel.compare import case_of, compare, saved_case
-from perfmodel.compare.saved import TERMS
+from perfmodel.comparison import case_of, compare, saved_case
+from perfmodel.comparison.saved import TERMS
 from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict

@@ -20,11 +20,11 @@ from perfmodel.calibration import calibration
 from perfmodel.cli import main
 from perfmodel.economics import economics
 from perfmodel.equations.compute import update_time
-from perfmodel.explain import explain, write
-from perfmodel.explain.equations import latex
-from perfmodel.explain.plain_math import plain
-from perfmodel.explain.recorder import recorded
-from perfmodel.explain.sources import assumed_of, predict_recorded, sources_of
+from perfmodel.explanations import explain, write
+from perfmodel.explanations.equations import latex
+from perfmodel.explanations.plain_math import plain
+from perfmodel.explanations.recorder import recorded
+from perfmodel.explanations.sources import assumed_of, predict_recorded, sources_of
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
 from perfmodel.prices import Conditions

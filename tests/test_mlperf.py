@@ -12,6 +12,13 @@ from statistics import median
 import pytest
 from click.testing import CliRunner
 
+from perfmodel.accuracy import shipped_runs
+from perfmodel.accuracy.mlperf import Answer, compare_mlperf, curve_without, errors_by
+from perfmodel.accuracy.mlperf_kernels import JOINED, iteration_time, joined
+from perfmodel.accuracy.mlperf_rows import ROUNDS, Submission, read_submissions, shipped_submissions
+from perfmodel.accuracy.mlperf_rules import IMAGES, evaluation_of, framework_of, scenario_of, target_of
+from perfmodel.accuracy.mlperf_section import SEEN, covered, headline, section
+from perfmodel.accuracy.scenarios import Refused
 from perfmodel.calibration import FITTED, calibration
 from perfmodel.cli import main as command
 from perfmodel.errors import InputError
@@ -19,13 +26,6 @@ from perfmodel.prediction import predict
 from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.validate import shipped_runs
-from perfmodel.validate.mlperf import Answer, compare_mlperf, curve_without, errors_by
-from perfmodel.validate.mlperf_kernels import JOINED, iteration_time, joined
-from perfmodel.validate.mlperf_rows import ROUNDS, Submission, read_submissions, shipped_submissions
-from perfmodel.validate.mlperf_rules import IMAGES, evaluation_of, framework_of, scenario_of, target_of
-from perfmodel.validate.mlperf_section import SEEN, covered, headline, section
-from perfmodel.validate.scenarios import Refused
 from perfmodel.workloads import workload
 
 MEASURED = folder("validation") / "measured" / "mlperf.csv"

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from perfmodel.cli import main
 from perfmodel.errors import InputError
-from perfmodel.explain import explain
+from perfmodel.explanations import explain
 from perfmodel.prediction import predict
 from perfmodel.prediction.result import Prediction
 from perfmodel.specs.scenario import Scenario

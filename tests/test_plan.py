@@ -13,15 +13,15 @@ import pytest
 from perfmodel import Catalogue, InputError, Scenario, predict
 from perfmodel.economics import economics
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
-from perfmodel.plan import Found, Goal, search
-from perfmodel.plan.candidates import valued
-from perfmodel.plan.front import front
-from perfmodel.plan.goal import sized
-from perfmodel.plan.launch import predict_command, slurm_job, torchrun
-from perfmodel.plan.lost import dollars
-from perfmodel.plan.machines import Machine
-from perfmodel.plan.startable import NCCL_ALGORITHMS, NEARLY, startable
-from perfmodel.plan.verdict import notes, verdict
+from perfmodel.planning import Found, Goal, search
+from perfmodel.planning.candidates import valued
+from perfmodel.planning.front import front
+from perfmodel.planning.goal import sized
+from perfmodel.planning.launch import predict_command, slurm_job, torchrun
+from perfmodel.planning.lost import dollars
+from perfmodel.planning.machines import Machine
+from perfmodel.planning.startable import NCCL_ALGORITHMS, NEARLY, startable
+from perfmodel.planning.verdict import notes, verdict
 from perfmodel.prediction.target import time_to_target
 from perfmodel.prices import Conditions, Price
 from perfmodel.workloads import workload

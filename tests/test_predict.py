@@ -14,6 +14,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from perfmodel.accuracy.runs import shipped_runs
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
@@ -34,7 +35,6 @@ from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import evaluate
 from perfmodel.step.messages import messages
 from perfmodel.step.stragglers import TOLD_AT
-from perfmodel.validate.runs import shipped_runs
 from perfmodel.workloads import names, workload
 
 CATALOGUE = Catalogue.built_in()

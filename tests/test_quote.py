@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from perfmodel.accuracy import shipped_runs
+from perfmodel.accuracy.anchors import Anchors
+from perfmodel.accuracy.collective_rows import shipped_measurements
+from perfmodel.accuracy.scenarios import Refused, measured_time
+from perfmodel.accuracy.scenarios import scenario_of as scenario_of_run
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
@@ -22,11 +27,6 @@ from perfmodel.resolve import resolve
 from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.validate import shipped_runs
-from perfmodel.validate.anchors import Anchors
-from perfmodel.validate.collective_rows import shipped_measurements
-from perfmodel.validate.scenarios import Refused, measured_time
-from perfmodel.validate.scenarios import scenario_of as scenario_of_run
 
 CATALOGUE = Catalogue.built_in()
 A100 = {"accelerator": "a100-sxm4-80gb", "world_size": 8}

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from perfmodel.errors import InputError
-from perfmodel.plan import Goal, search
-from perfmodel.plan.verdict import notes
+from perfmodel.planning import Goal, search
+from perfmodel.planning.verdict import notes
 from perfmodel.prediction import predict
 from perfmodel.prediction.target import time_to_target
 from perfmodel.recipes import recipe, usual_recipe

@@ -18,8 +18,8 @@ from perfmodel.equations.server_load import (
     split_shard_imbalance,
 )
 from perfmodel.errors import InputError
-from perfmodel.plan import Goal, search
-from perfmodel.plan.startable import startable_front
+from perfmodel.planning import Goal, search
+from perfmodel.planning.startable import startable_front
 from perfmodel.prediction import predict
 from perfmodel.prices import Conditions
 from perfmodel.specs.scenario import Scenario

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from perfmodel import Scenario, predict, sweep
 from perfmodel.cli import main
 from perfmodel.economics import spending
-from perfmodel.explain import explain
+from perfmodel.explanations import explain
 from perfmodel.prices import Conditions
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import TERMS, Term, in_step_order

@@ -12,15 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from perfmodel.calibrate import out_of_sample
-from perfmodel.cli import main
-from perfmodel.cli import validate as validate_cli
-from perfmodel.errors import InputError
-from perfmodel.prediction import predict
-from perfmodel.resources import folder
-from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
-from perfmodel.validate import (
+from perfmodel.accuracy import (
     Row,
     Run,
     achievable,
@@ -33,14 +25,22 @@ from perfmodel.validate import (
     read_runs,
     shipped_runs,
 )
-from perfmodel.validate.anchors import Anchors
-from perfmodel.validate.baselines import ConstantUtilisation
-from perfmodel.validate.headline import Headline, headline, percent
-from perfmodel.validate.misses import LIMIT, beyond_limit, explained
-from perfmodel.validate.out_of_sample_file import NAME, shipped_rows, write_rows
-from perfmodel.validate.report import report, write_report
-from perfmodel.validate.scenarios import Refused, scenario_of
-from perfmodel.validate.summary import GROUPS, errors, summary
+from perfmodel.accuracy.anchors import Anchors
+from perfmodel.accuracy.baselines import ConstantUtilisation
+from perfmodel.accuracy.headline import Headline, headline, percent
+from perfmodel.accuracy.misses import LIMIT, beyond_limit, explained
+from perfmodel.accuracy.out_of_sample_file import NAME, shipped_rows, write_rows
+from perfmodel.accuracy.report import report, write_report
+from perfmodel.accuracy.scenarios import Refused, scenario_of
+from perfmodel.accuracy.summary import GROUPS, errors, summary
+from perfmodel.cli import main
+from perfmodel.cli import validate as validate_cli
+from perfmodel.errors import InputError
+from perfmodel.fitting import out_of_sample
+from perfmodel.prediction import predict
+from perfmodel.resources import folder
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
 
 MEASURED = folder("validation") / "measured"
 SHARED = Path(__file__).parents[1].parent / "shared" / "measured"

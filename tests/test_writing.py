@@ -104,11 +104,11 @@ def test_a_command_keeps_a_link_and_refuses_a_pipe(tmp_path, invoke):
 @pytest.mark.parametrize(
     ("package", "line", "work"),
     [
-        ("matplotlib", "validate --report r.md --plots", "perfmodel.validate.compare"),
+        ("matplotlib", "validate --report r.md --plots", "perfmodel.accuracy.compare"),
         ("matplotlib", "scale --plot x.svg", "perfmodel.prediction.predict"),
         ("plotly", "scale --plot x.html", "perfmodel.prediction.predict"),
         ("pyarrow", "sweep --output x.parquet", "perfmodel.sweeps.table.answers"),
-        ("onnx", "predict --workload {model}", "perfmodel.reading.read_bytes"),
+        ("onnx", "predict --workload {model}", "perfmodel.workloads.from_onnx.read_bytes"),
     ],
 )
 def test_a_missing_package_is_named_before_the_work(package, line, work, invoke, monkeypatch, tmp_path):

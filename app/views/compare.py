@@ -7,7 +7,7 @@ import streamlit as st
 from app import charts, own
 from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
 from app.options import MONEY, SCENARIO, Option, options, scenario, values, written
-from perfmodel.compare import Case, Comparison, Row, case_of, compare
+from perfmodel.comparison import Case, Comparison, Row, case_of, compare
 from perfmodel.prices import Conditions
 from perfmodel.step.terms import TERMS
 from perfmodel.units import show
@@ -151,7 +151,7 @@ def _python(base: dict[str, Any], said: list[str]) -> str:
     lines += [f"case_of({text!r}, Scenario({other}))" for text, other in zip(said, others, strict=True)]
     return (
         "from perfmodel import Scenario\n"
-        "from perfmodel.compare import case_of, compare\n\n"
+        "from perfmodel.comparison import case_of, compare\n\n"
         "found = compare([\n    " + ",\n    ".join(lines) + ",\n])\n"
         "print(found.verdict)"
     )

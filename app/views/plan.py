@@ -75,7 +75,9 @@ def page(asked: Asked) -> None:
     load(rows, event, goal.workload)
     once, each = buying.as_words(asked.picked)
     with st.container(horizontal=True):
-        ways_out("plan", once, f"from perfmodel.plan import Goal, search\n\nfound = search({goal!r})", each)
+        ways_out(
+            "plan", once, f"from perfmodel.planning import Goal, search\n\nresult = search({goal!r})", each
+        )
         downloads("plan", table(rows), found)
     with fold("How it would be started") as is_open:
         if is_open and found["launch"]:

@@ -9,11 +9,11 @@ from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, way
 from app.options import SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
+from perfmodel.accuracy.scenarios import measured_time
 from perfmodel.cli.scale import COLUMNS, cut
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.units import show
-from perfmodel.validate.scenarios import measured_time
 
 START = {"gpus": "1,2,4,8,16,32,64"}
 MOST = 60

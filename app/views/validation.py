@@ -5,8 +5,8 @@ import streamlit as st
 from app import charts, held_against
 from app.layout import Asked, ask, downloads, fold, ways_out
 from app.options import label, one_of, options, some_of
-from perfmodel.validate import Row
-from perfmodel.validate.summary import GROUPS, counted, refused_by_reason, statistics, trusted
+from perfmodel.accuracy import Row
+from perfmodel.accuracy.summary import GROUPS, counted, refused_by_reason, statistics, trusted
 
 KNOWN = options("validate")
 MODE = KNOWN["mode"]
@@ -100,7 +100,7 @@ def page(asked: Asked) -> None:
 def _python(mode: str) -> str:
     """The question in Python."""
     return (
-        "from perfmodel.validate.out_of_sample_file import shipped_rows\n\n"
+        "from perfmodel.accuracy.out_of_sample_file import shipped_rows\n\n"
         f'for row in shipped_rows("{mode}"):\n'
         "    print(row.run.run_id, row.error)"
     )

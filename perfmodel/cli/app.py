@@ -70,7 +70,7 @@ def _warm() -> None:
     from perfmodel.prediction import predict
     from perfmodel.specs.scenario import Scenario
 
-    for name in ("plotly.graph_objects", "pandas", "pyarrow", "perfmodel.validate", "perfmodel.economics"):
+    for name in ("plotly.graph_objects", "pandas", "pyarrow", "perfmodel.accuracy", "perfmodel.economics"):
         importlib.import_module(name)
     predict(Scenario(world_size=32))
 

@@ -120,11 +120,11 @@ def _profile(
 
 
 def _fit(data: str | None, output: str | None, check: bool, as_json: bool, specs: tuple[str, ...]) -> None:
-    from perfmodel.calibrate.out_of_sample import OutOfSample, shipped
-    from perfmodel.calibrate.write import difference, fitted, inputs_of, write_fitted
+    from perfmodel.accuracy import read_runs, shipped_runs
     from perfmodel.calibration import FITTED
+    from perfmodel.fitting.out_of_sample import OutOfSample, shipped
+    from perfmodel.fitting.write import difference, fitted, inputs_of, write_fitted
     from perfmodel.reading import LARGEST_OPTIONS, read_json
-    from perfmodel.validate import read_runs, shipped_runs
     from perfmodel.writing import check_writable
 
     if (data is not None or specs) and output is None:

@@ -13,7 +13,7 @@ from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario
 from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
-    from perfmodel.explain.sources import Source
+    from perfmodel.explanations.sources import Source
 
 KINDS = {
     "formula": "formulas that ran",
@@ -43,8 +43,8 @@ def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: A
       perfmodel cite --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
     from perfmodel.calibration import calibration
-    from perfmodel.explain.equations import title_of
-    from perfmodel.explain.sources import (
+    from perfmodel.explanations.equations import title_of
+    from perfmodel.explanations.sources import (
         assumed_of,
         bibtex,
         economics_recorded,

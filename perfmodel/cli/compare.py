@@ -19,7 +19,7 @@ from perfmodel.specs.scenario import Scenario, by_field, field_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from perfmodel.compare import Comparison, Row
+    from perfmodel.comparison import Comparison, Row
 
 _NEXT_KEY = re.compile(r",(?=([A-Za-z_-]+)=)")
 
@@ -53,7 +53,7 @@ def command(
       perfmodel compare a.toml b.toml
       perfmodel compare --compare-to saved.json --gpus 64
     """
-    from perfmodel.compare import case_of, compare, saved_case
+    from perfmodel.comparison import case_of, compare, saved_case
     from perfmodel.prices import Conditions
 
     form = take_form(options)

@@ -33,7 +33,7 @@ def command(latex: bool, markdown: bool, as_json: bool, specs: tuple[str, ...], 
       perfmodel explain --gpus 16 --strategy parameter-server --servers 2
       perfmodel explain --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
-    from perfmodel.explain import explain, write
+    from perfmodel.explanations import explain, write
     from perfmodel.prices import Conditions
 
     asked = [form for form, given in zip(FORMS, (as_json, latex, markdown), strict=True) if given]

@@ -27,7 +27,7 @@ from perfmodel.cli.spelling import Option
 from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
-    from perfmodel.plan import Found
+    from perfmodel.planning import Found
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -168,7 +168,7 @@ def command(
       perfmodel plan --workload gpt2 --samples 5e6 --instance p4d.24xlarge --max-gpus 64
       perfmodel plan --deadline 2h --instance p3.16xlarge,p4d.24xlarge --slurm
     """
-    from perfmodel.plan import search
+    from perfmodel.planning import search
 
     form = take_form(options)
     script = as_torchrun or as_slurm
@@ -179,7 +179,7 @@ def command(
     if script and form is None:
         _show_script(found, as_slurm)
     elif form == "json":
-        from perfmodel.plan.report import report
+        from perfmodel.planning.report import report
 
         click.echo(json.dumps(report(found)))
     elif form is not None:
@@ -194,8 +194,8 @@ def command(
 
 def _goal(options: dict[str, Any], script: bool) -> Any:
     """What the options ask; a script needs a plan that torchrun and NCCL can run."""
-    from perfmodel.plan import Goal
-    from perfmodel.plan.goal import SHARED
+    from perfmodel.planning import Goal
+    from perfmodel.planning.goal import SHARED
     from perfmodel.prices import Conditions
 
     options |= {name: options[name] or () for name in (*_NAMES, "local_batch_sizes")}
@@ -222,8 +222,8 @@ def _once(option: str, given: tuple[tuple[str, float], ...]) -> dict[str, float]
 
 
 def _show_script(found: Found, as_slurm: bool) -> None:
-    from perfmodel.plan.launch import slurm_job, torchrun
-    from perfmodel.plan.verdict import verdict
+    from perfmodel.planning.launch import slurm_job, torchrun
+    from perfmodel.planning.verdict import verdict
 
     chosen = found.chosen
     if chosen is not None:

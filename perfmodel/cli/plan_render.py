@@ -8,8 +8,8 @@ from typing import Any
 from rich.text import Text
 
 from perfmodel.cli.render import console, rate, table
-from perfmodel.plan import Found
-from perfmodel.plan.verdict import notes, verdict
+from perfmodel.planning import Found
+from perfmodel.planning.verdict import notes, verdict
 from perfmodel.units import show
 
 Row = dict[str, Any]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from perfmodel.accuracy.compare import Constants
     from perfmodel.cli.export import Form
     from perfmodel.specs.store import Catalogue
-    from perfmodel.validate.compare import Constants
 
 GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
 
@@ -77,15 +77,15 @@ def command(
     --json has every row and the summary, --csv and --markdown the rows.  With --out-of-sample or --report,
     the runs of --data are judged by a fit to them and those that come along, each without its own source.
     """
-    from perfmodel.validate import compare, read_runs, shipped_runs
+    from perfmodel.accuracy import compare, read_runs, shipped_runs
     from perfmodel.writing import check_writable
 
     form = take_form(options)
     if report is not None:
         check_writable(Path(report))
         if plots:
+            from perfmodel.accuracy.plots import MATPLOTLIB
             from perfmodel.errors import needed
-            from perfmodel.validate.plots import MATPLOTLIB
 
             needed(*MATPLOTLIB)
     elif ablation or plots:
@@ -102,30 +102,30 @@ def command(
     runs = shipped_runs() if data is None else read_runs(data)
     constants: Constants = lambda run: None  # noqa: E731
     if out_of_sample or report is not None:
-        from perfmodel.calibrate.out_of_sample import beside_shipped, shipped
+        from perfmodel.fitting.out_of_sample import beside_shipped, shipped
 
         learned = shipped() if data is None and not specs else beside_shipped(runs, catalogue)
         constants = learned.of
     if report is not None:
-        from perfmodel.validate.out_of_sample_file import NAME, write_rows
-        from perfmodel.validate.report import write_report
+        from perfmodel.accuracy.out_of_sample_file import NAME, write_rows
+        from perfmodel.accuracy.report import write_report
 
         specs_rows, anchored = (compare(runs, each, catalogue, constants) for each in ("specs", "anchored"))
         more: list[str] = []
         if ablation:
-            from perfmodel.calibrate.ablation import section
+            from perfmodel.fitting.ablation import section
 
             more = section(runs, learned)
         write_report(Path(report), specs_rows, anchored, more)
         write_rows(Path(report).parent / NAME, (*specs_rows, *anchored))
         if plots:
-            from perfmodel.validate.plots import write_plots
+            from perfmodel.accuracy.plots import write_plots
 
             write_plots(Path(report).parent / "plots", specs_rows, anchored)
         click.echo(f"wrote {report} and {NAME} beside it", err=True)
         if form is None:
             return
-    from perfmodel.validate.summary import summary
+    from perfmodel.accuracy.summary import summary
 
     rows = compare(runs, mode, catalogue, constants)
     found = summary(rows)
@@ -213,12 +213,12 @@ def _percent(share: float | None, sign: str = "") -> str:
 
 
 def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, form: Form | None) -> None:
-    from perfmodel.validate.collective_fit import (
+    from perfmodel.accuracy.collective_fit import (
         compare_beside_shipped,
         compare_collectives,
         summarise,
     )
-    from perfmodel.validate.collective_rows import read_measurements, shipped_measurements
+    from perfmodel.accuracy.collective_rows import read_measurements, shipped_measurements
 
     measured = shipped_measurements() if data is None else read_measurements(Path(data), catalogue)
     own = data is not None and out_of_sample
@@ -250,9 +250,9 @@ def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, fo
 
 
 def _mlperf(data: str | None, mode: Any, catalogue: Catalogue, form: Form | None) -> None:
-    from perfmodel.validate.mlperf import OTHERS, compare_mlperf, errors_by
-    from perfmodel.validate.mlperf_rows import Submissions, read_submissions, shipped_submissions
-    from perfmodel.validate.summary import by_reason
+    from perfmodel.accuracy.mlperf import OTHERS, compare_mlperf, errors_by
+    from perfmodel.accuracy.mlperf_rows import Submissions, read_submissions, shipped_submissions
+    from perfmodel.accuracy.summary import by_reason
 
     read = Submissions(list(shipped_submissions()), {}) if data is None else read_submissions(Path(data))
     answers = compare_mlperf(mode, read.known, catalogue)

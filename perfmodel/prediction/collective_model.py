@@ -2,7 +2,7 @@
 
 T = launch + m L + M (1 + r / (M + tau)), M = S v / (eta B), with L the least latency NCCL's own model
 knows for these ranks, v the traffic of the collective, B the nominal rate of the slower level (on a mesh:
-of its rings); launch, m, eta, r and tau are fitted (see ``perfmodel.validate.collective_fit``) by GPU
+of its rings); launch, m, eta, r and tau are fitted (see ``perfmodel.accuracy.collective_fit``) by GPU
 generation, drawn towards what all generations share.
 """
 

@@ -6,13 +6,13 @@ import math
 from functools import cache
 from typing import NamedTuple
 
+from perfmodel.accuracy.anchors import Anchors
+from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
+from perfmodel.accuracy.runs import Run, shipped_runs
+from perfmodel.accuracy.scenarios import measured_time
 from perfmodel.prediction.collective_model import Point
 from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
-from perfmodel.validate.anchors import Anchors
-from perfmodel.validate.collective_rows import Measurement, shipped_measurements
-from perfmodel.validate.runs import Run, shipped_runs
-from perfmodel.validate.scenarios import measured_time
 
 SHOWN = 3
 _TRUSTED = ("A", "B", "C")

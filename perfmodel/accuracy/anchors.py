@@ -1,0 +1,62 @@
+"""The measured run on one accelerator that a run on several can start from."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from perfmodel.accuracy.runs import Run
+from perfmodel.accuracy.scenarios import measured_time
+
+AGREEMENT = 1.10
+"""Largest ratio between the times of candidates that are still one measurement."""
+
+
+class Measured(NamedTuple):
+    """What one accelerator took."""
+
+    iteration_time: float
+    """Geometric mean of the candidates [s]."""
+    unique: bool
+    """Whether the candidates agree."""
+
+
+class Anchors:
+    """The runs at world size 1, by what must be the same in a run they anchor."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        """Take every run; those on several accelerators are passed over."""
+        self._by_key: dict[tuple[object, ...], list[tuple[str, float]]] = defaultdict(list)
+        for run in runs:
+            time = measured_time(run)
+            if run.world_size == 1 and time is not None:
+                self._by_key[_key(run)].append((run.locator, time))
+
+    def of(self, run: Run) -> Measured | None:
+        """Return the anchor of a run, or None.
+
+        Of several candidates those with the run's own locator count, else all of them.
+        """
+        candidates = self._by_key.get(_key(run), [])
+        times = [time for locator, time in candidates if locator == run.locator]
+        times = times or [time for _, time in candidates]
+        if not times:
+            return None
+        mean = math.exp(math.fsum(map(math.log, times)) / len(times)) if len(times) > 1 else times[0]
+        return Measured(mean, max(times) <= AGREEMENT * min(times))
+
+
+def _key(run: Run) -> tuple[object, ...]:
+    return (
+        run.source,
+        run.framework,
+        run.workload,
+        run.sequence_length,
+        run.accelerator,
+        run.precision,
+        run.local_batch_size,
+        run.accumulation_steps,
+        run.input,
+    )

@@ -1,0 +1,181 @@
+"""Read measured collectives from a CSV file, and say of each row what it timed or why it cannot be asked."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from perfmodel.accuracy.runs import NOT_STATED
+from perfmodel.accuracy.scenarios import Refused
+from perfmodel.errors import InputError
+from perfmodel.prediction.collective_model import Point, check_mesh
+from perfmodel.reading import read_table
+from perfmodel.resources import folder
+from perfmodel.specs.store import Catalogue
+
+COLLECTIVES = {
+    "all_reduce": "all-reduce",
+    "all_gather": "all-gather",
+    "reduce_scatter": "reduce-scatter",
+    "alltoall": "all-to-all",
+    "broadcast": "broadcast",
+    "sendrecv": "send-receive",
+}
+COLUMNS = (
+    "measurement_id",
+    "source",
+    "collective",
+    "intra_link",
+    "size_bytes",
+    "time",
+    "world_size",
+    "nodes",
+)
+
+
+LIBRARIES = ("NCCL", "RCCL")
+"""What the model is of; the name of a row's library holds one of them."""
+SUMMING = ("collnet",)
+"""Algorithms of NCCL that need switches that add between nodes; the model knows none."""
+COUNTS = ("world_size", "nodes", "nics_per_node")
+LARGEST_COUNT = 1_000_000
+
+
+class Measurement(NamedTuple):
+    """One measured collective."""
+
+    measurement_id: str
+    source: str
+    accelerator: str
+    time: float
+    """[s]; not a number where it was not stated."""
+    point: Point | None
+    reason: str | None
+    """Why it cannot be predicted."""
+
+
+def read_measurements(path: Path, catalogue: Catalogue) -> list[Measurement]:
+    """Return the measured collectives of a CSV file; what cannot be predicted stays in, with the reason.
+
+    Raises
+    ------
+    InputError : a file that cannot be read, a missing column, a cell that is not a positive number
+    """
+    try:
+        with read_table(path) as file:
+            reader = csv.DictReader(file, restval="")
+            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+            if missing:
+                raise InputError(f"{path}: line 1: no column {', '.join(missing)}")
+            return [_measurement(_trimmed(row), path, reader.line_num, catalogue) for row in reader]
+    except csv.Error as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+
+
+def _trimmed(row: dict[str, str]) -> dict[str, str]:
+    """The cells below a heading, without the blanks around them."""
+    return {column: cell.strip() for column, cell in row.items() if column}
+
+
+def _measurement(row: dict[str, str], path: Path, line: int, catalogue: Catalogue) -> Measurement:
+    where = f"{path}: line {line}"
+    point, reason = None, None
+    try:
+        point = _point(row, where, catalogue)
+        time = _stated(row, "time", where)
+    except Refused as error:
+        point, reason = None, str(error)
+        time = _number(row, "time", where) if row["time"] else math.nan
+    return Measurement(
+        row["measurement_id"] or f"line {line}",
+        row["source"] or NOT_STATED,
+        row.get("accelerator", ""),
+        time,
+        point,
+        reason,
+    )
+
+
+def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
+    """The collective that a row timed.
+
+    Raises
+    ------
+    Refused : one the model cannot be asked for, or too little stated
+    """
+    collective, library = row["collective"], row.get("library", "")
+    if collective not in COLLECTIVES:
+        raise Refused("unknown collective", collective) if collective else Refused("no collective")
+    if library and not any(name in library for name in LIBRARIES):
+        raise Refused("another library", library)
+    if row.get("algorithm") in SUMMING:
+        raise Refused("sums in the network", row["algorithm"])
+    size = _stated(row, "size_bytes", where)
+    ranks, nodes = (int(_stated(row, column, where)) for column in ("world_size", "nodes"))
+    if ranks % nodes:
+        raise Refused("ranks not spread evenly", f"{ranks} on {nodes} nodes")
+    inside = row["intra_link"] or _way_to_the_adapter(row, ranks // nodes, catalogue)
+    between = row.get("inter_link", "") if nodes > 1 else ""
+    if nodes > 1 and not between:
+        raise Refused("no link between nodes")
+    known = catalogue.ids("links")
+    for link in (inside, between):
+        if link and link not in known:
+            raise Refused("unknown link", link)
+    nics = int(_number(row, "nics_per_node", where)) if row.get("nics_per_node") else 1
+    point = Point(
+        COLLECTIVES[collective],
+        ranks,
+        nodes,
+        size,
+        catalogue.link(inside),
+        catalogue.link(between) if between else None,
+        nics,
+    )
+    try:
+        check_mesh(point.link, ranks // nodes)
+    except InputError as error:
+        raise Refused("more ranks than the mesh joins", str(error)) from None
+    return point
+
+
+def _way_to_the_adapter(row: dict[str, str], per_node: int, catalogue: Catalogue) -> str:
+    """The link that one rank of a node sends over, where no other is there to be linked to."""
+    if per_node > 1:
+        raise Refused("no link inside the node")
+    accelerator = row.get("accelerator", "")
+    known = accelerator in catalogue.ids("accelerators")
+    return catalogue.accelerator(accelerator).host_link if known else "pcie3-x16"
+
+
+def _stated(row: dict[str, str], column: str, where: str) -> float:
+    """A number that decides the time.
+
+    Raises
+    ------
+    Refused : it is blank
+    """
+    if not row[column]:
+        raise Refused(f"no {column}")
+    return _number(row, column, where)
+
+
+def _number(row: dict[str, str], column: str, where: str) -> float:
+    """A positive number; of a column of counts, a whole one."""
+    try:
+        value = float(row[column])
+    except (TypeError, ValueError):
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise InputError(f"{where}, column {column}: {row[column][:60]!r}; expected a positive number")
+    if column in COUNTS and not (value == int(value) <= LARGEST_COUNT):
+        expected = f"a whole number from 1 to {LARGEST_COUNT}"
+        raise InputError(f"{where}, column {column}: {row[column][:60]!r}; expected {expected}")
+    return value
+
+
+def shipped_measurements() -> list[Measurement]:
+    """The published collectives that come with the package."""
+    return read_measurements(folder("validation") / "measured" / "collectives.csv", Catalogue.built_in())

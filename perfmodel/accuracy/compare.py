@@ -1,0 +1,173 @@
+"""Predict every measured run, and set the two beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from perfmodel.accuracy.anchors import Anchors, Measured
+from perfmodel.accuracy.baselines import ConstantUtilisation
+from perfmodel.accuracy.runs import Run, shipped_runs
+from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of
+from perfmodel.calibration import Calibration
+from perfmodel.errors import InputError
+from perfmodel.prediction import predict
+from perfmodel.prediction.result import Interval
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+
+Mode = Literal["specs", "anchored"]
+Constants = Callable[[Run], Calibration | None]
+
+
+class _NoInterval(NamedTuple):
+    low_80: None = None
+    high_80: None = None
+    low_95: None = None
+    high_95: None = None
+
+
+NO_INTERVAL = _NoInterval()
+"""What stands where no interval has been earned."""
+
+
+class Row(NamedTuple):
+    """A measured run and what the model says of it; times in seconds."""
+
+    run: Run
+    mode: Mode
+    measured_iteration_time: float | None
+    predicted_iteration_time: float | None
+    """None where the model must refuse."""
+    naive_iteration_time: float | None
+    """Constant utilisation, or linear scaling from the anchor."""
+    low_80: float | None
+    high_80: float | None
+    low_95: float | None
+    high_95: float | None
+    anchor: Literal["unique", "ambiguous"] | None
+    """Whether the measurements on one accelerator agree; None without one, or where none was asked for."""
+    reason: str | None
+    """Why there is no prediction."""
+    input_share: float | None = None
+    """Share of the predicted iteration that waits for samples."""
+
+    @property
+    def error(self) -> float | None:
+        """Signed error: predicted over measured, less 1; positive where we say too slow."""
+        return _error(self.predicted_iteration_time, self.measured_iteration_time)
+
+    @property
+    def naive_error(self) -> float | None:
+        """The same of the naive answer."""
+        return _error(self.naive_iteration_time, self.measured_iteration_time)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as people script against it."""
+        return {
+            "run_id": self.run.run_id,
+            "source": self.run.source,
+            "measured_iteration_time": self.measured_iteration_time,
+            "predicted_iteration_time": self.predicted_iteration_time,
+            "low_80": self.low_80,
+            "high_80": self.high_80,
+            "low_95": self.low_95,
+            "high_95": self.high_95,
+            "mode": self.mode,
+            "anchor": self.anchor,
+            "reason": self.reason,
+        }
+
+
+def _error(said: float | None, measured: float | None) -> float | None:
+    return None if said is None or measured is None else said / measured - 1
+
+
+def compare(
+    runs: Sequence[Run],
+    mode: Mode = "specs",
+    catalogue: Catalogue | None = None,
+    constants: Constants = lambda run: None,
+    changed: Mapping[str, object] | None = None,
+) -> list[Row]:
+    """Predict each run, in order; a run that must be refused stays in, with the reason.
+
+    Parameters
+    ----------
+    runs : measured configurations
+    mode : ``specs``: from specs alone; ``anchored``: runs on several accelerators from the measured
+        iteration of one, which must be among ``runs``
+    catalogue : hardware to look names up in; by default what comes with the package
+    constants : what was learned, for each run; None, the default, is what comes with the package
+    changed : options of a scenario that every run is given instead of its own, for ablations
+    """
+    catalogue = catalogue or Catalogue.built_in()
+    if mode == "anchored":
+        anchors = Anchors(runs)
+        return [_anchored(run, anchors, catalogue, constants(run), changed or {}) for run in runs]
+    naive = ConstantUtilisation({*shipped_runs(), *runs}, catalogue)
+    return [
+        _row(run, mode, catalogue, naive.iteration_time(run), None, constants(run), changed or {})
+        for run in runs
+    ]
+
+
+def _anchored(
+    run: Run,
+    anchors: Anchors,
+    catalogue: Catalogue,
+    constants: Calibration | None,
+    changed: Mapping[str, object],
+) -> Row:
+    anchor = None if run.world_size == 1 else anchors.of(run)
+    return _row(run, "anchored", catalogue, anchor and anchor.iteration_time, anchor, constants, changed)
+
+
+def _row(
+    run: Run,
+    mode: Mode,
+    catalogue: Catalogue,
+    naive: float | None,
+    anchor: Measured | None,
+    constants: Calibration | None,
+    changed: Mapping[str, object],
+) -> Row:
+    measured = measured_time(run)
+    predicted, reason, input_share = None, None, None
+    interval: Interval | _NoInterval = NO_INTERVAL
+    try:
+        scenario = scenario_of(run, catalogue, anchor and anchor.iteration_time)
+        if changed:
+            scenario = _with(scenario, changed)
+        if measured is None:
+            raise Refused("no measured time")
+        if mode == "anchored" and run.world_size == 1:
+            raise Refused("one accelerator", "it is what others are anchored on")
+        if mode == "anchored" and anchor is None:
+            raise Refused("unanchored", "no run of the same plan on one accelerator")
+        prediction = predict(scenario, catalogue, constants)
+        predicted, interval = prediction.iteration_time, prediction.interval or NO_INTERVAL
+        input_share = prediction.terms["input_time"] / predicted
+    except (Refused, InputError) as error:
+        reason = str(error) if isinstance(error, Refused) else f"refused by the model: {error}"
+    return Row(
+        run,
+        mode,
+        measured,
+        predicted,
+        naive if predicted is not None else None,
+        interval.low_80,
+        interval.high_80,
+        interval.low_95,
+        interval.high_95,
+        None if anchor is None else "unique" if anchor.unique else "ambiguous",
+        reason,
+        input_share,
+    )
+
+
+def _with(scenario: Scenario, changed: Mapping[str, object]) -> Scenario:
+    """The scenario with options replaced; a strategy that knows one kind of overlap keeps it."""
+    if scenario.strategy == "data-parallel-single-process":
+        changed = {key: value for key, value in changed.items() if key != "overlap"}
+    return Scenario.model_construct(**{**scenario.model_dump(exclude_unset=True), **changed})

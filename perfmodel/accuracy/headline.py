@@ -1,0 +1,120 @@
+"""The figures people ask for first, each beside its bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from perfmodel.accuracy.compare import Row
+from perfmodel.accuracy.summary import counted, statistics, trusted
+
+COVERAGE_BARS = {80: (0.75, 0.87), 95: (0.91, 0.98)}
+"""What intervals must cover, by their confidence in per cent."""
+ONE_PROCESS = "data-parallel-single-process"
+
+
+class Headline(NamedTuple):
+    """One line of the figures people ask for first; errors of the iteration time."""
+
+    name: str
+    n: int
+    mean: float | None
+    """Over rows."""
+    mean_over_sources: float | None
+    median: float | None
+    bar: tuple[float, float] | None
+    """What the mean over rows and the median were to stay below."""
+    naive_mean: float | None
+    naive_median: float | None
+    covered: tuple[float | None, float | None]
+    """Shares inside the intervals of 80 and 95 %."""
+
+    def missed(self) -> list[str]:
+        """What of the line is beyond its bars, in words."""
+        said = [
+            f"{what} {percent(value)}, bar {percent(bar)}"
+            for what, value, bar in zip(
+                ("mean", "median"), (self.mean, self.median), self.bar or (), strict=False
+            )
+            if value is not None and value >= bar
+        ]
+        said += [
+            f"{confidence} % covers {percent(share)}, bar {percent(low)} to {percent(high)}"
+            for (confidence, (low, high)), share in zip(COVERAGE_BARS.items(), self.covered, strict=True)
+            if share is not None and not low <= share <= high
+        ]
+        return [f"{self.name}: {each}" for each in said]
+
+    def missed_over_sources(self) -> list[str]:
+        """Whether the mean over sources would miss the bar of the mean over rows, in words."""
+        mean = self.mean_over_sources
+        if mean is None or self.bar is None or mean < self.bar[0]:
+            return []
+        return [f"{self.name}: {percent(mean)}, bar {percent(self.bar[0])}"]
+
+
+def headline(specs: Sequence[Row], anchored: Sequence[Row]) -> list[Headline]:
+    """Return the figures people ask for first: those of groups with a predicted row.
+
+    Where some of a group's anchors are ambiguous, a second line below the group's own counts their rows too.
+    """
+    groups: tuple[tuple[str, tuple[float, float] | None, Sequence[Row], Callable[[Row], bool]], ...] = (
+        ("from specs, one accelerator", (0.20, 0.13), specs, lambda row: row.run.world_size == 1),
+        ("from specs, all world sizes", (0.23, 0.15), specs, lambda row: True),
+        (
+            "anchored, all-reduce and parameter servers",
+            (0.09, 0.055),
+            anchored,
+            lambda row: row.run.strategy != ONE_PROCESS,
+        ),
+        (
+            "anchored, parameter server alone",
+            (0.10, 0.06),
+            anchored,
+            lambda row: row.run.strategy == "parameter-server",
+        ),
+        ("anchored, one process", (0.22, 0.16), anchored, lambda row: row.run.strategy == ONE_PROCESS),
+        (
+            "one process, fold of `ryujaehun`",
+            None,
+            anchored,
+            lambda row: row.run.strategy == ONE_PROCESS and row.run.source == "ryujaehun",
+        ),
+        ("anchored, all strategies", None, anchored, lambda row: True),
+    )
+    found = []
+    for name, bar, rows, keep in groups:
+        every = [row for row in rows if row.error is not None and trusted(row) and keep(row)]
+        sure = [row for row in every if counted(row)]
+        if sure:
+            found.append(_line(name, bar, sure))
+        if len(every) > len(sure):
+            found.append(_line(f"{name}, with ambiguous anchors", bar, every))
+    return found
+
+
+def _line(name: str, bar: tuple[float, float] | None, rows: Sequence[Row]) -> Headline:
+    told = statistics(rows)
+    naive = told["baseline"]
+    return Headline(
+        name,
+        told["n"],
+        told["mean_absolute_error"],
+        told["mean_over_sources"],
+        told["median_absolute_error"],
+        bar,
+        naive["mean_absolute_error"],
+        naive["median_absolute_error"],
+        (told["coverage_80"], told["coverage_95"]),
+    )
+
+
+def percent(share: float | None, signed: bool = False) -> str:
+    """Return a share as people read it, or a dash.
+
+    >>> percent(0.1234), percent(-0.5, signed=True), percent(None)
+    ('12.3 %', '-50.0 %', '-')
+    """
+    if share is None:
+        return "-"
+    return f"{100 * share:{'+' if signed else ''}.1f} %"

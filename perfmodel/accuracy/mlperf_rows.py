@@ -1,0 +1,208 @@
+"""Read MLPerf Training submissions from a CSV file."""
+
+from __future__ import annotations
+
+import csv
+import math
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from perfmodel.accuracy.scenarios import Refused
+from perfmodel.accuracy.summary import by_reason
+from perfmodel.errors import InputError
+from perfmodel.reading import read_table
+from perfmodel.resources import folder
+
+YEARS = {
+    "v0.5": 2018,
+    "v0.6": 2019,
+    "v0.7": 2020,
+    "v1.0": 2021,
+    "v1.1": 2021,
+    "v2.0": 2022,
+    "v2.1": 2022,
+    "v3.0": 2023,
+    "v3.1": 2023,
+    "v4.0": 2024,
+    "v4.1": 2024,
+    "v5.0": 2025,
+    "v5.1": 2025,
+}
+"""Of each round, in the order they were held."""
+ROUNDS = tuple(YEARS)
+BENCHMARKS = ("resnet50", "bert")
+LARGEST_BATCH = 10_000_000
+LARGEST_COUNT = 1_000_000
+"""Accelerators of a job."""
+LARGEST_FIGURE = 1e12
+"""Seconds or samples; beyond it, a slip of the unit."""
+
+
+DECISIVE = ("round", "accelerator", "global_batch_size", "time_to_train")
+"""Columns without which a row says nothing; so it is with ``world_size``, which others may tell."""
+COLUMNS = (*DECISIVE, "run_id", "workload", "world_size", "nodes", "accelerators_per_node", "year")
+TEXTS = ("submitter", "system", "framework", "intra_link", "inter_link", "note")
+
+
+class Submission(NamedTuple):
+    """One system's result in one benchmark; text that was not stated is empty, a number None."""
+
+    run_id: str
+    round: str
+    year: int
+    submitter: str
+    system: str
+    framework: str
+    benchmark: str
+    """``resnet50`` (v1.5) or ``bert`` (large)."""
+    accelerator: str
+    intra_link: str
+    inter_link: str
+    nics: int | None
+    nodes: int
+    accelerators_per_node: int
+    world_size: int
+    global_batch_size: int
+    time_to_train: float
+    """[s] from the start of the run to the target."""
+    samples_per_second: float | None
+    """Of all accelerators together; ``note`` says whether evaluations count."""
+    samples_to_target: float | None
+    """Samples trained on until the target was met: the median of the successful runs."""
+    note: str
+
+    @property
+    def local_batch_size(self) -> int:
+        """Samples of one accelerator and iteration, to the nearest whole number."""
+        return max(round(self.global_batch_size / self.world_size), 1)
+
+
+def _number(row: dict[str, str], column: str, where: str) -> float:
+    try:
+        value = float(row[column])
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= LARGEST_FIGURE:
+        raise InputError(f"{where}, column {column}: {row[column][:60]!r}; expected a positive number")
+    return value
+
+
+def _whole(row: dict[str, str], column: str, where: str, largest: int = LARGEST_COUNT) -> int:
+    cell = row[column]
+    if not (cell.isascii() and cell.isdigit() and 1 <= int(cell[:12]) <= largest):
+        raise InputError(
+            f"{where}, column {column}: {cell[:60]!r}; expected a whole number from 1 to {largest}"
+        )
+    return int(cell)
+
+
+def _one_of(row: dict[str, str], column: str, where: str, words: tuple[str, ...]) -> str:
+    if row[column] not in words:
+        raise InputError(
+            f"{where}, column {column}: {row[column][:60]!r}; expected one of {', '.join(words)}"
+        )
+    return row[column]
+
+
+def _submission(row: dict[str, str], where: str, line: int) -> Submission:
+    """The submission of a row.
+
+    Raises
+    ------
+    Refused : a benchmark the model does not know, or too little stated
+    InputError : a cell that does not fit
+    """
+    if row["workload"] not in BENCHMARKS:
+        raise Refused("unknown benchmark", row["workload"]) if row["workload"] else Refused("no workload")
+    for column in DECISIVE:
+        if not row[column]:
+            raise Refused(f"no {column.replace('_', ' ')}")
+    held = _one_of(row, "round", where, ROUNDS)
+    world_size, nodes, per_node = _counts(row, where)
+
+    def optional(column: str) -> float | None:
+        return _number(row, column, where) if row.get(column) else None
+
+    return Submission(
+        run_id=row["run_id"] or f"line {line}",
+        round=held,
+        year=_whole(row, "year", where) if row["year"] else YEARS[held],
+        benchmark=row["workload"],
+        accelerator=row["accelerator"],
+        nics=_whole(row, "nics_per_node", where) if row.get("nics_per_node") else None,
+        nodes=nodes,
+        accelerators_per_node=per_node,
+        world_size=world_size,
+        global_batch_size=_whole(row, "global_batch_size", where, LARGEST_BATCH),
+        time_to_train=_number(row, "time_to_train", where),
+        samples_per_second=optional("samples_per_second"),
+        samples_to_target=optional("samples_to_target"),
+        **{column: row.get(column, "") for column in TEXTS},
+    )
+
+
+def _counts(row: dict[str, str], where: str) -> tuple[int, int, int]:
+    """Accelerators of the job, machines, accelerators in each; two of the three tell the third.
+
+    Raises
+    ------
+    Refused : fewer than two are stated
+    """
+    names = ("world_size", "nodes", "accelerators_per_node")
+    world_size, nodes, per_node = (_whole(row, name, where) if row[name] else 0 for name in names)
+    if world_size == 1:
+        nodes, per_node = nodes or 1, per_node or 1
+    if (world_size, nodes, per_node).count(0) > 1:
+        raise Refused("no " + " and ".join(n.replace("_", " ") for n in names if not row[n]))
+    world_size = world_size or nodes * per_node
+    nodes, per_node = nodes or max(world_size // per_node, 1), per_node or max(world_size // nodes, 1)
+    if world_size != nodes * per_node:
+        raise InputError(
+            f"{where}, column world_size: {row['world_size']}; expected nodes x accelerators_per_node"
+        )
+    return world_size, nodes, per_node
+
+
+class Submissions(NamedTuple):
+    """What a file holds."""
+
+    known: list[Submission]
+    skipped: dict[str, int]
+    """Rows that were passed over, by reason."""
+
+
+def read_submissions(path: Path) -> Submissions:
+    """Return the submissions of a CSV file with the columns of ``validation/measured/mlperf.csv``.
+
+    Rows of other benchmarks, and rows that leave open what decides the time, are counted and passed over.
+
+    Raises
+    ------
+    InputError : a file that cannot be read, a missing column, a cell that does not fit
+    """
+    known: list[Submission] = []
+    skipped: list[str] = []
+    try:
+        with read_table(path) as file:
+            reader = csv.DictReader(file, restval="")
+            missing = [name for name in COLUMNS if name not in (reader.fieldnames or COLUMNS)]
+            if missing:
+                raise InputError(f"{path}: line 1: no column {missing[0]}")
+            for row in reader:
+                cells = {column: cell.strip() for column, cell in row.items() if column}
+                try:
+                    known.append(_submission(cells, f"{path}: line {reader.line_num}", reader.line_num))
+                except Refused as error:
+                    skipped.append(str(error))
+    except csv.Error as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+    if not known and not skipped:
+        raise InputError(f"{path}: no submissions below the header line")
+    return Submissions(known, by_reason(skipped))
+
+
+@cache
+def shipped_submissions() -> tuple[Submission, ...]:
+    """The ResNet-50 and BERT submissions that come with the package, on any accelerator, read once."""
+    return tuple(read_submissions(folder("validation") / "measured" / "mlperf.csv").known)

@@ -1,0 +1,150 @@
+"""Figures of the report: predicted against measured, residuals, coverage; by matplotlib, an extra."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from perfmodel.accuracy.compare import Row
+from perfmodel.accuracy.summary import counted
+from perfmodel.errors import needed
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
+"""Told apart by colour-blind readers (Okabe and Ito)."""
+NAMES = ("predicted-specs.svg", "predicted-anchored.svg", "residuals.svg", "coverage.svg")
+
+MATPLOTLIB = ("matplotlib.pyplot", "plot", "drawing figures")
+"""What ``perfmodel.errors.needed`` is asked before any work is done."""
+
+
+def write_plots(folder: Path, specs: Sequence[Row], anchored: Sequence[Row]) -> None:
+    """Write the figures as SVG into ``folder``, the same bytes for the same rows.
+
+    Raises
+    ------
+    MissingPackage : matplotlib is not installed
+    """
+    needed(*MATPLOTLIB)
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update(
+        {"svg.hashsalt": "perfmodel", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}
+    )
+    folder.mkdir(exist_ok=True)
+    rows = {"specs": _kept(specs), "anchored": _kept(anchored)}
+    for mode, name in (("specs", NAMES[0]), ("anchored", NAMES[1])):
+        _save(_predicted(rows[mode], mode), folder / name)
+    _save(_residuals(rows["specs"]), folder / NAMES[2])
+    _save(_coverage(rows), folder / NAMES[3])
+
+
+def _kept(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.error is not None and counted(row)]
+
+
+def _save(figure: Any, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    figure.savefig(path, metadata={"Date": None}, dpi=150, bbox_inches="tight")
+    plt.close(figure)
+
+
+def _predicted(rows: Sequence[Row], mode: str) -> Any:
+    """Log-log, with bands of 10 and 20 %."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 5.5))
+    sources = sorted({row.run.source for row in rows})
+    for index, source in enumerate(sources):
+        own = [row for row in rows if row.run.source == source]
+        axes.loglog(
+            [row.measured_iteration_time for row in own],
+            [row.predicted_iteration_time for row in own],
+            "os^Dv<>"[index % 7],
+            ms=3,
+            alpha=0.6,
+            color=COLOURS[index % len(COLOURS)],
+            label=f"{source} ({len(own)})",
+            rasterized=True,
+        )
+    times = [row.measured_iteration_time or 1.0 for row in rows]
+    ends = [min(times), max(times)]
+    axes.plot(ends, ends, color="black", lw=0.8)
+    for share, alpha in ((0.1, 0.15), (0.2, 0.10)):
+        axes.fill_between(
+            ends,
+            [t * (1 - share) for t in ends],
+            [t * (1 + share) for t in ends],
+            color="grey",
+            alpha=alpha,
+            lw=0,
+        )
+    axes.set(
+        xlabel="measured iteration time [s]",
+        ylabel="predicted, by a fit to the other sources [s]",
+        title=f"{'From specs' if mode == 'specs' else 'Anchored on one accelerator'}: {len(rows)} runs; "
+        "bands 10 and 20 %",
+    )
+    axes.legend(fontsize=7)
+    return figure
+
+
+def _residuals(rows: Sequence[Row]) -> Any:
+    """Signed errors by accelerator and by world size: medians, quartiles, 5 to 95 %."""
+    import matplotlib.pyplot as plt
+
+    figure, both = plt.subplots(1, 2, figsize=(11, 5))
+    keys: tuple[tuple[str, Callable[[Row], Any]], ...] = (
+        ("accelerator", lambda row: row.run.accelerator),
+        ("accelerators in the job", lambda row: row.run.world_size),
+    )
+    for axes, (label, key) in zip(both, keys, strict=True):
+        names = sorted({key(row) for row in rows})
+        groups = [[100 * (row.error or 0.0) for row in rows if key(row) == name] for name in names]
+        axes.boxplot(
+            groups,
+            orientation="horizontal",
+            whis=(5, 95),
+            showfliers=False,
+            medianprops={"color": COLOURS[1]},
+        )
+        axes.set_yticks(
+            range(1, len(names) + 1), [f"{name} ({len(g)})" for name, g in zip(names, groups, strict=True)]
+        )
+        axes.axvline(0, color="black", lw=0.8)
+        axes.set(xlabel="error of the iteration time [%], + is too slow", ylabel=label)
+    figure.suptitle("From specs, out of sample: median, quartiles, 5 to 95 %")
+    figure.tight_layout()
+    return figure
+
+
+def _coverage(rows: dict[str, list[Row]]) -> Any:
+    """Share of runs inside the interval of each level, had all widths been scaled to that level."""
+    from statistics import NormalDist
+
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5.5, 4.5))
+    for colour, (mode, own) in zip(COLOURS, rows.items(), strict=False):
+        for level, low, high, marker in ((0.80, "low_80", "high_80", "o"), (0.95, "low_95", "high_95", "s")):
+            inside = [getattr(r, low) <= (r.measured_iteration_time or 0) <= getattr(r, high) for r in own]
+            axes.plot(
+                level, sum(inside) / len(inside), marker, color=colour, label=f"{mode}, {level:.0%} interval"
+            )
+        # between the two stated levels: distance in units of the 80 % half width
+        ratios = sorted(
+            abs(math.log((r.predicted_iteration_time or 1) / (r.measured_iteration_time or 1)))
+            / math.log((r.high_80 or 2) / (r.predicted_iteration_time or 1))
+            for r in own
+        )
+        levels = [i / 100 for i in range(5, 100)]
+        widths = [NormalDist().inv_cdf(0.5 + level / 2) / NormalDist().inv_cdf(0.9) for level in levels]
+        share = [sum(ratio <= width for ratio in ratios) / len(ratios) for width in widths]
+        axes.plot(levels, share, color=colour, lw=1, alpha=0.7)
+    axes.plot([0, 1], [0, 1], color="black", lw=0.8)
+    axes.set(xlabel="level of the interval", ylabel="share of runs inside", title="Coverage, out of sample")
+    axes.legend(fontsize=7)
+    return figure

@@ -1,0 +1,163 @@
+"""From a measured run to the scenario that asks for it, or the reason it cannot be asked."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from perfmodel.accuracy.runs import Run
+from perfmodel.accuracy.software import VARIANTS, optimizer_of, software_of
+from perfmodel.errors import InputError
+from perfmodel.resolve import GENERIC_NODE
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.specs.workload import Workload
+from perfmodel.workloads import understood
+from perfmodel.workloads import workload as workload_named
+
+CONNECTIONS = {"pollux": 1}
+"""Sources that ran in containers of Kubernetes, where NCCL sees no adapter to open more connections for."""
+
+
+class Refused(Exception):
+    """A run the model cannot be asked for."""
+
+    def __init__(self, kind: str, detail: str = "") -> None:
+        """Take a kind that many runs share, and what is special to this one."""
+        super().__init__(f"{kind}: {detail}" if detail else kind)
+
+
+def measured_time(run: Run) -> float | None:
+    """Return the measured iteration time [s], from the rate where only that was stated."""
+    if run.iteration_time is not None:
+        return run.iteration_time
+    if run.samples_per_second is None or run.local_batch_size is None or not run.world_size:
+        return None
+    return run.local_batch_size * run.world_size * run.accumulation_steps / run.samples_per_second
+
+
+def scenario_of(run: Run, catalogue: Catalogue, anchor_time: float | None = None) -> Scenario:
+    """Return the scenario of a run.
+
+    Parameters
+    ----------
+    run : the measured configuration; its outcome is not looked at
+    catalogue : hardware the names are looked up in
+    anchor_time : measured iteration time of one accelerator [s], to start from
+
+    Raises
+    ------
+    Refused : an unknown name, or something left open that decides the time
+    """
+    network = _check(run, catalogue)
+    run = run._replace(accelerator=_accelerator(run.accelerator, catalogue))
+    chosen: dict[str, Any] = {
+        "workload": network_of(run),
+        "framework": software_of(run, network.family),
+        "optimizer": optimizer_of(run),
+        "accelerator": run.accelerator,
+        "node": _node(run, catalogue),
+        "accelerators_per_node": run.accelerators_per_node or None,
+        "world_size": run.world_size,
+        "intra_link": run.intra_link or None,
+        "inter_link": run.inter_link or None,
+        "nics": run.nics,
+        "connections": CONNECTIONS.get(run.source),
+        "strategy": "all-reduce" if run.strategy == "single" else run.strategy,
+        "servers": _servers(run),
+        "overlap": _overlap(run),
+        "precision": run.precision,
+        "local_batch_size": run.local_batch_size,
+        "accumulation_steps": run.accumulation_steps,
+        "sequence_length": run.sequence_length,
+        "input": run.input or None,
+        "anchor": None if anchor_time is None else f"iteration_time={anchor_time!r}s@1",
+    }
+    return Scenario.model_construct(**{key: value for key, value in chosen.items() if value is not None})
+
+
+def network_of(run: Run) -> str:
+    """Name of the network a run really trained: a source's own variant, where it has one."""
+    return VARIANTS.get((run.source, run.workload), run.workload)
+
+
+def _check(run: Run, catalogue: Catalogue) -> Workload:
+    for column in ("accelerator", "workload", "world_size"):
+        if not getattr(run, column):
+            raise Refused(f"no {column.replace('_', ' ')}")
+    _accelerator(run.accelerator, catalogue)
+    for link in (run.intra_link, run.inter_link):
+        if link and not _is_link(link, catalogue):
+            raise Refused("unknown link", link)
+    network = _workload(network_of(run), run.sequence_length)
+    if network is None:
+        raise Refused("unknown workload", run.workload)
+    if network.sequence_length is not None and run.sequence_length is None:
+        raise Refused("no sequence length", run.workload)
+    if run.local_batch_size is None:
+        raise Refused("no batch size")
+    if not run.precision:
+        raise Refused("no precision")
+    return network
+
+
+def _accelerator(name: str, catalogue: Catalogue) -> str:
+    """Id of the accelerator that a table names; which member of a family it was is not for us to choose."""
+    if name in _ids(catalogue, "accelerators"):
+        return name
+    try:
+        id = catalogue.accelerator(name).id
+    except InputError:
+        raise Refused("unknown accelerator", name) from None
+    if catalogue.others("accelerators", name):
+        raise Refused("unknown accelerator", name)
+    return id
+
+
+@lru_cache(maxsize=8)
+def _ids(catalogue: Catalogue, kind: Any) -> frozenset[str]:
+    return frozenset(catalogue.ids(kind))
+
+
+@lru_cache(maxsize=1024)
+def _is_link(name: str, catalogue: Catalogue) -> bool:
+    try:
+        return bool(catalogue.link(name))
+    except InputError:
+        return False
+
+
+@lru_cache(maxsize=1024)
+def _workload(name: str, sequence_length: int | None) -> Workload | None:
+    try:
+        # by its own name, however spelled: which member of a family a row trained is not for us to choose
+        is_named = _letters(understood(name).id) == _letters(name)
+        return workload_named(name, sequence_length) if is_named else None
+    except InputError:
+        return None
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).lower()
+
+
+def _node(run: Run, catalogue: Catalogue) -> str | None:
+    """The machine, where it is known; a workstation where the usual one is too small for the run."""
+    if run.node in _ids(catalogue, "nodes"):
+        return run.node
+    usual = catalogue.accelerator(run.accelerator).usual_node
+    if usual is not None and catalogue.node(usual).accelerators < run.accelerators_per_node:
+        return GENERIC_NODE
+    return None
+
+
+def _servers(run: Run) -> int | None:
+    """Parameter servers; where their number was not stated, as many machines as train."""
+    return (run.servers or run.nodes or None) if run.strategy == "parameter-server" else None
+
+
+def _overlap(run: Run) -> str | None:
+    """How gradients travelled; None leaves it to the strategy's usual."""
+    if run.overlap == "unknown" or run.strategy in ("single", "data-parallel-single-process"):
+        return None
+    return run.overlap

@@ -1,0 +1,99 @@
+"""Read what ``perfmodel predict --json`` printed, and believe nothing of it unchecked."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from perfmodel.comparison.case import Case
+from perfmodel.economics import economics
+from perfmodel.errors import InputError
+from perfmodel.prediction import Prediction
+from perfmodel.prices import Conditions
+from perfmodel.reading import LARGEST_OPTIONS, read_json
+from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.terms import TERMS
+
+LARGEST = 1e18
+"""No figure of a prediction is larger, in SI."""
+
+
+def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Conditions | None = None) -> Case:
+    """Return the prediction that ``perfmodel predict --json`` printed into a file, with its costs today.
+
+    Raises
+    ------
+    InputError : a file that cannot be read, or is something else
+    """
+    output = "the output of perfmodel predict --json"
+    wanted = f"expected {output}"
+    table = read_json(path, LARGEST_OPTIONS, output, _refuse)
+    if not isinstance(table, dict):
+        raise InputError(f"{path}: a list or a value; {wanted}")
+    table = {key: value for key, value in table.items() if key in Prediction.model_fields}
+    try:
+        prediction = Prediction.model_construct(**vars(_Saved.model_validate(table)))
+        asked = {key: value for key, value in prediction.scenario.items() if key in Scenario.model_fields}
+        Scenario.model_validate(asked)
+        _Asked.model_validate(prediction.scenario)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        key = key if error.title == _Saved.__name__ else f"scenario.{key}"
+        problem = "the key is missing" if first["type"] == "missing" else first["msg"]
+        raise InputError(f"{path}: {key}: {problem}; {wanted}") from None
+    if told := _incredible(prediction):
+        raise InputError(f"{path}: {told}; {wanted}")
+    try:
+        money = economics(prediction, conditions or Conditions(), catalogue or Catalogue.built_in())
+    except InputError:  # made with specs that are not at hand now
+        money = None
+    return Case(path.name, prediction, money)
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(constant)
+
+
+class _Saved(Prediction):
+    """A prediction that somebody else may have written, so every key is checked."""
+
+    model_config = ConfigDict(defer_build=False)
+
+
+class _Asked(BaseModel):
+    """What of a saved scenario must have been filled in; the model's own type checks the rest."""
+
+    workload: str
+    accelerator: str
+    node: str
+    world_size: int
+    nodes: Annotated[int, Field(ge=1, le=LARGEST_WORLD_SIZE)]
+    servers: int | None
+    global_batch_size: int
+
+
+def _incredible(answer: Prediction) -> str | None:
+    """Say which number no prediction holds; None where all are sound."""
+    missing = [name for name in TERMS if name not in answer.terms]
+    if missing:
+        return f"terms.{missing[0]}: the key is missing"
+    numbers = {f"terms.{name}": time for name, time in answer.terms.items()}
+    numbers |= {name: value for name, value in vars(answer).items() if isinstance(value, float)}
+    numbers["memory.bytes"] = answer.memory.bytes
+    for name, number in numbers.items():
+        if not 0 <= number <= LARGEST:
+            return f"{name}: expected a number from 0 to {LARGEST:g}"
+    for name in ("iteration_time", "samples_per_second", "speedup", "scaling_efficiency"):
+        if not numbers[name] > 0:
+            return f"{name}: expected a number above 0"
+    times = vars(answer.interval).values() if answer.interval else ()
+    if not all(0 < time <= LARGEST for time in times if isinstance(time, float)):
+        return "interval: expected times above 0"
+    if not math.isclose(sum(answer.terms.values()), answer.iteration_time, rel_tol=1e-3):
+        return "terms: they do not sum to iteration_time"
+    return None

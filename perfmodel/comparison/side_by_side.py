@@ -1,0 +1,169 @@
+"""The table of a comparison: inputs that differ, quantities with their differences, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from perfmodel.comparison.case import Case
+from perfmodel.comparison.verdict import notes, verdict
+from perfmodel.errors import InputError
+
+SAMPLES = 1e6
+"""Over which costs are told: they do not depend on the batch."""
+_FOLLOWING = ("nodes", "global_batch_size")
+"""Entries of a scenario that follow from the others."""
+
+
+class Row(BaseModel):
+    """One quantity of every case; None where a case does not have it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    quantity: str
+    unit: str
+    values: list[float | None]
+    differences: list[float | None]
+    """Less the first case's."""
+    relative: list[float | None]
+    """Over the first case's, less 1."""
+
+
+class Input(BaseModel):
+    """An option that is not the same in all cases."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    option: str
+    values: list[Any]
+
+
+class Comparison(BaseModel):
+    """Cases against the first of them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    names: list[str]
+    inputs: list[Input]
+    rows: list[Row]
+    verdict: str
+    notes: list[str]
+
+
+def compare(cases: Sequence[Case]) -> Comparison:
+    """Set predictions beside the first of them.
+
+    Raises
+    ------
+    InputError : fewer than two cases, or two of one name
+
+    Examples
+    --------
+    Twice the accelerators, the same batch on each:
+
+    >>> from perfmodel.comparison import case_of
+    >>> from perfmodel.specs.scenario import Scenario
+    >>> one, two = (case_of(f"{n} GPUs", Scenario(world_size=n)) for n in (8, 16))
+    >>> found = compare([one, two])
+    >>> [entry.option for entry in found.inputs]
+    ['world_size']
+    >>> found.verdict.startswith("16 GPUs is 1.9")
+    True
+    """
+    names = [case.name for case in cases]
+    if len(cases) < 2:
+        raise InputError("give at least two scenarios, or one and --set key=value, to compare")
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{name}: given twice; each case needs a name of its own")
+    return Comparison(
+        names=names,
+        inputs=_inputs(cases),
+        rows=_rows(cases),
+        verdict=verdict(cases),
+        notes=notes(cases),
+    )
+
+
+def _inputs(cases: Sequence[Case]) -> list[Input]:
+    asked = [case.prediction.scenario for case in cases]
+    options = dict.fromkeys(key for scenario in asked for key in scenario)
+    found = []
+    for option in options:
+        values = [scenario.get(option) for scenario in asked]
+        if any(value != values[0] for value in values):
+            found.append(Input(option=option, values=values))
+    said = [entry for entry in found if entry.option not in _FOLLOWING]
+    strong = {case.prediction.scaling for case in cases} == {"strong"}
+    return [entry for entry in found if strong and entry.option == "global_batch_size"] + said
+
+
+def _rows(cases: Sequence[Case]) -> list[Row]:
+    columns = [_quantities(case) for case in cases]
+    rows = []
+    for quantity, unit in dict.fromkeys(key for column in columns for key in column):
+        values = [column.get((quantity, unit)) for column in columns]
+        if any(values):
+            rows.append(_row(quantity, unit, values))
+    return rows
+
+
+def _row(quantity: str, unit: str, values: list[float | None]) -> Row:
+    base = values[0]
+    differences = [None if value is None or base is None else value - base for value in values]
+    relative = [None if value is None or not base else value / base - 1 for value in values]
+    return Row(
+        quantity=quantity,
+        unit=unit,
+        values=values,
+        differences=[None, *differences[1:]],
+        relative=[None, *relative[1:]],
+    )
+
+
+def _quantities(case: Case) -> dict[tuple[str, str], float | None]:
+    """Every quantity worth comparing, with its unit, in the order it is shown."""
+    answer = case.prediction
+    rows: dict[tuple[str, str], float | None] = {("iteration_time", "s"): answer.iteration_time}
+    rows |= {(name, "s"): time for name, time in answer.terms.items()}
+    rows |= {
+        ("samples_per_second", "1/s"): answer.samples_per_second,
+        ("tokens_per_second", "1/s"): answer.tokens_per_second,
+        ("speedup", "1"): answer.speedup,
+        ("scaling_efficiency", "1"): answer.scaling_efficiency,
+        ("communication_time", "s"): answer.communication_time,
+        ("epoch_time", "s"): answer.epoch_time,
+        ("mfu", "1"): answer.mfu,
+        ("memory_bytes", "B"): answer.memory.bytes,
+    }
+    if case.economics is not None:
+        price, one, run = (case.economics[key] for key in ("price", "per_iteration", "run"))
+        rows["price_per_hour", "USD/h"] = _per_hour(
+            answer.scenario["nodes"], price, case.economics["servers"]
+        )
+        per = SAMPLES / answer.scenario["global_batch_size"]
+        rows["cost_per_million_samples", "USD"] = _scaled(one["cost"], per)
+        rows["energy_per_million_samples", "kWh"] = _scaled(one["energy"], per)
+        rows["carbon_per_million_samples", "g"] = _scaled(one["carbon"], per)
+        if run:
+            rows |= {
+                ("run_time", "s"): run["time"],
+                ("run_cost", "USD"): run["cost"],
+                ("run_energy", "kWh"): run["energy"],
+                ("run_carbon", "g"): run["carbon"],
+            }
+    return rows
+
+
+def _per_hour(nodes: int, price: dict[str, Any] | None, servers: dict[str, Any] | None) -> float | None:
+    """Of all machines of a job [$/h]; None where one's price is unknown."""
+    if price is None or (servers and servers["price"] is None):
+        return None
+    of_servers = servers["count"] * servers["price"]["usd_per_hour"] if servers else 0.0
+    return float(nodes * price["usd_per_hour"] + of_servers)
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor

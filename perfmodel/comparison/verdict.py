@@ -1,0 +1,94 @@
+"""What a comparison comes to, in a line, and what must be known to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfmodel.comparison.case import Case
+from perfmodel.prices import Price, price_words
+from perfmodel.units import show
+
+SAME = 5e-4
+"""Relative difference below which two predictions are called equal."""
+
+
+def verdict(cases: Sequence[Case]) -> str:
+    """One line: which is faster, by how much, and at what cost."""
+    first, *others = cases
+    if not _same_work(cases):
+        told = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases)
+        return f"different work, so only the iterations can be compared: {told}"
+    if len(others) == 1:
+        return _against(first, others[0]) + _money(first, others[0])
+    fastest = max(cases, key=lambda case: case.rate)
+    others_told = [f"{case.name} {case.rate / fastest.rate:.1%}" for case in cases if case is not fastest]
+    line = f"fastest: {fastest.name}; of its speed reach {', '.join(others_told)}"
+    priced = [(cost, case.name) for case in cases if (cost := case.cost) is not None]
+    return f"{line}; cheapest per sample: {min(priced)[1]}" if len(priced) > 1 else line
+
+
+def _against(first: Case, other: Case) -> str:
+    ratio = other.rate / first.rate
+    unit = f"{first.prediction.sample}s/s"
+    rates = f"{other.rate:,.4g} against {first.rate:,.4g} {unit}"
+    if max(first.rate, other.rate) >= 1e4:
+        rates = f"{other.rate:,.0f} against {first.rate:,.0f} {unit}"
+    if abs(ratio - 1) < SAME:
+        return f"{other.name} is as fast as {first.name}: {rates}"
+    faster = f"{ratio:.3g} times as fast as" if ratio > 1 else f"slower, at {ratio:.3g} of the speed of"
+    return f"{other.name} is {faster} {first.name}: {rates}{_doubt(first, other)}"
+
+
+def _doubt(first: Case, other: Case) -> str:
+    """Whether the 80 % intervals leave the order open, each taken on its own."""
+    one, two = first.prediction.interval, other.prediction.interval
+    if one is None or two is None:
+        return ""
+    low_1, high_1 = (first.rate * first.prediction.iteration_time / t for t in (one.high_80, one.low_80))
+    low_2, high_2 = (other.rate * other.prediction.iteration_time / t for t in (two.high_80, two.low_80))
+    return " (80 % intervals overlap)" if low_1 <= high_2 and low_2 <= high_1 else ""
+
+
+def _money(first: Case, other: Case) -> str:
+    base, cost = first.cost, other.cost
+    if base is None or cost is None:
+        return ""
+    if abs(cost / base - 1) < SAME:
+        return ", at the same cost per sample"
+    return f", at {cost / base:.3g} times the cost per sample"
+
+
+def _same_work(cases: Sequence[Case]) -> bool:
+    asked = [(c.prediction.scenario["workload"], c.prediction.scenario.get("sequence_length")) for c in cases]
+    return all(work == asked[0] for work in asked)
+
+
+def notes(cases: Sequence[Case]) -> list[str]:
+    """Return what must be known beside the numbers: batches, memory, where prices come from."""
+    lines = []
+    batches = {case.prediction.scenario["global_batch_size"] for case in cases}
+    if len(batches) > 1:
+        sizes = " and ".join(f"{case.prediction.scenario['global_batch_size']:,}" for case in cases)
+        lines.append(f"an iteration takes {sizes} samples: a larger batch may need more epochs")
+    lines += [
+        f"{case.name} does not fit its accelerators' memory"
+        for case in cases
+        if not case.prediction.memory.fits
+    ]
+    if len({case.prediction.scaling for case in cases}) > 1:
+        lines.append("speed-up and efficiency are of weak scaling in some and of strong scaling in others")
+    unpriced = [case.name for case in cases if case.cost is None]
+    if unpriced:
+        whose = "any of them" if len(unpriced) == len(cases) else ", ".join(unpriced)
+        lines.append(f"no price is known for {whose}: give --price, USD per hour of one node")
+    lines += [f"{case.name}: {price}" for case in cases if (price := _price(case))]
+    assumed = dict.fromkeys(line for case in cases if case.economics for line in case.economics["assumed"])
+    return lines + ([f"assumed: {'; '.join(assumed)}"] if assumed else [])
+
+
+def _price(case: Case) -> str | None:
+    """Where a known price comes from."""
+    price = case.economics and case.economics["price"]
+    if not price:
+        return None
+    return price_words(Price(**price))

@@ -1,0 +1,203 @@
+"""A derivation as a list of numbered equations: what ``perfmodel explain --json`` prints."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict
+
+import numpy as np
+
+from perfmodel.explanations.arms import arms
+from perfmodel.explanations.derivation import Derivation
+from perfmodel.explanations.library_turns import Turn
+from perfmodel.explanations.node import Node
+from perfmodel.explanations.plain_math import greek
+from perfmodel.formula import FORMULAS
+from perfmodel.prediction.result import Prediction
+from perfmodel.vocabulary import QUANTITIES
+
+_MATH = re.compile(r"^\.\. math::(.*?)(?:\n\s*\n|\Z)", re.S | re.M)
+LARGEST = 3
+"""Elements of a sum that are named."""
+
+
+class Symbol(TypedDict):
+    """One symbol of an equation."""
+
+    parameter: str
+    symbol: str
+    unit: str
+    meaning: str
+    value: Any
+    """A number, or a list over layers or messages; None where it is endless."""
+    equation: int | None
+    """The number of the equation it was worked out by."""
+    note: str
+    """Where it comes from otherwise."""
+
+
+class Equation(TypedDict):
+    """One equation with its numbers."""
+
+    number: int
+    term: str
+    """Of the iteration time, or the amount of ``costs``, that it was first needed for."""
+    quantity: str
+    symbol: str
+    unit: str
+    formula: str
+    """``module.function`` below ``perfmodel.equations``."""
+    title: str
+    latex: str
+    symbols: list[Symbol]
+    value: Any
+    labels: list[str]
+    """What each element of the value belongs to; empty for one number."""
+    active: list[str]
+    """Of each maximum and minimum, the arm that is active."""
+    cites: list[str]
+
+
+class Cost(TypedDict):
+    """One amount of money, energy, carbon, or of what failures leave."""
+
+    value: float
+    unit: str
+    """SI: ``$``, ``J``, ``g``, ``s`` or ``1``."""
+
+
+class Explanation(TypedDict):
+    """How a prediction comes about."""
+
+    title: str
+    iteration_time: float
+    terms: dict[str, float]
+    costs: dict[str, Cost]
+    """``cost_of_iteration``, ``energy_of_run`` and the like; empty where none was asked for."""
+    assumed: list[str]
+    """What the costs take for granted."""
+    unknown: list[str]
+    """What nobody said, so that a cost is left out."""
+    equations: list[Equation]
+    turns: list[Turn]
+    """Where another arm or algorithm takes over, solved exactly."""
+    complete: bool
+    """Whether every step is here; where not, a search or a queue stands in between and is named."""
+    recorded: list[str]
+    """Every formula that ran in this prediction."""
+    sources: dict[str, str]
+    """Key of ``references.toml``: how to cite it."""
+
+
+def title_of(prediction: Prediction) -> str:
+    """Return what was predicted, in a line."""
+    asked = prediction.scenario
+    return (
+        f"{asked['workload']} on {asked['world_size']} x {asked['accelerator']}, {asked['precision']}, "
+        f"batch {asked['local_batch_size']} each, {asked['strategy']}"
+    )
+
+
+def equations_of(found: Derivation, costs: Mapping[str, Node] | None = None) -> list[Equation]:
+    """Return the equations of a derivation, then those of its costs, each before it is needed."""
+    keys = {entry.function: name for name, entry in FORMULAS.items()}
+    numbers: dict[int, int] = {}
+    equations: list[Equation] = []
+    seen: set[int] = set()
+    parts = [*found.terms.items(), ("iteration_time", found.iteration_time), *(costs or {}).items()]
+    for term, node in parts:
+        for each in node.walk(seen):
+            if each.function is None:
+                continue
+            numbers[id(each)] = len(equations) + 1
+            equations.append(_equation(each, each.function, term, numbers, keys))
+    return equations
+
+
+def _equation(
+    node: Node,
+    function: Callable[..., Any],
+    term: str,
+    numbers: dict[int, int],
+    keys: dict[Callable[..., Any], str],
+) -> Equation:
+    name = keys[function]
+    return {
+        "number": numbers[id(node)],
+        "term": term,
+        "quantity": node.name,
+        "symbol": result_symbol(function),
+        "unit": QUANTITIES[node.name].unit,
+        "formula": name,
+        "title": title(function),
+        "latex": latex(function),
+        "symbols": [_symbol(function, name, each, numbers) for name, each in node.inputs.items()],
+        "value": _plain(node.value),
+        "labels": list(node.labels) if np.ndim(node.value) else [],
+        "active": arms(node),
+        "cites": list(FORMULAS[name].cites),
+    }
+
+
+def _symbol(function: Callable[..., Any], parameter: str, node: Node, numbers: dict[int, int]) -> Symbol:
+    number = isinstance(node.value, (int, float, np.ndarray, np.generic))
+    quantity = QUANTITIES.get(parameter) if number else None
+    return {
+        "parameter": parameter,
+        "symbol": (_own_symbol(function, parameter) or quantity.symbol) if quantity else "",
+        "unit": quantity.unit if quantity else "1",
+        "meaning": quantity.meaning if quantity else "",
+        "value": _plain(node.value),
+        "equation": numbers.get(id(node)),
+        "note": node.note,
+    }
+
+
+def _own_symbol(function: Callable[..., Any], parameter: str) -> str:
+    """The symbol a docstring gives a parameter; empty where it leaves that to the vocabulary."""
+    for line in (inspect.getdoc(function) or "").splitlines():
+        names, colon, rest = line.partition(" : ")
+        if colon and parameter in (listed := names.split(", ")):
+            symbols = rest.partition(" [")[0].split(", ")
+            if (len(symbols) >= len(listed) and " [" in rest) or len(symbols) > len(listed) > 1:
+                return greek(symbols[listed.index(parameter)])
+    return ""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [float(each) for each in value]
+    if isinstance(value, (int, float, np.generic)):
+        return float(value) if np.isfinite(value) else None
+    return value if isinstance(value, str) else type(value).__name__
+
+
+def title(function: Callable[..., Any]) -> str:
+    """Return the first line of a formula's docstring."""
+    return (inspect.getdoc(function) or "").partition("\n")[0]
+
+
+def latex(function: Callable[..., Any]) -> str:
+    """Return the equation of a formula's docstring."""
+    found = _MATH.search(inspect.getdoc(function) or "")
+    return " ".join(found.group(1).split()) if found else ""
+
+
+def result_symbol(function: Callable[..., Any]) -> str:
+    r"""Return the left side of a formula's equation.
+
+    >>> from perfmodel.equations.compute import update_time
+    >>> result_symbol(update_time)
+    't_u'
+    """
+    return latex(function).partition("=")[0].strip()
+
+
+def largest(equation: Equation) -> list[tuple[str, float]]:
+    """Return the elements that weigh most in an equation's value, with what they belong to."""
+    if not equation["labels"]:
+        return []
+    pairs = sorted(zip(equation["labels"], equation["value"], strict=True), key=lambda pair: -pair[1])
+    return pairs[:LARGEST]

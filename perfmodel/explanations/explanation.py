@@ -1,0 +1,90 @@
+"""Explain one prediction: its one evaluation recorded, its formulas with the numbers they ran with."""
+
+from __future__ import annotations
+
+from perfmodel.calibration import Calibration, calibration
+from perfmodel.economics import economics
+from perfmodel.explanations.derivation import derivation
+from perfmodel.explanations.equations import Explanation, equations_of, title_of
+from perfmodel.explanations.money import costs
+from perfmodel.explanations.node import Node
+from perfmodel.explanations.recorder import recorded
+from perfmodel.explanations.sources import cited
+from perfmodel.explanations.turns import turns_of
+from perfmodel.formula import FORMULAS
+from perfmodel.prediction import predict
+from perfmodel.prices import Conditions
+from perfmodel.sensitivity.elasticity import case_of
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+
+UNITS = {
+    "cost": "$",
+    "energy": "J",
+    "carbon": "g",
+    "time": "s",
+    "failure_interval": "s",
+    "checkpoint_interval": "s",
+    "goodput": "1",
+    "failures": "1",
+}
+"""Of the amounts that costs are explained by."""
+
+
+def explain(
+    scenario: Scenario,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+    conditions: Conditions | None = None,
+) -> Explanation:
+    """Return the equations of a prediction with its numbers, each before it is needed.
+
+    Parameters
+    ----------
+    scenario, catalogue, constants : as for ``predict``
+    conditions : prices, power and failures, where costs are to be explained too
+
+    Raises
+    ------
+    InputError : as ``predict``; with conditions, as ``perfmodel.economics.economics``
+
+    Examples
+    --------
+    >>> found = explain(Scenario(world_size=8))
+    >>> abs(sum(found["terms"].values()) / found["iteration_time"] - 1) < 1e-12
+    True
+    >>> found["equations"][-1]["formula"]
+    'iteration.iteration_time'
+    """
+    catalogue = catalogue or Catalogue.built_in()
+    constants = constants or calibration()
+    with recorded() as calls:
+        prediction = predict(scenario, catalogue, constants)
+    case = case_of(scenario, catalogue, constants, conditions or Conditions(price=1.0))
+    found = derivation(case)
+    money: dict[str, Node] = {}
+    assumed: list[str] = []
+    unknown: list[str] = []
+    if conditions is not None:
+        money, more = costs(case, found, prediction, conditions, catalogue)
+        calls += more
+        reported = economics(prediction, conditions, catalogue)
+        assumed, unknown = reported["assumed"], reported["unknown"]
+    ran = list(dict.fromkeys(call.name for call in calls))
+    keys = dict.fromkeys(key for name in ran for key in FORMULAS[name].cites)
+    return {
+        "title": title_of(prediction),
+        "iteration_time": prediction.iteration_time,
+        "terms": dict(prediction.terms),
+        "costs": {
+            name: {"value": float(node.value), "unit": UNITS[name.partition("_of_")[0]]}
+            for name, node in money.items()
+        },
+        "assumed": assumed,
+        "unknown": unknown,
+        "equations": equations_of(found, money),
+        "turns": turns_of(case, found),
+        "complete": found.is_complete,
+        "recorded": ran,
+        "sources": {key: cited(key) for key in keys},
+    }

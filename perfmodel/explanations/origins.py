@@ -1,0 +1,231 @@
+"""Where the inputs of a derivation come from, what its results are called, and what its arrays are of."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from perfmodel.economics import COMMUNICATING, IDLE
+from perfmodel.explanations.node import Node
+from perfmodel.explanations.recorder import Call
+from perfmodel.prediction.verdict import bottleneck, limit_words
+from perfmodel.resolve import Setting
+from perfmodel.sensitivity.case import Case
+from perfmodel.step.communication import HOST_UPLINKS
+from perfmodel.step.evaluate import Step
+from perfmodel.step.fabric import at_servers, crosses_nodes
+from perfmodel.step.messages import MERGED
+from perfmodel.step.parts import best_way, communicates
+from perfmodel.vocabulary import QUANTITIES
+
+_RETURNS = re.compile(r"^Returns\n-+\n(\w+)", re.M)
+
+FITTED = (
+    "inefficiency",
+    "half_work",
+    "half_depth",
+    "half_columns",
+    "kernel_floor",
+    "dispatch_time",
+    "iteration_overhead",
+    "hiding_cost",
+    "update_kernels",
+)
+"""Parameters that hold what was learned from measured runs."""
+OF_THE_NETWORK = (
+    "flops_per_sample",
+    "activations",
+    "weights",
+    "product_depth",
+    "product_columns",
+    "kernels",
+    "parameters",
+    "replicated",
+    "sample_bytes",
+)
+OF_THE_SCENARIO = (
+    "local_batch_size",
+    "accumulation_steps",
+    "world_size",
+    "nodes",
+    "accelerators_per_node",
+    "servers",
+    "group_size",
+    "loader_workers",
+)
+
+
+class Origins:
+    """The inputs of one case."""
+
+    def __init__(self, case: Case, step: Step, notes: Mapping[str, str] | None = None) -> None:
+        """Take what was predicted, its evaluation, and what else is known of parameters."""
+        self._notes = _notes(case, step) | dict(notes or {})
+        self._of_fabric = _of_fabric(case, step)
+        layers = [layer.name for layer in case.setting.workload.layers]
+        self._layers = tuple(layers)
+        self._passes = tuple(
+            [f"{name}, forward" for name in layers] + [f"{name}, backward" for name in layers]
+        )
+        self._leaves: dict[tuple[str, int], Node] = {}
+
+    def node(self, name: str, value: Any) -> Node:
+        """Return an input as a quantity that is not worked out."""
+        key = (name, id(value))
+        if key not in self._leaves:
+            note = self._of_fabric.get(id(value)) or self._notes.get(name, "")
+            self._leaves[key] = Node(name, value, note=note, labels=self._labels(value))
+        return self._leaves[key]
+
+    def knows(self, node: Node) -> bool:
+        """Return whether it is said where an input comes from; of a function handed over it is not."""
+        is_number = isinstance(node.value, (float, np.ndarray, np.generic))
+        return not callable(node.value) and (bool(node.note) or not is_number)
+
+    def result_of(self, function: Callable[..., Any]) -> str:
+        """Return what the docstring of a formula calls its result.
+
+        >>> from perfmodel.equations.compute import flops_utilization
+        >>> Origins.result_of(None, flops_utilization)
+        'mfu'
+        """
+        found = _RETURNS.search(inspect.getdoc(function) or "")
+        name = found[1] if found else "value"
+        return name if name in QUANTITIES else "value"
+
+    def labels(self, call: Call, result: Any) -> tuple[str, ...]:
+        """Return what each element of a result belongs to: a layer, a pass or a message; none of a number."""
+        like = (each for each in call.arguments.values() if np.shape(each) == np.shape(result))
+        known = (
+            self._leaves[key].labels for each in like if (key := ("message_bytes", id(each))) in self._leaves
+        )
+        return next(known, ()) or self._labels(result)
+
+    def _labels(self, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, np.ndarray) or value.ndim != 1:
+            return ()
+        count = len(value)
+        if count == len(self._passes):
+            return self._passes
+        if count == len(self._layers):
+            return self._layers
+        return tuple(f"message {k + 1} of {count}" for k in range(count))
+
+
+def _said(value: float | None) -> str:
+    return "assumed" if value is None else "as given"
+
+
+def _of_money(case: Case) -> dict[str, str]:
+    """Where what only costs hang on comes from."""
+    asked, chip = case.conditions, case.setting.accelerator.id
+    return {
+        "busy_power": f"{chip}: tdp",
+        "communicating_power": f"{COMMUNICATING:.0%} of it, assumed",
+        "idle_power": f"{IDLE:.0%} of it, assumed",
+        "host_power": _said(asked.host_power),
+        "pue": _said(asked.pue),
+        "service_life": _said(asked.service_years),
+        "used_fraction": _said(asked.used_fraction),
+        "purchase_price": "as given",
+        "carbon_intensity": "as given",
+        "electricity_price": "as given",
+        "node_failure_interval": "as given",
+        "checkpoint_time": "as given",
+        "restart_time": _said(asked.restart_time),
+        "goodput": "nothing is said of failures",
+        "run_samples": "of the whole run",
+        "samples_per_second": "the job's, from its iteration time",
+        "wall_time": "one second, or an iteration",
+        "accelerator_power": "its data sheet does not say",
+    }
+
+
+def _notes(case: Case, step: Step) -> dict[str, str]:
+    """Where the value of a parameter comes from, where no formula made it."""
+    setting = case.setting
+    way = best_way(setting, step.work, step.fabric, case.constants) if communicates(setting) else setting
+    overlap = {
+        "none": "all gradients at once, after the backward pass",
+        "bucketed": "gradients, in the buckets of formula overlap.ddp_buckets",
+        "fused": "gradients, fused by formula fusion.fused_messages",
+        MERGED: "gradients, merged by formula merging.optimal_buckets",
+    }.get(way.overlap, "gradients, one tensor each")
+    notes = _of_money(case) | dict.fromkeys(FITTED, "fitted")
+    notes |= dict.fromkeys(OF_THE_NETWORK, "the layer table")
+    notes |= dict.fromkeys(OF_THE_SCENARIO, "the scenario")
+    notes |= {
+        "effect": f"fitted: {setting.workload.id}",
+        "peak_flops": f"{setting.accelerator.id}, {setting.peak_format}",
+        "memory_bandwidth": setting.accelerator.id,
+        "achieved_memory_bandwidth": f"{setting.accelerator.id}, nominal",
+        "compute_units": setting.accelerator.id
+        if setting.accelerator.compute_units
+        else "usual: its spec does not say",
+        "element_bytes": setting.precision,
+        "weight_bytes": setting.precision,
+        "update_bytes_per_parameter": f"the optimizer, {setting.optimizer}",
+        "measured_time": "the anchor",
+        "anchor_factor": "nothing was measured",
+        "message_bytes": overlap,
+        "tensor_bytes": "gradients, one tensor each",
+        "layer_indices": "layers in forward order, from 0",
+        "ready_times": "released by a clock",
+        "workers": f"ways from accelerators to the host's memory: {HOST_UPLINKS}, or the scenario",
+        "push_share": "of the exchange, in which workers push",
+        "one_host_time": "each accelerator has a process of its own",
+        "decode_rate": "measured" if setting.scenario.decode_rate is None else "as asked",
+        "storage_bandwidth": setting.storage,
+        "stored_bytes": "the data set" if setting.scenario.sample_bytes is None else "as asked",
+        "input_rate": "samples made on the spot",
+        "host_bandwidth": setting.host_link.id,
+        "partitions": "of 4 MB",
+        "shard_imbalance": f"{setting.server_shards} shards" if setting.servers else "assumed",
+        "incast_efficiency": "assumed",
+        "base_latency": "of NCCL, before the first hop",
+        "intra_hops": "of the algorithm that NCCL takes",
+        "inter_hops": "of the algorithm that NCCL takes",
+        "intra_hop_latency": "by the algorithm and protocol that NCCL takes",
+        "inter_hop_latency": "by the algorithm and protocol that NCCL takes",
+        "size_correction": "by NCCL's table, of a tree",
+        "algorithm_bandwidth": f"of {_slower(case, step)}, by its way",
+        "reduction_bandwidth": "the time to add is left out",
+        "pipeline_blocks": "assumed",
+        "cycle_time": "Horovod's default",
+        "fusion_threshold_bytes": "Horovod's default",
+        "time": "by the profile, or before the measurement",
+        "slowest_factor": f"mean of the largest of {setting.world_size} times: an order statistic",
+        "straggler_time": "no jitter" if setting.scenario.jitter == "none" else "one worker",
+        "input_time": "synthetic samples",
+        "exposed_communication_time": "nothing travels",
+    }
+    return notes
+
+
+def _slower(case: Case, step: Step) -> str:
+    on = step.fabric
+    outer = case.setting.nodes > 1 and on.inter_link_bandwidth < on.intra_link_bandwidth
+    return "inter_link_bandwidth" if outer else "intra_link_bandwidth"
+
+
+def _adapters(case: Case, side: Setting) -> str:
+    adapters = f"{side.nics} x {side.inter_link.id}"
+    binding, _ = bottleneck(side, case.constants) if crosses_nodes(case.setting) else ("link", 1)
+    return adapters if binding == "link" else f"{adapters}, {limit_words(side, binding)} binding"
+
+
+def _of_fabric(case: Case, step: Step) -> dict[int, str]:
+    setting = case.setting
+    inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
+    on = step.fabric
+    return {
+        id(on.intra_hop_latency): inside.id,
+        id(on.intra_link_bandwidth): inside.id,
+        id(on.inter_hop_latency): setting.inter_link.id,
+        id(on.inter_link_bandwidth): _adapters(case, setting),
+        id(on.server_bandwidth): _adapters(case, at_servers(setting) if setting.servers else setting),
+    }

@@ -1,0 +1,317 @@
+"""The sources a prediction stands on: of its formulas, its specs, its price, its fitted constants."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any, TypedDict
+
+from perfmodel import calibration as calibration_module
+from perfmodel.economics import economics
+from perfmodel.explanations.recorder import Call, recorded
+from perfmodel.formula import FORMULAS
+from perfmodel.prediction import Prediction, predict
+from perfmodel.prices import Conditions
+from perfmodel.profile import read_profile
+from perfmodel.resources import folder
+from perfmodel.sensitivity.case import Case
+from perfmodel.sensitivity.changes import used_links
+from perfmodel.specs.provenance import SourcedSpec
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.fabric import fraction, machine_limit
+
+PACKAGE = Path(calibration_module.__file__).parent
+
+
+class Source(TypedDict):
+    """One publication, file or measurement."""
+
+    key: str
+    kind: str
+    """``formula``, ``spec``, ``price``, ``workload`` or ``fit``."""
+    cited: str
+    """As a line of text."""
+    url: str | None
+    date: str | None
+    """The day a person last compared a spec with it, or the year of a publication."""
+    used_for: list[str]
+
+
+@cache
+def references() -> dict[str, dict[str, Any]]:
+    """Return every publication that formulas cite, by key."""
+    return tomllib.loads((PACKAGE / "references.toml").read_text("utf-8"))
+
+
+def cited(key: str) -> str:
+    """Return a publication as a line of text."""
+    entry = references()[key]
+    parts = [str(entry[name]) for name in ("authors", "title", "where", "year") if entry.get(name)]
+    return ", ".join(parts)
+
+
+def predict_recorded(scenario: Scenario, catalogue: Catalogue) -> tuple[Prediction, list[Call]]:
+    """Return a prediction and every call of a formula it made."""
+    with recorded() as calls:
+        prediction = predict(scenario, catalogue)
+    return prediction, calls
+
+
+def economics_recorded(
+    prediction: Prediction, conditions: Conditions, catalogue: Catalogue
+) -> tuple[dict[str, Any], list[Call]]:
+    """Return what a prediction costs and every call of a formula that took."""
+    with recorded() as calls:
+        found = economics(prediction, conditions, catalogue)
+    return found, calls
+
+
+def sources_of(case: Case, calls: list[Call]) -> list[Source]:
+    """Return the sources of a prediction, each once with everything it was used for.
+
+    Parameters
+    ----------
+    case : what was predicted, with the price of a node where it is known
+    calls : the formulas that ran
+    """
+    found = [*_of_formulas(calls), *_of_workload(case)]
+    setting = case.setting
+    for spec, used in _specs(case):
+        found += _of_spec(spec, used)
+    if setting.scenario.input == "real" and setting.decode_rate is None:
+        found += _of_storage(setting.storage)
+    return [*found, *_of_price(case), *_of_fit(case), *_of_measurement(case)]
+
+
+def assumed_of(case: Case) -> list[str]:
+    """Return the numbers behind a prediction that nobody measured or published."""
+    lines = [
+        f"{spec.id}: {key}"
+        for spec, used in _specs(case)
+        for key, number in spec.statements()
+        if key in used and number.basis == "assumed"
+    ]
+    mine = _constants_of(case)
+    return lines + [f"calibration: {name}" for name in case.constants.assumed if name in mine]
+
+
+def _specs(case: Case) -> list[tuple[SourcedSpec, set[str]]]:
+    """The specs that were read, with the numbers of each that the prediction took."""
+    setting = case.setting
+    chip = setting.accelerator
+    of_chip = {
+        "memory_bandwidth",
+        "tdp",
+        "usable_memory_bytes" if chip.usable_memory_bytes else "memory_bytes",
+    }
+    of_chip |= {f"peak_flops.{setting.peak_format}", "peak_flops.fp32"}
+    found: list[tuple[SourcedSpec, set[str]]] = [(chip, of_chip)]
+    if setting.world_size > 1:
+        limits = {"cross_socket_bandwidth"}
+        if machine_limit(setting) is not None:
+            limits.add("network_bandwidth")
+        found.append((setting.node, limits))
+    for link in used_links(case).values():
+        latency = "bulk_hop_latency" if link.bulk_hop_latency else "hop_latency"
+        found.append((link, {"bandwidth", latency, "achieved_fraction", "flow_bandwidth", "ring_bandwidth"}))
+    return found
+
+
+def _of_formulas(calls: list[Call]) -> list[Source]:
+    used: dict[str, list[str]] = {}
+    for name in dict.fromkeys(call.name for call in calls):
+        for key in FORMULAS[name].cites:
+            used.setdefault(key, []).append(name)
+    return [_reference(key, "formula", names) for key, names in used.items()]
+
+
+def _reference(key: str, kind: str, used_for: list[str]) -> Source:
+    entry = references()[key]
+    year = entry.get("year")
+    return {
+        "key": key,
+        "kind": kind,
+        "cited": cited(key),
+        "url": entry.get("url"),
+        "date": str(year) if year else None,
+        "used_for": used_for,
+    }
+
+
+def _of_workload(case: Case) -> list[Source]:
+    workload = case.setting.workload
+    if workload.source in references():
+        return [_reference(workload.source, "workload", [workload.id])]
+    if not workload.source:
+        return []
+    source: Source = {
+        "key": workload.source,
+        "kind": "workload",
+        "cited": f"your file {workload.source}",
+        "url": None,
+        "date": None,
+        "used_for": [workload.id],
+    }
+    return [source]
+
+
+def _of_spec(spec: SourcedSpec, taken: set[str]) -> list[Source]:
+    used: dict[str, list[str]] = {}
+    for name, number in spec.statements():
+        if number.source is not None and name in taken:
+            used.setdefault(number.source, []).append(name)
+    return [
+        {
+            "key": f"{spec.id}/{key}",
+            "kind": "spec",
+            "cited": spec.sources[key].title,
+            "url": spec.sources[key].url,
+            "date": spec.sources[key].read_on.isoformat(),
+            "used_for": names,
+        }
+        for key, names in used.items()
+        if key in spec.sources
+    ]
+
+
+def _of_storage(name: str) -> list[Source]:
+    from perfmodel.specs.storage import storages
+
+    known = storages()
+    key = known.bandwidth[name].source
+    if key is None or key not in known.sources:
+        return []
+    entry = known.sources[key]
+    return [
+        {
+            "key": key,
+            "kind": "spec",
+            "cited": entry.title,
+            "url": entry.url,
+            "date": entry.read_on.isoformat(),
+            "used_for": [f"{name}: bandwidth"],
+        }
+    ]
+
+
+def _of_price(case: Case) -> list[Source]:
+    price = case.price
+    if price is None or price.source is None:
+        return []
+    lists = tomllib.loads((folder("hardware_specs") / "instances.toml").read_text("utf-8"))["sources"]
+    entry = lists.get(price.source, {})
+    return [
+        {
+            "key": price.source,
+            "kind": "price",
+            "cited": entry.get("title", f"your price of {price.instance}"),
+            "url": entry.get("url"),
+            "date": price.date,
+            "used_for": [f"{price.instance} in {price.region}: {price.usd_per_hour:g} USD/h"],
+        }
+    ]
+
+
+def _of_measurement(case: Case) -> list[Source]:
+    """The user's own: an anchor, or a profile with the files it was made of."""
+    asked = case.setting.scenario
+    cited = f"your measurement {asked.anchor}" if asked.anchor else None
+    if asked.profile is not None:
+        profile = read_profile(asked.profile)
+        cited = f"your profile, by {profile.made_by}, of {', '.join(profile.files) or 'no named file'}"
+    if cited is None:
+        return []
+    return [
+        {
+            "key": "anchor" if asked.anchor else asked.profile or "",
+            "kind": "fit",
+            "cited": cited,
+            "url": None,
+            "date": None,
+            "used_for": ["the time of one accelerator" if asked.anchor else "what it holds"],
+        }
+    ]
+
+
+def _of_fit(case: Case) -> list[Source]:
+    """The fitted constants, and those that were read off measurements by hand."""
+    fitted = json.loads(calibration_module.FITTED.read_text("utf-8"))
+    runs = fitted["runs"]
+    found: list[Source] = [
+        {
+            "key": "calibration.json",
+            "kind": "fit",
+            "cited": (
+                f"fitted by `{fitted['made_by']}` to {runs['one accelerator']} runs on one accelerator and "
+                f"{runs['anchored']} anchored ones of {', '.join(fitted['inputs'])}, sha256 "
+                f"{fitted['sha256'][:12]}; each run names its source in validation/sources.csv"
+            ),
+            "url": None,
+            "date": None,
+            "used_for": ["efficiencies", "shares of links", "interval"],
+        }
+    ]
+    table = tomllib.loads((PACKAGE / "calibration.toml").read_text("utf-8"))
+    named = set(_constants_of(case))
+    used: dict[str, list[str]] = {}
+    entries = table | {f"link_fraction.{kind}": entry for kind, entry in table["link_fraction"].items()}
+    for name, entry in entries.items():
+        if name in named and entry.get("source"):
+            used.setdefault(entry["source"], []).append(name)
+    for key, names in used.items():
+        source = table["sources"][key]
+        read_on = source.get("read_on")
+        found.append(
+            {
+                "key": key,
+                "kind": "fit",
+                "cited": source["title"],
+                "url": source.get("url"),
+                "date": read_on.isoformat() if read_on else None,
+                "used_for": names,
+            }
+        )
+    return found
+
+
+def _constants_of(case: Case) -> list[str]:
+    """The constants that no run was fitted for and that matter here."""
+    setting, names = case.setting, ["reserved_bytes"]
+    fitted = json.loads(calibration_module.FITTED.read_text("utf-8"))["scaling"]
+    if setting.world_size > 1 and setting.scenario.jitter is None:
+        names.append("jitter")
+    if setting.scenario.input == "real":
+        names.append("decode_rate")
+    for link in used_links(case).values():
+        if link.achieved_fraction is None and f"link/{link.kind}" not in fitted:
+            known = link.kind if link.kind in case.constants.link_fraction else "other"
+            if (
+                fraction(link, case.constants) == case.constants.link_fraction[known]
+            ):  # else the kernel's TCP's
+                names.append(f"link_fraction.{known}")
+    return names
+
+
+def bibtex(found: list[Source]) -> str:
+    """Return the sources as BibTeX entries."""
+    entries = []
+    for source in found:
+        entry = references().get(source["key"], {})
+        fields = {
+            "author": " and ".join(str(entry["authors"]).split(", ")) if entry.get("authors") else None,
+            "title": entry.get("title") or source["cited"],
+            "howpublished": entry.get("where"),
+            "year": str(entry["year"]) if entry.get("year") else None,
+            "url": source["url"],
+            "note": f"read {source['date']}" if source["kind"] == "spec" and source["date"] else None,
+        }
+        lines = [f"  {name} = {{{_escaped(value)}}}," for name, value in fields.items() if value]
+        entries.append("\n".join([f"@misc{{{source['key'].replace('/', '-')},", *lines, "}"]))
+    return "\n\n".join(entries) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{c}" if c in "&%$#" else c for c in text)

@@ -1,0 +1,258 @@
+"""Exact crossovers by sympy: where another arm or algorithm takes over, solved and not searched for."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from perfmodel.equations.nccl_all_reduce import nccl_all_reduce_time
+from perfmodel.equations.overlap import exposed_communication_time
+from perfmodel.explanations.arms import is_symbolic, symbolic
+from perfmodel.explanations.derivation import Derivation
+from perfmodel.explanations.library_turns import Turn, hidden_by_library, sizes_of_library, told
+from perfmodel.explanations.node import Node
+from perfmodel.sensitivity.case import Case
+from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
+from perfmodel.step.communication import by_library
+from perfmodel.step.parts import fabric_of
+from perfmodel.units import show
+from perfmodel.vocabulary import QUANTITIES
+
+FARTHEST = 1e4
+"""Times the present value; beyond it nobody asks."""
+
+
+def turns_of(case: Case, found: Derivation) -> list[Turn]:
+    """Return every crossover of a derivation that has an exact solution.
+
+    Parameters
+    ----------
+    case : what was predicted
+    found : its derivation
+    """
+    turns: list[Turn] = []
+    for node in found.iteration_time.walk():
+        if node.function is exposed_communication_time:
+            by_nccl = node.inputs["communication_times"].function is nccl_all_reduce_time
+            turns += hidden_by_library(case, node) if by_nccl else _hidden(node)
+        elif _has_scalar_arms(node):
+            turns += _of_arms(node)
+    once = {(turn["parameter"], f"{turn['at']:.9g}"): turn for turn in reversed(turns)}
+    return [*reversed(once.values()), *_of_algorithms(case)]
+
+
+def _has_scalar_arms(node: Node) -> bool:
+    if node.function is None or not is_symbolic(node.function):
+        return False
+    return all(isinstance(each.value, (int, float)) for each in node.inputs.values())
+
+
+def _of_arms(node: Node) -> list[Turn]:
+    """Values of each parameter at which a maximum or minimum changes its arm, the others as they are."""
+    import sympy
+
+    assert node.function is not None
+    expression = symbolic(node.function, tuple(node.inputs))
+    choices = expression.atoms(sympy.Max, sympy.Min)
+    symbols = {name: sympy.Symbol(name, positive=True) for name in node.inputs}
+    values = {symbols[name]: sympy.Float(each.value) for name, each in node.inputs.items()} if choices else {}
+    turns = []
+    for chosen in sorted(choices, key=lambda atom: sympy.default_sort_key(atom)):
+        arms = [_on_active_arms(arm, values) for arm in chosen.args]
+        sign = 1 if isinstance(chosen, sympy.Max) else -1
+        arms.sort(key=lambda arm: -sign * float(arm.subs(values)))
+        for symbol in sorted((arms[0] - arms[1]).free_symbols, key=str):
+            for solution in _solved(arms[0] - arms[1], symbol):
+                turn = _turn(node, symbol, solution, values, arms)
+                if turn is not None:
+                    turns.append(turn)
+    return turns
+
+
+@lru_cache(maxsize=4096)
+def _solved(expression: Any, symbol: Any) -> tuple[Any, ...]:
+    """Where an expression is zero; what is linear needs no search for a way to solve it."""
+    import sympy
+
+    try:
+        numerator, _ = sympy.fraction(sympy.together(expression))
+        polynomial = sympy.Poly(numerator, symbol)
+    except sympy.PolynomialError:
+        return tuple(sympy.solve(expression, symbol))
+    if polynomial.degree() == 1:
+        slope, constant = polynomial.all_coeffs()
+        return (sympy.factor(-constant / slope),)
+    return tuple(sympy.solve(expression, symbol))
+
+
+def _turn(node: Node, symbol: Any, solution: Any, values: Any, arms: list[Any]) -> Turn | None:
+    at = complex(solution.subs(values))
+    now = float(values[symbol])
+    if at.imag or not now / FARTHEST < at.real < now * FARTHEST or at.real == now:
+        return None
+    unit = QUANTITIES[symbol.name].unit
+    side = "above" if at.real > now else "below"
+    words = (
+        f"{symbol.name} {side} {told(at.real, unit)} (now {told(now, unit)}): {arms[1]} takes over from "
+        f"{arms[0]} in {node.name}"
+    )
+    return {
+        "words": words,
+        "parameter": symbol.name,
+        "unit": unit,
+        "now": now,
+        "at": at.real,
+        "exact": f"{symbol} = {solution}",
+    }
+
+
+def _on_active_arms(expression: Any, values: Any) -> Any:
+    """The expression with each maximum and minimum in it replaced by the arm that is active."""
+    import sympy
+
+    while inner := expression.atoms(sympy.Max, sympy.Min):
+        deepest = min(inner, key=sympy.count_ops)
+        pick = max if isinstance(deepest, sympy.Max) else min
+        expression = expression.xreplace(
+            {deepest: pick(deepest.args, key=lambda arm: float(arm.subs(values)))}
+        )
+    return expression
+
+
+def _hidden(node: Node) -> list[Turn]:
+    """The bandwidth from which on the network is idle before the last message: only that one is exposed."""
+    import sympy
+
+    times, ready = node.inputs["communication_times"], node.inputs["ready_times"].value
+    if times.function is None or not is_symbolic(times.function) or "message_bytes" not in times.inputs:
+        return []
+    names = [name for name, each in times.inputs.items() if QUANTITIES[name].unit == "B/s" and each.note]
+    sizes = times.inputs["message_bytes"].value
+    turns = []
+    for name in names:
+        symbols = {
+            each: sympy.Symbol(each, positive=True)
+            for each in times.inputs
+            if each in (name, "message_bytes")
+        }
+        given = {each: node.value for each, node in times.inputs.items()}
+        expression = sympy.sympify(times.function(**(given | symbols)))
+        bandwidth, size = symbols[name], symbols["message_bytes"]
+        now = {bandwidth: sympy.Float(given[name]), size: sympy.Float(float(np.max(sizes)))}
+        expression = _on_active_arms(_active_piece(expression, now), now)
+        if bandwidth not in expression.free_symbols:
+            continue
+        best = _last_queue(expression, size, bandwidth, np.asarray(sizes), np.asarray(ready))
+        present = float(given[name])
+        if best is None or not present / FARTHEST < best[0] < present * FARTHEST:
+            continue
+        at, solution = best
+        if not _holds(times, name, at, expression, size, bandwidth):
+            continue
+        state = "now more: only the last message is exposed" if present > at else "now less: messages queue"
+        words = (
+            f"{name} of {told(at, 'B/s')} (now {told(present, 'B/s')}, {state}): from there on the backward "
+            f"pass hides all messages but the last"
+        )
+        turns.append(
+            Turn(words=words, parameter=name, unit="B/s", now=present, at=at, exact=f"{name} = {solution}")
+        )
+    return turns
+
+
+def _last_queue(
+    expression: Any, size: Any, bandwidth: Any, sizes: Any, ready: Any
+) -> tuple[float, Any] | None:
+    """The largest bandwidth at which some messages still queue until the last one: exact where a message's
+    time is a + S v(B), so that the messages k..K-1 take n a + v(B) sum S in the time between k and K."""
+    import sympy
+
+    try:
+        polynomial = sympy.Poly(expression, size)
+    except sympy.PolynomialError:
+        return None
+    if polynomial.degree() != 1:
+        return None
+    slope, fixed = polynomial.all_coeffs()
+    total, count, gap = sympy.symbols("total count gap", positive=True)
+    # in order of k: what the messages k to K-1 sum to, how many they are, and the time they have
+    totals = np.cumsum(sizes[:-1][::-1])[::-1].astype(np.complex128)
+    counts, gaps = np.arange(len(sizes) - 1, 0, -1.0), ready[-1] - ready[:-1]
+    best: tuple[float, Any] | None = None
+    for solution in _solved(count * fixed + total * slope - gap, bandwidth):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.atleast_1d(
+                sympy.lambdify([total, count, gap], solution, "numpy")(totals, counts, gaps)
+            )
+        real = found.real[(found.imag == 0) & (found.real > 0) & np.isfinite(found.real)]
+        if real.size and (best is None or real.max() > best[0]):
+            best = (float(real.max()), solution)
+    return best
+
+
+def _active_piece(expression: Any, values: Any) -> Any:
+    """The branch of a formula that holds at these numbers."""
+    import sympy
+
+    for piecewise in expression.atoms(sympy.Piecewise):
+        for branch, condition in piecewise.args:
+            if condition == True or condition.subs(values) == True:  # noqa: E712 - sympy's own truth
+                expression = expression.xreplace({piecewise: branch})
+                break
+    return expression
+
+
+def _holds(times: Node, name: str, at: float, expression: Any, size: Any, bandwidth: Any) -> bool:
+    """Whether the arms that were fixed are still the active ones at the solution."""
+    assert times.function is not None
+    given = {each: node.value for each, node in times.inputs.items()} | {name: at}
+    largest = float(np.max(given["message_bytes"]))
+    exact = float(expression.subs({size: largest, bandwidth: at}))
+    return bool(np.isclose(np.max(times.function(**given)), exact, rtol=1e-9))
+
+
+def _of_algorithms(case: Case) -> list[Turn]:
+    """Message sizes at which another all-reduce takes over from the one that is used."""
+    import sympy
+
+    setting = case.setting
+    used = setting.scenario.algorithm
+    if setting.strategy != "all-reduce" or setting.world_size == 1 or used == "best":
+        return []
+    if by_library(setting):
+        return sizes_of_library(case)
+    on = fabric_of(setting, case.constants)
+    times = all_reduce_times(setting.accelerators_per_node, setting.nodes, setting.intra_link, on)
+    size = sympy.Symbol("message_bytes", positive=True)
+    if used not in times:
+        return []
+    turns = []
+    for other, time in times.items():
+        if other == used or other in ONLY_WHEN_ASKED:
+            continue
+        try:
+            difference = sympy.sympify(times[used](size)) - sympy.sympify(time(size))
+        except TypeError:
+            continue  # a search, not a formula
+        if size not in difference.free_symbols:
+            continue
+        for solution in _solved(difference, size):
+            at = complex(solution)
+            if at.imag or not 1 <= at.real < 1e12:
+                continue
+            smaller = float(difference.subs(size, at.real / 2))
+            side = "below" if smaller > 0 else "above"
+            words = f"messages {side} {show(round(at.real), 'B')} are faster by {other} than by {used}"
+            turns.append(
+                Turn(
+                    words=words,
+                    parameter="message_bytes",
+                    unit="B",
+                    now=None,
+                    at=at.real,
+                    exact=f"message_bytes = {solution}",
+                )
+            )
+    return sorted(turns, key=lambda turn: turn["at"])

@@ -1,0 +1,265 @@
+"""An explanation as text of 80 columns, as LaTeX and as Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from perfmodel.economics import KWH
+from perfmodel.explanations.equations import Cost, Equation, Explanation, Symbol, largest
+from perfmodel.explanations.library_turns import Turn
+from perfmodel.explanations.plain_math import plain
+from perfmodel.units import UNITS, show
+
+WIDTH = 80
+POINTS = ("ready_times",)
+"""Points in time, which do not add up."""
+NEAR = 10
+"""Times the present value: a turn farther off is left to the JSON."""
+ADDED = ("s", "B", "FLOP")
+"""Units of what is worth adding up over layers or messages."""
+
+
+def number(value: float | None, unit: str) -> str:
+    """Return one value as people write it."""
+    if value is None:
+        return "without limit"
+    if unit in UNITS and unit != "1":
+        return show(value, unit)
+    return f"{value:.5g}" if unit == "1" else f"{value:.5g} {unit}"
+
+
+def value_told(value: Any, unit: str, name: str) -> str:
+    """Return a number, or what there is to say of many."""
+    if not isinstance(value, list):
+        return value if isinstance(value, str) else number(value, unit)
+    several = sorted(set(value))
+    if len(several) == 1:
+        return f"{number(several[0], unit)}, {len(value)} times"
+    if len(several) == 2:
+        return f"{number(several[0], unit)} or {number(several[1], unit)}, {len(value)} values"
+    told = f"{number(several[0], unit)} to {number(several[-1], unit)}, {len(value)} values"
+    return f"{told}, {number(sum(value), unit)} in all" if unit in ADDED and name not in POINTS else told
+
+
+def text(found: Explanation) -> str:
+    """Return an explanation as plain text."""
+    lines = [*_wrapped(found["title"]), ""]
+    lines += _wrapped(f"iteration time {_exact(found['iteration_time'])}: the sum of the exposed terms")
+    for name, time in found["terms"].items():
+        lines.append(f"  {name:<28}{_exact(time):>14}  {time / found['iteration_time']:6.1%}")
+    lines += [f"{name:<30}{amount(cost)}" for name, cost in found["costs"].items()]
+    lines += _taken(found)
+    done: dict[str, int] = {}
+    term = ""
+    for equation in found["equations"]:
+        if equation["term"] != term:
+            term = equation["term"]
+            lines += ["", f"{term.upper()} = {_head(found, term)}"]
+        lines += ["", *_equation_text(equation, done)]
+    near = [turn["words"] for turn in found["turns"] if _is_near(turn)]
+    if near:
+        lines += ["", "WHERE IT TURNS"]
+    for words in near:
+        lines += _wrapped(words, "- ", "  ")
+    lines += ["", *_wrapped(_rest(found)), "", "SOURCES"]
+    for key, cited in found["sources"].items():
+        lines += _wrapped(f"[{key}] {cited}", "  ", "    ")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _exact(time: float) -> str:
+    """Milliseconds with six digits: enough to add up by hand."""
+    return f"{1e3 * time:.6g} ms"
+
+
+def amount(cost: Cost) -> str:
+    """Return money, energy and the like as people write them, with six digits."""
+    unit = cost["unit"]
+    value, unit = (cost["value"] / KWH, "kWh") if unit == "J" else (cost["value"], unit)
+    return f"{value:.6g} {'USD' if unit == '$' else unit}".removesuffix(" 1")
+
+
+def _head(found: Explanation, term: str) -> str:
+    if term in found["costs"]:
+        return amount(found["costs"][term])
+    return _exact(found["terms"].get(term, found["iteration_time"]))
+
+
+def _taken(found: Explanation) -> list[str]:
+    """What the costs take for granted, and what they leave out."""
+    lines = _wrapped(f"assumed: {'; '.join(found['assumed'])}") if found["assumed"] else []
+    for unknown in found["unknown"]:
+        lines += _wrapped(f"unknown: {unknown}")
+    return lines
+
+
+def _wrapped(line: str, first: str = "", later: str = "") -> list[str]:
+    return textwrap.wrap(
+        line,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=later,
+        break_on_hyphens=False,
+        break_long_words=True,
+    )
+
+
+def _equation_text(equation: Equation, done: dict[str, int]) -> list[str]:
+    head = f"({equation['number']}) "
+    pad = " " * len(head)
+    before = done.setdefault(equation["formula"], equation["number"])
+    if before != equation["number"]:
+        lines = _wrapped(f"{equation['title']} As ({before}).", head, pad)
+    else:
+        cites = f" [{', '.join(equation['cites'])}]" if equation["cites"] else ""
+        lines = _wrapped(f"{equation['title']}{cites}", head, pad)
+        lines += _wrapped(plain(equation["latex"]), pad + "  ", pad + "      ")
+    for symbol in equation["symbols"]:
+        lines += _wrapped(f"{_name(symbol)} = {_origin(symbol)}", pad + "    ", pad + "        ")
+    for active in equation["active"]:
+        lines += _wrapped(active, pad + "  ", pad + "      ")
+    unit = equation["unit"]
+    lines += _wrapped(
+        f"-> {equation['quantity']} = {value_told(equation['value'], unit, equation['quantity'])}",
+        pad + "  ",
+        pad + "      ",
+    )
+    if equation["unit"] == "s" and equation["quantity"] not in POINTS and (most := largest(equation)):
+        told = "; ".join(f"{label} {number(value, unit)}" for label, value in most)
+        lines += _wrapped(f"largest: {told}", pad + "     ", pad + "      ")
+    return lines
+
+
+def _name(symbol: Symbol) -> str:
+    short = plain(symbol["symbol"])
+    return f"{short}, {symbol['parameter']}" if short else symbol["parameter"]
+
+
+def _origin(symbol: Symbol) -> str:
+    told = value_told(symbol["value"], symbol["unit"], symbol["parameter"])
+    if symbol["equation"]:
+        return f"{told} ({symbol['equation']})"
+    return f"{told}; {symbol['note']}" if symbol["note"] else told
+
+
+def _is_near(turn: Turn) -> bool:
+    """Whether a turn is worth a line of text; JSON has them all."""
+    return turn["now"] is None or 1 / NEAR < turn["at"] / turn["now"] < NEAR
+
+
+def _rest(found: Explanation) -> str:
+    shown = {equation["formula"] for equation in found["equations"]}
+    others = [name for name in found["recorded"] if name not in shown]
+    lines = [] if found["complete"] else ["Some steps are a search or a queue, named where they stand."]
+    if others:
+        lines.append(f"Formulas that ran besides, for speed-up, memory and searches: {', '.join(others)}.")
+    return " ".join(lines)
+
+
+def markdown(found: Explanation) -> str:
+    """Return an explanation as Markdown with LaTeX equations."""
+    whole = found["iteration_time"]
+    parts = [f"# {found['title']}\n", f"Iteration time {whole:.9g} s: the sum of the exposed terms.\n"]
+    rows = [f"| {name} | {time:.9g} | {time / whole:.1%} |" for name, time in found["terms"].items()]
+    parts.append("\n".join(["| term | s | share |", "| :--- | ---: | ---: |", *rows]) + "\n")
+    if found["costs"]:
+        rows = [f"| {name} | {amount(cost)} |" for name, cost in found["costs"].items()]
+        parts.append("\n".join(["| cost | |", "| :--- | ---: |", *rows]) + "\n")
+        parts.extend(f"Assumed: {line}.\n" for line in found["assumed"])
+        parts.extend(f"Unknown: {line}.\n" for line in found["unknown"])
+    term = ""
+    for equation in found["equations"]:
+        if equation["term"] != term:
+            term = equation["term"]
+            parts.append(f"## {term}\n")
+        cites = f" [{', '.join(equation['cites'])}]" if equation["cites"] else ""
+        parts.append(f"**({equation['number']})** {equation['title']}{cites}\n")
+        parts.append(f"$$ {equation['latex']} $$\n")
+        parts.extend(f"*{active}*\n" for active in equation["active"])
+        rows = [
+            f"| ${symbol['symbol']}$ | {symbol['parameter']} | {_markdown_cell(_full(symbol))} |"
+            for symbol in equation["symbols"]
+        ]
+        result = f"{_value_full(equation['value'], equation['unit'], equation['quantity'])}"
+        rows.append(
+            f"| **${equation['symbol']}$** | **{equation['quantity']}** | **{_markdown_cell(result)}** |"
+        )
+        parts.append("\n".join(["| | | |", "| :--- | :--- | :--- |", *rows]) + "\n")
+    if near := [turn["words"] for turn in found["turns"] if _is_near(turn)]:
+        parts.append("## Where it turns\n")
+        parts.append("".join(f"- {_markdown_cell(words)}\n" for words in near))
+    if rest := _rest(found):
+        parts.append(f"{rest}\n")
+    parts.append("## Sources\n")
+    parts.append("".join(f"- [{key}] {cited}\n" for key, cited in found["sources"].items()))
+    return "\n".join(parts)
+
+
+def _markdown_cell(told: str) -> str:
+    return told.replace("|", "\\|")
+
+
+def _full(symbol: Symbol) -> str:
+    told = _value_full(symbol["value"], symbol["unit"], symbol["parameter"])
+    if symbol["equation"]:
+        return f"{told} ({symbol['equation']})"
+    return f"{told}; {symbol['note']}" if symbol["note"] else told
+
+
+def _value_full(value: Any, unit: str, name: str) -> str:
+    """A number in SI with nine digits; many as in the text."""
+    if isinstance(value, float):
+        return f"{value:.9g}" if unit == "1" else f"{value:.9g} {unit}"
+    return value_told(value, unit, name)
+
+
+def latex(found: Explanation) -> str:
+    r"""Return an explanation as a LaTeX document."""
+    lines = [
+        "\\documentclass{article}",
+        "\\usepackage{amsmath}",
+        "\\usepackage[utf8]{inputenc}",
+        "\\begin{document}",
+        f"\\section*{{{_escaped(found['title'])}}}",
+        f"Iteration time {found['iteration_time']:.9g} s: the sum of the exposed terms.",
+    ]
+    lines += [f"\\par {_escaped(f'{name}: {amount(cost)}')}" for name, cost in found["costs"].items()]
+    lines += [f"\\par {_escaped(line)}" for line in _taken(found)]
+    term = ""
+    for equation in found["equations"]:
+        if equation["term"] != term:
+            term = equation["term"]
+            lines.append(f"\\subsection*{{{_escaped(term)}}}")
+        lines.append(f"\\paragraph{{({equation['number']})}} {_escaped(equation['title'])}")
+        lines.append(f"\\[ {equation['latex']} \\]")
+        lines.append("\\begin{itemize}")
+        lines += [
+            f"\\item ${symbol['symbol']}$, {_escaped(symbol['parameter'])}: {_escaped(_full(symbol))}"
+            for symbol in equation["symbols"]
+        ]
+        result = _escaped(_value_full(equation["value"], equation["unit"], equation["quantity"]))
+        lines.append(f"\\item gives ${equation['symbol']}$, {_escaped(equation['quantity'])}: {result}")
+        lines.append("\\end{itemize}")
+    if near := [turn["words"] for turn in found["turns"] if _is_near(turn)]:
+        lines += ["\\subsection*{Where it turns}", "\\begin{itemize}"]
+        lines += [f"\\item {_escaped(words)}" for words in near]
+        lines.append("\\end{itemize}")
+    lines += ["\\subsection*{Sources}", "\\begin{itemize}"]
+    lines += [f"\\item {_escaped(cited)}" for cited in found["sources"].values()] or ["\\item none"]
+    lines += ["\\end{itemize}", "\\end{document}"]
+    return "\n".join(lines) + "\n"
+
+
+_SPECIAL = {
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+}
+
+
+def _escaped(told: str) -> str:
+    return "".join(_SPECIAL.get(c, c) for c in told)

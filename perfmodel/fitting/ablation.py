@@ -1,0 +1,125 @@
+"""What each ingredient of the model takes off the error on unseen sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import fmean, median
+from typing import NamedTuple
+
+import numpy as np
+
+from perfmodel.accuracy.compare import compare
+from perfmodel.accuracy.runs import Run
+from perfmodel.accuracy.summary import counted
+from perfmodel.calibration import Calibration
+from perfmodel.fitting.efficiency_fit import EfficiencyFit
+from perfmodel.fitting.out_of_sample import OutOfSample
+
+
+class Without(NamedTuple):
+    """The errors that are left when one ingredient is taken out and everything is fitted again."""
+
+    ingredient: str
+    n: int
+    mean: float
+    median: float
+
+
+NOTHING = -20.0
+"""Logarithm of a constant that is as good as absent."""
+FROM_ONE = (
+    ("size-dependent efficiency", (("half_", NOTHING),)),
+    ("launch floor", (("kernel_floor", NOTHING),)),
+    ("host dispatch", (("dispatch_time", NOTHING),)),
+    ("fixed time of an iteration", (("iteration_overhead", NOTHING),)),
+    ("optimizer's kernels", (("optimizer_kernels", NOTHING),)),
+    ("transposes of channels-first images", (("channels_first", NOTHING),)),
+    ("effects of architectures", (("architecture", 0.0),)),
+    ("power of matrix units", (("power", 0.0),)),
+    ("year of the software", (("year", 0.0),)),
+    ("fusion by the framework", (("fused", 0.0), ("unfused", 0.0))),
+    ("effects of networks", (("workload", 0.0),)),
+    ("fitting at all: priors alone", (("", None),)),
+)
+"""Ingredients of one accelerator's time -> the numbers that carry it, and what they are held at."""
+
+
+def on_one_accelerator(learned: OutOfSample) -> Iterator[Without]:
+    """Error from specs on runs with one accelerator, by ingredient left out."""
+    rows = [row for row in learned.measured if row.run.world_size == 1]
+    yield _judged("all of them", EfficiencyFit(rows))
+    for ingredient, held in FROM_ONE:
+        yield _judged(ingredient, EfficiencyFit(rows, held))
+    yield _judged("pooling: no priors on effects", EfficiencyFit(rows, loosened=10.0))
+    yield _judged("layer by layer roofline: one rate for all products", EfficiencyFit(rows, one_class=True))
+
+
+def _judged(ingredient: str, fitted: EfficiencyFit) -> Without:
+    errors = np.abs(np.expm1(fitted.out_of_sample_errors()))
+    return Without(ingredient, len(errors), float(errors.mean()), float(np.median(errors)))
+
+
+FROM_SEVERAL: tuple[tuple[str, dict[str, object]], ...] = (
+    ("stragglers", {"jitter": "none"}),
+    ("overlap", {"overlap": "none"}),
+    ("topology: links of its kind at the nominal rate", {}),
+    ("input", {"input": "synthetic"}),
+)
+
+
+def on_several(runs: Sequence[Run], learned: OutOfSample) -> Iterator[Without]:
+    """Anchored error on several accelerators, by ingredient left out."""
+    yield _anchored("all of them", runs, learned.of, {})
+    for ingredient, changed in FROM_SEVERAL:
+        constants = learned.of if changed else _nominal(learned)
+        yield _anchored(ingredient, runs, constants, changed)
+    yield _anchored("contention for what computes", runs, _changed(learned, contention=0.0), {})
+    yield _anchored("host memory between cards", runs, _changed(learned, staged_fraction=1.0), {})
+    yield _anchored("ceiling of the kernel's TCP", runs, _changed(learned, tcp_ceiling=1e12), {})
+    yield _anchored("replicas made in Python", runs, _changed(learned, replica_dispatches=0.0), {})
+
+
+def _changed(learned: OutOfSample, **numbers: float) -> Callable[[Run], Calibration]:
+    return lambda run: learned.of(run)._replace(**numbers)  # type: ignore[arg-type]
+
+
+def _nominal(learned: OutOfSample) -> Callable[[Run], Calibration]:
+    def constants(run: Run) -> Calibration:
+        known = learned.of(run)
+        return known._replace(
+            link_fraction=dict.fromkeys(known.link_fraction, 1.0), tcp_ceiling=1e12, staged_fraction=1.0
+        )
+
+    return constants
+
+
+def _anchored(
+    ingredient: str, runs: Sequence[Run], constants: Callable[[Run], Calibration], changed: dict[str, object]
+) -> Without:
+    rows = compare(runs, "anchored", constants=constants, changed=changed)
+    errors = [abs(row.error) for row in rows if counted(row) and row.error is not None]
+    return Without(ingredient, len(errors), fmean(errors), median(errors))
+
+
+def section(runs: Sequence[Run], learned: OutOfSample) -> list[str]:
+    """Return the section of the report: two tables in Markdown."""
+    lines = [
+        "## What each ingredient takes off the error",
+        "",
+        "Each row leaves one ingredient out.  On one accelerator everything else is fitted again, and each",
+        "source judged by the others; on several, anchored, the other numbers stay as learned out of sample.",
+        "",
+    ]
+    for title, found in (
+        ("from specs, one accelerator, without", on_one_accelerator(learned)),
+        ("anchored, several accelerators, without", on_several(runs, learned)),
+    ):
+        lines += [f"| {title} | n | mean | median | takes off (mean) |", "| --- | --: | --: | --: | --: |"]
+        first: Without | None = None
+        for row in found:
+            first = first or row
+            name = "nothing: the whole model" if row is first else row.ingredient
+            gain = "" if row is first else f"{100 * (row.mean - first.mean):+.1f} points"
+            lines.append(f"| {name} | {row.n} | {row.mean:.1%} | {row.median:.1%} | {gain} |")
+        lines.append("")
+    return lines

@@ -1,0 +1,111 @@
+"""Learn the efficiencies of one accelerator from the runs that used one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from perfmodel.efficiency import Efficiency
+from perfmodel.fitting.design import Design
+from perfmodel.fitting.fit import fit, row_weights
+from perfmodel.fitting.runs import Measured
+
+REFIT: dict[str, Any] = {"iterations": 60, "converged": 1e-5}
+"""A fit that leaves something out starts from the fit to all, and need not be as close."""
+
+
+class EfficiencyFit:
+    """The fit to every run on one accelerator, and those that leave one source out."""
+
+    def __init__(
+        self,
+        measured: Sequence[Measured],
+        held: Sequence[tuple[str, float | None]] = (),
+        loosened: float = 1.0,
+        one_class: bool = False,
+    ) -> None:
+        """Take the measured runs; those on several accelerators are passed over.
+
+        Parameters
+        ----------
+        measured : runs
+        held : for an ablation: beginnings of names, and the value to hold those at (None: the prior's)
+        loosened : for an ablation: factor on the standard deviation of every prior
+        one_class : for an ablation: one efficiency for all products of a unit
+        """
+        rows = [row for row in measured if row.run.world_size == 1]
+        self._sources = np.array([row.run.source for row in rows])
+        design = Design([row.setting for row in rows])
+        self._architectures = np.array([on.architecture for on in design.conditions])
+        self.parameters = design.parameters()
+        self.parameters.deviation *= loosened
+        for prefix, value in held:
+            self.parameters.fix(prefix, value)
+        if one_class:
+            self.parameters.join_classes()
+        self._bound = design.bind(self.parameters)
+        self._times = np.log([row.time for row in rows])
+        self._weights = row_weights(self._sources.tolist(), [row.run.trust for row in rows])
+        self._all = self._fit(self._weights)
+
+    def _fit(self, weights: np.ndarray, **options: Any) -> np.ndarray:
+        p = self.parameters
+        return fit(self._bound.evaluate, self._times, weights, p.mean, p.deviation, **options)
+
+    @property
+    def architectures(self) -> list[str]:
+        """Those that the rows were measured on."""
+        return sorted(set(self._architectures.tolist()))
+
+    def numbers(self, without: str | None = None, architecture: str | None = None) -> dict[str, float]:
+        """Return the learned numbers by name, to six digits.
+
+        Parameters
+        ----------
+        without : a source to leave out; what no other source speaks of is left out of the answer
+        architecture : the same of an architecture
+        """
+        kept = np.ones(len(self._sources), bool)
+        if without is not None:
+            kept &= self._sources != without
+        if architecture is not None:
+            kept &= self._architectures != architecture
+        if kept.all():
+            return self._named(self._all, kept)
+        weights = np.where(kept, self._weights, 0.0)
+        return self._named(self._fit(weights, start=self._all, **REFIT), kept)
+
+    def _named(self, numbers: np.ndarray, kept: np.ndarray) -> dict[str, float]:
+        silent = self._silent(kept)
+        return {
+            name: float(f"{value:.6g}")
+            for name, value in zip(self.parameters.names, numbers.tolist(), strict=True)
+            if name not in silent
+        }
+
+    def _silent(self, kept: np.ndarray) -> set[str]:
+        """Architectures and networks that no kept row speaks of."""
+        found = [on for on, keep in zip(self._bound.design.conditions, kept.tolist(), strict=True) if keep]
+        architectures, workloads = {on.architecture for on in found}, {on.workload for on in found}
+        return {
+            self.parameters.names[effect.number]
+            for effect in self.parameters.effects
+            if (effect.condition == "architecture" and effect.level not in architectures)
+            or (effect.condition == "workload" and effect.level not in workloads)
+        }
+
+    def out_of_sample_errors(self) -> np.ndarray:
+        """Return ln(predicted / measured) of every row by the fit to all other sources, shape (rows,)."""
+        errors = np.empty(len(self._times))
+        for source in sorted(set(self._sources.tolist())):
+            inside = self._sources == source
+            weights = np.where(inside, 0.0, self._weights)
+            numbers = self._fit(weights, start=self._all, **REFIT | {"converged": 1e-4})
+            errors[inside] = (self._bound.log_time(numbers) - self._times)[inside]
+        return errors
+
+    def efficiency(self, without: str | None = None, architecture: str | None = None) -> Efficiency:
+        """Return what was learned, ready for ``predict``."""
+        return Efficiency(self.numbers(without, architecture))

@@ -1,0 +1,149 @@
+"""Everything that is learned, once from all sources and once without each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property, partial
+
+import numpy as np
+
+from perfmodel.accuracy.anchors import Anchors
+from perfmodel.accuracy.runs import Run, shipped_runs
+from perfmodel.accuracy.scenarios import scenario_of
+from perfmodel.calibration import Calibration, before_fit, with_scaling
+from perfmodel.errors import InputError
+from perfmodel.fitting.efficiency_fit import EfficiencyFit
+from perfmodel.fitting.runs import TRUSTED, Measured, measured, reach, seen
+from perfmodel.fitting.scaling_fit import Anchored, ScalingFit
+from perfmodel.fitting.spread import Miss, learn_spread
+from perfmodel.prediction import doubted, time_of
+from perfmodel.resolve import resolve
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.computation import conditions
+
+
+class OutOfSample:
+    """The calibrations that each source's runs are judged by."""
+
+    def __init__(self, runs: Sequence[Run], catalogue: Catalogue | None = None) -> None:
+        """Take every measured run; each is judged by a calibration that has not seen its source.
+
+        Raises
+        ------
+        InputError : no run on one accelerator that can be learned from
+        """
+        self._catalogue = catalogue or Catalogue.built_in()
+        self._runs = [run for run in runs if run.trust in TRUSTED]
+        self.measured = measured(self._runs, self._catalogue)
+        if not any(row.run.world_size == 1 for row in self.measured):
+            raise InputError(
+                "nothing to learn from: no run of trust A or B on one accelerator that states a known "
+                "accelerator and network, a batch, a precision and a time; perfmodel validate --data names "
+                "what each run lacks"
+            )
+        self.efficiency = EfficiencyFit(self.measured)
+        self._anchors = Anchors(self._runs)
+        self.sources = sorted({row.run.source for row in self.measured})
+        self._known: dict[str | None, Calibration] = {}
+
+    @cached_property
+    def scaling(self) -> ScalingFit:
+        """The fit to runs on several accelerators."""
+        return ScalingFit([*self._anchored()], self._efficient(None))
+
+    def calibration(self, without: str | None = None) -> Calibration:
+        """Return what is learned from all sources but one, the width of its intervals included."""
+        if without not in self._known:
+            mine = self._numbers(without)
+            others = {
+                mode: [miss for miss in misses if miss.source != without]
+                for mode, misses in self._misses.items()
+            }
+            farther = {"specs": [miss for miss in self._farther if miss.source != without]}
+            spread = {
+                mode: learn_spread(misses, farther.get(mode, [])) for mode, misses in others.items() if misses
+            }
+            self._known[without] = mine._replace(spread=spread)
+        return self._known[without]
+
+    def of(self, run: Run) -> Calibration:
+        """The calibration that judges ``run``."""
+        return self.calibration(run.source if run.source in self.sources else None)
+
+    def counts(self) -> dict[str, int]:
+        """How many runs each part was fitted to."""
+        alone = sum(row.run.world_size == 1 for row in self.measured)
+        return {
+            "one accelerator": alone,
+            "anchored": len(self._misses.get("anchored", [])),
+            "all": len(self.measured),
+        }
+
+    def _efficient(self, without: str | None, architecture: str | None = None) -> Calibration:
+        rows = [
+            row
+            for row in self.measured
+            if row.run.source != without and conditions(row.setting).architecture != architecture
+        ]
+        efficiency = self.efficiency.efficiency(without, architecture)
+        return before_fit()._replace(efficiency=efficiency, seen=seen(rows), reach=reach(rows))
+
+    def _numbers(self, without: str | None) -> Calibration:
+        constants = self._efficient(without)
+        return with_scaling(constants, self.scaling.numbers(without, constants))
+
+    def _anchored(self) -> Iterator[Anchored]:
+        for row in self.measured:
+            anchor = self._anchor_time(row)
+            if anchor is not None:
+                setting = resolve(scenario_of(row.run, self._catalogue, anchor), self._catalogue)
+                yield Anchored(row.run.source, row.run.trust, partial(time_of, setting), row.time)
+
+    def _anchor_time(self, row: Measured) -> float | None:
+        """What one accelerator took in the same source, where its measurements agree [s]."""
+        anchor = self._anchors.of(row.run) if row.run.world_size > 1 else None
+        return anchor.iteration_time if anchor is not None and anchor.unique else None
+
+    @cached_property
+    def _misses(self) -> dict[str, list[Miss]]:
+        """How far each source is missed, by mode, when it is left out."""
+        found: dict[str, list[Miss]] = {"specs": [], "anchored": []}
+        folds = {source: self._numbers(source) for source in self.sources}
+        for row in self.measured:
+            found["specs"].append(self._miss(row, folds[row.run.source], None))
+            anchor = self._anchor_time(row)
+            if anchor is not None:
+                found["anchored"].append(self._miss(row, folds[row.run.source], anchor))
+        return {mode: misses for mode, misses in found.items() if misses}
+
+    @cached_property
+    def _farther(self) -> list[Miss]:
+        """How far one accelerator's runs are missed when their whole architecture is left out."""
+        found: list[Miss] = []
+        for architecture in self.efficiency.architectures:
+            constants = self._efficient(None, architecture)
+            found += [
+                self._miss(row, constants, None)
+                for row in self.measured
+                if row.run.world_size == 1 and conditions(row.setting).architecture == architecture
+            ]
+        return found
+
+    def _miss(self, row: Measured, constants: Calibration, anchor: float | None) -> Miss:
+        scenario = scenario_of(row.run, self._catalogue, anchor)
+        time, strengths = doubted(scenario, self._catalogue, constants)
+        return Miss(row.run.source, float(np.log(time / row.time)), strengths)
+
+
+def beside_shipped(runs: Sequence[Run], catalogue: Catalogue | None = None) -> OutOfSample:
+    """Return what judges a user's own runs: a fit to them and those that come along, without their source.
+
+    A run that is the same in both counts once.
+    """
+    return OutOfSample([*dict.fromkeys([*shipped_runs(), *runs])], catalogue)
+
+
+@cache
+def shipped() -> OutOfSample:
+    """What is learned from the runs that come along; made once."""
+    return OutOfSample(shipped_runs())

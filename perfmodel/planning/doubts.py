@@ -1,0 +1,80 @@
+"""What makes plans less sure than they look: machines nobody measured, and batches that train worse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.planning.found import Found
+from perfmodel.planning.goal import OF_SCENARIO
+from perfmodel.prediction import predict
+from perfmodel.prediction.bound import clipped_words
+from perfmodel.prediction.result import Interval
+from perfmodel.specs.scenario import Scenario
+
+Row = dict[str, Any]
+
+MORE_EPOCHS = 1.05
+"""Growth of the epochs at a plan's batch, or lack of them, from which a given number is doubted."""
+
+
+def extrapolated(found: Found) -> list[str]:
+    """Return why the interval of the plan chosen is wider, and on what else of the front nobody measured."""
+    chosen = found.chosen
+    interval = _interval(found, chosen) if chosen is not None else None
+    lines = []
+    if interval is not None and interval.wider_because:
+        lines.append(f"the interval of the plan chosen is wider because: {'; '.join(interval.wider_because)}")
+    if interval is not None and interval.clipped_at is not None:
+        lines.append(f"of its iterations, the interval is cut at {clipped_words(interval.clipped_at)}")
+    first = {row["accelerator"]: row for row in reversed(found.front)}
+    unseen = [
+        name
+        for name, row in reversed(first.items())
+        if (chosen is None or name != chosen["accelerator"])
+        and (its := _interval(found, row)) is not None
+        and any(name in reason for reason in its.wider_because)
+    ]
+    if unseen:
+        lines.append(f"other plans of the front rest on specs: no measured run on {', '.join(unseen)}")
+    return lines
+
+
+def _interval(found: Found, row: Row) -> Interval | None:
+    """Where an iteration of a plan lies."""
+    asked = {name: row[name] for name in OF_SCENARIO if row.get(name) is not None}
+    scenario = Scenario.model_validate({"workload": found.goal.workload, **found.goal.options, **asked})
+    return predict(scenario, found.catalogue, found.constants).interval
+
+
+def harder_batches(found: Found) -> list[str]:
+    """Return what the batches of the chosen and the fastest plans cost in epochs, where that is not counted.
+
+    A run of a given length is held against what published runs of the workload took to their target.
+    """
+    published = found.goal.published()
+    if published is None or found.fit is not None:
+        return []
+    rows = {"the plan chosen": found.chosen, "the fastest within the budget": found.fastest}
+    rows["the fastest"] = found.front[0] if found.front else None
+    counted = "epochs" if published.unit == "epochs" else "samples"
+    grown, short, seen = [], [], set()
+    for which, row in rows.items():
+        batch = row["global_batch_size"] if row else None
+        if row is None or batch in seen:
+            continue
+        seen.add(batch)
+        needed = float(published.epochs(batch))
+        growth, given = needed / published.smallest_epochs, row[counted]
+        if growth > MORE_EPOCHS:
+            grown.append(f"{growth:.2f} times at a global batch of {batch:,} ({which})")
+        if given is not None and MORE_EPOCHS * given < needed:
+            short.append(f"{batch:,} takes {needed:,.4g} ({which})")
+    lines = []
+    if grown:
+        lines.append(
+            f"to reach {published.target}, published runs take more {counted} than at small batches: "
+            f"{', '.join(grown)}; without --epochs and --samples that is counted"
+        )
+    if short:
+        lines.append(f"too few {counted} to reach {published.target}: a global batch of {', '.join(short)}")
+    return lines

@@ -1,0 +1,236 @@
+"""What a search found: the plans worth having, those that lost, and those nobody can price."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel.calibration import Calibration
+from perfmodel.epochs_to_target import EpochsFit
+from perfmodel.planning.front import best_of, front
+from perfmodel.planning.goal import Goal
+from perfmodel.planning.lost import Lost, lost
+from perfmodel.planning.machines import Machine
+from perfmodel.planning.startable import instead, startable, startable_front
+from perfmodel.specs.store import Catalogue
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Table = dict[str, NDArray[Any]]
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found.  A plan is a row: its columns by name, None where something is not known."""
+
+    goal: Goal
+    machines: tuple[Machine, ...]
+    """That were tried; ``machine`` of a row is an index in it."""
+    candidates: Table
+    """A column by name: what was chosen, and what comes of it.  Run times [s], cost [$], energy [kWh],
+    carbon [g]; not a number where it is not known."""
+    left_out: dict[str, int]
+    """Plans that are not candidates, by the reason."""
+    fit: EpochsFit | None
+    """How epochs to the target grow with the batch; None where the epochs were given."""
+    catalogue: Catalogue | None = None
+    constants: Calibration | None = None
+    """What the candidates were predicted with, as for ``predict``."""
+
+    def __len__(self) -> int:
+        """Candidates, those without a price included."""
+        return len(self.candidates["run_time"])
+
+    def row(self, index: int) -> Row:
+        """Return one candidate with its machine, price and verdicts."""
+        row: Row = {name: _plain(column[index]) for name, column in self.candidates.items()}
+        machine = self.machines[row.pop("machine")]
+        price = machine.price
+        if row["strategy"] != "all-reduce":
+            row["algorithm"] = None
+        served = row["strategy"] == "parameter-server"
+        if not served:
+            row["servers"] = None
+        row["server_node"] = (self.goal.server_node or machine.node) if served else None
+        goal = self.goal
+        return {
+            "name": machine.name,
+            "node": machine.node,
+            "instance": machine.instance,
+            "provider": machine.provider,
+            "accelerator": machine.accelerator,
+            **row,
+            "usd_per_hour": price.usd_per_hour if price else None,
+            "price_basis": price.basis if price else None,
+            "price_region": price.region if price else None,
+            "price_date": price.date if price else None,
+            "price_source": price.source if price else None,
+            "meets_deadline": None
+            if goal.deadline is None
+            else (row["run_time"] or math.inf) <= goal.deadline,
+            "sure_of_deadline": (
+                None
+                if goal.deadline is None or row["run_time_high_80"] is None
+                else row["run_time_high_80"] <= goal.deadline
+            ),
+            "within_budget": (
+                None if goal.budget is None or row["cost"] is None else row["cost"] <= goal.budget
+            ),
+            "within_published": self.fit.within_range(row["global_batch_size"]) if self.fit else None,
+        }
+
+    @cached_property
+    def front_rows(self) -> NDArray[np.intp]:
+        """Indices of ``front``."""
+        limits = [self._in_time(self.candidates["run_time"]), self._in_budget(self.candidates["cost"])]
+        return startable_front(self.candidates, limits)
+
+    @property
+    def front(self) -> list[Row]:
+        """Plans that no other beats in time and cost at once, the fastest first.
+
+        One that NCCL cannot run gives way to one it can that takes at most 1 % more of both.
+        """
+        return [self.row(int(index)) for index in self.front_rows]
+
+    @property
+    def energy_front(self) -> list[Row]:
+        """Plans that no other beats in time and energy at once, priced or not, the fastest first."""
+        table = self.candidates
+        indices = front(table["run_time"], table["energy"], table["cost"])
+        return [self.row(int(index)) for index in indices]
+
+    @cached_property
+    def cheapest_row(self) -> int | None:
+        """Index of ``cheapest``."""
+        able = self._in_time(self.candidates["run_time"][self.front_rows])
+        return int(self.front_rows[able][-1]) if able.any() else None
+
+    @property
+    def cheapest(self) -> Row | None:
+        """The cheapest plan that meets the deadline, if there is one; without a deadline, of all."""
+        return self._row_or_none(self.cheapest_row)
+
+    @property
+    def surest(self) -> Row | None:
+        """The cheapest whose run time meets the deadline at the upper end of its 80 % interval too."""
+        table = self.candidates
+        able = self._in_time(table["run_time_high_80"])
+        rows = np.flatnonzero(able & np.isfinite(table["cost"]) & np.isfinite(table["run_time"]))
+        if not len(rows):
+            return None
+        best = best_of(rows, table["cost"], table["run_time"], table["energy"])
+        return self.row(instead(table, best, startable(table), [able]))
+
+    @cached_property
+    def fastest_row(self) -> int | None:
+        """Index of ``fastest``."""
+        able = self._in_budget(self.candidates["cost"][self.front_rows])
+        return int(self.front_rows[able][0]) if able.any() else None
+
+    @property
+    def fastest(self) -> Row | None:
+        """The fastest plan within the budget, if there is one; without a budget, at any known price."""
+        return self._row_or_none(self.fastest_row)
+
+    @property
+    def by_cost(self) -> bool:
+        """Whether the cheapest is looked for: always, but where there is a budget and no deadline."""
+        return self.goal.deadline is not None or self.goal.budget is None
+
+    @property
+    def chosen(self) -> Row | None:
+        """The cheapest in time, or where only a budget is given, the fastest within it."""
+        return self.cheapest if self.by_cost else self.fastest
+
+    @property
+    def met(self) -> bool:
+        """Whether a plan of known price meets every limit."""
+        chosen = self.chosen
+        return chosen is not None and False not in (chosen["meets_deadline"], chosen["within_budget"])
+
+    @property
+    def lost(self) -> list[Row]:
+        """The best plan of every machine that was not chosen, with ``reason`` and ``why`` in words."""
+        chosen = self.cheapest_row if self.by_cost else self.fastest_row
+        if chosen is None:
+            return []
+        goal = self.goal
+        rivals: list[Lost] = lost(self.candidates, chosen, goal.deadline, goal.budget, self.by_cost)
+        return [self.row(one.row) | {"reason": one.reason, "why": one.text} for one in rivals]
+
+    @property
+    def nearest(self) -> Row | None:
+        """What comes nearest to the deadline, or the budget, where nothing meets it."""
+        if not len(self.front_rows):
+            return None
+        return self.row(int(self.front_rows[0 if self.by_cost else -1]))
+
+    @property
+    def unpriced(self) -> list[Row]:
+        """The machines without a price: their candidates, the best of them, and the price worth paying.
+
+        The best is the one of fewest node hours that meets the deadline, else the fastest;
+        ``worth_usd_per_hour`` is what a node may cost for it to be as cheap as the plan chosen.
+        """
+        chosen = self.chosen
+        told = []
+        for i, machine in enumerate(self.machines):
+            rows = np.flatnonzero(self.candidates["machine"] == i)
+            if machine.price is not None or not len(rows):
+                continue
+            time = self.candidates["run_time"][rows]
+            hours = time * (self.candidates["nodes"] + self.candidates["servers"])[rows] / 3600
+            able = self._in_time(time) if self.by_cost else np.ones(len(rows), dtype=bool)
+            best = int(np.argmin(np.where(able, hours, np.inf)) if able.any() else np.argmin(time))
+            worth = chosen["cost"] / float(hours[best]) if chosen and able[best] else None
+            told.append(
+                {
+                    "name": machine.name,
+                    "node": machine.node,
+                    "candidates": len(rows),
+                    "best": self.row(int(rows[best])),
+                    "worth_usd_per_hour": worth,
+                }
+            )
+        return told
+
+    @property
+    def impossible(self) -> list[str]:
+        """Names of the machines on which no plan could be made; ``left_out`` has the reasons."""
+        able = set(np.unique(self.candidates["machine"]).tolist())
+        return [machine.name for i, machine in enumerate(self.machines) if i not in able]
+
+    def prices(self) -> list[Row]:
+        """Return the price of every machine tried, with provider, basis, region, date and source."""
+        return [
+            {
+                "name": machine.name,
+                "node": machine.node,
+                "provider": machine.provider,
+                **machine.price._asdict(),
+            }
+            for machine in self.machines
+            if machine.price is not None
+        ]
+
+    def _in_time(self, time: Any) -> Any:
+        return time <= (math.inf if self.goal.deadline is None else self.goal.deadline)
+
+    def _in_budget(self, cost: Any) -> Any:
+        return cost <= (math.inf if self.goal.budget is None else self.goal.budget)
+
+    def _row_or_none(self, index: int | None) -> Row | None:
+        return None if index is None else self.row(index)
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

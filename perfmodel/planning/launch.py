@@ -1,0 +1,168 @@
+"""A plan as what starts it: a torchrun line, a Slurm job, and the command that predicts it."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.errors import InputError
+from perfmodel.planning.goal import OF_SCENARIO
+from perfmodel.planning.lost import dollars
+from perfmodel.planning.startable import NCCL_ALGORITHMS
+from perfmodel.planning.verdict import named
+from perfmodel.units import show
+
+Row = Mapping[str, Any]
+
+MARGIN, START = 0.1, 600.0
+"""Share of the run, and time [s], that a job is given to evaluate and to start."""
+PORT = 29500
+SCRIPT = "train.py"
+
+
+def torchrun(plan: Row, workload: str) -> str:
+    r"""Return the lines that start a plan on each of its machines; the script's own options are yours.
+
+    Parameters
+    ----------
+    plan : a row of ``perfmodel.planning.Found``
+    workload : names the job
+
+    Raises
+    ------
+    InputError : the plan is not an all-reduce between equal ranks, or one that NCCL does not have
+
+    Examples
+    --------
+    >>> plan = {
+    ...     "name": "p3.16xlarge", "provider": "AWS", "accelerator": "v100", "servers": None,
+    ...     "run_time": 7200.0, "run_time_low_80": 6000.0, "run_time_high_80": 8640.0, "cost": 195.84,
+    ...     "strategy": "all-reduce", "algorithm": "tree", "nodes": 4, "world_size": 32,
+    ...     "precision": "amp", "local_batch_size": 128, "global_batch_size": 4096,
+    ... }
+    >>> print(torchrun(plan, "resnet50"))
+    # 4 x p3.16xlarge of AWS (32 x v100)
+    # predicted: 2 h, $195.84; 100 min to 2.4 h with 80 % confidence
+    # amp, 128 samples on each GPU, 4096 in all
+    NCCL_ALGO=Tree,Ring torchrun --nnodes=4 --nproc-per-node=8 \
+      --rdzv-id=resnet50 --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:29500 \
+      train.py
+    """
+    if plan["strategy"] != "all-reduce" or (
+        plan["world_size"] > 1 and plan["algorithm"] not in NCCL_ALGORITHMS
+    ):
+        way = plan["algorithm"] if plan["strategy"] == "all-reduce" else plan["strategy"]
+        raise InputError(
+            f"torchrun: the plan chosen is {way}; torchrun starts --strategy all-reduce "
+            f"with --algorithm {','.join(NCCL_ALGORITHMS)}"
+        )
+    told = "\n".join(_comments(plan))
+    ranks = f"--nproc-per-node={_ranks(plan)}"
+    asked = NCCL_ALGORITHMS[plan["algorithm"]] if plan["world_size"] > 1 else ""
+    algorithm = f"NCCL_ALGO={asked} " if asked else ""
+    if plan["nodes"] == 1:
+        return f"{told}\n{algorithm}torchrun --standalone {ranks} {SCRIPT}"
+    name = _job_name(workload)
+    return (
+        f"{told}\n"
+        f"{algorithm}torchrun --nnodes={plan['nodes']} {ranks} \\\n"
+        f"  --rdzv-id={name} --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:{PORT} \\\n"
+        f"  {SCRIPT}"
+    )
+
+
+def _comments(plan: Row) -> list[str]:
+    """What is started, and what comes of it."""
+    low, high = plan["run_time_low_80"], plan["run_time_high_80"]
+    spread = "" if high is None else f"; {show(low, 's')} to {show(high, 's')} with 80 % confidence"
+    cost = "price unknown" if plan["cost"] is None else dollars(plan["cost"])
+    tokens = f" of {plan['sequence_length']} tokens" if plan.get("sequence_length") else ""
+    batch = f"{plan['local_batch_size']} samples{tokens} on each GPU, {plan['global_batch_size']} in all"
+    limits = (("meets_deadline", "deadline"), ("within_budget", "budget"))
+    return [
+        f"# {named(plan)}",
+        f"# predicted: {show(plan['run_time'], 's')}, {cost}{spread}",
+        *(f"# OVER THE {limit.upper()}" for key, limit in limits if plan.get(key) is False),
+        f"# {plan['precision']}, {batch}",
+    ]
+
+
+def slurm_job(plan: Row, workload: str) -> str:
+    """Return a Slurm job: its header, where its machines meet, and the torchrun line on each of them.
+
+    The time asked for is the upper end of the 95 % interval of the run, a tenth more to evaluate and ten
+    minutes to start, to the next whole minute: a job that runs longer is ended.
+
+    Raises
+    ------
+    InputError : as of ``torchrun``
+    """
+    line = torchrun(plan, workload)
+    longest = plan["run_time_high_95"] or plan["run_time"]
+    minutes = math.ceil((longest * (1 + MARGIN) + START) / 60)
+    days, rest = divmod(minutes, 24 * 60)
+    comments = _comments(plan)
+    command = line.removeprefix("\n".join(comments) + "\n")
+    of_time = f"{show(longest, 's')}, the upper end of the 95 % interval"
+    more = f"and {MARGIN:.0%} to evaluate and {show(START, 's')} to start"
+    lines = [
+        "#!/bin/bash",
+        f"#SBATCH --job-name={_job_name(workload)}",
+        f"#SBATCH --nodes={plan['nodes']}",
+        "#SBATCH --ntasks-per-node=1",
+        f"#SBATCH --gpus-per-node={_ranks(plan)}",
+        f"#SBATCH --time={days}-{rest // 60:02}:{rest % 60:02}:00",
+        "#SBATCH --exclusive",
+        "",
+        *comments,
+        f"# --time: {of_time},",
+        f"#   {more}",
+    ]
+    if plan["nodes"] > 1:
+        lines.append('export HEAD_NODE=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)')
+    setting, space, rest_of_line = command.partition(" ")
+    if space and setting.startswith("NCCL_ALGO="):
+        lines.append(f"export {setting}")
+        command = rest_of_line
+    lines.append(f"srun {command}")
+    return "\n".join(lines)
+
+
+def predict_command(plan: Row, workload: str, options: Mapping[str, Any]) -> str:
+    """Return the command that predicts one iteration of a plan.
+
+    Examples
+    --------
+    >>> plan = {
+    ...     "node": "dgx-1v", "accelerator": "v100-sxm2-16gb", "world_size": 16, "strategy": "all-reduce",
+    ...     "algorithm": "ring", "servers": None, "server_node": None, "precision": "amp",
+    ...     "local_batch_size": 64,
+    ... }
+    >>> print(predict_command(plan, "resnet50", {}))  # doctest: +NORMALIZE_WHITESPACE
+    perfmodel predict --workload resnet50 --node dgx-1v --accelerator v100-sxm2-16gb
+    --gpus 16 --strategy all-reduce --algorithm ring --precision amp --local-batch-size 64
+    """
+    words = ["perfmodel", "predict", "--workload", workload]
+    for name in OF_SCENARIO:
+        if plan[name] is not None:
+            words += [_option(name), str(plan[name])]
+    for name, value in options.items():
+        words += [_option(name), str(value)]
+    return shlex.join(words)
+
+
+def _option(name: str) -> str:
+    return "--gpus" if name == "world_size" else f"--{name.replace('_', '-')}"
+
+
+def _ranks(plan: Row) -> int:
+    """GPUs of each node; a plan on several nodes fills them."""
+    return int(plan["world_size"]) // int(plan["nodes"])
+
+
+def _job_name(workload: str) -> str:
+    """The workload's name, or its file's, in letters a scheduler takes."""
+    stem = workload.replace("\\", "/").rsplit("/", 1)[-1]
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in stem) or "training"

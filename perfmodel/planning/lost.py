@@ -1,0 +1,122 @@
+"""Why a plan was not chosen: over a limit, dominated, dearer or slower, and by how much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.planning.front import TIE
+from perfmodel.units import show
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Table = dict[str, NDArray[Any]]
+
+
+class Lost(NamedTuple):
+    """The best plan of one machine, or of another size of the chosen one, and what is against it."""
+
+    row: int
+    """Of the candidates."""
+    reason: str
+    """``over the deadline``, ``over the budget``, ``dominated``, ``dearer``, ``slower`` or ``as good``."""
+    text: str
+
+
+def lost(
+    table: Table, chosen: int, deadline: float | None, budget: float | None, by_cost: bool
+) -> list[Lost]:
+    """Return the best plan of each machine that was not chosen, the nearest to the chosen first.
+
+    The chosen machine itself is held against its next smaller and its next larger size.
+
+    Parameters
+    ----------
+    table : of candidates, those without a price among them
+    chosen : row of the plan that was
+    deadline, budget : [s], [$] of the run
+    by_cost : whether the cheapest or the fastest was looked for
+    """
+    machine, size = table["machine"], table["world_size"]
+    mine = machine == machine[chosen]
+    rivals = [np.flatnonzero(machine == other) for other in np.unique(machine[~mine])]
+    sizes = np.unique(size[mine])
+    at = int(np.searchsorted(sizes, size[chosen]))
+    beside = [i for i in (at - 1, at + 1) if 0 <= i < len(sizes)]
+    rivals += [np.flatnonzero(mine & (size == sizes[i])) for i in beside]
+    found = []
+    for rows in rivals:
+        rows = rows[np.isfinite(table["cost"][rows]) & np.isfinite(table["run_time"][rows])]
+        if len(rows):
+            best = _best(table, rows, deadline, budget, by_cost)
+            found.append(_held_against(table, best, chosen, deadline, budget, by_cost))
+    order = ("dearer", "slower", "dominated", "over the budget", "over the deadline")
+    first, second = ("cost", "run_time") if by_cost else ("run_time", "cost")
+
+    def place(one: Lost) -> tuple[Any, ...]:
+        failed = one.reason.startswith("over")
+        key = second if one.reason == order[4] or (failed and not by_cost) else first
+        return failed, order.index(one.reason) if failed else 0, float(table[key][one.row])
+
+    return sorted(found, key=place)
+
+
+def _best(table: Table, rows: Any, deadline: float | None, budget: float | None, by_cost: bool) -> int:
+    """What a machine has to offer: the best within the limits, else what comes nearest to them."""
+    time, cost = table["run_time"][rows], table["cost"][rows]
+    in_time = time <= (np.inf if deadline is None else deadline)
+    in_budget = cost <= (np.inf if budget is None else budget)
+    for able in (in_time & in_budget, in_time if by_cost else in_budget):
+        if able.any():
+            rows = rows[able]
+            first, second = (cost, time) if by_cost else (time, cost)
+            return int(rows[np.lexsort((second[able], first[able]))[0]])
+    return int(rows[np.argmin(time if by_cost else cost)])
+
+
+def _held_against(
+    table: Table, one: int, chosen: int, deadline: float | None, budget: float | None, by_cost: bool
+) -> Lost:
+    time, cost = float(table["run_time"][one]), float(table["cost"][one])
+    longer, more = _beyond(time, table["run_time"][chosen]), _beyond(cost, table["cost"][chosen])
+    if deadline is not None and time > deadline:
+        return Lost(one, "over the deadline", f"over the deadline by {show(time - deadline, 's')}")
+    if budget is not None and cost > budget:
+        return Lost(one, "over the budget", f"over the budget by {dollars(cost - budget)}")
+    dearer = f"dearer by {dollars(more)} ({_share(more, table['cost'][chosen])})"
+    slower = f"slower by {show(longer, 's')}"
+    if longer >= 0 and more >= 0:
+        both = " and ".join(text for text, by in ((dearer, more), (slower, longer)) if by > 0)
+        return Lost(one, "dominated", f"dominated: {both}" if both else "as good; found later")
+    if (more if by_cost else longer) < 0:  # the chosen took its place: see ``startable_front``
+        against = f"; {dearer}" if more > 0 and not by_cost else "; torchrun and NCCL do not start it"
+        return Lost(one, "as good", f"as good within 1 %{against}")
+    if by_cost:
+        return Lost(one, "dearer", f"{dearer}, faster by {show(-longer, 's')}")
+    return Lost(one, "slower", f"{slower}, cheaper by {dollars(-more)}")
+
+
+def _beyond(amount: float, chosen: Any) -> float:
+    """How much more it is; nothing where it is the same but for rounding."""
+    more = amount - float(chosen)
+    return 0.0 if abs(more) <= TIE * abs(amount) else more
+
+
+def dollars(amount: float) -> str:
+    """An amount to the cent where that shows.
+
+    >>> dollars(1234.5), dollars(12.345), dollars(500.0), dollars(0.0123)
+    ('$1,234', '$12.35', '$500', '$0.0123')
+    """
+    if amount >= 1000:
+        return f"${amount:,.0f}"
+    if amount < 1:
+        return f"${amount:.3g}"
+    return f"${amount:.2f}".removesuffix(".00")
+
+
+def _share(part: float, whole: Any) -> str:
+    ratio = part / float(whole)
+    return f"{ratio:.0%}" if ratio < 2 else f"{1 + ratio:.3g} times"

@@ -1,0 +1,162 @@
+"""What a search found, in sentences: what to hire, whether the deadline holds, and what to keep in mind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.economics import COMMUNICATING, IDLE
+from perfmodel.planning.doubts import extrapolated, harder_batches
+from perfmodel.planning.found import Found
+from perfmodel.planning.lost import dollars
+from perfmodel.prediction.target import tokens_note
+from perfmodel.prices import DEFAULT_SERVICE_YEARS
+from perfmodel.units import show
+
+Row = dict[str, Any]
+
+
+def verdict(found: Found) -> list[str]:
+    """Return what to hire, how sure that is, and what else to consider; the answer comes first."""
+    chosen, goal = found.chosen, found.goal
+    if chosen is None:
+        return _none(found)
+    limits = []
+    if goal.deadline is not None:
+        limits.append(f"the deadline of {show(goal.deadline, 's')}")
+    if goal.budget is not None and chosen["within_budget"]:
+        limits.append(f"the budget of {dollars(goal.budget)}")
+    most = "cheapest" if found.by_cost else "fastest"
+    within = f", the {most} within {' and '.join(limits)}" if limits else f", the {most} of all"
+    if goal.budget is not None and not chosen["within_budget"]:
+        over = dollars(chosen["cost"] - goal.budget)
+        lines = [
+            f"Nothing meets the deadline of {show(goal.deadline or 0.0, 's')} within {dollars(goal.budget)}.",
+            f"The cheapest in time is over the budget by {over}: {named(chosen)}: {_told(chosen)}.",
+        ]
+    else:
+        lines = [f"Take {named(chosen)}: {_told(chosen)}{within}."]
+    if chosen["run_time_high_80"] is not None:
+        lines.append(_interval(found, chosen))
+    surest = found.surest
+    if chosen["sure_of_deadline"] is False and surest is not None:
+        lines.append(f"To be that sure of it: {named(surest)}: {_told(surest)}.")
+    fastest = found.fastest
+    if found.by_cost and goal.budget is not None and fastest is not None and fastest != chosen:
+        lines.append(f"Fastest within {dollars(goal.budget)}: {named(fastest)}: {_told(fastest)}.")
+    return lines
+
+
+def _none(found: Found) -> list[str]:
+    goal = found.goal
+    if not any(machine.price for machine in found.machines):
+        names = ", ".join(machine.name for machine in found.machines[:3])
+        return [f"No price is known of {names}: give --price NODE=USD, per hour of one node."]
+    limit = f"the deadline of {show(goal.deadline, 's')}" if goal.deadline is not None else ""
+    if not found.by_cost:
+        limit = f"the budget of {dollars(goal.budget or 0.0)}"
+    lines = [f"No plan of known price meets {limit}." if limit else "No run of known price ever ends."]
+    nearest = found.nearest
+    if nearest is not None and goal.deadline is not None:
+        over = show(nearest["run_time"] - goal.deadline, "s")
+        lines.append(f"The nearest is over it by {over}: {named(nearest)}: {_told(nearest)}.")
+    elif nearest is not None and goal.budget is not None:
+        over = dollars(nearest["cost"] - goal.budget)
+        lines.append(f"The nearest is over it by {over}: {named(nearest)}: {_told(nearest)}.")
+    able = [row["name"] for row in found.unpriced if row["best"]["meets_deadline"]]
+    if able:
+        lines.append(f"In time, were their price known: {', '.join(able)}.")
+    return lines
+
+
+def _interval(found: Found, chosen: Row) -> str:
+    low, high = show(chosen["run_time_low_80"], "s"), show(chosen["run_time_high_80"], "s")
+    line = f"The run takes {low} to {high} with 80 % confidence"
+    if found.goal.deadline is None:
+        return f"{line}."
+    holds = "holds" if chosen["sure_of_deadline"] else "does not hold"
+    return f"{line}: the deadline {holds} at the upper end."
+
+
+def named(row: Mapping[str, Any]) -> str:
+    """Say which machines a plan takes, and how many.
+
+    >>> plan = {"name": "p3.16xlarge", "nodes": 4, "world_size": 32, "accelerator": "v100", "servers": 2}
+    >>> plan |= {"node": "aws-p3.16xlarge", "server_node": "aws-p3.16xlarge"}
+    >>> named(plan | {"provider": "AWS"})
+    '4 x p3.16xlarge of AWS (32 x v100) with 2 parameter servers'
+    >>> named(plan | {"name": "dgx-1v", "servers": None, "provider": None})
+    '4 x dgx-1v (32 x v100)'
+    """
+    provider = f" of {row['provider']}" if row["provider"] else ""
+    servers = row["servers"] or 0
+    more = f" with {servers} parameter server{'s' if servers > 1 else ''}" if servers else ""
+    if servers and row["server_node"] != row["node"]:
+        more += f" on {row['server_node']}"
+    return f"{row['nodes']} x {row['name']}{provider} ({row['world_size']} x {row['accelerator']}){more}"
+
+
+def _told(row: Row) -> str:
+    cost = "price unknown" if row["cost"] is None else dollars(row["cost"])
+    return f"{show(row['run_time'], 's')}, {cost}"
+
+
+def notes(found: Found) -> list[str]:
+    """Return what was taken for granted, and what would make the answer better."""
+    goal, chosen = found.goal, found.chosen
+    lines = [
+        *goal.meant,
+        "the time to get the machines, to start and to evaluate is not in it",
+        *extrapolated(found),
+    ]
+    if goal.options.get("input", "synthetic") == "synthetic":
+        lines.append("samples are ready when they are needed: --input real counts reading and decoding")
+    lines += harder_batches(found)
+    if found.fit is not None:
+        recipe = goal.chosen_recipe()
+        lines += [f"{recipe.words} (--recipe)"] if recipe else []
+        if found.fit.critical_batch_size is not None:
+            lines.append(
+                f"epochs grow with the batch as in {found.fit.runs} published runs to {found.fit.target}"
+            )
+        tokens = tokens_note(goal.workload, goal.options.get("sequence_length"))
+        lines += [tokens] if tokens else []
+        if chosen is not None and not chosen["within_published"]:
+            lines.append(
+                f"a global batch of {chosen['global_batch_size']:,} is outside the published "
+                f"{found.fit.smallest_batch_size:,.0f} to {found.fit.largest_batch_size:,.0f}"
+            )
+    elif goal.published() is None and goal.max_global_batch is None:
+        lines.append(
+            f"nobody has published how {goal.workload} trains with large batches: offered are those that "
+            f"some network was trained with; --max-global-batch-size sets the limit"
+        )
+    if chosen is not None and chosen["energy"] is not None:
+        lines.append(
+            f"accelerators draw their rated power at work, {COMMUNICATING:.0%} of it communicating, "
+            f"{IDLE:.0%} waiting; hosts and cooling draw nothing without --host-power and --pue"
+        )
+    if chosen is not None and chosen["servers"]:
+        lines.append(
+            f"a parameter server is a {chosen['server_node']}, paid for as one, whose accelerators wait"
+            " (--server-node)"
+        )
+    lines += _of_ones_own(found)
+    if goal.conditions.node_failure_interval is None:
+        lines.append("nothing fails: --node-mtbf and --checkpoint-time count failures")
+    return lines
+
+
+def _of_ones_own(found: Found) -> list[str]:
+    """What is taken for granted of machines that are bought."""
+    if not any(machine.price and machine.price.basis == "purchase" for machine in found.machines):
+        return []
+    conditions, lines = found.goal.conditions, []
+    if conditions.service_years is None:
+        years = f"{DEFAULT_SERVICE_YEARS:g}"
+        lines.append(f"a machine that is bought is written off in {years} years (--service-years)")
+    if conditions.used_fraction is None:
+        lines.append("it is always at work (--used-fraction)")
+    if conditions.electricity_price is None:
+        lines.append("its electricity is not in the cost: --electricity-price")
+    return lines
