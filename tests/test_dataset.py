@@ -12,8 +12,7 @@ import pytest
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.resources import folder
-from perfmodel.specs.dataset import FILE, data_set, data_sets
-from perfmodel.specs.dataset_file import DataSetFile
+from perfmodel.specs.dataset import FILE, DataSetFile, data_set, data_sets
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps import sweep

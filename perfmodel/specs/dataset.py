@@ -2,59 +2,60 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Literal
+
+from pydantic import Field
 
 from perfmodel.errors import unknown_name
 from perfmodel.resources import folder
 from perfmodel.specs.names import word_of
+from perfmodel.specs.provenance import Quantity, Source, Spec, Text
+from perfmodel.specs.spec_file import load
 
 FILE = "datasets.toml"
-"""In ``hardware_specs``; what may stand in it, ``dataset_file.py`` says and a test checks."""
+"""In ``hardware_specs``."""
 
 
-class DataSet(NamedTuple):
-    """A training set; of sequences, those that its text is cut into."""
+class DataSet(Spec):
+    """A training set, each number with where it comes from; of sequences, those that its text is cut into."""
 
-    name: str
-    aliases: tuple[str, ...]
-    sample: str
-    """``image`` or ``sequence``."""
-    encoded: bool
+    name: Text
+    aliases: tuple[Text, ...] = Field(default=(), strict=False)
+    sample: Literal["image", "sequence"]
+    encoded: bool = False
     """Whether a loader worker must decode each sample."""
-    samples: float | None
-    tokens: float | None
+    samples: Quantity | None = None
+    tokens: Quantity | None = None
     """Of text that is cut into sequences of any length."""
-    bytes: float | None
+    bytes: Quantity | None = None
     """Of all samples as they are stored [B]; token numbers take what the network reads of them."""
 
     def size(self, sequence_length: int | None) -> int | None:
         """Return how many samples there are, each of so many tokens."""
         if self.samples is not None:
-            return int(self.samples)
+            return int(self.samples.value)
         if self.tokens is None or sequence_length is None:
             return None
-        return max(1, int(self.tokens // sequence_length))
+        return max(1, int(self.tokens.value // sequence_length))
 
     @property
     def sample_bytes(self) -> float | None:
         """Mean size of one stored sample [B]; None for token numbers."""
-        return None if self.bytes is None or self.samples is None else self.bytes / self.samples
+        return None if self.bytes is None or self.samples is None else self.bytes.value / self.samples.value
+
+
+class DataSetFile(Spec):
+    """Every data set known, by its id, and the publications their numbers were read from."""
+
+    data: dict[str, DataSet]
+    sources: dict[str, Source]
 
 
 @cache
 def data_sets() -> dict[str, DataSet]:
     """Every data set known, by its id."""
-    table = tomllib.loads((folder("hardware_specs") / FILE).read_text("utf-8"))["data"]
-    return {key: _read(one) for key, one in table.items()}
-
-
-def _read(one: dict[str, Any]) -> DataSet:
-    numbers = (one[name]["value"] if name in one else None for name in ("samples", "tokens", "bytes"))
-    return DataSet(
-        one["name"], tuple(one.get("aliases", ())), one["sample"], one.get("encoded", False), *numbers
-    )
+    return load(folder("hardware_specs") / FILE, DataSetFile).data
 
 
 def data_set(name: str) -> DataSet:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 
 from perfmodel.errors import unknown_name
 from perfmodel.resources import folder
 from perfmodel.specs.provenance import Quantity, Source, Spec
+from perfmodel.specs.spec_file import load
 
 
 class StorageFile(Spec):
@@ -21,8 +21,7 @@ class StorageFile(Spec):
 @cache
 def storages() -> StorageFile:
     """Every kind of storage known."""
-    path = folder("hardware_specs") / "storage.toml"
-    return StorageFile.model_validate(tomllib.loads(path.read_text("utf-8")))
+    return load(folder("hardware_specs") / "storage.toml", StorageFile)
 
 
 def storage(name: str) -> float:

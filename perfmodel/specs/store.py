@@ -9,16 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from pydantic import ValidationError
-
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import LARGEST_OPTIONS, parse_toml, read_text, read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.link import Link, RingBandwidth
+from perfmodel.specs.link import Link
 from perfmodel.specs.names import Named, meaning, taken_as
 from perfmodel.specs.node import Node
-from perfmodel.specs.provenance import Quantity, Source, Spec
+from perfmodel.specs.provenance import Spec
+from perfmodel.specs.spec_file import load
 
 if TYPE_CHECKING:
     from perfmodel.specs.instance import Instance
@@ -41,16 +40,6 @@ _TELLS: dict[str, Kind] = {
 _OTHER_FILES = ("instances.toml", "storage.toml")
 """Files of a folder that describe no single thing."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_PLAIN = {
-    "missing": "the key is missing",
-    "finite_number": "expected a finite number",
-    "float_type": "expected a number",
-    "int_type": "expected a whole number",
-    "string_type": "expected text",
-    "date_type": "expected a date such as 2026-11-20, without quotes",
-    "model_type": "expected a table",
-    "dict_type": "expected a table",
-}
 
 
 class Catalogue:
@@ -107,7 +96,7 @@ class Catalogue:
         for path in self._folders:
             file = path if path.name == "instances.toml" else path / "instances.toml"
             if file.is_file():
-                for offer in _checked(InstanceFile, file, read_toml(file)).instances:
+                for offer in load(file, InstanceFile).instances:
                     offers[offer.provider, offer.instance, offer.region] = offer
         return tuple(offers.values())
 
@@ -147,7 +136,7 @@ class Catalogue:
             for path in reversed(self._folders):
                 file = _find(path, kind, id)
                 if file is not None:
-                    return _load_file(file, model)
+                    return load(file, model)
         one = kind.removesuffix("s")
         meant = meaning(one, id, self._named(kind))
         if meant is None:
@@ -161,41 +150,6 @@ class Catalogue:
             files = {file.stem: file for path in self._folders for file in _files_of_kind(path, kind)}
             self._known[kind] = [_names_of(file) for _, file in sorted(files.items())]
         return self._known[kind]
-
-
-def _load_file(file: Path, model: type[_Spec]) -> _Spec:
-    table = read_toml(file)
-    if table.get("id", file.stem) != file.stem:
-        raise InputError(
-            _one_line(f"{file}: id is {table['id']!r}; expected {file.stem!r}, the name of the file")
-        )
-    if folder("hardware_specs") in file.parents:
-        return _trusted(model, table)
-    return _checked(model, file, table)
-
-
-def _trusted(model: type[_Spec], table: dict[str, Any]) -> _Spec:
-    """Return the spec of a file that comes with the package, which the tests have checked.
-
-    Checking it again would build pydantic's validators, a twentieth of the start of ``perfmodel predict``.
-    """
-    trusted: Any = model.model_construct(**{key: _value(key, item) for key, item in table.items()})
-    return trusted  # type: ignore[no-any-return]
-
-
-def _value(key: str, item: Any) -> Any:
-    if isinstance(item, list):
-        return tuple(tuple(part) if isinstance(part, list) else part for part in item)
-    if not isinstance(item, dict):
-        return item
-    if "by_group_size" in item:
-        rings = {int(size): float(rate) for size, rate in item["by_group_size"].items()}
-        return RingBandwidth.model_construct(**{**item, "by_group_size": rings})
-    if "basis" in item:
-        return Quantity.model_construct(**{**item, "value": float(item["value"])})
-    if key == "sources":
-        return {name: Source.model_construct(**source) for name, source in item.items()}
-    return {name: _value(name, part) for name, part in item.items()}
 
 
 def _find(path: Path, kind: Kind, id: str) -> Path | None:
@@ -245,37 +199,3 @@ def _names_of(file: Path) -> Named:
         family if isinstance(family, str) else "",
         table.get("most_common") is True,
     )
-
-
-def _checked(model: type[_Spec], file: Path, table: dict[str, Any]) -> _Spec:
-    try:
-        return model.model_validate(table)
-    except ValidationError as error:
-        raise InputError(_explain(file, error)) from None
-
-
-def _explain(file: Path, error: ValidationError) -> str:
-    """Return one line that names file, key, value and what was expected; the rest is counted."""
-    first, *others = error.errors(include_url=False)
-    key = ".".join(str(part) for part in first["loc"] if part != "[key]")
-    cause = first.get("ctx", {}).get("error")
-    if first["type"] == "value_error":
-        told = f"{key}: {cause}" if key else str(cause)
-    elif first["type"] == "extra_forbidden":
-        told = f"{key} = {_short(first['input'])}: nobody knows this key"
-    elif first["type"] == "missing":
-        told = f"{key}: {_PLAIN['missing']}"
-    else:
-        wrong = first["msg"].replace("Input should be", "expected").replace("String should", "expected to")
-        told = f"{key} = {_short(first['input'])}: {_PLAIN.get(first['type'], wrong)}"
-    more = f" (and {len(others)} more)" if others else ""
-    return _one_line(f"{file}: {told}{more}")
-
-
-def _short(value: object) -> str:
-    text = f"{value:.6g}" if isinstance(value, float) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
