@@ -19,7 +19,6 @@ from perfmodel.equations import (
     compression,
     direct_all_reduce,
     input_pipeline,
-    loggp,
     merging,
     overlap,
     priority,
@@ -85,7 +84,6 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "powersgd_ratio": lambda x: compression.powersgd_ratio(x["n"], x["m"], x["r"]),
     "qsgd_bits_dense": lambda x: quantization.qsgd_dense_bits(x["n"]),
     "qsgd_variance_bound": lambda x: quantization.qsgd_variance_bound(x["n"], x["s"]),
-    "ring_volume_total": lambda x: volumes.all_reduce_total_bytes(x["P"], x["n"]),
     "ring_volume_per_rank": lambda x: volumes.all_reduce_bytes_per_rank(x["P"], x["n"]),
     "ring_allreduce": _all_reduce(collectives.ring_all_reduce_time),
     "recdoubling_allreduce": _all_reduce(tree_all_reduce.recursive_doubling_all_reduce_time),
@@ -113,7 +111,6 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "alltoall_fattree": lambda x: topology.oversubscribed_all_to_all_time(
         x["P"], x["S"], 0, x["B"], x["o"], x["r"]
     ),
-    "loggp_ring": lambda x: loggp.loggp_ring_all_reduce_time(x["P"], x["m"], x["L"], x["o"], x["G"]),
     # section 4: traffic of sharding, made of collectives
     "fsdp_bytes": lambda x: 3 * volumes.share_bytes_per_rank(x["P"], x["Psi"] * x["e"]),
     "tp_bytes": lambda x: 4 * volumes.all_reduce_bytes_per_rank(x["t"], x["b"] * x["s"] * x["h"] * x["e"]),
@@ -130,17 +127,14 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     )[1],
     "priority_": lambda x: priority.priority_iteration_time(x["f"], x["b"], x["c"]),
     "fifo_": lambda x: priority.barrier_iteration_time(x["f"], x["b"], x["c"]),
-    "overlap_contention": lambda x: overlap.contended_overlap_time(x["b"], x["c"], x["kc"], x["km"]),
     "dag_input_pipeline": _prefetched,
     # section 7: scaling
     "weak_eff": lambda x: scaling.weak_scaling_efficiency(x["T1"], x["Tn"]),
     "throughput_speedup": lambda x: scaling.weak_speedup(x["n"], x["T1"], x["Tn"]),
     "wrong_efficiency": lambda x: scaling.weak_speedup(x["n"], x["T1"], x["Tn"]) / x["n"],
-    "amdahl": lambda x: scaling.amdahl_speedup(x["n"], x["s"]),
-    "gustafson": lambda x: scaling.gustafson_speedup(x["n"], x["s"]),
+    "amdahl": lambda x: scaling.usl_speedup(x["n"], x["s"], 0),
     "usl_nstar": lambda x: scaling.usl_peak_world_size(x["sigma"], x["kappa"]),
     "course_report": lambda x: scaling.strong_scaling_efficiency(x["n"], x["T1"], x["Tn"]),
-    "overhead_from_eff": lambda x: scaling.scaling_overhead_time(1, x["E"]),
 }
 """How to compute an entry, by the beginning of its name; the longest one counts."""
 

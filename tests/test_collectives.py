@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from perfmodel.equations import (
     broadcast,
     collectives,
-    crossover,
     in_network,
-    loggp,
     topology,
     tree_all_reduce,
 )
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS, Algorithm
-from perfmodel.equations.bandwidths import BUS_FACTORS, algorithm_bandwidth_from_bus, bus_bandwidth
+from perfmodel.equations.bandwidths import bus_bandwidth
+from tests.simulators import blocks as blocks_in
 from tests.simulators import schedules, switches
 from tests.simulators.messages import Link, Outcome, Schedule, run
 
@@ -74,7 +73,6 @@ def test_all_reduce_adds_rightly_in_the_time_of_its_formula(
         assert np.array_equal(outcome.buffers, np.tile(buffers.sum(axis=0), (n, 1)))
         assert close(outcome.finish, algorithm.time(n, size, *terms))
         assert close(outcome.sent.max(), algorithm.bytes_per_rank(n, size))
-        assert close(outcome.sent.sum(), algorithm.total_bytes(n, size))
 
 
 @pytest.mark.parametrize("terms", TERMS, ids=TERM_IDS)
@@ -86,7 +84,6 @@ def test_exchange_with_everybody(terms: tuple[float, float, float]) -> None:
         assert np.array_equal(outcome.buffers[:, 12:], np.tile(own.sum(axis=0), (n, 1)))
         assert close(outcome.finish, algorithm.time(n, 12, *terms))
         assert close(outcome.sent.max(), algorithm.bytes_per_rank(n, 12))
-        assert close(outcome.sent.sum(), algorithm.total_bytes(n, 12))
 
 
 @pytest.mark.parametrize("terms", TERMS, ids=TERM_IDS)
@@ -139,10 +136,9 @@ def test_broadcast(terms: tuple[float, float, float]) -> None:
             algorithm = ALGORITHMS["broadcast"][name]
             assert close(outcome.finish, algorithm.time(n, n, *terms[:2])), (name, n)
             assert close(outcome.sent.max(), algorithm.bytes_per_rank(n, n)), (name, n)
-            assert close(outcome.sent.sum(), algorithm.total_bytes(n, n)), (name, n)
         for blocks in (1, 3, 8):
             outcome = _broadcast(schedules.chain_broadcast(n, 24, blocks), n, 24, terms)
-            assert close(outcome.finish, broadcast.chain_broadcast_time(n, 24, *terms[:2], blocks))
+            assert close(outcome.finish, blocks_in.chain_broadcast(n, 24, *terms[:2], blocks))
             assert outcome.sent.max() == 24
 
 
@@ -158,7 +154,7 @@ def test_two_trees_take_at_most_their_formula(terms: tuple[float, float, float])
             step = latency + 2 / bandwidth
             edges = schedules.rooted_double_tree_edges(n)
             outcome = _broadcast(schedules.two_tree_broadcast(edges, size, blocks), n, size, terms)
-            formula = broadcast.two_tree_broadcast_time(n, size, latency, bandwidth, blocks)
+            formula = blocks_in.two_tree_broadcast(n, size, latency, bandwidth, blocks)
             assert max(formula - 3 * step, 2 * blocks * step) * (1 - 1e-9) <= outcome.finish
             assert outcome.finish <= (formula - 2 * step) * (1 + 1e-9)
             assert outcome.sent.max() == size
@@ -168,7 +164,7 @@ def test_two_trees_take_at_most_their_formula(terms: tuple[float, float, float])
             buffers = numbers(n, size)
             outcome = simulate(schedules.reverse(down) + down, buffers, terms)
             assert np.array_equal(outcome.buffers, np.tile(buffers.sum(axis=0), (n, 1)))
-            formula = tree_all_reduce.double_tree_all_reduce_time(n, size, *terms, blocks)
+            formula = blocks_in.double_tree_all_reduce(n, size, *terms, blocks)
             bound = ALGORITHMS["all-reduce"]["tree"].lower_bound(n, size, *terms)
             assert bound * (1 - 1e-9) <= outcome.finish <= formula * (1 + 1e-9)
             assert outcome.sent.max() <= 2 * size
@@ -191,7 +187,7 @@ def test_two_trees_reach_their_formula_as_blocks_grow() -> None:
     size = 2 * blocks
     down = schedules.two_tree_broadcast(schedules.double_tree_edges(n), size, blocks)
     outcome = simulate(schedules.reverse(down) + down, numbers(n, size), (0.0, 1.0, math.inf))
-    formula = tree_all_reduce.double_tree_all_reduce_time(n, size, 0.0, 1.0, math.inf, blocks)
+    formula = blocks_in.double_tree_all_reduce(n, size, 0.0, 1.0, math.inf, blocks)
     assert outcome.finish == pytest.approx(formula, rel=0.02)
 
 
@@ -210,19 +206,17 @@ def test_best_number_of_blocks_is_the_best(
     for best, time, ideal in (
         (
             broadcast.best_chain_broadcast_time(n, message_bytes, latency, bandwidth),
-            lambda k: broadcast.chain_broadcast_time(n, message_bytes, latency, bandwidth, k),
+            lambda k: blocks_in.chain_broadcast(n, message_bytes, latency, bandwidth, k),
             math.sqrt((n - 2) * wire / latency),
         ),
         (
             broadcast.best_two_tree_broadcast_time(n, message_bytes, latency, bandwidth),
-            lambda k: broadcast.two_tree_broadcast_time(n, message_bytes, latency, bandwidth, k),
+            lambda k: blocks_in.two_tree_broadcast(n, message_bytes, latency, bandwidth, k),
             math.sqrt(depth * wire / (2 * latency)),
         ),
         (
             tree_all_reduce.best_double_tree_all_reduce_time(n, message_bytes, latency, bandwidth, 1e10),
-            lambda k: tree_all_reduce.double_tree_all_reduce_time(
-                n, message_bytes, latency, bandwidth, 1e10, k
-            ),
+            lambda k: blocks_in.double_tree_all_reduce(n, message_bytes, latency, bandwidth, 1e10, k),
             math.sqrt(depth * (2 * wire + message_bytes / 1e10) / (4 * latency)),
         ),
     ):
@@ -386,16 +380,8 @@ def test_time_grows_with_bytes_and_latency_and_falls_with_bandwidth(
 def test_one_rank_costs_nothing(algorithm: Algorithm, s: float, a: float, b: float, r: float) -> None:
     extra = arguments(algorithm, r)
     assert algorithm.time(1, s, a, b, *extra) == 0
-    assert algorithm.bytes_per_rank(1, s) == algorithm.total_bytes(1, s) == 0
+    assert algorithm.bytes_per_rank(1, s) == 0
     assert algorithm.lower_bound(1, s, a, b, *extra) == 0
-
-
-@pytest.mark.parametrize("algorithm", EVERY, ids=name_of)
-@given(n=group_sizes, s=sizes)
-def test_no_rank_sends_more_than_all(algorithm: Algorithm, n: int, s: float) -> None:
-    total = algorithm.total_bytes(n, s)
-    assert algorithm.bytes_per_rank(n, s) <= total * (1 + 1e-9)
-    assert total <= n * algorithm.bytes_per_rank(n, s) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", list(GRID_ALGORITHMS))
@@ -414,39 +400,12 @@ def test_hierarchy_of_equal_links_moves_what_a_ring_does(g: int, nodes: int, s: 
     assert hierarchy == pytest.approx(collectives.ring_all_reduce_time(g * nodes, s, 0.0, b), rel=1e-9)
 
 
-@pytest.mark.parametrize("collective", list(BUS_FACTORS))
-@given(n=group_sizes, b=bandwidths)
-def test_bus_and_algorithm_bandwidth_there_and_back(collective: str, n: int, b: float) -> None:
-    there = bus_bandwidth(collective, b, n)
-    assert algorithm_bandwidth_from_bus(collective, there, n) == pytest.approx(b, rel=1e-12)
-
-
 @given(n=group_sizes, s=sizes, b=bandwidths)
 def test_bus_bandwidth_of_a_ring_is_its_link(n: int, s: float, b: float) -> None:
     """What nccl-tests made the definition for: without latency every ring shows the link's bandwidth."""
     for collective in ("all-reduce", "reduce-scatter", "all-gather"):
         time = ALGORITHMS[collective]["ring"].time(n, s, 0.0, b)
         assert bus_bandwidth(collective, s / time, n) == pytest.approx(b, rel=1e-9)
-
-
-@given(n=st.sampled_from([4, 8, 64, 1024]), a=st.floats(1e-7, 1e-3), b=bandwidths)
-def test_ring_and_recursive_doubling_cross_where_they_should(n: int, a: float, b: float) -> None:
-    size = crossover.ring_recursive_doubling_crossover_bytes(n, a, b)
-    ring, doubling = (ALGORITHMS["all-reduce"][name].time for name in ("ring", "recursive-doubling"))
-    assert ring(n, size, a, b) == pytest.approx(doubling(n, size, a, b), rel=1e-9)
-    assert ring(n, size / 2, a, b) > doubling(n, size / 2, a, b)
-    assert ring(n, size * 2, a, b) < doubling(n, size * 2, a, b)
-    steps = round(log2(n))
-    affine = crossover.crossover_bytes(2 * (n - 1) * a, 2 * (n - 1) / n / b, steps * a, steps / b)
-    assert affine == pytest.approx(size, rel=1e-9)
-
-
-@given(n=group_sizes, s=sizes, a=st.floats(1e-7, 1e-3), b=bandwidths)
-def test_loggp_is_hockney_where_a_message_is_long(n: int, s: float, a: float, b: float) -> None:
-    """With alpha = L + 2o - G and beta = G the ring's two times are the same."""
-    loggp_time = loggp.loggp_ring_all_reduce_time(n, s, a, 0.1 * a, 1 / b)
-    hockney = collectives.ring_all_reduce_time(n, s, 1.2 * a - 1 / b, b)
-    assert loggp_time == pytest.approx(hockney, rel=1e-9)
 
 
 def test_every_algorithm_takes_arrays() -> None:

@@ -19,17 +19,11 @@ from hypothesis import strategies as st
 
 from perfmodel.equations import laws
 from perfmodel.equations.distribution import Distribution
-from perfmodel.equations.distributions import distribution, mixture, parse_distribution
+from perfmodel.equations.distributions import distribution, parse_distribution
 from perfmodel.equations.heterogeneous import heterogeneous_order_statistic
 from perfmodel.equations.jitter import straggler_factor, straggler_time
-from perfmodel.equations.order_formulas import (
-    blom_normal_order_mean,
-    one_slow_node_maximum_mean,
-    pareto_order_variance,
-    two_point_maximum_mean,
-    weibull_minimum_mean,
-)
-from perfmodel.equations.order_statistics import order_statistic, order_statistic_variance
+from perfmodel.equations.order_formulas import pareto_order_variance
+from perfmodel.equations.order_statistics import order_statistic
 from perfmodel.equations.special import (
     harmonic_difference,
     log_gamma,
@@ -42,9 +36,6 @@ CHECKS = {
     check["name"]: check
     for check in json.loads((Path(__file__).parent / "data/check_values_stragglers.json").read_text())
 }
-HYPEREXPONENTIAL = mixture(
-    [(0.9, distribution("exponential", rate=2)), (0.1, distribution("exponential", rate=0.2))]
-)
 SAMPLE = [1.0, 2.0, 3.0, 4.0, 10.0]
 
 
@@ -73,19 +64,13 @@ ONE_LAW = [name for name, check in CHECKS.items() if _law_of_check(name, check["
 def test_published_value(name):
     check = CHECKS[name]
     inputs = check["inputs"]
-    mean, variance = order_statistic(
-        _law_of_check(name, inputs), inputs["k"], inputs["n"], replacement="without" not in name
-    )
+    mean, variance = order_statistic(_law_of_check(name, inputs), inputs["k"], inputs["n"])
     value = variance if "_var_" in name else mean
     assert value == pytest.approx(check["expected"], rel=check["tolerance"]["rel"])
 
 
 def _exponentials(rates: list[float]) -> list[tuple[Distribution, int]]:
     return [(distribution("exponential", rate=rate), 1) for rate in rates]
-
-
-def _one_slow(inputs: dict[str, Any]) -> float:
-    return one_slow_node_maximum_mean(inputs["P"], inputs["slowdown"], inputs.get("mu", 1.0))
 
 
 def _lognormal_by_normal(inputs: dict[str, Any]) -> float:
@@ -95,9 +80,14 @@ def _lognormal_by_normal(inputs: dict[str, Any]) -> float:
     return math.exp(-s * s / 2 + s * e + s * s * v / 2)
 
 
+def _one_slow(inputs: dict[str, Any]) -> float:
+    rate, workers = inputs.get("mu", 1.0), inputs["P"]
+    quick, slow = (distribution("exponential", rate=r) for r in (rate, rate / inputs["slowdown"]))
+    return heterogeneous_order_statistic([(quick, workers - 1), (slow, 1)], workers)[0]
+
+
 OTHER: dict[str, Callable[[dict[str, Any]], float]] = {
     "exp_mean_direct_sum_n100000": lambda i: harmonic_difference(i["n"], i["n"]),
-    "blom_k1000_n1000": lambda i: blom_normal_order_mean(i["k"], i["n"]),
     "erlang2_max2": lambda i: order_statistic(distribution("gamma", shape=2, scale=1), 2, 2)[0],
     "hetero_exp_max_1_1_1_.5": lambda i: heterogeneous_order_statistic(_exponentials(i["mu"]), 4)[0],
     "hetero_exp_k3_of_4": lambda i: heterogeneous_order_statistic(_exponentials(i["mu"]), 3)[0],
@@ -212,22 +202,6 @@ def test_others_in_thirty_digits(spec, k, n):
     assert found[1] == pytest.approx(variance, rel=1e-8)
 
 
-@pytest.mark.parametrize(("k", "n"), [(1, 1), (4, 8), (8, 8), (1000, 1000), (99_900, 100_000), (1, 1000)])
-def test_mixture_against_its_own_density_of_order(k, n):
-    """The panels over time against the trapezoid over probabilities, which knows nothing of the former."""
-    from perfmodel.equations.quadrature import beta_rule
-
-    z = beta_rule(k, n)[0]
-    fine_z = np.arange(z[0], z[-1], (z[1] - z[0]) / 8)  # eight times finer: small n needs it here
-    a, b = k, n - k + 1
-    log_density = -a * np.logaddexp(0, -fine_z) - b * np.logaddexp(0, fine_z)
-    density = np.exp(log_density - log_density.max())
-    x = HYPEREXPONENTIAL.at_logit(fine_z)
-    mean, variance = order_statistic(HYPEREXPONENTIAL, k, n)
-    assert mean == pytest.approx(density @ x / density.sum(), rel=1e-9)
-    assert variance == pytest.approx(density @ (x - mean) ** 2 / density.sum(), rel=1e-8)
-
-
 @pytest.mark.parametrize("n", [1, 2, 10, 1000, 100_000, 1_000_000])
 @pytest.mark.parametrize("part", [0.001, 0.5, 0.99, 1.0])
 def test_quadrature_meets_the_closed_forms(n, part):
@@ -246,7 +220,7 @@ def test_heavy_tail_variance_in_forty_digits():
         moment = [mpmath.gammaprod([n + 1, 1 - r * s], [1, n + 1 - r * s]) for r in (1, 2)]
         exact = float(moment[1] - moment[0] ** 2)
     law = distribution("pareto", scale=1, shape=2.5)
-    assert order_statistic_variance(law, n, n) == pytest.approx(exact, rel=1e-9)
+    assert order_statistic(law, n, n)[1] == pytest.approx(exact, rel=1e-9)
     assert pareto_order_variance(n, n, 1, 2.5) == pytest.approx(exact, rel=1e-9)
 
 
@@ -260,28 +234,10 @@ def test_sample_with_replacement_by_enumeration(k, n):
     assert found == pytest.approx((np.mean(values), np.var(values)), rel=1e-12)
 
 
-@pytest.mark.parametrize(("k", "n"), [(1, 1), (1, 3), (2, 3), (3, 3), (4, 5), (5, 5)])
-def test_sample_without_replacement_by_enumeration(k, n):
-    values = [sorted(draw)[k - 1] for draw in itertools.combinations(SAMPLE, n)]
-    found = order_statistic(distribution("empirical", sample=SAMPLE), k, n, replacement=False)
-    assert found == pytest.approx((np.mean(values), np.var(values)), rel=1e-12, abs=1e-15)
-
-
 def test_two_points_and_the_closed_maximum():
     law = parse_distribution("two-point:fast=1,slow=5,probability=0.02")
-    assert order_statistic(law, 64, 64)[0] == pytest.approx(two_point_maximum_mean(64, 1, 5, 0.02), rel=1e-13)
+    assert order_statistic(law, 64, 64)[0] == pytest.approx(5 - 4 * 0.98**64, rel=1e-13)
     assert order_statistic(law, 64, 64)[1] == pytest.approx(16 * (q := 0.98**64) * (1 - q), rel=1e-12)
-
-
-def test_weibull_minimum():
-    found = order_statistic(distribution("weibull", scale=2, shape=1.7), 1, 50)[0]
-    assert found == pytest.approx(weibull_minimum_mean(50, 2, 1.7), rel=1e-11)
-
-
-def test_blom_errs_as_much_as_it_is_said_to():
-    normal = distribution("normal", mean=0, std=1)
-    errors = [blom_normal_order_mean(n, n) / order_statistic(normal, n, n)[0] - 1 for n in (2, 10, 100, 1e5)]
-    assert errors == pytest.approx([0.045, 0.005, -0.0036, -0.0036], abs=0.0006)
 
 
 # --- workers that differ
@@ -298,14 +254,6 @@ def test_classes_by_monte_carlo():
         error = draws[:, k - 1].std() / seed_runs**0.5
         assert abs(draws[:, k - 1].mean() - mean) < 4 * error, f"seed 7, standard error {error:.2e}"
         assert draws[:, k - 1].var() == pytest.approx(variance, rel=0.02)
-
-
-def test_one_slow_node_is_a_class_of_one():
-    classes = [(distribution("exponential", rate=1), 15), (distribution("exponential", rate=1 / 3), 1)]
-    assert heterogeneous_order_statistic(classes, 16)[0] == pytest.approx(
-        one_slow_node_maximum_mean(16, 3, 1), rel=1e-12
-    )
-    assert one_slow_node_maximum_mean(16, 1e6, 1) == pytest.approx(1e6, rel=1e-4)
 
 
 # --- properties
@@ -325,7 +273,6 @@ LAWS_WITH_MOMENTS = st.sampled_from(
             "two-point:slow=4,probability=0.1",
         )
     ]
-    + [HYPEREXPONENTIAL]
 )
 
 
@@ -480,26 +427,11 @@ def test_moments_that_do_not_exist_are_refused():
     with pytest.raises(InputError, match="does not exist"):
         order_statistic(heavy, 5, 5)
     assert order_statistic(heavy, 4, 5)[0] > 1  # two must be late: the mean exists again
-    with pytest.raises(InputError, match="variance"):
-        order_statistic_variance(distribution("pareto", scale=1, shape=2), 5, 5)
     assert order_statistic(distribution("pareto", scale=1, shape=2), 5, 5)[1] == math.inf
     with pytest.raises(InputError, match="does not exist"):
         heterogeneous_order_statistic([(heavy, 1), (distribution("exponential", rate=1), 5)], 6)
     with pytest.raises(InputError, match="does not exist"):
         straggler_factor(heavy, 4)
-
-
-def test_draws_without_replacement_refused():
-    with pytest.raises(InputError, match="at most 5"):
-        order_statistic(distribution("empirical", sample=SAMPLE), 1, 6, replacement=False)
-    with pytest.raises(InputError, match="only a measured sample"):
-        order_statistic(distribution("exponential", rate=1), 1, 6, replacement=False)
-
-
-@pytest.mark.parametrize("weights", [[], [0.5, 0.4], [1.5, -0.5]])
-def test_mixtures_refused(weights):
-    with pytest.raises(InputError, match="sum to 1"):
-        mixture([(weight, distribution("exponential", rate=1)) for weight in weights])
 
 
 def test_classes_refused():

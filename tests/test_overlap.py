@@ -47,7 +47,7 @@ def test_messages_in_order_of_400_random_networks() -> None:
         exposed = overlap.exposed_communication_time(ready, communication, ready[-1])
         assert exposed == pytest.approx(max(0.0, finish - ready[-1]), abs=1e-12)
         assert exposed >= communication[-1] * (1 - 1e-9)
-        assert exposed <= overlap.sequential_communication_time(communication) * (1 + 1e-9)
+        assert exposed <= sum(communication) * (1 + 1e-9)
 
 
 def test_rows_of_different_length_are_padded_at_the_end() -> None:
@@ -77,7 +77,7 @@ def test_equal_layers(layers: int, backward: float, communication: float) -> Non
 def test_buckets_of_resnet50_as_pytorch_fills_them() -> None:
     tensor_bytes = [4 * elements for elements in reversed(resnet50_tensors())]
     buckets = overlap.ddp_buckets(tensor_bytes)
-    _, size = overlap.bucket_messages(buckets, np.arange(len(tensor_bytes)), tensor_bytes)
+    size = np.bincount(buckets, tensor_bytes)
     assert sum(tensor_bytes) == 4 * 25_557_032
     assert size.tolist() == [8_196_000, 31_502_336, 26_255_360, 26_550_272, 9_724_160]
 
@@ -95,16 +95,19 @@ def test_buckets_close_when_they_have_reached_their_cap(tensor_bytes: list[float
         assert sum(members) >= limit or k == buckets[-1]
 
 
+def _filled(buckets: np.ndarray, ready: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """When each bucket is ready, with its last member, and its bytes."""
+    return np.maximum.reduceat(ready, np.flatnonzero(np.diff(buckets, prepend=-1))), np.bincount(
+        buckets, sizes
+    )
+
+
 def test_bucketed_networks_against_events() -> None:
     rng = np.random.default_rng(3)
     for backward, _ in random_layers(400, 40):
         ready, sizes = np.cumsum(backward), rng.exponential(5 * MIB, len(backward))
         buckets = overlap.ddp_buckets(sizes, MIB, 10 * MIB)
-        bucket_ready, bucket_bytes = overlap.bucket_messages(buckets, ready, sizes)
-        # each bucket by hand: its members, the time of its last one
-        expected = [(max(ready[buckets == k]), sum(sizes[buckets == k])) for k in range(int(buckets[-1]) + 1)]
-        assert np.allclose(bucket_ready, [r for r, _ in expected], rtol=1e-12)
-        assert np.allclose(bucket_bytes, [s for _, s in expected], rtol=1e-12)
+        bucket_ready, bucket_bytes = _filled(buckets, ready, sizes)
         times = 0.05 + bucket_bytes / (50 * MIB)
         finish = overlap.communication_finish_time(bucket_ready, times)
         assert finish == pytest.approx(events.in_order(bucket_ready, times), rel=1e-12)
@@ -118,7 +121,7 @@ def test_best_merging_is_the_best_of_all_ways() -> None:
         sizes = rng.exponential(1.0, layers)
         fixed, per_byte, cost = rng.exponential(0.5), rng.exponential(1.0), rng.choice([0.0, 0.3, 0.5, 1.0])
         buckets, finish = merging.optimal_buckets(ready, sizes, fixed, per_byte, cost)
-        bucket_ready, bucket_bytes = overlap.bucket_messages(buckets, ready, sizes)
+        bucket_ready, bucket_bytes = _filled(buckets, ready, sizes)
         times = fixed + per_byte * bucket_bytes
         assert finish == pytest.approx(events.in_order(bucket_ready, times), rel=1e-12)
         added = finish + cost * (sum(times) - (finish - ready[-1]))
@@ -167,13 +170,3 @@ def test_fusion_against_a_thread_that_wakes(
     sending = sum(max(0.0, end - max(start, backward)) for start, end, _ in expected)
     wait = fusion.cycle_wait_time(could_leave, lasting(size), backward)
     assert wait == pytest.approx(ends[-1] - backward - sending, abs=1e-9)
-
-
-@given(st.floats(0.01, 10), st.floats(0.01, 10), st.floats(1, 5), st.floats(1, 5))
-def test_contention_against_passing_time(
-    compute: float, communication: float, compute_slowdown: float, communication_slowdown: float
-) -> None:
-    formula = overlap.contended_overlap_time(compute, communication, compute_slowdown, communication_slowdown)
-    simulated = events.contended(compute, communication, compute_slowdown, communication_slowdown)
-    assert formula == pytest.approx(simulated, rel=1e-9)
-    assert formula >= max(compute, communication) * (1 - 1e-12)

@@ -13,14 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.equations.barrier import (
-    barrier_with_delays,
-    ring_finish_time,
-    server_push_bounds,
-    shared_slowness_time,
-)
+from perfmodel.equations.barrier import server_push_bounds
 from perfmodel.equations.distribution import Distribution
-from perfmodel.equations.distributions import distribution, mixture, parse_distribution
+from perfmodel.equations.distributions import distribution, parse_distribution
 from perfmodel.equations.local_sgd import slowest_mean
 from perfmodel.equations.parameter_server import staggered_push_finish_time
 from perfmodel.equations.staleness import k_async_staleness_probability
@@ -41,17 +36,15 @@ CHECKS = {
 SEED = 20
 ONE = distribution("exponential", rate=1)
 SHIFTED = distribution("shifted-exponential", shift=1, rate=1)
-HYPER = mixture([(0.9, distribution("exponential", rate=2)), (0.1, distribution("exponential", rate=0.2))])
+SCATTERED = distribution("weibull", scale=1, shape=0.6)
+"""A worker that has run long has long to go."""
 
 LAWS: dict[str, tuple[Distribution, Callable[[np.random.Generator], Draw]]] = {
     "exponential": (ONE, lambda rng: lambda n: rng.exponential(1, n)),
     "shifted-exponential": (SHIFTED, lambda rng: lambda n: 1 + rng.exponential(1, n)),
     "uniform": (distribution("uniform", low=1, high=2), lambda rng: lambda n: rng.uniform(1, 2, n)),
     "pareto": (distribution("pareto", scale=1, shape=4), lambda rng: lambda n: 1 + rng.pareto(4, n)),
-    "hyperexponential": (
-        HYPER,
-        lambda rng: lambda n: np.where(rng.random(n) < 0.9, rng.exponential(0.5, n), rng.exponential(5, n)),
-    ),
+    "scattered": (SCATTERED, lambda rng: lambda n: rng.weibull(0.6, n)),
 }
 """The law and its own generator in numpy, which knows nothing of our quantiles."""
 
@@ -99,8 +92,6 @@ VALUES: dict[str, Callable[[dict[str, Any]], float]] = {
     "kbatchasync_exp_P8_K4_staleness": lambda i: _variant("k-batch-async", ONE, 8, k=4).mean_staleness,
     "kbatchasync_exp_p0": lambda i: _variant("k-batch-async", ONE, 8, k=4).fresh_fraction,
     "kbatchasync_sexp_P8_K4_ET": lambda i: _variant("k-batch-async", SHIFTED, 8, k=4).update_time,
-    "kbatchasync_hyper_P8_K16_ET": lambda i: _variant("k-batch-async", HYPER, 8, k=16).update_time,
-    "kbatchasync_hyper_P8_K16_staleness": lambda i: _variant("k-batch-async", HYPER, 8, k=16).mean_staleness,
     "kbatchasync_hetero_staleness": lambda i: (
         _variant("k-batch-async", [(ONE, 7), (SHIFTED, 1)], 8, k=4).mean_staleness
     ),
@@ -119,7 +110,7 @@ ELSEWHERE = {  # tests/test_convergence.py
     "lr_linear_scaling_256gpu",
     "gupta_lr",
 }
-INEQUALITIES = {"kasync_hyperexp_P8_K4_violates_upper", "p0_ordering_async_P8", "ps_push_E_bounds_W16"}
+INEQUALITIES = {"p0_ordering_async_P8", "ps_push_E_bounds_W16"}
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -134,21 +125,19 @@ def test_every_value_of_the_section_is_tested():
 
 
 def test_the_bound_of_k_async_flips_where_used_workers_are_worse():
-    expected = CHECKS["kasync_hyperexp_P8_K4_violates_upper"]["expected"]
-    prediction = straggler_variant("k-async", HYPER, 8, k=4)
-    sync = straggler_variant("k-sync", HYPER, 8, k=4).update_time
-    assert sync == pytest.approx(expected, rel=1e-9)
+    prediction = straggler_variant("k-async", SCATTERED, 8, k=4)
+    sync = straggler_variant("k-sync", SCATTERED, 8, k=4).update_time
     assert prediction.low >= sync
-    run = simulate("k-async", LAWS["hyperexponential"][1](np.random.default_rng(SEED)), 8, 4, 40_000)
+    run = simulate("k-async", LAWS["scattered"][1](np.random.default_rng(SEED)), 8, 4, 40_000)
     assert run.update_time > sync + 10 * run.standard_error, f"seed {SEED}, se {run.standard_error}"
 
 
 def test_freshness_orders_by_ageing():
     """Rarer than 1/P where used workers are better, more often where they are worse."""
     expected = CHECKS["p0_ordering_async_P8"]["expected"]
-    found = [straggler_variant("async", law, 8).fresh_fraction for law in (SHIFTED, ONE, HYPER)]
+    found = [straggler_variant("async", law, 8).fresh_fraction for law in (SHIFTED, ONE, SCATTERED)]
     assert found[0] < found[1] == 1 / 8 < found[2]
-    assert found == pytest.approx(expected, rel=0.12)  # the first is 1 in 1,000, counted in a simulation
+    assert found[:2] == pytest.approx(expected[:2], rel=0.12)  # the first was counted, 1 in 1,000
 
 
 def test_server_push_bounds():
@@ -179,7 +168,7 @@ def test_theorem_of_sync_over_async():
 )
 def test_barrier_by_monte_carlo(law, variant, workers, k):
     rule, make = LAWS[law]
-    runs = 4_000_000 // workers if law == "hyperexponential" else 1_200_000 // workers
+    runs = 4_000_000 // workers if law == "scattered" else 1_200_000 // workers
     runs = max(runs, 120_000)
     draws = make(np.random.default_rng(SEED))(runs * workers).reshape(runs, workers)
     order = k or workers
@@ -192,7 +181,7 @@ def test_barrier_by_monte_carlo(law, variant, workers, k):
 # --- everything else by events
 
 EVENTS = {"exponential": 320_000, "shifted-exponential": 80_000, "uniform": 40_000, "pareto": 80_000,
-          "hyperexponential": 500_000}  # fmt: skip
+          "scattered": 500_000}  # fmt: skip
 
 
 def _run(variant: str, law: str, workers: int, k: int, events: int | None = None) -> Run:
@@ -201,13 +190,13 @@ def _run(variant: str, law: str, workers: int, k: int, events: int | None = None
 
 
 SIZES = ((2, 1), (8, 4), (4, 6), (32, 24))
-SCATTERED = ("exponential", "hyperexponential")
+SLOW_TO_SETTLE = ("exponential", "scattered")
 """Laws that need many runs."""
 
 
 @pytest.mark.parametrize(
     ("law", "workers", "k"),
-    [(law, *size) for law in LAWS for size in (SIZES[1:3] if law in SCATTERED else SIZES)],
+    [(law, *size) for law in LAWS for size in (SIZES[1:3] if law in SLOW_TO_SETTLE else SIZES)],
 )
 def test_k_batch_sync_by_events(law, workers, k):
     run = _run("k-batch-sync", law, workers, k)
@@ -226,22 +215,11 @@ def test_k_batch_async_by_events(law, workers, k):
     assert run.fresh_fraction == pytest.approx(found.fresh_fraction, abs=0.006)
 
 
-def test_k_batch_async_of_a_scattered_law():
-    """Its times scatter too much for events; the count of independent renewals by a time tells the same."""
-    rng = np.random.default_rng(SEED)
-    ends = np.cumsum(LAWS["hyperexponential"][1](rng)(8 * 1_000_000).reshape(8, -1), axis=1)
-    until = ends[:, -1].min()
-    gaps = np.diff(np.sort(ends[ends < until])[::16])
-    batches = gaps[: len(gaps) // 100 * 100].reshape(100, -1).mean(axis=1)
-    found = straggler_variant("k-batch-async", HYPER, 8, k=16)
-    _agree(gaps.mean(), batches.std() / 10, found.update_time, "renewals, hyperexponential 8/16")
-
-
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(("workers", "k"), [(2, 1), (8, 2), (8, 4), (32, 24), (8, 8)])
 def test_k_async_by_events(law, workers, k):
     rule = LAWS[law][0]
-    run = _run("k-async", law, workers, k, 200_000 if law == "hyperexponential" else 80_000)
+    run = _run("k-async", law, workers, k, 200_000 if law == "scattered" else 80_000)
     found = straggler_variant("k-async", rule, workers, k=k)
     what = f"k-async {law} {workers}/{k}, se {run.standard_error:.2g}, seed {SEED}"
     assert run.staleness.mean() == pytest.approx(found.mean_staleness, rel=0.004, abs=0.001), what
@@ -351,35 +329,6 @@ def test_a_free_server_is_no_server():
 # --- communication inside the barrier
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("exponential:rate=1", "exponential:rate=4"),
-        ("uniform:low=1,high=2", "exponential:rate=4"),
-        ("two-point:slow=3,probability=0.1", "uniform:low=0,high=0.5"),
-        ("weibull:shape=2", "gamma:shape=2,scale=0.1"),
-    ],
-)
-def test_last_of_the_sums_by_monte_carlo(first, second):
-    x, d = parse_distribution(first), parse_distribution(second)
-    rng = np.random.default_rng(SEED)
-    sums = x.at_logit(rng.logistic(size=(120_000, 16))) + d.at_logit(rng.logistic(size=(120_000, 16)))
-    slowest = sums.max(axis=1)
-    mean, low, high = barrier_with_delays(x, d, 16)
-    assert low <= mean <= high
-    _agree(slowest.mean(), slowest.std() / 120_000**0.5, mean, f"{first} + {second}")
-
-
-def test_last_of_the_sums_in_closed_form():
-    """Exponential plus exponential is hypoexponential, and the sum does not know its order."""
-    one, four = distribution("exponential", rate=1), distribution("exponential", rate=4)
-    # E max of 2 from P(X + D > t) = (4 e^-t - e^-4t) / 3: twice the mean less the integral of its square
-    square = (16 / 2 - 2 * 4 / 5 + 1 / 8) / 9
-    assert barrier_with_delays(one, four, 2)[0] == pytest.approx(2 * 1.25 - square, rel=1e-9)
-    assert barrier_with_delays(one, four, 16)[0] == pytest.approx(3.668301690, rel=1e-9)
-    assert barrier_with_delays(four, one, 16)[0] == pytest.approx(3.668301690, rel=1e-9)
-
-
 def test_a_ring_hides_nothing_and_a_queue_does():
     """Message by message: every block visits every rank, each hop as soon as block and rank are there."""
     rng = np.random.default_rng(SEED)
@@ -390,16 +339,9 @@ def test_a_ring_hides_nothing_and_a_queue_does():
         )  # rank i may start step s when it has started and its neighbour's step s-1 came
         for _step in range(2 * (ranks - 1)):
             done = np.maximum(done, np.roll(done, 1)) + hop
-        assert done.max() == pytest.approx(ring_finish_time(ready.max(), 2 * (ranks - 1) * hop), rel=1e-12)
+        assert done.max() == pytest.approx(ready.max() + 2 * (ranks - 1) * hop, rel=1e-12)
         queued = float(staggered_push_finish_time(ready, 0.1))
         assert queued <= ready.max() + 8 * 0.1
-
-
-def test_shared_slowness_is_no_straggling():
-    apart = _variant("sync", parse_distribution("exponential:rate=0.5"), 8).update_time
-    together = shared_slowness_time(1.0, ONE, 8, 8)
-    assert together == pytest.approx(1 + _variant("sync", ONE, 8).update_time, rel=1e-14)
-    assert together < apart
 
 
 def test_normal_jitter():

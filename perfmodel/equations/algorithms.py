@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -29,8 +28,6 @@ class Algorithm(NamedTuple):
     """Of group_size, message_bytes, hop_latency, link_bandwidth; and reduction_bandwidth where ``adds``."""
     bytes_per_rank: Callable[[Real, Real], Real]
     """Sent by the busiest rank, of group_size and message_bytes."""
-    total_bytes: Callable[[Real, Real], Real]
-    """Sent by all ranks together, of group_size and message_bytes."""
     lower_bound: Callable[..., Real]
     """Takes what ``time`` takes."""
     adds: bool
@@ -45,17 +42,12 @@ class GridAlgorithm(NamedTuple):
     """Of g, N, message_bytes, intra and inter hop_latency and link_bandwidth, reduction_bandwidth."""
 
 
-def _every_rank(bytes_per_rank: Callable[[Real, Real], Real]) -> Callable[[Real, Real], Real]:
-    return lambda group_size, message_bytes: group_size * bytes_per_rank(group_size, message_bytes)
-
-
 _ALGORITHMS = (
     Algorithm(
         "ring",
         "all-reduce",
         collectives.ring_all_reduce_time,
         volumes.all_reduce_bytes_per_rank,
-        volumes.all_reduce_total_bytes,
         lower_bounds.all_reduce_lower_bound,
         adds=True,
     ),
@@ -64,7 +56,6 @@ _ALGORITHMS = (
         "all-reduce",
         tree_all_reduce.recursive_doubling_all_reduce_time,
         volumes.recursive_doubling_bytes_per_rank,
-        volumes.recursive_doubling_total_bytes,
         lower_bounds.all_reduce_lower_bound,
         adds=True,
     ),
@@ -73,7 +64,6 @@ _ALGORITHMS = (
         "all-reduce",
         tree_all_reduce.halving_doubling_all_reduce_time,
         volumes.halving_doubling_bytes_per_rank,
-        volumes.all_reduce_total_bytes,
         lower_bounds.all_reduce_lower_bound,
         adds=True,
     ),
@@ -82,7 +72,6 @@ _ALGORITHMS = (
         "all-reduce",
         tree_all_reduce.best_double_tree_all_reduce_time,
         volumes.double_tree_bytes_per_rank,
-        volumes.all_reduce_total_bytes,
         lower_bounds.all_reduce_lower_bound,
         adds=True,
     ),
@@ -91,7 +80,6 @@ _ALGORITHMS = (
         "all-reduce",
         tree_all_reduce.reduce_broadcast_all_reduce_time,
         volumes.tree_root_bytes,
-        volumes.all_reduce_total_bytes,
         lower_bounds.all_reduce_lower_bound,
         adds=True,
     ),
@@ -100,7 +88,6 @@ _ALGORITHMS = (
         "all-reduce",
         direct_all_reduce.exchange_all_reduce_time,
         volumes.serial_bytes,
-        volumes.exchange_total_bytes,
         lower_bounds.all_reduce_lower_bound,
         adds=True,
     ),
@@ -109,7 +96,6 @@ _ALGORITHMS = (
         "all-reduce",
         direct_all_reduce.hub_all_reduce_time,
         volumes.serial_bytes,
-        volumes.all_reduce_total_bytes,
         lower_bounds.all_reduce_lower_bound,
         adds=True,
     ),
@@ -118,7 +104,6 @@ _ALGORITHMS = (
         "all-reduce",
         in_network.nvls_all_reduce_time,
         volumes.nvls_bytes_per_rank,
-        _every_rank(volumes.nvls_bytes_per_rank),
         lower_bounds.in_network_all_reduce_lower_bound,
         adds=False,
     ),
@@ -127,7 +112,6 @@ _ALGORITHMS = (
         "all-reduce",
         in_network.switch_tree_all_reduce_time,
         volumes.whole_buffer_bytes,
-        _every_rank(volumes.whole_buffer_bytes),
         lower_bounds.in_network_all_reduce_lower_bound,
         adds=False,
     ),
@@ -136,7 +120,6 @@ _ALGORITHMS = (
         "reduce-scatter",
         shuffles.ring_reduce_scatter_time,
         volumes.share_bytes_per_rank,
-        _every_rank(volumes.share_bytes_per_rank),
         lower_bounds.share_lower_bound,
         adds=True,
     ),
@@ -145,7 +128,6 @@ _ALGORITHMS = (
         "all-gather",
         shuffles.ring_all_gather_time,
         volumes.share_bytes_per_rank,
-        _every_rank(volumes.share_bytes_per_rank),
         lower_bounds.share_lower_bound,
         adds=False,
     ),
@@ -154,7 +136,6 @@ _ALGORITHMS = (
         "all-to-all",
         shuffles.pairwise_all_to_all_time,
         volumes.share_bytes_per_rank,
-        _every_rank(volumes.share_bytes_per_rank),
         lower_bounds.share_lower_bound,
         adds=False,
     ),
@@ -163,7 +144,6 @@ _ALGORITHMS = (
         "broadcast",
         broadcast.binomial_broadcast_time,
         volumes.tree_root_bytes,
-        volumes.serial_bytes,
         lower_bounds.broadcast_lower_bound,
         adds=False,
     ),
@@ -172,7 +152,6 @@ _ALGORITHMS = (
         "broadcast",
         broadcast.best_chain_broadcast_time,
         volumes.whole_buffer_bytes,
-        volumes.serial_bytes,
         lower_bounds.broadcast_lower_bound,
         adds=False,
     ),
@@ -181,7 +160,6 @@ _ALGORITHMS = (
         "broadcast",
         broadcast.scatter_all_gather_broadcast_time,
         volumes.scatter_all_gather_bytes_per_rank,
-        volumes.scatter_all_gather_total_bytes,
         lower_bounds.broadcast_lower_bound,
         adds=False,
     ),
@@ -190,7 +168,6 @@ _ALGORITHMS = (
         "broadcast",
         broadcast.best_two_tree_broadcast_time,
         volumes.whole_buffer_bytes,
-        volumes.serial_bytes,
         lower_bounds.broadcast_lower_bound,
         adds=False,
     ),
@@ -199,7 +176,6 @@ _ALGORITHMS = (
         "send-receive",
         point_to_point.send_receive_time,
         volumes.whole_buffer_bytes,
-        _every_rank(volumes.whole_buffer_bytes),
         point_to_point.send_receive_time,
         adds=False,
     ),
@@ -220,35 +196,3 @@ GRID_ALGORITHMS = {
     )
 }
 """Every all-reduce over two kinds of link, by name."""
-
-
-def all_times(
-    collective: str,
-    group_size: Real,
-    message_bytes: Real,
-    hop_latency: Real,
-    link_bandwidth: Real,
-    reduction_bandwidth: Real = math.inf,
-) -> dict[str, Real]:
-    """Return the time [s] of every algorithm of a collective, by name; numbers or arrays that broadcast.
-
-    In-network algorithms are among them; whether the switches can add is for the caller to know.
-
-    Examples
-    --------
-    Four ranks, no latency: a ring is among the best.
-
-    >>> times = all_times("all-reduce", 4, 1e9, 0, 1e9)
-    >>> round(times["ring"], 9), times["exchange"]
-    (1.5, 3.0)
-    """
-    return {
-        name: algorithm.time(
-            group_size,
-            message_bytes,
-            hop_latency,
-            link_bandwidth,
-            *((reduction_bandwidth,) if algorithm.adds else ()),
-        )
-        for name, algorithm in ALGORITHMS[collective].items()
-    }

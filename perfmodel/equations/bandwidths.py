@@ -127,12 +127,3 @@ def bus_bandwidth(collective: str, algorithm_bandwidth: Real, group_size: Real) 
     7000000000.0
     """
     return algorithm_bandwidth * BUS_FACTORS[collective](group_size)
-
-
-def algorithm_bandwidth_from_bus(collective: str, bus_bandwidth: Real, group_size: Real) -> Real:
-    """Return the algorithm bandwidth [B/s] that goes with a bus bandwidth [B/s] of at least two ranks.
-
-    >>> algorithm_bandwidth_from_bus("all-reduce", 7e9, 8)
-    4000000000.0
-    """
-    return bus_bandwidth / BUS_FACTORS[collective](group_size)

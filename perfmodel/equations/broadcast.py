@@ -79,42 +79,6 @@ def best_block_overhead(per_block: Real, per_block_inverse: Real) -> Real:
 
 
 @formula(cites="chan2007")
-def chain_broadcast_time(
-    group_size: Real,
-    message_bytes: Real,
-    hop_latency: Real,
-    link_bandwidth: Real,
-    pipeline_blocks: Real,
-) -> Real:
-    r"""Time of a broadcast along a chain, cut into k blocks.
-
-    .. math:: T = (n - 2 + k)\left(\alpha + \frac{S}{k B}\right), \quad n \ge 2
-
-    Parameters
-    ----------
-    group_size : n [1]; one rank costs nothing
-    message_bytes : S [B]
-    hop_latency : alpha [s]
-    link_bandwidth : B [B/s]
-    pipeline_blocks : k [1], at least 1
-
-    Returns
-    -------
-    communication_time [s]
-
-    Examples
-    --------
-    Four ranks, two blocks of 0.5 s: the second block reaches the end after 2 + 2 block times.
-
-    >>> chain_broadcast_time(4, 1e9, 0, 1e9, 2)
-    2.0
-    """
-    blocks = group_size - 2 + pipeline_blocks
-    block_time = hop_latency + message_bytes / (pipeline_blocks * link_bandwidth)
-    return ops.minimum(group_size - 1, 1) * blocks * block_time
-
-
-@formula(cites="chan2007")
 def best_chain_broadcast_time(
     group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
 ) -> Real:
@@ -123,8 +87,8 @@ def best_chain_broadcast_time(
     .. math:: T = \left(\sqrt{(n-2)\alpha} + \sqrt{S/B}\right)^2
               \quad\text{at } k = \sqrt{\frac{(n-2) S}{\alpha B}} \ge 1
 
-    Where that k is below 1 one block is best, T = (n-1)(alpha + S/B).  k is
-    not rounded: a whole number of blocks takes at least this long.
+    With k blocks it takes (n - 2 + k)(alpha + S / (k B)).  Where the best k is below 1 one block is best,
+    T = (n-1)(alpha + S/B).  k is not rounded: a whole number of blocks takes at least this long.
 
     Parameters
     ----------
@@ -151,45 +115,6 @@ def best_chain_broadcast_time(
 
 
 @formula(cites="sanders2009")
-def two_tree_broadcast_time(
-    group_size: Real,
-    message_bytes: Real,
-    hop_latency: Real,
-    link_bandwidth: Real,
-    pipeline_blocks: Real,
-) -> Real:
-    r"""Time of a broadcast down two binary trees, half the message in each: at most this.
-
-    .. math:: T = 2(h + k)\left(\alpha + \frac{S}{2kB}\right), \quad h = \lceil\log_2 n\rceil
-
-    Inner ranks of one tree are leaves of the other, so both directions of every
-    port carry the whole message once.  A schedule saves two or three of the 2(h+k) steps.
-
-    Parameters
-    ----------
-    group_size : n [1]; one rank costs nothing
-    message_bytes : S [B]
-    hop_latency : alpha [s]
-    link_bandwidth : B [B/s]
-    pipeline_blocks : k [1], blocks in each tree
-
-    Returns
-    -------
-    communication_time [s]
-
-    Examples
-    --------
-    Four ranks, two blocks in each tree, of 0.25 s: 2 (2 + 2) steps.
-
-    >>> two_tree_broadcast_time(4, 1e9, 0, 1e9, 2)
-    2.0
-    """
-    steps = 2 * (ops.ceil(ops.log2(group_size)) + pipeline_blocks)
-    block_time = hop_latency + message_bytes / (2 * pipeline_blocks * link_bandwidth)
-    return ops.minimum(group_size - 1, 1) * steps * block_time
-
-
-@formula(cites="sanders2009")
 def best_two_tree_broadcast_time(
     group_size: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
 ) -> Real:
@@ -197,7 +122,9 @@ def best_two_tree_broadcast_time(
 
     .. math:: T = \frac{S}{B} + 2h\alpha + \sqrt{8 h \alpha \frac{S}{B}}, \quad h = \lceil\log_2 n\rceil
 
-    At k = sqrt(h S / (2 alpha B)) blocks in each tree; where that is below 1, one.
+    Half the message goes down each of two binary trees in k blocks, in at most
+    2 (h + k)(alpha + S / (2 k B)): inner ranks of one tree are leaves of the other, so both directions of
+    every port carry the whole message once.  k = sqrt(h S / (2 alpha B)); where that is below 1, one.
 
     Parameters
     ----------

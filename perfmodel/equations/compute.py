@@ -1,39 +1,8 @@
-"""Time of computation on one accelerator: roofline, launch floor, waves, the optimizer's update."""
+"""Time of computation on one accelerator: launch floor, the optimizer's update."""
 
 from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
-
-
-@formula(cites="williams2009")
-def roofline_time(
-    operation_flops: Real, operation_bytes: Real, achieved_flops: Real, achieved_memory_bandwidth: Real
-) -> Real:
-    r"""Time of an operation that is bound by arithmetic or by memory, whichever is slower.
-
-    .. math:: t = \max\left(\frac{F}{\eta_c F_p}, \frac{D}{\eta_m B_m}\right)
-
-    Both run at once, so the two are never added (Williams, Waterman and Patterson 2009).
-
-    Parameters
-    ----------
-    operation_flops : F [FLOP]
-    operation_bytes : D [B], read and written
-    achieved_flops : eta_c F_p [FLOP/s], peak times achieved fraction
-    achieved_memory_bandwidth : eta_m B_m [B/s]
-
-    Returns
-    -------
-    compute_time [s]
-
-    Examples
-    --------
-    2 GFLOP at 1 TFLOP/s take 2 ms; 1 MB at 1 GB/s takes 1 ms, so arithmetic binds.
-
-    >>> roofline_time(2e9, 1e6, 1e12, 1e9)
-    0.002
-    """
-    return ops.maximum(operation_flops / achieved_flops, operation_bytes / achieved_memory_bandwidth)
 
 
 @formula(cites="nvidia-dl-performance")
@@ -60,31 +29,6 @@ def launch_overhead(operation_time: Real, kernels: Real, kernel_floor: Real) -> 
     6e-06
     """
     return ops.maximum(0, kernels * kernel_floor - operation_time)
-
-
-@formula(cites="nvidia-dl-performance")
-def wave_efficiency(tiles: Real, concurrent_tiles: Real) -> Real:
-    r"""Share of the last-wave-rounded time that does work.
-
-    .. math:: \eta = \frac{q}{c \lceil q / c \rceil}
-
-    Parameters
-    ----------
-    tiles : q [1], output tiles of the matrix product
-    concurrent_tiles : c [1], tiles computed at once: compute units times occupancy
-
-    Returns
-    -------
-    efficiency [1]
-
-    Examples
-    --------
-    109 tiles on 108 units take two waves, 216 places for 109 tiles.
-
-    >>> round(wave_efficiency(109, 108), 6)
-    0.50463
-    """
-    return tiles / (concurrent_tiles * ops.ceil(tiles / concurrent_tiles))
 
 
 @formula(cites="rajbhandari2020")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -36,34 +35,3 @@ def crossover_bytes(
     2.0
     """
     return (fixed_time - other_fixed_time) / (other_time_per_byte - time_per_byte)
-
-
-@formula(cites="thakur2005")
-def ring_recursive_doubling_crossover_bytes(
-    group_size: Real, hop_latency: Real, link_bandwidth: Real
-) -> Real:
-    r"""Size above which a ring all-reduce is faster than recursive doubling, where adding is free.
-
-    .. math:: S = \frac{2(n-1) - \log_2 n}{\log_2 n - 2(n-1)/n}\,\alpha B
-
-    Parameters
-    ----------
-    group_size : n [1], a power of two, at least 4; two ranks have no crossover
-    hop_latency : alpha [s]
-    link_bandwidth : B [B/s]
-
-    Returns
-    -------
-    message_bytes [B]
-
-    Examples
-    --------
-    Eight ranks: 14 start-ups against 3, 1.75 buffers against 3; 11 / 1.25.
-
-    >>> ring_recursive_doubling_crossover_bytes(8, 1, 1)
-    8.8
-    """
-    steps = ops.log2(group_size)
-    messages_saved = 2 * (group_size - 1) - steps
-    buffers_saved = steps - 2 * (group_size - 1) / group_size
-    return messages_saved / buffers_saved * hop_latency * link_bandwidth

@@ -1,9 +1,8 @@
-"""A law with its parameters, a measured sample, a mixture of laws: what answers for a worker's time."""
+"""A law with its parameters, or a measured sample: what answers for a worker's time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -156,97 +155,3 @@ class Empirical(Distribution):
     def ageing(self) -> Ageing:
         """Known only for a narrow sample."""
         return "better" if self.upper <= 2 * self.lower else "unknown"
-
-
-@dataclass(frozen=True)
-class Mixture(Distribution):
-    """One of several laws, drawn anew each time: a node that now and then is slow."""
-
-    components: tuple[tuple[float, Distribution], ...] = ()
-    """Probability and law."""
-
-    def __str__(self) -> str:
-        return "mixture:" + " + ".join(f"{weight:g} {law}" for weight, law in self.components)
-
-    def _sum(self, part: Callable[[Distribution], Any]) -> Any:
-        return sum(weight * part(law) for weight, law in self.components)
-
-    @cached_property
-    def mean(self) -> float:
-        """The weighted mean."""
-        return float(self._sum(lambda law: law.mean))
-
-    @cached_property
-    def variance(self) -> float:
-        """Variance within the laws and between their means."""
-        return float(self._sum(lambda law: law.variance + (law.mean - self.mean) ** 2))
-
-    def at_logit(self, z: Any) -> Array:
-        """Quantiles to a relative accuracy of 1e-12, by bisection between those of the components."""
-        import numpy as np
-
-        z = np.asarray(z, dtype=np.float64)
-        quantiles = np.array([law.at_logit(z) for _, law in self.components])
-        low, high = quantiles.min(axis=0), quantiles.max(axis=0)
-        for _ in range(60):
-            middle = (low + high) / 2
-            with np.errstate(divide="ignore"):
-                below = np.log(self.cdf(middle)) - np.log(self.survival(middle)) < z
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-            if np.all(high - low <= 1e-12 * np.abs(high)):
-                break
-        return (low + high) / 2
-
-    def survival(self, t: Any) -> Array:
-        """Weighted survival function."""
-        return self._sum(lambda law: law.survival(t))
-
-    def cdf(self, t: Any) -> Array:
-        """Weighted distribution function."""
-        return self._sum(lambda law: law.cdf(t))
-
-    @property
-    def lower(self) -> float:
-        """The smallest value of any component."""
-        return min(law.lower for _, law in self.components)
-
-    @property
-    def upper(self) -> float:
-        """The largest value of any component."""
-        return max(law.upper for _, law in self.components)
-
-    @property
-    def tail_exponent(self) -> float:
-        """The heaviest tail rules."""
-        return min(law.tail_exponent for _, law in self.components)
-
-    @cached_property
-    def atoms(self) -> tuple[tuple[float, float], ...]:
-        """Those of the components, where all are discrete."""
-        if not all(law.atoms for _, law in self.components):
-            return ()
-        mass: dict[float, float] = {}
-        for weight, law in self.components:
-            for value, probability in law.atoms:
-                mass[value] = mass.get(value, 0.0) + weight * probability
-        return tuple(sorted(mass.items()))
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        """Those of all components."""
-        return tuple(sorted({x for _, law in self.components for x in law.kinks}))
-
-    @property
-    def ageing(self) -> Ageing:
-        """A mixture of memoryless laws, or of ageless ones, is worse new than used."""
-        kinds = {law.ageing for _, law in self.components}
-        if kinds <= {"memoryless", "worse"}:
-            return "worse"
-        return "better" if self.upper <= 2 * self.lower else "unknown"
-
-
-def parts(law: Distribution) -> list[Distribution]:
-    """The laws a mixture is made of, mixtures within it opened too; any other law alone."""
-    if not isinstance(law, Mixture):
-        return [law]
-    return [part for _, component in law.components for part in parts(component)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel import units
-from perfmodel.equations.distribution import Distribution, Empirical, Mixture
+from perfmodel.equations.distribution import Distribution, Empirical
 from perfmodel.equations.laws import LAWS
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import read_text
@@ -17,7 +17,7 @@ from perfmodel.reading import read_text
 LARGEST_SAMPLE = 16 << 20
 """Bytes: a million measured times."""
 
-__all__ = ["Distribution", "Empirical", "Mixture", "distribution", "mixture", "parse_distribution"]
+__all__ = ["Distribution", "Empirical", "distribution", "parse_distribution"]
 
 
 def distribution(name: str, **parameters: float | str | Path | Sequence[float]) -> Distribution:
@@ -92,27 +92,6 @@ def _read_sample(path: Path) -> list[str]:
         raise InputError(f"empirical: {error}") from None
     lines = (line.split("#", 1)[0] for line in text.splitlines())
     return [word for line in lines for word in re.split(r"[,;\s]+", line) if word]
-
-
-def mixture(components: Sequence[tuple[float, Distribution]]) -> Mixture:
-    """Return the law that draws one of several laws with the given probabilities.
-
-    Raises
-    ------
-    InputError : no component, a negative probability, or probabilities that do not sum to 1
-
-    Examples
-    --------
-    Nine in ten take 0.5 s on average, one in ten 5 s: 0.45 + 0.5.
-
-    >>> fast, slow = distribution("exponential", rate=2), distribution("exponential", rate=0.2)
-    >>> round(mixture([(0.9, fast), (0.1, slow)]).mean, 12)
-    0.95
-    """
-    weights = [weight for weight, _ in components]
-    if not weights or any(not weight > 0 for weight in weights) or abs(math.fsum(weights) - 1) > 1e-9:
-        raise InputError(f"mixture: probabilities must be positive and sum to 1, not {weights}")
-    return Mixture("mixture", (), tuple((float(weight), law) for weight, law in components))
 
 
 def parse_distribution(spec: str) -> Distribution:

@@ -1,11 +1,11 @@
-"""The k-th smallest time of workers that differ: a slow node, classes of machines, mixtures of laws."""
+"""The k-th smallest time of workers that differ: a slow node, classes of machines."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from perfmodel.equations.distribution import Distribution, parts
+from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import require_scipy
 from perfmodel.equations.quadrature import Array, Panels, survival_moments
 from perfmodel.equations.special import log_gamma
@@ -148,8 +148,7 @@ def order_panels(classes: Sequence[tuple[Distribution, int]], order: int) -> Pan
     if math.isfinite(exponent):
         reach = min(690.0, reach + 40 * exponent / (exponent - (2 if exponent > 2 else 1)))
     grid = np.linspace(-math.log(workers) - 45.0, reach, int(reach / 2) + 30)
-    plain = [part for law, _ in classes for part in parts(law)]
-    edges = np.unique(np.concatenate([law.at_logit(grid) for law in plain]))
+    edges = np.unique(np.concatenate([law.at_logit(grid) for law, _ in classes]))
     edges = _relevant(edges, still_waiting(classes, order, edges), exponent)
     kinks = np.array([x for law, _ in classes for x in law.kinks if edges[0] < x < edges[-1]])
     edges = np.unique(np.concatenate([edges, kinks]))

@@ -285,4 +285,4 @@ LAWS: dict[str, Law] = {
         ),
     ),
 }
-"""Laws with named parameters; ``empirical`` (a sample) and ``mixture`` are made by functions of their own."""
+"""Laws with named parameters; ``empirical`` (a sample) is made by a function of its own."""

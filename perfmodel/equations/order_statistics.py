@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from perfmodel.equations.distribution import Distribution, Empirical, Mixture
-from perfmodel.equations.heterogeneous import at_least, heterogeneous_order_statistic
+from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.heterogeneous import at_least
 from perfmodel.equations.order_formulas import (
     exponential_order_mean,
     exponential_order_variance,
@@ -24,9 +24,7 @@ LARGEST_SAMPLE = 1_000_000_000
 """Beyond this many workers the rounding of n - k + 1 itself shows."""
 
 
-def order_statistic(
-    distribution: Distribution, order: Real, sample_size: Real, *, replacement: bool = True
-) -> tuple[Real, Real]:
+def order_statistic(distribution: Distribution, order: Real, sample_size: Real) -> tuple[Real, Real]:
     """Mean and variance of the k-th smallest of n independent draws.
 
     Closed forms for the exponential, shifted exponential, uniform, Pareto (mean) and two-point laws and for
@@ -37,8 +35,6 @@ def order_statistic(
     ----------
     distribution : of one draw
     order, sample_size : k and n, whole numbers, 1 <= k <= n; arrays broadcast against each other
-    replacement : whether a measured sample is drawn with replacement; without it its n largest values of
-        one run are a random subset
 
     Returns
     -------
@@ -58,34 +54,17 @@ def order_statistic(
     (True, True)
     """
     if isinstance(order, (int, float)) and isinstance(sample_size, (int, float)):
-        return _moments(distribution, float(order), float(sample_size), replacement)
+        return _moments(distribution, float(order), float(sample_size))
     import numpy as np
 
     orders, sizes = np.broadcast_arrays(np.asarray(order, dtype=float), np.asarray(sample_size, dtype=float))
     pairs, places = np.unique(np.stack([orders.ravel(), sizes.ravel()]), axis=1, return_inverse=True)
-    moments = np.array([_moments(distribution, k, n, replacement) for k, n in pairs.T.tolist()])
+    moments = np.array([_moments(distribution, k, n) for k, n in pairs.T.tolist()])
     mean, variance = moments[places.ravel()].T.reshape(2, *orders.shape)
     return (mean, variance) if orders.ndim else (float(mean), float(variance))
 
 
-def order_statistic_variance(distribution: Distribution, order: float, sample_size: float) -> float:
-    """Variance of the k-th smallest of n draws, refused where it does not exist.
-
-    Raises
-    ------
-    InputError : as ``order_statistic``, or the variance is infinite
-    """
-    variance = float(order_statistic(distribution, order, sample_size)[1])
-    if math.isinf(variance):
-        left, needed = sample_size - order + 1, 2 / distribution.tail_exponent
-        raise InputError(
-            f"{distribution}: the variance of number {order:g} of {sample_size:g} does not exist;"
-            f" it needs n - k + 1 = {left:g} > 2 / {distribution.tail_exponent:g} = {needed:g}"
-        )
-    return variance
-
-
-def _moments(law: Distribution, k: float, n: float, replacement: bool) -> tuple[float, float]:
+def _moments(law: Distribution, k: float, n: float) -> tuple[float, float]:
     if k != math.floor(k) or n != math.floor(n) or not 1 <= k <= n <= LARGEST_SAMPLE:
         raise InputError(
             f"order statistic {k:g} of {n:g}: whole numbers with 1 <= k <= n <= {LARGEST_SAMPLE:g} are right"
@@ -96,8 +75,6 @@ def _moments(law: Distribution, k: float, n: float, replacement: bool) -> tuple[
             f"{law}: the mean of number {k:g} of {n:g} does not exist;"
             f" it needs n - k + 1 = {left:g} > 1 / {law.tail_exponent:g} (a thinner tail, or a smaller k)"
         )
-    if not replacement:
-        return _without_replacement(law, k, n)
     mean, variance = _with_law(law, k, n)
     return float(mean), float(variance) if left * law.tail_exponent > 2 else math.inf
 
@@ -109,8 +86,6 @@ def _with_law(law: Distribution, k: float, n: float) -> tuple[float, float]:
         return _discrete(law, k, n)
     if law.name == "pareto":
         return _pareto(law, k, n)
-    if isinstance(law, Mixture):
-        return heterogeneous_order_statistic([(law, int(n))], int(k))
     return _by_quadrature(law, k, n)
 
 
@@ -161,27 +136,5 @@ def _discrete(law: Distribution, k: float, n: float) -> tuple[float, float]:
     above[0] = 1.0
     reached = at_least(np.minimum(above, 1.0), k, n)  # P(X_(k:n) >= value)
     weight = reached[:-1] - reached[1:]
-    mean = float(weight @ values)
-    return mean, float(weight @ (values - mean) ** 2)
-
-
-def _without_replacement(law: Distribution, k: float, n: float) -> tuple[float, float]:
-    """The k-th smallest of n different members of a sample: a hypergeometric weight on each."""
-    import numpy as np
-
-    if not isinstance(law, Empirical):
-        raise InputError(f"{law}: only a measured sample can be drawn without replacement")
-    size = len(law.sample)
-    if n > size:
-        raise InputError(
-            f"{law}: {n:g} draws without replacement from {size} values; at most {size} are right"
-        )
-    # weight of the j-th smallest, C(j-1, k-1) C(M-j, n-k), by its ratio to the one before
-    j = np.arange(k, size - n + k)
-    ratio = np.log(j) - np.log(j - k + 1) + np.log(size - j - n + k) - np.log(size - j)
-    log_weight = np.concatenate([[0.0], np.cumsum(ratio)])
-    weight = np.exp(log_weight - log_weight.max())
-    weight /= weight.sum()
-    values = law.ordered[int(k) - 1 : int(size - n + k)]
     mean = float(weight @ values)
     return mean, float(weight @ (values - mean) ** 2)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -149,110 +148,6 @@ def ddp_buckets(
         if filled >= cap:
             bucket, filled, cap = bucket + 1, 0.0, bucket_cap_bytes
     return np.array(buckets, dtype=np.intp)
-
-
-@formula(cites="li2020", symbolic=False)
-def bucket_messages(
-    bucket_indices: Any, ready_times: Any, tensor_bytes: Any
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""When each bucket is ready, with its last tensor, and its bytes.
-
-    .. math:: r_k = \max_{i \in k} r_i, \quad S_k = \sum_{i \in k} m_i
-
-    Parameters
-    ----------
-    bucket_indices : k [1], shape (L,), from 0, not falling, none left out
-    ready_times : r [s], shape (..., L)
-    tensor_bytes : m [B], shape (L,)
-
-    Returns
-    -------
-    ready times [s], shape (..., K), and sizes [B], shape (K,)
-
-    Examples
-    --------
-    Three tensors in two buckets: the first is ready with its second tensor.
-
-    >>> ready, size = bucket_messages([0, 0, 1], [1, 2, 3], [10, 20, 30])
-    >>> ready.tolist(), size.tolist()
-    ([2.0, 3.0], [30.0, 30.0])
-    """
-    import numpy as np
-
-    indices = np.asarray(bucket_indices)
-    first = np.concatenate([[0], np.flatnonzero(np.diff(indices)) + 1])
-    ready: NDArray[np.float64] = np.maximum.reduceat(
-        np.asarray(ready_times, dtype=np.float64), first, axis=-1
-    )
-    return ready, np.add.reduceat(np.asarray(tensor_bytes, dtype=np.float64), first)
-
-
-@formula(cites="shi2018", symbolic=False)
-def sequential_communication_time(communication_times: Any) -> NDArray[np.float64]:
-    r"""Exposed communication where it begins only after the backward pass: all of it.
-
-    .. math:: t_x = \sum_k c_k
-
-    Parameters
-    ----------
-    communication_times : c [s], shape (..., K), each message on its own
-
-    Returns
-    -------
-    exposed_communication_time [s], shape (...)
-
-    Examples
-    --------
-    Three messages.
-
-    >>> float(sequential_communication_time([1, 4, 0.5]))
-    5.5
-    """
-    import numpy as np
-
-    total: NDArray[np.float64] = np.sum(np.asarray(communication_times, dtype=np.float64), axis=-1)
-    return total
-
-
-@formula(cites=())
-def contended_overlap_time(
-    compute_time: Real, communication_time: Real, compute_slowdown: Real, communication_slowdown: Real
-) -> Real:
-    r"""Time of computing and communicating at once, where each slows the other while both run.
-
-    .. math:: T = \begin{cases}
-              T_c + t_c k_m (1 - 1/k_c) & t_c k_m \le T_c k_c \\
-              t_c + T_c k_c (1 - 1/k_m) & \text{otherwise}\end{cases}
-
-    What ends first runs slowed from start to end; the other runs at full speed
-    afterwards.  Derived here.
-
-    Parameters
-    ----------
-    compute_time : T_c [s], on its own
-    communication_time : t_c [s], on its own
-    compute_slowdown : k_c [1], at least 1, of computing while communicating
-    communication_slowdown : k_m [1], at least 1, of communicating while computing
-
-    Returns
-    -------
-    time until both have ended [s]
-
-    Examples
-    --------
-    4 s of computing, 1 s of messages, each twice as slow: messages take 2 s, in
-    which 1 s of computing is done; 3 s of it are left.
-
-    >>> contended_overlap_time(4, 1, 2, 2)
-    5.0
-    """
-    slowed_compute = compute_time * compute_slowdown
-    slowed_communication = communication_time * communication_slowdown
-    return ops.where(
-        slowed_communication <= slowed_compute,
-        compute_time + slowed_communication * (1 - 1 / compute_slowdown),
-        communication_time + slowed_compute * (1 - 1 / communication_slowdown),
-    )
 
 
 @formula(cites=())

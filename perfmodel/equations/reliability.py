@@ -57,33 +57,6 @@ def expected_failures(wall_time: Real, failure_interval: Real) -> Real:
     return wall_time / failure_interval
 
 
-@formula(cites="young1974")
-def young_checkpoint_interval(checkpoint_time: Real, failure_interval: Real) -> Real:
-    r"""Work between two checkpoints that loses least, to first order (Young 1974).
-
-    .. math:: \tau = \sqrt{2 \delta M}
-
-    Holds where a checkpoint takes far less than the time between failures.
-
-    Parameters
-    ----------
-    checkpoint_time : \delta [s], to write one checkpoint
-    failure_interval : M [s]
-
-    Returns
-    -------
-    checkpoint_interval [s], of work, without the checkpoint
-
-    Examples
-    --------
-    50 s to write, 10,000 s between failures: the root of a million.
-
-    >>> young_checkpoint_interval(50, 10000)
-    1000.0
-    """
-    return ops.sqrt(2 * checkpoint_time * failure_interval)
-
-
 @formula(cites="daly2006")
 def daly_checkpoint_interval(checkpoint_time: Real, failure_interval: Real) -> Real:
     r"""Work between two checkpoints that loses least, to higher order (Daly 2006, eq. 37).

@@ -136,49 +136,6 @@ def reduce_broadcast_all_reduce_time(
 
 
 @formula(cites="sanders2009")
-def double_tree_all_reduce_time(
-    group_size: Real,
-    message_bytes: Real,
-    hop_latency: Real,
-    link_bandwidth: Real,
-    reduction_bandwidth: Real,
-    pipeline_blocks: Real,
-) -> Real:
-    r"""Time of an all-reduce up, then down, two binary trees, half the buffer in each: at most this.
-
-    .. math:: T = 2(h+k)\left(2\alpha + \frac{S}{kB} + \frac{S}{2kR}\right), \quad h = \lceil\log_2 n\rceil
-
-    Twice the two-tree broadcast, with an addition on the way up.  A rank moves
-    2S each way.  Real schedules save some of the 4(h+k) steps: four to six of them,
-    and more where the way down begins before the way up has ended.
-
-    Parameters
-    ----------
-    group_size : n [1]; one rank costs nothing
-    message_bytes : S [B]
-    hop_latency : alpha [s]
-    link_bandwidth : B [B/s]
-    reduction_bandwidth : R [B/s], infinite where adding is free
-    pipeline_blocks : k [1], blocks in each tree
-
-    Returns
-    -------
-    communication_time [s]
-
-    Examples
-    --------
-    Four ranks, two blocks in each tree, of 0.25 s: 4 (2 + 2) steps.
-
-    >>> double_tree_all_reduce_time(4, 1e9, 0, 1e9, float("inf"), 2)
-    4.0
-    """
-    steps = 2 * (ops.ceil(ops.log2(group_size)) + pipeline_blocks)
-    half_block = message_bytes / (2 * pipeline_blocks)
-    step_time = 2 * hop_latency + 2 * half_block / link_bandwidth + half_block / reduction_bandwidth
-    return ops.minimum(group_size - 1, 1) * steps * step_time
-
-
-@formula(cites="sanders2009")
 def best_double_tree_all_reduce_time(
     group_size: Real,
     message_bytes: Real,
@@ -191,7 +148,9 @@ def best_double_tree_all_reduce_time(
     .. math:: T = 4h\alpha + 2\frac{S}{B} + \frac{S}{R}
               + \sqrt{16 h \alpha \left(2\frac{S}{B} + \frac{S}{R}\right)}, \quad h = \lceil\log_2 n\rceil
 
-    At k = sqrt(h (2S/B + S/R) / (4 alpha)) blocks in each tree; where that is below 1, one.
+    Half the buffer goes up and down each of two binary trees in k blocks, in at most
+    2 (h + k)(2 alpha + S / (k B) + S / (2 k R)); a rank moves 2S each way.
+    k = sqrt(h (2S/B + S/R) / (4 alpha)); where that is below 1, one.
 
     Parameters
     ----------

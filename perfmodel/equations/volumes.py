@@ -1,4 +1,4 @@
-"""Bytes that collectives move: what the busiest rank sends, and what all send together."""
+"""Bytes that collectives move: what the busiest rank sends."""
 
 from __future__ import annotations
 
@@ -30,34 +30,6 @@ def all_reduce_bytes_per_rank(group_size: Real, message_bytes: Real) -> Real:
     6.0
     """
     return 2 * (group_size - 1) * message_bytes / group_size
-
-
-@formula(cites="patarasuk2009")
-def all_reduce_total_bytes(group_size: Real, message_bytes: Real) -> Real:
-    r"""Bytes all ranks send together in any all-reduce that adds each buffer once.
-
-    .. math:: V = 2(n-1) S
-
-    The same for a ring, a tree and a hub or parameter server among the n: they
-    differ in how evenly the ports share it.
-
-    Parameters
-    ----------
-    group_size : n [1], at least 1
-    message_bytes : S [B]
-
-    Returns
-    -------
-    bytes sent by all ranks [B]
-
-    Examples
-    --------
-    Four ranks, 4 bytes: three buffers in, three out.
-
-    >>> all_reduce_total_bytes(4, 4)
-    24
-    """
-    return 2 * (group_size - 1) * message_bytes
 
 
 @formula(cites="thakur2005")
@@ -112,32 +84,6 @@ def recursive_doubling_bytes_per_rank(group_size: Real, message_bytes: Real) -> 
     12
     """
     return ops.ceil(ops.log2(group_size)) * message_bytes
-
-
-@formula(cites="thakur2005")
-def recursive_doubling_total_bytes(group_size: Real, message_bytes: Real) -> Real:
-    r"""Bytes all ranks send together in a recursive-doubling all-reduce.
-
-    .. math:: V = \left(p\log_2 p + 2(n-p)\right) S, \quad p = 2^{\lfloor\log_2 n\rfloor}
-
-    Parameters
-    ----------
-    group_size : n [1], at least 1
-    message_bytes : S [B]
-
-    Returns
-    -------
-    bytes sent by all ranks [B]
-
-    Examples
-    --------
-    Six ranks, 1 byte: four ranks twice, and two hand-overs each way.
-
-    >>> recursive_doubling_total_bytes(6, 1)
-    12
-    """
-    steps = ops.floor(ops.log2(group_size))
-    return (2**steps * steps + 2 * (group_size - 2**steps)) * message_bytes
 
 
 @formula(cites="thakur2005")
@@ -199,8 +145,7 @@ def serial_bytes(group_size: Real, message_bytes: Real) -> Real:
 
     .. math:: V = (n-1) S
 
-    So do the hub of a star and every rank of an exchange of all with all; a
-    broadcast moves as much in total.
+    So do the hub of a star and every rank of an exchange of all with all.
 
     Parameters
     ----------
@@ -219,31 +164,6 @@ def serial_bytes(group_size: Real, message_bytes: Real) -> Real:
     12
     """
     return (group_size - 1) * message_bytes
-
-
-@formula(cites="chan2007")
-def exchange_total_bytes(group_size: Real, message_bytes: Real) -> Real:
-    r"""Bytes all ranks send together where everybody sends its buffer to everybody.
-
-    .. math:: V = n(n-1) S
-
-    Parameters
-    ----------
-    group_size : n [1], at least 1
-    message_bytes : S [B]
-
-    Returns
-    -------
-    bytes sent by all ranks [B]
-
-    Examples
-    --------
-    Four ranks, 4 bytes: twelve messages.
-
-    >>> exchange_total_bytes(4, 4)
-    48
-    """
-    return group_size * (group_size - 1) * message_bytes
 
 
 @formula(cites="patarasuk2009")
@@ -344,36 +264,3 @@ def whole_buffer_bytes(group_size: Real, message_bytes: Real) -> Real:
     8
     """
     return ops.minimum(group_size - 1, 1) * message_bytes
-
-
-@formula(cites="chan2007", symbolic=False)
-def scatter_all_gather_total_bytes(group_size: Real, message_bytes: Real) -> Real:
-    r"""Bytes all ranks send together in a broadcast by binomial scatter and ring all-gather.
-
-    .. math:: V = (n-1) S + \frac{S}{n}\sum_{i<n} \text{ones}(i)
-
-    The share of rank i is relayed once for every one in the binary form of i;
-    the sum goes over the bits, up to 2^24 ranks.
-
-    Parameters
-    ----------
-    group_size : n [1], at least 1
-    message_bytes : S [B]
-
-    Returns
-    -------
-    bytes sent by all ranks [B]
-
-    Examples
-    --------
-    Four ranks, 4 bytes: 0 + 1 + 1 + 2 to deal out, 12 in the ring.
-
-    >>> scatter_all_gather_total_bytes(4, 4)
-    16.0
-    """
-    relays: Real = 0
-    for bit in range(24):
-        period = 2 ** (bit + 1)
-        whole = ops.floor(group_size / period)
-        relays = relays + whole * 2**bit + ops.maximum(group_size - whole * period - 2**bit, 0)
-    return (group_size - 1) * message_bytes + relays * message_bytes / group_size

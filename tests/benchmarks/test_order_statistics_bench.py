@@ -2,7 +2,7 @@
 
 import pytest
 
-from perfmodel.equations.distributions import Distribution, distribution, mixture, parse_distribution
+from perfmodel.equations.distributions import Distribution, parse_distribution
 from perfmodel.equations.jitter import straggler_time
 from perfmodel.equations.order_statistics import order_statistic
 
@@ -16,10 +16,6 @@ LAWS = {
         "pareto:shape=2.5",
         "weibull:shape=1.5",
         "gamma:shape=4",
-    )
-} | {
-    "mixture": mixture(
-        [(0.9, distribution("exponential", rate=2)), (0.1, distribution("exponential", rate=0.2))]
     )
 }
 
