@@ -109,10 +109,10 @@ def test_a_node_sums_its_gradients_before_a_server_sees_them_unless_told_not_to(
 def test_what_overlaps_is_hidden_and_what_does_not_is_exposed():
     none, buckets = (ask(world_size=8, overlap=overlap, **ONE_GPU_NODES) for overlap in ("none", "bucketed"))
     assert none.terms["exposed_communication_time"] == pytest.approx(none.communication_time)
-    assert "0% of it hidden" in none.verdict
+    assert "0% of communication is hidden" in none.verdict
     exposed = buckets.terms["exposed_communication_time"]
     assert 0 < exposed < buckets.communication_time
-    assert f"{1 - exposed / buckets.communication_time:.0%} of it hidden" in buckets.verdict
+    assert f"{1 - exposed / buckets.communication_time:.0%} of communication is hidden" in buckets.verdict
     assert buckets.iteration_time < none.iteration_time
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.recorder import Call
-from perfmodel.prediction.verdict import bottleneck, limit_words
+from perfmodel.prediction.limits import bottleneck, limit_words
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case
 from perfmodel.step.communication import HOST_UPLINKS

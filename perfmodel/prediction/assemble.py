@@ -11,8 +11,9 @@ from perfmodel.calibration import Calibration, calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_iteration_time, physical
 from perfmodel.prediction.interval import doubts, interval
+from perfmodel.prediction.limits import bottleneck
 from perfmodel.prediction.result import Interval, Memory, Prediction
-from perfmodel.prediction.verdict import Network, bottleneck, placement, verdict
+from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -199,9 +200,8 @@ def _variants(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fa
 
 def _network(setting: Setting, step: Step, binding: str) -> Network:
     if not communicates(setting):
-        return Network(0.0, 0.0, 0.0, 0.0, binding)
-    exposed, with_more, with_half = (float(time) for time in step.exposed_communication_time)
-    return Network(float(step.communication_time[0]), exposed, with_more, with_half, binding)
+        return Network(0.0, 0.0, binding)
+    return Network(float(step.communication_time[0]), float(step.exposed_communication_time[0]), binding)
 
 
 def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> float:
@@ -261,7 +261,7 @@ def _prediction(
         communication_time=network.communication_time,
         **come_to,
         memory=memory,
-        verdict=verdict(busiest_ports(setting, constants), step.terms, iteration_time, network),
+        verdict=verdict(setting, busiest_ports(setting, constants), step, network, constants),
         placement=placement(setting),
         defaults=list(setting.defaults),
         warnings=warnings,

@@ -5,106 +5,81 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perfmodel.calibration import Calibration
+from perfmodel.prediction.limits import crossed_link, limit_words
+from perfmodel.prediction.remedies import remedies, saved
 from perfmodel.resolve import Setting
-from perfmodel.specs.link import Link
-from perfmodel.step.fabric import adapter_limits, crosses_nodes, inside_limits, inside_link
+from perfmodel.step.evaluate import Step
 from perfmodel.step.terms import TERMS
-from perfmodel.units import show
 
 
 class Network(NamedTuple):
-    """Communication of one iteration [s], as it is and as it could be."""
+    """Communication of one iteration [s]."""
 
     communication_time: float
     """On its own, nothing hidden."""
     exposed_communication_time: float
-    exposed_with_more_bandwidth: float
-    """With twice the bandwidth of the link, as far as other limits let it; where another limit binds, with
-    twice what that lets pass."""
-    exposed_with_half_the_latency: float
     binding: str
     """What binds the rate, as ``perfmodel.step.fabric`` names it: ``link`` or another limit."""
 
 
-TIE = 1 + 1e-9
-"""A limit within this of a link's rate is the sum of the links."""
-
-
-def crossed_link(setting: Setting) -> Link:
-    """Return the link whose bandwidth matters to the exchange of gradients."""
-    return setting.inter_link if crosses_nodes(setting) else inside_link(setting)
-
-
-def bottleneck(setting: Setting, constants: Calibration) -> tuple[str, float]:
-    """Return what binds the rate of the exchange, and how many times faster it is asked what would come of.
-
-    Twice, but no further than the next limit where the link itself binds.
-    """
-    if crosses_nodes(setting):
-        limits = adapter_limits(setting, constants)
-    elif setting.scenario.profile is not None and measures_link(setting.scenario.profile):
-        return "link", 2.0
-    else:
-        limits = inside_limits(setting, constants)
-    own = limits.pop("link")
-    binding = min(limits, key=limits.__getitem__, default="link")
-    if binding != "link" and limits[binding] * TIE < own:
-        return binding, 2.0
-    return "link", min([2.0, *(rate / own for rate in limits.values() if rate > own * TIE)])
-
-
-def measures_link(profile: str) -> bool:
-    """Whether a profile says what the link inside a node carries, so that no limit of the model binds."""
-    from perfmodel.profile import read_profile
-
-    return read_profile(profile).link is not None
-
-
-def limit_words(setting: Setting, limit: str) -> str:
-    """Return what a limit of ``perfmodel.step.fabric`` other than the link is called."""
-    if limit == "machine" and setting.node.network_bandwidth is not None:
-        return f"the network limit of {setting.node.id} ({show(setting.node.network_bandwidth.value, 'B/s')})"
-    return {
-        "kernel": "the kernel's TCP",
-        "connections": f"the provider's limit on {_counted(setting.connections, 'connection')}",
-        "server": "what one server adds up",
-        "sockets": "the way between sockets",
-    }[limit]
-
-
-def _counted(count: int, what: str) -> str:
-    return f"one {what}" if count == 1 else f"{count} {what}s"
-
-
-def verdict(setting: Setting, terms: dict[str, float], iteration_time: float, network: Network) -> str:
-    """Return what takes most of the iteration, and what a faster network would save.
+def verdict(setting: Setting, ports: Setting, step: Step, network: Network, constants: Calibration) -> str:
+    """Return what takes most of the iteration, and what would save of it.
 
     Twice the bandwidth of the link that is crossed; where something else limits the rate, that is named, as a
-    faster link would then save nothing.
+    faster link would then save nothing.  Where communication takes most and that link explains little of it,
+    what does.
+
+    Parameters
+    ----------
+    setting : whose iteration it is
+    ports : the same with the adapters of its servers, where those are busier than its nodes'
+    step : the iteration; the variants of its fabric are as it is, of more bandwidth, of half the latency
+    network : its communication
+    constants : as for ``step``
     """
     shares: dict[str, float] = {}
-    for name, time in terms.items():
+    for name, time in step.terms.items():
         bound = TERMS[name].bound
         shares[bound] = shares.get(bound, 0.0) + time
     most = max(shares, key=shares.__getitem__)
-    told = f"{most}: {shares[most] / iteration_time:.0%} of the iteration"
+    whole = step.iteration_time
+    head = f"{most}: {shares[most] / whole:.0%} of the iteration"
     if setting.world_size == 1 and not setting.servers:
-        return told
-    hidden = network.communication_time - network.exposed_communication_time
+        return head
+    _, bandwidth, latency = saved(setting, step, step.exposed_communication_time, constants)
+    said = [head, _hidden(network, whole), _savings(ports, network, bandwidth, latency)]
+    if most == "communication-bound":
+        known = max(bandwidth, latency)
+        found = remedies(setting, ports, step, known, constants)
+        said += [f"{each.words} would save {part(each.saves)}" for each in found]
+    return "; ".join(said)
+
+
+def _hidden(network: Network, iteration_time: float) -> str:
     share = network.exposed_communication_time / iteration_time
-    bandwidth = (network.exposed_communication_time - network.exposed_with_more_bandwidth) / iteration_time
-    latency = (network.exposed_communication_time - network.exposed_with_half_the_latency) / iteration_time
-    covered = (
-        f", {hidden / network.communication_time:.0%} of it hidden" if network.communication_time else ""
+    if not network.communication_time:
+        return f"communication adds {share:.1%}"
+    hidden = max(0.0, 1 - network.exposed_communication_time / network.communication_time)
+    return f"{hidden:.0%} of communication is hidden, the rest adds {share:.1%}"
+
+
+def _savings(ports: Setting, network: Network, bandwidth: float, latency: float) -> str:
+    link = crossed_link(ports).id
+    if network.binding == "link":
+        return f"twice the bandwidth of {link} would save {part(bandwidth)}, half its latency {part(latency)}"
+    return (
+        f"{limit_words(ports, network.binding)} binds, so a faster {link} would save nothing; "
+        f"twice the rate would save {part(bandwidth)}, half the latency {part(latency)}"
     )
-    link = crossed_link(setting).id
-    saves = f"twice the bandwidth of {link} would save {bandwidth:.1%}, half its latency {latency:.1%}"
-    if network.binding != "link":
-        saves = (
-            f"{limit_words(setting, network.binding)} binds, so a faster {link} would save nothing; "
-            f"twice that limit would save {bandwidth:.1%}, half the latency {latency:.1%}"
-        )
-    return f"{told}; communication adds {share:.1%}{covered}; {saves}"
+
+
+def part(share: float) -> str:
+    """Return a part of the iteration as text, none of it negative where it rounds to nothing.
+
+    >>> part(0.1234), part(-0.0001)
+    ('12.3%', '0.0%')
+    """
+    return f"{round(share, 3) + 0.0:.1%}"
 
 
 def placement(setting: Setting) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.prediction.verdict import limit_words, measures_link
+from perfmodel.prediction.limits import limit_words, measures_link
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case
 from perfmodel.specs.storage import storage

@@ -1,0 +1,74 @@
+"""What limits the rate at which gradients travel, and what a limit is called."""
+
+from __future__ import annotations
+
+from perfmodel.calibration import Calibration
+from perfmodel.resolve import Setting
+from perfmodel.specs.link import Link
+from perfmodel.step.fabric import adapter_limits, crosses_nodes, inside_limits, inside_link
+from perfmodel.units import show
+
+TIE = 1 + 1e-9
+"""A limit within this of a link's rate is the sum of the links."""
+
+
+def crossed_link(setting: Setting) -> Link:
+    """Return the link whose bandwidth matters to the exchange of gradients."""
+    return setting.inter_link if crosses_nodes(setting) else inside_link(setting)
+
+
+def bottleneck(setting: Setting, constants: Calibration) -> tuple[str, float]:
+    """Return what binds the rate of the exchange, and how many times faster it is asked what would come of.
+
+    Twice, but no further than the next limit where the link itself binds.
+    """
+    if crosses_nodes(setting):
+        limits = adapter_limits(setting, constants)
+    else:
+        limits = limits_inside(setting, constants)
+    binding = narrowest(limits)
+    if binding != "link":
+        return binding, 2.0
+    own = limits["link"]
+    return binding, min([2.0, *(rate / own for rate in limits.values() if rate > own * TIE)])
+
+
+def limits_inside(setting: Setting, constants: Calibration) -> dict[str, float]:
+    """Return what may bind all rings inside a node [B/s]: of a profile that measured it, the link alone."""
+    limits = inside_limits(setting, constants)
+    if setting.scenario.profile is not None and measures_link(setting.scenario.profile):
+        return {"link": limits["link"]}
+    return limits
+
+
+def narrowest(limits: dict[str, float]) -> str:
+    """Return which limit binds; the link where others are the sum of it.
+
+    >>> narrowest({"link": 2.0, "kernel": 2.0}), narrowest({"link": 2.0, "kernel": 1.0})
+    ('link', 'kernel')
+    """
+    least = min(limits, key=limits.__getitem__)
+    return least if limits[least] * TIE < limits["link"] else "link"
+
+
+def measures_link(profile: str) -> bool:
+    """Whether a profile says what the link inside a node carries, so that no limit of the model binds."""
+    from perfmodel.profile import read_profile
+
+    return read_profile(profile).link is not None
+
+
+def limit_words(setting: Setting, limit: str) -> str:
+    """Return what a limit of ``perfmodel.step.fabric`` other than the link is called."""
+    if limit == "machine" and setting.node.network_bandwidth is not None:
+        return f"the network limit of {setting.node.id} ({show(setting.node.network_bandwidth.value, 'B/s')})"
+    return {
+        "kernel": "the kernel's TCP",
+        "connections": f"the provider's limit on {_counted(setting.connections, 'connection')}",
+        "server": "what one server adds up",
+        "sockets": "the way between sockets",
+    }[limit]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"one {what}" if count == 1 else f"{count} {what}s"

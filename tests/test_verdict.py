@@ -1,0 +1,156 @@
+"""What a verdict says binds, and what it says a change would save, against what the change does."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from perfmodel.calibration import calibration
+from perfmodel.economics import Conditions
+from perfmodel.errors import InputError
+from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.remedies import ENOUGH
+from perfmodel.sensitivity.case import answer
+from perfmodel.sensitivity.elasticity import case_of
+from perfmodel.sensitivity.inputs import INPUTS
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from tests.properties import question
+
+CATALOGUE = Catalogue.built_in()
+INPUT = {each.name: each for each in INPUTS}
+BERT = {"workload": "bert-large", "world_size": 512, "node": "dgx-a100-80gb"}
+ROUNDED = 0.00051
+"""Shares are printed to a tenth of a percent."""
+
+
+def ask(**options) -> Prediction:
+    return predict(Scenario.model_validate(options))
+
+
+def stated(verdict: str) -> dict[str, float]:
+    """Return each share that a verdict says would be saved, by what comes before it."""
+    shares = {}
+    for clause in verdict.split("; "):
+        for words, share in re.findall(r"(?:^|: |, )?([^:,]*?) (?:would save )?(-?[\d.]+)%(?=, |$)", clause):
+            shares[words.removesuffix(" would save")] = float(share) / 100
+    return shares
+
+
+def saved_by_input(scenario: Scenario, **factors: float) -> float:
+    """Return the part of the iteration that inputs multiplied by factors save."""
+    case = case_of(scenario, CATALOGUE, calibration(), Conditions())
+    before = answer(case).iteration_time
+    for name, factor in factors.items():
+        case = INPUT[name].scaled(case, factor)
+    return 1 - answer(case).iteration_time / before
+
+
+def test_hops_inside_the_nodes_are_named_where_they_bind_a_ring():
+    asked = BERT | {"algorithm": "ring"}
+    found = ask(**asked)
+    shares = stated(found.verdict)
+    assert "hops inside the nodes bind: half the latency of nvlink3-nvswitch would save" in found.verdict
+    inside = saved_by_input(Scenario(**asked), intra_link_hop_latency=0.5)
+    assert shares["half the latency of nvlink3-nvswitch"] == pytest.approx(inside, abs=ROUNDED)
+    by_nccl = 1 - ask(**asked | {"algorithm": "auto"}).iteration_time / found.iteration_time
+    assert by_nccl > inside > 0.1
+    assert shares["--algorithm auto"] == pytest.approx(by_nccl, abs=ROUNDED)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words", "factors"),
+    [
+        (
+            {"workload": "mobilenet-v2", "world_size": 512, "overlap": "wfbp", "algorithm": "ring"},
+            "half of what the library takes for it",
+            {"library_base_latency": 0.5},
+        ),
+        (
+            {"workload": "vgg16", "accelerator": "rtx-3090", "world_size": 64}
+            | {"inter_link": "ib-xdr-800g", "nics": 2},
+            "twice its rate",
+            {"intra_link_bandwidth": 2, "cross_socket_bandwidth": 2},
+        ),
+        (BERT | {"algorithm": "hierarchical"}, "half its latency", {"inter_link_hop_latency": 0.5}),
+    ],
+)
+def test_a_faster_part_saves_what_the_verdict_says(asked, words, factors):
+    found = ask(**asked)
+    assert found.verdict.startswith("communication-bound")
+    assert stated(found.verdict)[words] == pytest.approx(
+        saved_by_input(Scenario(**asked), **factors), abs=ROUNDED
+    )
+
+
+def test_another_option_saves_what_the_verdict_says():
+    """Over random scenarios: NCCL's own choice, another way to overlap, more servers."""
+    seen = set()
+    for number in range(500):
+        asked = question(11, number)
+        try:
+            found = ask(**asked)
+        except InputError:
+            continue
+        for option, value, share in re.findall(r"--([a-z-]+) (\S+) would save ([\d.]+)%", found.verdict):
+            name = option.replace("-", "_")
+            other = ask(**asked | {name: int(value) if value.isdigit() else value})
+            saves = 1 - other.iteration_time / found.iteration_time
+            assert float(share) / 100 == pytest.approx(saves, abs=ROUNDED), asked
+            seen.add(name)
+    assert seen >= {"algorithm", "servers"}
+
+
+def test_communication_that_binds_is_explained():
+    """Some named change saves what a cause of half of it would, unless another wait takes its place."""
+    bound = 0
+    for number in range(300):
+        asked = question(12, number)
+        try:
+            found = ask(**asked)
+        except InputError:
+            continue
+        assert "-0.0%" not in found.verdict
+        if not found.verdict.startswith("communication-bound"):
+            continue
+        bound += 1
+        share = found.terms["exposed_communication_time"] / found.iteration_time
+        most = max(stated(found.verdict.partition("the rest adds ")[2]).values())
+        assert most > ENOUGH * share - ROUNDED or "instead, would save" in found.verdict, (
+            asked,
+            found.verdict,
+        )
+    assert bound > 50
+
+
+def test_what_waits_instead_of_communication_is_named():
+    """A faster exchange with the servers, and the job waits for its samples."""
+    asked = {"workload": "vgg13", "world_size": 68, "strategy": "parameter-server", "servers": 12}
+    machines = {"node": "dgx-2", "accelerator": "b300-sxm", "intra_link": "pcie4-x8", "nics": 5}
+    asked |= machines | {"inter_link": "ethernet-400g-rdma", "framework": "torch7-cudnn-4"}
+    verdict = ask(**asked, input="real").verdict
+    assert "twice the speed of the whole network, with more waiting for input instead, would save" in verdict
+    assert "instead" not in ask(**asked).verdict
+
+
+def test_a_shorter_exchange_with_servers_saves_less_than_itself_where_stragglers_are_waited_for():
+    """The stated share is of the whole iteration: pushes of the fast hide behind the wait for the slow."""
+    asked = {"workload": "vgg16", "world_size": 8, "strategy": "parameter-server", "node": "aws-p3.2xlarge"}
+    asked |= {"jitter": "lognormal:cv=0.3", "inter_link": "ethernet-25g-tcp"}
+    scenario = Scenario(**asked)
+    found = predict(scenario)
+    saves = saved_by_input(scenario, inter_link_hop_latency=0.5)
+    assert stated(found.verdict)["half the latency"] == pytest.approx(saves, abs=ROUNDED)
+    twice = saved_by_input(scenario, tcp_ceiling=2, inter_link_bandwidth=2)
+    assert stated(found.verdict)["twice the rate"] == pytest.approx(twice, abs=ROUNDED)
+
+
+def test_hidden_communication_is_never_less_than_none():
+    asked = {
+        "workload": "vgg16",
+        "world_size": 8,
+        "node": "dgx-1p",
+        "strategy": "data-parallel-single-process",
+    }
+    assert "; 0% of communication is hidden, the rest adds " in ask(**asked).verdict
