@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps import sweep
 from perfmodel.workloads import names, workload
+from perfmodel.workloads.data import other_sizes
 
 CATALOGUE = Catalogue.built_in()
 SLOW = {"accelerator": "v100-sxm2-16gb", "world_size": 8, "input": "real", "loader_workers": 1}
@@ -78,6 +80,41 @@ def test_a_networks_own_data_named_changes_nothing():
         plain = ask(workload=name, **SLOW, local_batch_size=8)
         named = ask(workload=name, **SLOW, local_batch_size=8, dataset=keys[0])
         assert (plain.iteration_time, plain.epoch_time) == (named.iteration_time, named.epoch_time), name
+
+
+def test_every_network_on_every_data_set_is_answered_at_a_size_that_is_said():
+    """Refused, its own data, or with a note where samples are of another size than the network computes."""
+    for name, (key, data) in itertools.product(names(), data_sets().items()):
+        own = workload(name)
+        finds_objects = own.dataset in ("COCO 2017", "Cityscapes")
+        if own.sample != data.sample or (finds_objects and not data.objects):
+            with pytest.raises(InputError, match=f"marks no objects|{own.id} takes {own.sample}s"):
+                ask(workload=name, dataset=key)
+            continue
+        found = ask(workload=name, dataset=key)
+        assert found.terms == ask(workload=name).terms  # computed at the network's own size
+        [said] = [line for line in found.warnings if key in line] or [""]
+        if own.dataset == data.name or data.tokens is not None:
+            assert not said
+        elif data.sample == "sequence":
+            assert f"counts as a sequence of {own.sequence_length:,} tokens" in said
+        else:
+            side = round((own.input_elements / 3) ** 0.5)
+            sizes = [line for line in (f"{side} x {side} pixels", "1,075,200 pixels") if line in said]
+            assert len(sizes) == 1, (name, key)
+            assert ("32 x 32" in said) == key.startswith("cifar")
+            assert ("1024 x 2048" in said) == (key == "cityscapes")
+
+
+def test_a_network_of_the_data_sets_size_or_of_unknown_size_gets_no_note():
+    assert other_sizes(replace(workload("resnet50"), input_elements=3.0 * 32 * 32), "cifar10") is None
+    assert other_sizes(replace(workload("resnet50"), input_elements=0.0), "cifar10") is None
+
+
+@pytest.mark.parametrize("name", ["mask-rcnn-r50-fpn", "yolov3", "deeplab-v3-plus"])
+def test_finding_objects_is_not_learnt_from_images_without_any(name):
+    with pytest.raises(InputError, match=f"cifar10 marks no objects, which {name} .* coco, cityscapes"):
+        ask(workload=name, dataset="cifar10")
 
 
 # --- what it does

@@ -25,6 +25,11 @@ class DataSet(Spec):
     sample: Literal["image", "sequence"]
     encoded: bool = False
     """Whether a loader worker must decode each sample."""
+    objects: bool = False
+    """Whether objects are marked in its images, as detection and segmentation need."""
+    height: Quantity | None = None
+    width: Quantity | None = None
+    """Of its images [pixels]; None where they are of many sizes."""
     samples: Quantity | None = None
     tokens: Quantity | None = None
     """Of text that is cut into sequences of any length."""
@@ -38,6 +43,13 @@ class DataSet(Spec):
         if self.tokens is None or sequence_length is None:
             return None
         return max(1, int(self.tokens.value // sequence_length))
+
+    @property
+    def image_size(self) -> tuple[int, int] | None:
+        """Height and width of every image; None where they are of many sizes."""
+        if self.height is None or self.width is None:
+            return None
+        return int(self.height.value), int(self.width.value)
 
     @property
     def sample_bytes(self) -> float | None:

@@ -7,10 +7,12 @@ from dataclasses import replace
 from functools import lru_cache
 
 from perfmodel.errors import InputError
-from perfmodel.specs.dataset import data_set, data_sets
+from perfmodel.specs.dataset import DataSet, data_set, data_sets
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.workload import Workload
 
+COLOURS = 3
+"""Elements of a pixel."""
 TOKEN_BYTES = 4
 """Token numbers are stored as 32-bit integers (an assumption)."""
 
@@ -43,6 +45,12 @@ def fed_with(
             raise InputError(
                 f"--dataset {dataset} holds {known.sample}s and {workload.id} takes {workload.sample}s{told}"
             )
+        if not known.objects and (own := _own_data(workload)) is not None and own.objects:
+            fitting = [key for key, one in data_sets().items() if one.objects]
+            raise InputError(
+                f"--dataset {dataset} marks no objects, which {workload.id} learns to find; "
+                f"of those that do: {', '.join(fitting)}"
+            )
         name, count = known.name, known.size(workload.sequence_length)
         stored = known.sample_bytes or TOKEN_BYTES * workload.input_elements
     return replace(
@@ -53,14 +61,59 @@ def fed_with(
     )
 
 
+def _own_data(workload: Workload) -> DataSet | None:
+    """Return the data set that a network is usually trained on, where its numbers are known."""
+    return next((one for one in data_sets().values() if one.name == workload.dataset), None)
+
+
+def other_sizes(workload: Workload, dataset: str) -> str | None:
+    """Say what size of samples a network is computed at, where those of a data set are of another.
+
+    None where it is its own data, or nobody knows the size of either.
+    """
+    known, own = data_set(dataset), _own_data(workload)
+    if known is own:
+        return None
+    if known.sample == "sequence":
+        if known.samples is None:  # cut into sequences of the network's length
+            return None
+        length = workload.sequence_length
+        return (
+            f"each sample of {dataset} counts as a sequence of {length:,} tokens, the length of {workload.id}"
+        )
+    pixels = workload.input_elements / COLOURS
+    if not pixels or (known.image_size is None and own is None):
+        return None
+    if known.image_size is not None and math.prod(known.image_size) == pixels:
+        return None
+    size = "many sizes" if known.image_size is None else "{} x {} pixels".format(*known.image_size)
+    return (
+        f"{dataset} holds images of {size}, and {workload.id} is computed at its own {_size(pixels)}: "
+        f"for a network of another input size, give its file to --workload"
+    )
+
+
+def _size(pixels: float) -> str:
+    """Return the size of a network's input as text.
+
+    >>> _size(50176), _size(1075200)
+    ('224 x 224 pixels', '1,075,200 pixels')
+    """
+    side = math.isqrt(int(pixels))
+    return f"{side} x {side} pixels" if side * side == pixels else f"{pixels:,.0f} pixels"
+
+
 def fed(workload: Workload, scenario: Scenario, warnings: list[str]) -> Workload:
-    """Return a workload trained on the data that a scenario says, and warn of what has no effect.
+    """Return a workload trained on the data that a scenario says; warn of sizes that differ and of no effect.
 
     Raises
     ------
     InputError : as ``fed_with``; real samples are asked for, and nobody knows what one takes
     """
+    own = workload
     workload = fed_with(workload, scenario.dataset, scenario.dataset_samples, scenario.sample_bytes)
+    if scenario.dataset is not None and (sizes := other_sizes(own, scenario.dataset)) is not None:
+        warnings.append(sizes)
     if scenario.input == "synthetic":
         idle = [name for name in ("sample_bytes", "decode_rate") if getattr(scenario, name) is not None]
         if idle:
