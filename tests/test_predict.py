@@ -34,7 +34,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import evaluate
 from perfmodel.step.messages import messages
-from perfmodel.step.stragglers import TOLD_AT
+from perfmodel.step.stragglers import NOTED
 from perfmodel.workloads import names, workload
 
 CATALOGUE = Catalogue.built_in()
@@ -423,18 +423,25 @@ def test_what_the_usual_spread_rests_on_is_said_where_stragglers_are_waited_for(
     def said(*more: str) -> str:
         return " ".join(invoke("predict", *form, *more).stdout.split())
 
-    cv = calibration().jitter
-    slowest = np.random.default_rng(1).lognormal(0, math.sqrt(math.log1p(cv**2)), (4000, TOLD_AT)).max(axis=1)
+    cv, n = calibration().jitter, 256
+    slowest = np.random.default_rng(1).lognormal(0, math.sqrt(math.log1p(cv**2)), (4000, n)).max(axis=1)
     allowed = math.exp(math.log1p(cv**2) / 2) / slowest.mean()
-    stated = said("--gpus", "32")
-    assert f"steps of one process spread by {cv:.1%}" in stated
-    assert f"independent on every accelerator and alone allows {TOLD_AT} of them {allowed:.0%}" in stated
+    note = f"stragglers cap {n} GPUs at {allowed:.0%} if steps vary {cv:.1%} independently (--jitter)"
+    assert note in said("--gpus", str(n))
     for other in (
         ("--gpus", "1"),
-        ("--gpus", "32", "--jitter", "none"),
-        ("--gpus", "8", "--jitter", "lognormal:cv=0.1"),
+        ("--gpus", str(n), "--jitter", "none"),
+        ("--gpus", str(n), "--jitter", "lognormal:cv=0.1"),
     ):
-        assert "steps of one process" not in said(*other)
+        assert "stragglers cap" not in said(*other)
+
+
+@given(world_size=st.integers(1, 4096), inter_link=st.sampled_from(["ib-edr-100g", "ethernet-10g-tcp"]))
+def test_stragglers_get_a_note_where_they_take_a_noted_share_alone(world_size, inter_link):
+    found = ask(world_size=world_size, inter_link=inter_link)
+    noted = any("stragglers cap" in line for line in found.warnings)
+    assert noted == (found.terms["straggler_time"] >= NOTED * found.iteration_time)
+    assert not noted or world_size > 8
 
 
 def test_json_is_what_pydantic_would_print_and_keeps_its_keys():

@@ -31,7 +31,7 @@ from perfmodel.step.parts import (
     scaled,
     whole_batch,
 )
-from perfmodel.step.stragglers import spread_told
+from perfmodel.step.stragglers import spread_note
 from perfmodel.units import show
 
 
@@ -242,8 +242,8 @@ def _prediction(
     come_to = figures(setting, iteration_time, baseline_time, exposed)
     memory = _memory(setting, constants)
     warnings = list(setting.warnings)
-    if step.terms["straggler_time"] and (told := spread_told(setting, constants)):
-        warnings.append(told)
+    if (note := spread_note(setting, step.terms["straggler_time"] / iteration_time, constants)) is not None:
+        warnings.append(note)
     if not memory.fits:
         warnings.append(_does_not_fit(setting, memory))
     if come_to["mfu"] > 1:

@@ -27,22 +27,24 @@ def push_share(setting: Setting) -> float:
     return 1.0 if setting.framework.pipelined_servers else 0.5
 
 
-TOLD_AT = 256
-"""Accelerators that the assumption of independence is told for."""
+NOTED = 0.05
+"""Part of the iteration from which the wait for stragglers is worth a note on what it rests on: what 16
+accelerators of the default spread wait, so that small jobs do without."""
 
 
-def spread_told(setting: Setting, calibration: Calibration) -> str | None:
-    """Say what the default spread rests on and what it comes to on many; None where one was given."""
-    if setting.scenario.jitter is not None or not calibration.jitter or setting.world_size == 1:
+def spread_note(setting: Setting, share: float, calibration: Calibration) -> str | None:
+    """Say what the default spread rests on, and the efficiency that it alone allows.
+
+    None where the wait is a small ``share`` of the iteration, or the spread was given or measured.
+    """
+    if share < NOTED or setting.scenario.jitter is not None:
         return None
     if setting.scenario.profile is not None and _measures_jitter(setting.scenario.profile):
         return None
-    allowed = 1 / jitter.straggler_factor(_usual_law(calibration), TOLD_AT)
-    return (
-        f"waiting for stragglers: steps of one process spread by {calibration.jitter:.1%}, which is taken as "
-        f"independent on every accelerator and alone allows {TOLD_AT} of them {allowed:.0%} efficiency; "
-        "no cluster's spread was measured, --jitter sets another"
-    )
+    n = setting.world_size
+    allowed = 1 / jitter.straggler_factor(_usual_law(calibration), n)
+    spread = f"{calibration.jitter:.1%}"
+    return f"stragglers cap {n} GPUs at {allowed:.0%} if steps vary {spread} independently (--jitter)"
 
 
 def _measures_jitter(profile: str) -> bool:
