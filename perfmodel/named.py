@@ -39,8 +39,8 @@ def by_id(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, list[Mean
         name = getattr(scenario, field)
         if name is None:
             continue
-        one = meaning_of(field, name, catalogue)
-        if one.id != name:
+        if _id_of(field, name, catalogue) != name:
+            one = meaning_of(field, name, catalogue)
             ids[field] = one.id
             meant += [one] if one.others else []
     return (scenario.model_copy(update=ids) if ids else scenario), meant
@@ -58,6 +58,10 @@ def meaning_of(field: str, name: str, catalogue: Catalogue) -> Meant:
         return Meant(field, name, network.id, network.others)
     kind, look_up = _HARDWARE[field]
     return Meant(field.replace("_", "-"), name, look_up(catalogue, name).id, catalogue.others(kind, name))
+
+
+def _id_of(field: str, name: str, catalogue: Catalogue) -> str:
+    return understood(name).id if field == "workload" else _HARDWARE[field][1](catalogue, name).id
 
 
 _HARDWARE: dict[str, tuple[Kind, Callable[[Catalogue, str], Accelerator | Node | Link]]] = {

@@ -21,7 +21,7 @@ else:
     Real = Any
 
 
-_PLAIN = (float, int, bool)
+_PLAIN = frozenset((float, int, bool))
 
 
 def _library(*args: object) -> ModuleType:
@@ -31,17 +31,22 @@ def _library(*args: object) -> ModuleType:
             break
     else:
         return math
-    sympy = sys.modules.get("sympy")
-    if sympy is not None and any(isinstance(a, sympy.Basic) for a in args):
-        return sympy
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and any(isinstance(a, (numpy.ndarray, numpy.generic)) for a in args):
-        return numpy
+    sympy, numpy = sys.modules.get("sympy"), sys.modules.get("numpy")
+    if sympy is not None:
+        for a in args:
+            if isinstance(a, sympy.Basic):
+                return sympy
+    if numpy is not None:
+        for a in args:
+            if isinstance(a, (numpy.ndarray, numpy.generic)):
+                return numpy
     return math
 
 
 def maximum(a: Real, b: Real) -> Real:
     """The larger of two values, element by element for arrays."""
+    if type(a) in _PLAIN and type(b) in _PLAIN:
+        return max(a, b)
     library: Any = _library(a, b)
     if library is math:
         return max(a, b)
@@ -50,6 +55,8 @@ def maximum(a: Real, b: Real) -> Real:
 
 def minimum(a: Real, b: Real) -> Real:
     """The smaller of two values, element by element for arrays."""
+    if type(a) in _PLAIN and type(b) in _PLAIN:
+        return min(a, b)
     library: Any = _library(a, b)
     if library is math:
         return min(a, b)
@@ -69,11 +76,15 @@ def floor(x: Real) -> Real:
 
 def sqrt(x: Real) -> Real:
     """The square root of x."""
+    if type(x) is float:
+        return math.sqrt(x)
     return _library(x).sqrt(x)
 
 
 def log(x: Real) -> Real:
     """The natural logarithm of x."""
+    if type(x) is float:
+        return math.log(x)
     return _library(x).log(x)
 
 
@@ -85,6 +96,8 @@ def log2(x: Real) -> Real:
 
 def exp(x: Real) -> Real:
     """E to the power of x."""
+    if type(x) is float:
+        return math.exp(x)
     return _library(x).exp(x)
 
 

@@ -130,6 +130,12 @@ def number(text: object) -> float:
         return math.nan
 
 
+_OF_TIMES = (("", 1.0), ("m", 1e-3), ("u", 1e-6), ("n", 1e-9))
+_OF_MEMORIES = tuple(reversed(BINARY.items()))
+_OF_RATES = (*((prefix, size) for prefix, size in reversed(DECIMAL.items()) if prefix != "K"), ("", 1.0))
+"""Prefixes that ``show`` uses, the largest first."""
+
+
 def show(value: float, unit: str) -> str:
     """Return a quantity as people write it, to three digits: ``145 ms``, ``11.7 TFLOP/s``, ``16 GiB``.
 
@@ -145,14 +151,14 @@ def show(value: float, unit: str) -> str:
         word, scale = ("h", 3600.0) if size >= 7200 else ("min", 60.0)
         return f"{value / scale:.3g} {word}"
     if unit == "s":
-        prefixes = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+        prefixes = _OF_TIMES
     elif unit == "B" and value % BINARY["Mi"] == 0:
-        prefixes = {prefix: BINARY[prefix] for prefix in reversed(BINARY)}
+        prefixes = _OF_MEMORIES
         size = abs(value)
     elif unit in ("B", "B/s", "FLOP/s", "FLOP", "Hz"):
-        prefixes = {prefix: DECIMAL[prefix] for prefix in reversed(DECIMAL) if prefix != "K"} | {"": 1.0}
+        prefixes = _OF_RATES
     else:
         return f"{value:.4g}/s" if unit == "1/s" else f"{value:.4g} {unit}".removesuffix(" 1")
-    prefix, scale = next(((p, s) for p, s in prefixes.items() if size >= s), list(prefixes.items())[-1])
+    prefix, scale = next((each for each in prefixes if size >= each[1]), prefixes[-1])
     digits = 4 if abs(value / scale) >= 999.5 else 3
     return f"{value / scale:.{digits}g} {prefix}{unit}"

@@ -62,6 +62,7 @@ QUANTITIES: dict[str, Quantity] = {
     "saturation": Quantity(
         "q", "1", "what a product too small to fill the accelerator takes over its rate at any size"
     ),
+    "shape_saturation": Quantity("q_s", "1", "what a product loses by short dot products and few columns"),
     "work": Quantity("w", "FLOP", "of one product over the compute units, in units of 500 FLOP"),
     "product_depth": Quantity("d", "1", "length of a dot product"),
     "product_columns": Quantity("c", "1", "output channels or features of a product"),

@@ -39,19 +39,15 @@ def update_on_device(update_time: Real, inefficiency: Real, update_kernels: Real
 
 
 @formula(cites=())
-def device_time(
-    accumulation_steps: Real, pass_time: Real, kernels: Real, kernel_floor: Real, update_time: Real
-) -> Real:
+def device_time(accumulation_steps: Real, pass_time: Real, update_time: Real) -> Real:
     r"""An iteration as the accelerator alone would do it.
 
-    .. math:: t_d = m\,(t + k\,\theta) + t_u
+    .. math:: t_d = m\,t + t_u
 
     Parameters
     ----------
     accumulation_steps : m [1]
-    pass_time : t [s], of all passes of a micro-batch without launches
-    kernels : k [1], of a micro-batch
-    kernel_floor : theta [s]
+    pass_time : t [s], of all passes of a micro-batch with their launches
     update_time : t_u [s]
 
     Returns
@@ -60,12 +56,12 @@ def device_time(
 
     Examples
     --------
-    Two micro-batches of 10 ms and 500 kernels of 2 us, and an update of 1 ms: 2 x 11 + 1 ms.
+    Two micro-batches of 11 ms and an update of 1 ms.
 
-    >>> round(device_time(2, 10e-3, 500, 2e-6, 1e-3), 9)
+    >>> device_time(2, 11e-3, 1e-3)
     0.023
     """
-    return accumulation_steps * (pass_time + kernels * kernel_floor) + update_time
+    return accumulation_steps * pass_time + update_time
 
 
 @formula(cites=())
@@ -122,7 +118,7 @@ def host_stretch(paced_time: Real, device_time: Real) -> Real:
 
 @formula(cites=())
 def layer_device_times(busy_times: Real, kernels: Real, kernel_floor: Real) -> Real:
-    r"""Each pass of a layer on the accelerator alone, with its launches.
+    r"""Passes on the accelerator alone, with their launches: of each layer, or of all.
 
     .. math:: d = t + k\,\theta
 

@@ -129,17 +129,38 @@ def product_time(
 
 
 @formula(cites="hockney1994")
-def small_product_saturation(
-    work: Real,
-    product_depth: Real,
-    product_columns: Real,
-    half_work: Real,
-    half_depth: Real,
-    half_columns: Real,
+def shape_saturation(
+    product_depth: Real, product_columns: Real, half_depth: Real, half_columns: Real
 ) -> Real:
-    r"""What a product loses by being small: few operations a unit, short dot products, few columns.
+    r"""What a product loses by its shape: short dot products and few columns.
 
-    .. math:: q = \left(1 + \frac{w_0}{w}\right)\left(1 + \frac{d_0}{d}\right)\left(1 + \frac{c_0}{c}\right)
+    .. math:: q_s = \left(1 + \frac{d_0}{d}\right)\left(1 + \frac{c_0}{c}\right)
+
+    Parameters
+    ----------
+    product_depth : d [1], length of each dot product
+    product_columns : c [1], output channels or features
+    half_depth, half_columns : d_0, c_0, where half the rate is reached
+
+    Returns
+    -------
+    shape_saturation [1], at least 1
+
+    Examples
+    --------
+    At the half point of one of them alone, a product takes twice its time.
+
+    >>> shape_saturation(60, 1e12, 60, 30).__round__(6)
+    2.0
+    """
+    return (1 + half_depth / product_depth) * (1 + half_columns / product_columns)
+
+
+@formula(cites="hockney1994")
+def small_product_saturation(work: Real, half_work: Real, shape_saturation: Real) -> Real:
+    r"""What a product loses by being small: few operations a unit, and its shape.
+
+    .. math:: q = \left(1 + \frac{w_0}{w}\right) q_s
 
     Each factor is the law of a pipeline that reaches half its rate at the constant with index 0 (Hockney's
     n_1/2).
@@ -147,9 +168,8 @@ def small_product_saturation(
     Parameters
     ----------
     work : w [FLOP], of the whole product over compute units, in units of 500 FLOP
-    product_depth : d [1], length of each dot product
-    product_columns : c [1], output channels or features
-    half_work, half_depth, half_columns : w_0, d_0, c_0, where half the rate is reached
+    half_work : w_0, where half the rate is reached
+    shape_saturation : q_s [1], at least 1
 
     Returns
     -------
@@ -157,12 +177,12 @@ def small_product_saturation(
 
     Examples
     --------
-    At the half point of one of them alone, a product takes twice its time.
+    Half the rate for its few operations, and half of that for its shape.
 
-    >>> small_product_saturation(4000, 1e12, 1e12, 4000, 60, 30).__round__(6)
-    2.0
+    >>> small_product_saturation(4000, 4000, 2.0)
+    4.0
     """
-    return (1 + half_work / work) * (1 + half_depth / product_depth) * (1 + half_columns / product_columns)
+    return (1 + half_work / work) * shape_saturation
 
 
 @formula(cites="williams2009")
@@ -253,11 +273,13 @@ def paced_layer_times(
     """
     import numpy as np
 
-    device, host = np.asarray(device_time)[..., None], np.asarray(host_time)[..., None]
-    before: Any = paced_time(
-        device - np.cumsum(layer_device_times, axis=-1), host - np.cumsum(layer_host_times, axis=-1)
-    )
-    times: NDArray[np.float64] = np.empty_like(before)
-    times[..., :1] = paced_time(device, host) - before[..., :1]
-    times[..., 1:] = before[..., :-1] - before[..., 1:]
+    def left(whole: Any, by_layer: Any) -> Any:
+        """Of one of the two, before each layer and after the last."""
+        by_layer = np.asarray(by_layer)
+        gone = np.zeros((*by_layer.shape[:-1], by_layer.shape[-1] + 1))
+        np.add.accumulate(by_layer, axis=-1, out=gone[..., 1:])
+        return (whole if isinstance(whole, float) else np.asarray(whole)[..., None]) - gone
+
+    paced: Any = paced_time(left(device_time, layer_device_times), left(host_time, layer_host_times))
+    times: NDArray[np.float64] = paced[..., :-1] - paced[..., 1:]
     return times

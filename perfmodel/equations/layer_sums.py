@@ -33,7 +33,9 @@ def sum_over_layers(layer_times: Any) -> Any:
     >>> sum_over_layers(np.array([1.0, 2.0, 4.0]))
     7.0
     """
-    total = layer_times.sum(axis=-1)
+    import numpy as np
+
+    total = np.add.reduce(layer_times, axis=-1)
     return total if total.ndim else total.item()
 
 

@@ -244,6 +244,32 @@ def _limits(algorithm: str, p: int, row: int, at: int, processor: str) -> tuple[
     return 1.0, ENDLESS, ENDLESS
 
 
+def _hops(table: _Table, group_size: Any, nodes: Any, switch_adds: bool) -> Array:
+    """Hops inside nodes and between them, and what the bytes on the bus come to: shape (3, ways, ..., 1)."""
+    import numpy as np
+
+    is_one = isinstance(nodes, int)
+    per_node, across = group_size / nodes, nodes - 1
+    levels = 2.0 * math.floor(math.log2(nodes)) if is_one else 2 * np.floor(np.log2(nodes))
+    traffic = 2 * (group_size - 1) / group_size
+    rings, trees = 2 * (group_size - nodes), 2 * (per_node - 1)
+    by_algorithm = [[rings, trees], [2 * across, levels], [traffic, 2.0 + 0 * across]]
+    if switch_adds:
+        for row, of_switch in zip(
+            by_algorithm, (1.0 + 0 * across, 2 * ops.log2(nodes), traffic), strict=True
+        ):
+            row.append(of_switch)
+    # (three, algorithms) or (three, algorithms, settings, 1)
+    hops: Array = np.array(by_algorithm, dtype=np.float64)
+    return hops[:, table.algorithm if is_one else table.algorithm[:, 0, 0]]
+
+
+@lru_cache(maxsize=1024)
+def _hops_of_one(kind: tuple[str, str, str, bool, bool, bool], group_size: int, nodes: int) -> Array:
+    """The same of one group of ranks: they depend on its size and the kind of machine alone."""
+    return _hops(_table(*kind), group_size, nodes, kind[4])
+
+
 def ways(
     group_size: Any,
     nodes: Any,
@@ -269,22 +295,11 @@ def ways(
 
     is_one = isinstance(nodes, int)
     several = nodes > 1 if is_one else bool((nodes > 1).all())
-    table = _table(
-        graph.generation, graph.intra_link, graph.processor, has_ll128(graph), switch_adds, several
-    )
-    per_node, across = group_size / nodes, nodes - 1
-    levels = 2.0 * math.floor(math.log2(nodes)) if is_one else 2 * np.floor(np.log2(nodes))
-    traffic = 2 * (group_size - 1) / group_size
-    rings, trees = 2 * (group_size - nodes), 2 * (per_node - 1)
-    by_algorithm = [[rings, trees], [2 * across, levels], [traffic, 2.0 + 0 * across]]
-    if switch_adds:
-        for row, of_switch in zip(
-            by_algorithm, (1.0 + 0 * across, 2 * ops.log2(nodes), traffic), strict=True
-        ):
-            row.append(of_switch)
-    # (three, algorithms) or (three, algorithms, settings, 1)
-    hops = np.array(by_algorithm, dtype=np.float64)
-    intra_hops, inter_hops, factor = hops[:, table.algorithm if is_one else table.algorithm[:, 0, 0]]
+    kind = graph.generation, graph.intra_link, graph.processor, has_ll128(graph), switch_adds, several
+    table = _table(*kind)
+    per_node = group_size / nodes
+    hops = _hops_of_one(kind, group_size, nodes) if is_one else _hops(table, group_size, nodes, switch_adds)
+    intra_hops, inter_hops, factor = hops
     two, more = table.limits
     limits = more
     if not is_one:

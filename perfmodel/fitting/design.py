@@ -16,7 +16,7 @@ from perfmodel.efficiency import KINDS, Conditions, Effects
 from perfmodel.fitting.parameters import Parameters
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Workload
-from perfmodel.step.computation import Demand, conditions, demand
+from perfmodel.step.computation import Demand, Service, arithmetic, conditions, demand, service
 from perfmodel.step.layers import LayerTable, layer_table
 
 if TYPE_CHECKING:
@@ -50,12 +50,13 @@ class Design:
 
     def __init__(self, settings: Sequence[Setting]) -> None:
         """Take the setting of every row."""
-        tables, demands, counts, found = [], [], [], []
+        tables, demands, services, counts, found = [], [], [], [], []
         for setting in settings:
             distinct = _distinct(setting.workload)
             tables.append(distinct.table)
             counts.append(distinct.times)
             demands.append(demand(setting, distinct.table, float(setting.local_batch_size)))
+            services.append(service(distinct.table, arithmetic(setting)))
             found.append(conditions(setting))
         self.rows = len(settings)
         self.conditions: list[Conditions] = found
@@ -64,19 +65,19 @@ class Design:
         self.row = np.repeat(np.arange(self.rows), lengths)
         self.count = np.concatenate(counts)
 
-        def passes(source: Sequence[LayerTable | Demand], field: str) -> NDArray[np.float64]:
+        def passes(source: Sequence[LayerTable | Demand | Service], field: str) -> NDArray[np.float64]:
             return np.concatenate([getattr(item, field) for item in source])
 
         self.product_time = (
-            passes(demands, "flops") / passes(demands, "peak_flops") * passes(demands, "penalty")
+            passes(demands, "flops") / passes(services, "peak_flops") * passes(services, "penalty")
         )
         bandwidths = [setting.accelerator.memory_bandwidth.value for setting in settings]
         self.traffic_time = passes(demands, "bytes") / np.repeat(bandwidths, lengths)
         self.work = passes(demands, "work")
         self.depth, self.columns = passes(tables, "depth"), passes(tables, "columns")
-        self.units = passes(demands, "units").astype(np.intp)
-        self.matrix = passes(demands, "on_matrix_units").astype(np.intp)
-        self.transposed = passes(demands, "transposed").astype(np.float64)
+        self.units = passes(services, "units").astype(np.intp)
+        self.matrix = passes(services, "on_matrix_units").astype(np.intp)
+        self.transposed = passes(services, "transposed").astype(np.float64)
         self.product = passes(tables, "product").astype(np.intp)
         self.traffic = passes(tables, "traffic").astype(np.intp)
         self.light = passes(tables, "light").astype(np.float64)

@@ -9,7 +9,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.errors import InputError
-from perfmodel.prediction.bound import above_peak, least_computation_time, least_iteration_time, physical
+from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import doubts, interval
 from perfmodel.prediction.limits import bottleneck
 from perfmodel.prediction.result import Interval, Memory, Prediction
@@ -133,9 +133,8 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     uncertain = interval(step.iteration_time, mode, setting, widening, constants)
     if uncertain is not None and setting.scenario.profile is not None:
         uncertain = _with_noise(uncertain, setting, step.terms)
-    least_time = least_iteration_time(setting)
+    least_computing, least_time = least_times(setting)
     computing = float(step.work.alone(setting.accumulation_steps))
-    least_computing = float(least_computation_time(setting))
     if computing < least_computing:
         setting = setting._replace(
             warnings=(*setting.warnings, _impossible(setting, computing, least_computing))
@@ -220,7 +219,7 @@ def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> floa
 
 def _memory(setting: Setting, constants: Calibration) -> Memory:
     needed, capacity, largest = memory_of(setting, constants)
-    return Memory.model_construct(
+    return Memory.made(
         bytes=float(needed), capacity=capacity, fits=needed <= capacity, largest_local_batch_size=largest
     )
 
@@ -250,7 +249,7 @@ def _prediction(
         warnings.append(
             f"{come_to['mfu']:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}"
         )
-    return Prediction.model_construct(
+    return Prediction.made(
         iteration_time=iteration_time,
         terms=step.terms,
         interval=uncertain,

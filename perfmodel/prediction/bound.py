@@ -142,10 +142,19 @@ def least_exchange_rate(setting: Setting) -> Any:
     return least
 
 
-def least_iteration_time(setting: Setting) -> float:
-    """Return the time no iteration of a setting can beat [s]: that of its arithmetic or of its gradients."""
+def least_times(setting: Setting) -> tuple[float, float]:
+    """Return the least time of a setting's computation, and of its whole iteration [s].
+
+    The iteration's is that of its arithmetic or of its gradients, whichever is longer.
+    """
+    computing = float(least_computation_time(setting))
     exchanged = least_gradient_bytes(setting.workload) * least_exchange_rate(setting)
-    return float(ops.maximum(least_computation_time(setting), exchanged))
+    return computing, max(computing, float(exchanged))
+
+
+def least_iteration_time(setting: Setting) -> float:
+    """Return the time no iteration of a setting can beat [s]."""
+    return least_times(setting)[1]
 
 
 def end_at(low: Any, iteration_time: Any, least_time: Any) -> Any:

@@ -163,10 +163,11 @@ def interval(
     if spread is None:
         return None
     near, far = factors(found, mode, constants.spread)
-    return Interval.model_construct(
+    return Interval.made(
         low_80=iteration_time / near,
         high_80=iteration_time * near,
         low_95=iteration_time / far,
         high_95=iteration_time * far,
         wider_because=reasons(setting, found, spread, constants),
+        clipped_at=None,
     )

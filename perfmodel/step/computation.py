@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
-from perfmodel.efficiency import CLASSES, KINDS, UNITS, Conditions
+from perfmodel.efficiency import CLASSES, KINDS, UNITS, Conditions, Efficiency
 from perfmodel.equations.compute import launch_overhead, update_time
 from perfmodel.equations.host_pace import (
     device_time,
@@ -33,6 +33,7 @@ from perfmodel.equations.layer_pass import (
     paced_layer_times,
     paced_time,
     product_time,
+    shape_saturation,
     small_product_saturation,
     traffic_time,
     unit_work,
@@ -66,6 +67,8 @@ NORM_BUFFERS = 3
 """Running mean, running variance and a counter."""
 DETECTION = ("yolov3", "mask-rcnn-r50-fpn", "deeplab-v3-plus")
 """Networks with work on boxes and regions that no layer table holds."""
+NEED_FORWARD = ("priority", "optimal")
+"""Overlaps that go by when each layer's forward pass needs its gradients."""
 _MATRIX_16, _MATRIX_TF32 = UNITS.index("matrix-16"), UNITS.index("matrix-tf32")
 _DEPTHWISE = CLASSES.index("depthwise")
 _PRODUCT_TRAFFIC = KINDS.index("product")
@@ -87,7 +90,8 @@ class Computation(NamedTuple):
     kernels: Any
     """Launched in one forward and backward pass."""
     forward_by_layer: Any
-    """What each layer's forward pass adds to its backward pass, launches included, shape (layers,)."""
+    """What each layer's forward pass adds to its backward pass, launches included, shape (layers,); 0 where
+    nothing waits for single layers of the forward pass (``NEED_FORWARD``)."""
     backward_by_layer: Any
     """Time of each layer's backward pass with its launches, in forward order, shape (layers,)."""
     host_share: Any
@@ -131,18 +135,9 @@ class Demand(NamedTuple):
     """What the layers of a setting ask of the accelerator, before any efficiency; shape (..., 2 * layers)."""
 
     flops: Real
-    peak_flops: Array
-    """Of the units that serve each product [FLOP/s]."""
-    penalty: Array
-    """What the lack of Winograd's algorithm costs a product; 0 where a layer has none."""
     bytes: Real
     work: Real
     """FLOP of a compute unit, in ``WORK_UNIT``."""
-    units: NDArray[np.intp]
-    """Index in ``UNITS``."""
-    on_matrix_units: NDArray[np.bool_]
-    transposed: NDArray[np.bool_]
-    """Whose traffic pays for channels that come first."""
     update_time: Real
     """Bytes of the optimizer over the nominal bandwidth [s]."""
 
@@ -153,24 +148,9 @@ def demand(setting: Setting, table: LayerTable, local_batch_size: Any) -> Demand
     A column of batches, shape (plans, 1), gives what grows with the batch a row for each.
     """
     accelerator, form = setting.accelerator, setting.format
-    peaks = accelerator.peak_flops
-    vector_peak = peaks["fp32"].value if "fp32" in peaks else setting.peak_flops
-    on = unit(setting)
-    units = np.where(table.product == _DEPTHWISE, min(on, 1), on)
-    on_matrix_units = units >= _MATRIX_16
     flops = operation_flops(local_batch_size, table.flops)
-    penalty: Array = table.is_product.astype(np.float64)
-    if setting.framework.winograd != "full":
-        slow = table.winograd & (units == 0)
-        if setting.framework.winograd == "forward":
-            # the gradient of the weights and that of the input are halves of the backward pass
-            penalty = np.where(slow & table.backward, penalty * (1 + NO_WINOGRAD) / 2, penalty)
-        else:
-            penalty = np.where(slow, penalty * NO_WINOGRAD, penalty)
     return Demand(
         flops,
-        np.where(on_matrix_units, setting.peak_flops, vector_peak),
-        penalty,
         operation_bytes(
             local_batch_size,
             table.elements,
@@ -179,17 +159,115 @@ def demand(setting: Setting, table: LayerTable, local_batch_size: Any) -> Demand
             form.weight_copy_bytes or form.activation_bytes,
         ),
         unit_work(flops, accelerator.compute_units or USUAL_COMPUTE_UNITS),
-        units,
-        on_matrix_units,
-        on_matrix_units & table.image & setting.framework.channels_first,
         update_time(
             setting.workload.parameters, setting.states.update_bytes, accelerator.memory_bandwidth.value
         ),
     )
 
 
+class Arithmetic(NamedTuple):
+    """What a setting has its layers computed by, besides the layers themselves."""
+
+    unit: int
+    """Index in ``UNITS``."""
+    peak_flops: float
+    """Of that unit [FLOP/s]."""
+    vector_peak: float
+    """Of the ordinary units, which serve depthwise convolutions [FLOP/s]."""
+    winograd: str
+    channels_first: bool
+
+
+def arithmetic(setting: Setting) -> Arithmetic:
+    """Return what a setting has its layers computed by."""
+    peaks, framework = setting.accelerator.peak_flops, setting.framework
+    vector_peak = peaks["fp32"].value if "fp32" in peaks else setting.peak_flops
+    return Arithmetic(
+        unit(setting), setting.peak_flops, vector_peak, framework.winograd, framework.channels_first
+    )
+
+
+class Service(NamedTuple):
+    """What serves each pass of a table of layers, whatever the batch; arrays of shape (2 * layers,)."""
+
+    peak_flops: Array
+    """Of the units that serve each product [FLOP/s]."""
+    penalty: Array
+    """What the lack of Winograd's algorithm costs a product; 0 where a layer has none."""
+    units: NDArray[np.intp]
+    """Index in ``UNITS``."""
+    on_matrix_units: NDArray[np.bool_]
+    transposed: NDArray[np.bool_]
+    """Whose traffic pays for channels that come first."""
+
+
+def service(table: LayerTable, by: Arithmetic) -> Service:
+    """Return what serves each pass of a table of layers."""
+    units = np.where(table.product == _DEPTHWISE, min(by.unit, 1), by.unit)
+    on_matrix_units = units >= _MATRIX_16
+    penalty: Array = table.is_product.astype(np.float64)
+    if by.winograd != "full":
+        slow = table.winograd & (units == 0)
+        if by.winograd == "forward":
+            # the gradient of the weights and that of the input are halves of the backward pass
+            penalty = np.where(slow & table.backward, penalty * (1 + NO_WINOGRAD) / 2, penalty)
+        else:
+            penalty = np.where(slow, penalty * NO_WINOGRAD, penalty)
+    return Service(
+        np.where(on_matrix_units, by.peak_flops, by.vector_peak),
+        penalty,
+        units,
+        on_matrix_units,
+        on_matrix_units & table.image & by.channels_first,
+    )
+
+
+class Rates(NamedTuple):
+    """How fast a setting's software runs each pass, whatever the batch; arrays of shape (2 * layers,)."""
+
+    peak_flops: Array
+    """Of the units that serve each product [FLOP/s]."""
+    products: Array
+    """Time of a very large product over that at the peak."""
+    half_work: Array
+    shape_saturation: Array
+    traffic: Array
+    """Time of a pass's memory traffic over that at the nominal bandwidth."""
+    update: float
+    """The same of the optimizer's."""
+    effect: float
+    """On the whole."""
+
+
+@lru_cache(maxsize=256)
+def _rates(workload: Workload, by: Arithmetic, learned: Efficiency, on: Conditions) -> Rates:
+    table = layer_table(workload)
+    served, effects = service(table, by), learned.effects(on)
+    group = served.on_matrix_units.view(np.int8)
+    products = learned.slowdown[served.units, table.product]
+    products *= np.array([effects.vector, effects.matrix])[group]
+    products *= np.where(table.light, effects.light, 1.0) * served.penalty
+    half_work, half_depth, half_columns = learned.half[:, group]
+    by_kind = learned.traffic * effects.traffic
+    by_kind[:_PRODUCT_TRAFFIC] *= effects.elementwise
+    traffic = by_kind[table.traffic]
+    return Rates(
+        served.peak_flops,
+        products,
+        half_work,
+        shape_saturation(table.depth, table.columns, half_depth, half_columns),
+        np.where(served.transposed, traffic * (1 + learned.channels_first), traffic),
+        float(by_kind[_PRODUCT_TRAFFIC]),
+        effects.total,
+    )
+
+
 def computation(
-    setting: Setting, local_batch_size: Any, calibration: Calibration, steps: Any = None
+    setting: Setting,
+    local_batch_size: Any,
+    calibration: Calibration,
+    steps: Any = None,
+    forward_layers: bool | None = None,
 ) -> Computation:
     """Return the terms of one accelerator for micro-batches of ``local_batch_size``.
 
@@ -199,54 +277,55 @@ def computation(
     local_batch_size : samples of one micro-batch; a number, or a column of plans, shape (plans, 1)
     calibration : the learned efficiencies
     steps : micro-batches of one iteration, a number or shape (plans,); by default the setting's
+    forward_layers : whether layers of the forward pass are timed one by one; by default where the setting's
+        overlap asks for it
 
     Returns
     -------
     Computation, of a column of plans with times of shape (plans,), by layer (plans, layers)
     """
     steps = setting.accumulation_steps if steps is None else steps
-    table = layer_table(setting.workload)
+    table, learned = layer_table(setting.workload), calibration.efficiency
     asked = demand(setting, table, local_batch_size * 1.0)
-    learned = calibration.efficiency
-    effects = learned.effects(conditions(setting))
-    effect, floor = effects.total, learned.kernel_floor
+    rates = _rates(setting.workload, arithmetic(setting), learned, conditions(setting))
+    effect, floor, dispatch_time = rates.effect, learned.kernel_floor, learned.dispatch_time
 
-    group = asked.on_matrix_units.view(np.int8)
-    slowdown = (
-        learned.slowdown[asked.units, table.product] * np.array([effects.vector, effects.matrix])[group]
-    )
-    slowdown *= np.where(table.light, effects.light, 1.0) * asked.penalty
-    saturation = small_product_saturation(asked.work, table.depth, table.columns, *learned.half[:, group])
-    products = product_time(asked.flops, asked.peak_flops, slowdown, saturation)
-    by_kind = learned.traffic * effects.traffic
-    by_kind[:_PRODUCT_TRAFFIC] *= effects.elementwise
-    of_kind = by_kind[table.traffic]
-    moved = np.where(asked.transposed, of_kind * (1 + learned.channels_first), of_kind)
-    traffic = traffic_time(asked.bytes, setting.accelerator.memory_bandwidth.value, moved)
+    saturation = small_product_saturation(asked.work, rates.half_work, rates.shape_saturation)
+    products = product_time(asked.flops, rates.peak_flops, rates.products, saturation)
+    traffic = traffic_time(asked.bytes, setting.accelerator.memory_bandwidth.value, rates.traffic)
     busy = paced_time(products, traffic)
+    busy_forward, busy_backward = (
+        sum_over_layers(forward_passes(busy)),
+        sum_over_layers(backward_passes(busy)),
+    )
+    passes_on_device = layer_device_times(both_passes(busy_forward, busy_backward), table.all_kernels, floor)
 
     update_kernels = learned.optimizer_kernels * table.tensors if setting.states.update_bytes else 0.0
-    update = update_on_device(asked.update_time, float(by_kind[_PRODUCT_TRAFFIC]), update_kernels, floor)
-    device = device_time(steps, sum_over_layers(busy), table.all_kernels, floor, update)
-    host = host_time(steps, table.all_kernels, update_kernels, learned.dispatch_time)
+    update = update_on_device(asked.update_time, rates.update, update_kernels, floor)
+    device = device_time(steps, passes_on_device, update)
+    host = host_time(steps, table.all_kernels, update_kernels, dispatch_time)
     stretch = host_stretch(paced_time(device, host), device)
 
     on_device = layer_device_times(busy, table.kernels, floor)
-    on_host = layer_host_times(table.kernels, learned.dispatch_time)
-    device_parts = forward_passes(on_device), backward_passes(on_device)
-    host_parts = forward_passes(on_host), backward_passes(on_host)
-    backward = paced_layer_times(device_parts[1], host_parts[1], device, host)
-    passes = paced_layer_times(both_passes(*device_parts), both_passes(*host_parts), device, host)
-    forward_time = with_effect(sum_over_layers(forward_passes(busy)), effect)
-    backward_time = with_effect(sum_over_layers(backward_passes(busy)), effect)
+    on_host = layer_host_times(table.kernels, dispatch_time)
+    device_backward, host_backward = backward_passes(on_device), backward_passes(on_host)
+    backward = paced_layer_times(device_backward, host_backward, device, host)
+    forward_by_layer: Any = 0.0
+    if setting.overlap in NEED_FORWARD if forward_layers is None else forward_layers:
+        device_passes = both_passes(forward_passes(on_device), device_backward)
+        passes = paced_layer_times(
+            device_passes, both_passes(forward_passes(on_host), host_backward), device, host
+        )
+        forward_by_layer = with_effect(forward_remainder(passes, backward), effect)
+    forward_time, backward_time = with_effect(busy_forward, effect), with_effect(busy_backward, effect)
     return Computation(
         forward_time,
         backward_time,
-        launch_time(stretched_time(sum_over_layers(on_device), stretch, effect), forward_time, backward_time),
+        launch_time(stretched_time(passes_on_device, stretch, effect), forward_time, backward_time),
         with_effect(update, effect),
         once_an_iteration(learned.iteration_overhead, update, stretch, effect),
         table.all_kernels,
-        with_effect(forward_remainder(passes, backward), effect),
+        forward_by_layer,
         with_effect(backward, effect),
         1 - 1 / (stretch * stretch),
     )

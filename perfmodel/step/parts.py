@@ -35,12 +35,14 @@ WAYS = (MERGED, "none", "wfbp", "bucketed", "fused", "priority")
 """Ways to overlap that ``optimal`` chooses from."""
 
 
-def computation_of(setting: Setting, micro: Any, constants: Calibration, steps: Any) -> Computation:
+def computation_of(
+    setting: Setting, micro: Any, constants: Calibration, steps: Any, forward_layers: bool | None = None
+) -> Computation:
     """Return the terms of one accelerator, with a profile's numbers where one is given.
 
     Takes what ``perfmodel.step.computation.computation`` takes.
     """
-    work = computation(setting, micro, constants, steps)
+    work = computation(setting, micro, constants, steps, forward_layers)
     if setting.scenario.profile is None:
         return work
     from perfmodel.profile import read_profile

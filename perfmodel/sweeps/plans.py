@@ -13,7 +13,7 @@ from perfmodel.errors import InputError
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.computation import Computation
+from perfmodel.step.computation import NEED_FORWARD, Computation
 from perfmodel.step.parts import computation_of, whole_batch
 from perfmodel.sweeps.axes import PLAN, Axes
 
@@ -97,13 +97,14 @@ class Work:
         alone = plans
         if one.scaling == "strong":
             alone = [whole_batch(setting, self._constants) for setting in settings]
-        work = self._computation(one, plans)
-        baseline = work if alone is plans else self._computation(one, alone)
+        by_layer = any(overlap in NEED_FORWARD for overlap in axes["overlap"])
+        work = self._computation(one, plans, by_layer)
+        baseline = work if alone is plans else self._computation(one, alone, by_layer)
         return Plans(*_columns(plans), work, *_columns(alone), baseline), refused
 
-    def _computation(self, setting: Setting, plans: list[tuple[int, float]]) -> Computation:
+    def _computation(self, setting: Setting, plans: list[tuple[int, float]], by_layer: bool) -> Computation:
         micro, steps = _columns(plans)
-        work = computation_of(setting, micro, self._constants, steps[:, 0])
+        work = computation_of(setting, micro, self._constants, steps[:, 0], by_layer)
         times: tuple[Any, ...] = work
         # what no plan changes is one number, and becomes a column as well
         rows = (t if np.ndim(t) else np.full(len(plans), t) for t in times)
