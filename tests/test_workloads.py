@@ -321,7 +321,7 @@ def test_only_the_family_asked_for_is_imported():
         "workload('resnet50'); assert 'perfmodel.workloads.transformer' not in sys.modules;"
         "assert 'onnx' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(

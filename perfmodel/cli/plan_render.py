@@ -79,10 +79,9 @@ def _show_front(found: Found) -> list[Row]:
         out.print(Text(f"None is both faster and cheaper than these{some}"), style="bold")
         shown = table("machine", "way", "GPUs", "batch", "run", "at 80 %", "USD", "kWh", left=2)
         shown.padding = (0, 1, 0, 0)
-        shown.columns[1].max_width = 12
-        for column in shown.columns[1:]:
-            column.no_wrap = column is not shown.columns[1]
-            column.min_width = 4 if column.no_wrap else 12
+        shown.columns[1].width = 12
+        for column in shown.columns[2:]:
+            column.no_wrap = True
         for row in kept:
             shown.add_row(
                 row["name"],

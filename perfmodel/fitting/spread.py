@@ -40,6 +40,9 @@ FARTHER_WEIGHT = 0.5
 """Of a row missed with its whole architecture left out, beside one with its source left out."""
 SHARES = {"quantile_80": 0.82, "quantile_95": 0.957}
 """Where the quantiles are read, a little beyond their names: the scale was fitted to these misses."""
+NOTHING = 1e-6
+"""A weight so small is what rounding left of none: of a condition that holds for every run, for one, which
+``always`` already describes."""
 ITERATIONS = 60
 
 
@@ -76,8 +79,9 @@ def learn_spread(misses: Sequence[Miss], farther: Sequence[Miss] = ()) -> Spread
     learned = _scale(strength, error, weights, least, free=names.index("always"))
     scaled = (error / np.exp(strength @ learned))[own]
     quantiles = {name: _quantile(scaled, weights[own], share) for name, share in SHARES.items()}
+    weight_of = {name: weight for name, weight in zip(names, learned, strict=True) if abs(weight) > NOTHING}
     return Spread(
-        {name: float(f"{weight:.4g}") for name, weight in zip(names, learned, strict=True) if weight},
+        {name: float(f"{weight:.4g}") for name, weight in weight_of.items()},
         **{name: float(f"{value:.4g}") for name, value in quantiles.items()},
     )
 
