@@ -13,11 +13,21 @@ from perfmodel.errors import InputError
 from perfmodel.specs.framework import parse_framework
 
 NAMES: Final = ("stock", "mlperf")
-FROM_CHECKPOINT: Final = {"bert": "from MLPerf's checkpoint, not from scratch"}
-"""What a target of MLPerf leaves out."""
-
-
 MLPERF: Final = "MLPerf training submissions, v0.5 to v1.1"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """What epochs to a target have been published of."""
+
+    workloads: tuple[str, ...]
+    """Networks that are trained to it."""
+    usual_recipe: str
+    """Of ``NAMES``, with software that has no tuned recipe of its own."""
+    sample_tokens: int | None = None
+    """Of one sample of its data, padding left out; None where a sample has none."""
+    starts: str = ""
+    """Where a run of MLPerf starts, if not from scratch."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +54,26 @@ class Recipe:
     @property
     def words(self) -> str:
         """What the recipe is called in an answer."""
-        more = FROM_CHECKPOINT.get(self.fit.benchmark) if self.name == "mlperf" else None
+        more = benchmarks()[self.fit.benchmark].starts if self.name == "mlperf" else ""
         return f"recipe {self.name}: {self.fit.target}" + (f", {more}" if more else "")
+
+
+@cache
+def benchmarks() -> dict[str, Benchmark]:
+    """Return every benchmark, by name."""
+    return {
+        name: Benchmark(**{**entry, "workloads": tuple(entry["workloads"])})
+        for name, entry in _document()["benchmarks"].items()
+    }
+
+
+def benchmark_of(workload: str) -> str | None:
+    """Return the benchmark that a network is trained to; None where nothing was published.
+
+    >>> benchmark_of("resnet50-v1.5"), benchmark_of("vgg16")
+    ('resnet50', None)
+    """
+    return next((name for name, each in benchmarks().items() if workload in each.workloads), None)
 
 
 def usual_recipe(benchmark: str, framework: str | None) -> str:
@@ -57,7 +85,7 @@ def usual_recipe(benchmark: str, framework: str | None) -> str:
     ('stock', 'mlperf', 'mlperf')
     """
     tuned = framework is not None and parse_framework(framework)[0].tuned_recipe
-    return "stock" if benchmark == "resnet50" and not tuned else "mlperf"
+    return "mlperf" if tuned else benchmarks()[benchmark].usual_recipe
 
 
 def recipe(benchmark: str, name: str, target: str | None = None) -> Recipe:
@@ -78,8 +106,13 @@ def recipe(benchmark: str, name: str, target: str | None = None) -> Recipe:
 
 
 @cache
+def _document() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+
+
+@cache
 def _stock() -> dict[tuple[str, str], Recipe]:
-    document = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    document = _document()
     found = {}
     for entry in document["recipes"]:
         phases = tuple(Phase(float(p["amount"]), p.get("sequence_length")) for p in entry["phases"])

@@ -6,7 +6,6 @@ not reported again; an acceptance that no longer matches anything is reported in
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import date
 from functools import partial
@@ -14,6 +13,8 @@ from typing import Literal, NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.link import Link
+from perfmodel.specs.names import port_speed
 from perfmodel.specs.provenance import SourcedSpec
 from perfmodel.specs.store import Catalogue
 
@@ -25,23 +26,6 @@ PEAK_TOLERANCE = 0.10
 
 Kind = Literal["missing", "stale", "suspicious", "assumed", "accepted"]
 
-FP32_LANES = {
-    "Kepler": 192,
-    "Maxwell": 128,
-    "Pascal GP100": 64,
-    "Pascal GP10": 128,
-    "Volta": 64,
-    "Turing": 64,
-    "Ampere GA100": 64,
-    "Ampere GA10": 128,
-    "Ada": 128,
-    "Hopper": 128,
-    "Blackwell": 128,
-    "CDNA2": 64,
-    "CDNA3": 128,
-    "CDNA4": 128,
-}
-"""Multiply-adds a compute unit starts in a cycle, by the beginning of the architecture's name."""
 RATIOS: dict[tuple[str, str], tuple[float, float]] = {
     ("fp16", "fp32"): (1, 32),
     ("bf16", "fp16"): (0.99, 1.01),
@@ -53,8 +37,8 @@ RATIOS: dict[tuple[str, str], tuple[float, float]] = {
 """Peaks that stand in a known proportion."""
 PRICES = (0.05, 60.0)
 """A usual range for one accelerator [USD per hour]."""
-NVLINK_RATES = {"nvlink1": 20e9, "nvlink2": 25e9, "nvlink3": 25e9, "nvlink4": 25e9, "nvlink5": 50e9}
-"""One link, one direction [B/s]."""
+NVLINK_RATES = {1: 20e9, 2: 25e9, 3: 25e9, 4: 25e9, 5: 50e9}
+"""One link of each generation, one direction [B/s]."""
 
 
 class Finding(NamedTuple):
@@ -127,7 +111,7 @@ def _accelerator(id: str, catalogue: Catalogue, today: date) -> Examined:
 
 def _fp32_from_clock(spec: Accelerator) -> list[Doubt]:
     """Hold the fp32 peak against units x lanes x 2 x clock, at whichever printed clock is nearer."""
-    lanes = next((n for name, n in FP32_LANES.items() if spec.architecture.startswith(name)), None)
+    lanes = spec.fp32_lanes
     clocks = [clock.value for clock in (spec.base_clock, spec.boost_clock) if clock is not None]
     if lanes is None or spec.compute_units is None or not clocks or "fp32" not in spec.peak_flops:
         return []
@@ -143,24 +127,31 @@ def _fp32_from_clock(spec: Accelerator) -> list[Doubt]:
 
 def _link(id: str, catalogue: Catalogue, today: date) -> Examined:
     spec = catalogue.link(id)
+    if spec.graph_of is not None:
+        catalogue.node(spec.graph_of)
     doubts = _provenance(spec, today)
     bandwidth = spec.bandwidth.value
-    rate = NVLINK_RATES.get(spec.id[:7])
+    rate = _nvlink_rate(spec)
+    if spec.kind == "nvlink" and spec.generation is None:
+        doubts.append(("missing", "generation", "generation of the NVLink is not known; taken as Volta's"))
     if rate is not None and not (bandwidth / rate).is_integer():
         doubts.append(
             ("suspicious", "link count", f"{bandwidth:.4g} B/s is no whole number of links of {rate:.3g} B/s")
         )
-    named = re.search(r"-(\d+)g\b", spec.id)
-    if named is not None and abs(bandwidth * 8e-9 / int(named[1]) - 1) > PEAK_TOLERANCE:
-        doubts.append(
-            ("suspicious", "port speed", f"{bandwidth * 8e-9:.4g} Gbit/s under a name of {named[1]}")
-        )
+    named = port_speed(spec.id)
+    if named is not None and abs(bandwidth * 8e-9 / named - 1) > PEAK_TOLERANCE:
+        doubts.append(("suspicious", "port speed", f"{bandwidth * 8e-9:.4g} Gbit/s under a name of {named}"))
     if spec.bulk_hop_latency is not None and spec.bulk_hop_latency.value < spec.hop_latency.value:
         doubts.append(("suspicious", "bulk_hop_latency", "large messages start sooner than small ones"))
     above = [n for n, ring in spec.ring_bandwidth_by_group_size.items() if ring > bandwidth]
     if above:
         doubts.append(("suspicious", "ring_bandwidth", f"rings of {above[0]} exceed the link"))
     return spec.accepted, doubts
+
+
+def _nvlink_rate(link: Link) -> float | None:
+    """Rate of one NVLink of a link's generation, one direction [B/s]; None where it is none."""
+    return NVLINK_RATES.get(link.generation or 0) if link.kind == "nvlink" else None
 
 
 def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
@@ -180,12 +171,13 @@ def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
         if not 0.2 <= ratio <= 1.3:
             text = f"network_bandwidth is {ratio:.3g} times {spec.nics or 1} x {inter.id}"
             doubts.append(("suspicious", "network_bandwidth", text))
-    if intra is not None and spec.peer_graph and intra.id[:7] in NVLINK_RATES:
+    rate = _nvlink_rate(intra) if intra is not None else None
+    if intra is not None and spec.peer_graph and rate is not None:
         degrees = {
             sum(links for one, other, links in spec.peer_graph if rank in (one, other))
             for rank in range(spec.accelerators)
         }
-        if {degree * NVLINK_RATES[intra.id[:7]] for degree in degrees} != {intra.bandwidth.value}:
+        if {degree * rate for degree in degrees} != {intra.bandwidth.value}:
             text = f"peer_graph gives an accelerator {sorted(degrees)} links, {intra.id} another number"
             doubts.append(("suspicious", "peer_graph", text))
     return spec.accepted, doubts

@@ -269,15 +269,18 @@ class _Rounds:
             and each.accelerator in self.known
             and self.is_nvidia(each.accelerator)
         ]
-        built = self.catalogue.accelerator(asked.accelerator).architecture
+        built = self._design(asked.accelerator)
         same = [each for each in others if each.accelerator == asked.accelerator]
-        alike = [
-            each for each in others if self.catalogue.accelerator(each.accelerator).architecture == built
-        ]
+        alike = [each for each in others if self._design(each.accelerator) == built]
         factors = [factor for each in same or alike if (factor := self.factor(each)) is not None]
         if not factors:
             raise Refused("unanchored", "no other round measured one machine with this architecture")
         return (asked.accelerator if same else built), median(factors)
+
+    def _design(self, accelerator: str) -> str:
+        """Architecture and chip."""
+        spec = self.catalogue.accelerator(accelerator)
+        return f"{spec.architecture} {spec.chip}"
 
     def _factor(self, single: Submission) -> float | None:
         """What the computation of one accelerator must be multiplied by for a machine's measured time."""

@@ -15,6 +15,7 @@ from perfmodel.accuracy.mlperf_rules import with_options
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.prediction.assemble import time_of
 from perfmodel.resolve import resolve
+from perfmodel.specs.framework import parse_framework
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Layer, Workload
@@ -113,7 +114,7 @@ def iteration_time(
     """
     constants = calibration()
     if "joined" in changes:
-        year = str(scenario.framework).partition("@")[2]
+        _, year = parse_framework(str(scenario.framework))
         scenario = with_options(scenario, framework=f"{UNJOINED}@{year}")
     setting = resolve(scenario, catalogue)
     if "joined" in changes:

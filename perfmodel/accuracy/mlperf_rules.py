@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from perfmodel.accuracy.mlperf_rows import ROUNDS, Submission
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.prediction import predict
-from perfmodel.prediction.target import TOKENS
+from perfmodel.recipes import benchmarks
 from perfmodel.resolve import GENERIC_NODE
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -55,7 +55,7 @@ BENCHMARKS = {
     # LARS moves what SGD moves, and two norms
     "resnet50": Benchmark("resnet50-v1.5", "sgd", "fused", samples_per_epoch=IMAGES),
     # of NVIDIA's configurations that could be read all but one, of v1.0, skip the padding: --unpad
-    "bert": Benchmark("bert-large", "lamb", "bucketed", sequence_length=TOKENS["bert"]),
+    "bert": Benchmark("bert-large", "lamb", "bucketed", sequence_length=benchmarks()["bert"].sample_tokens),
 }
 
 COMMON: dict[str, Any] = {

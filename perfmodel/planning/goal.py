@@ -11,9 +11,9 @@ from perfmodel.economics import BOTH_LENGTHS
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.named import meaning_of
-from perfmodel.prediction.target import BENCHMARKS, on_its_own_data, target_tokens
+from perfmodel.prediction.target import on_its_own_data, target_tokens, with_target
 from perfmodel.prices import Conditions
-from perfmodel.recipes import Recipe, recipe, usual_recipe
+from perfmodel.recipes import Recipe, benchmark_of, recipe, usual_recipe
 from perfmodel.specs.names import word_of
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
@@ -202,9 +202,8 @@ class Goal:
         on_its_own_data(self.options)
         chosen = self.chosen_recipe()
         if chosen is None:
-            known = ", ".join(BENCHMARKS)
             raise InputError(
-                f"--epochs or --samples: give one; epochs to a target are published for {known}, "
+                f"--epochs or --samples: give one; epochs to a target are published for {with_target()}, "
                 f"not {self.workload}"
             )
         if any(phase.sequence_length for phase in chosen.phases):
@@ -217,9 +216,9 @@ class Goal:
 
     def chosen_recipe(self) -> Recipe | None:
         """Return how training to the target goes; None where nothing is published of the workload."""
-        if self.workload not in BENCHMARKS:
+        benchmark = benchmark_of(self.workload)
+        if benchmark is None:
             return None
-        benchmark = BENCHMARKS[self.workload]
         name = self.recipe or usual_recipe(benchmark, self.options.get("framework"))
         return recipe(benchmark, name, self.target)
 
@@ -242,9 +241,8 @@ class Goal:
 
     def published(self) -> EpochsFit | None:
         """Return what is published of this workload's epochs against its batch, if anything is."""
-        if self.workload not in BENCHMARKS:
-            return None
-        return epochs_fit(BENCHMARKS[self.workload], self.target)
+        benchmark = benchmark_of(self.workload)
+        return None if benchmark is None else epochs_fit(benchmark, self.target)
 
 
 def sized(max_gpus: int, held: int) -> tuple[int, ...]:

@@ -25,15 +25,11 @@ from perfmodel.units import show
 
 WINOGRAD_SAVING = 2.25
 """Of F(2x2, 3x3): 36 multiplications become 16 (Lavin and Gray 2016)."""
-PADDED = ("bert-base", "bert-large")
-"""Networks whose corpora are mostly padding; others are fed whole sequences."""
 LEAST_FILLED = 0.5
 """Share of a sequence's tokens that are no padding, at the least, in the corpora BERT is trained on (Krell et
 al. 2021: packing saves half); software may leave padding out, and sources count whole sequences."""
 LEAST_GRADIENT_BYTES = 2
 """Of one gradient that is sent uncompressed: fp16 or bf16, whatever it is computed in."""
-BASE_CLOCKED = ("Kepler",)
-"""Architectures whose data sheets state peaks at the base clock; a run may boost."""
 
 
 def saving(layer: Layer) -> float:
@@ -64,7 +60,7 @@ def dense_parameters(workload: Workload) -> float:
 
 def least_filled(setting: Setting) -> float:
     """Return the share of the tokens that must be computed: the rest may be padding."""
-    return LEAST_FILLED if setting.workload.id in PADDED and setting.scenario.input == "real" else 1.0
+    return LEAST_FILLED if setting.workload.padded and setting.scenario.input == "real" else 1.0
 
 
 def fastest(setting: Setting) -> tuple[float, str]:
@@ -79,7 +75,7 @@ def fastest(setting: Setting) -> tuple[float, str]:
 def boost(accelerator: Accelerator) -> float:
     """Return how much above its stated peak an accelerator may compute for a while."""
     base, top = accelerator.base_clock, accelerator.boost_clock
-    if base is None or top is None or accelerator.architecture.split()[0] not in BASE_CLOCKED:
+    if base is None or top is None or accelerator.peak_clock == "boost":
         return 1.0
     return max(1.0, top.value / base.value)
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 RESULT = Path(__file__).with_name("collective_model.json")
 LEAST_RANKS_FOR_NVLS = 5
 """NCCL leaves fewer to the ring (seen on H200 and B200)."""
-MESHES = {"nvlink1-cube-mesh": "dgx-1p", "nvlink2-cube-mesh": "dgx-1v"}
-"""Links whose rate depends on the graph, and a machine that shows it."""
 GENERATIONS = ("volta", "ampere", "hopper", "blackwell")
 
 SHARED: dict[str, tuple[float, float]] = {
@@ -148,7 +146,7 @@ def _features_of(point: Point) -> tuple[Any, ...]:
         between,
         n - 1 if point.collective == "all-to-all" else 0,
         per_node,
-        _is_switched(point.link),
+        point.link.switched,
         nvls,
         point.collective not in ("all-reduce", "all-to-all"),
         point.collective == "all-to-all",
@@ -162,10 +160,6 @@ def traffic_of(collective: str, ranks: int) -> float:
     return whole.get(collective, (ranks - 1) / ranks)
 
 
-def _is_switched(link: Link) -> bool:
-    return "nvswitch" in link.id or link.id == "nvl72"
-
-
 def check_mesh(link: Link, ranks: int) -> None:
     """Refuse more ranks in a node than a mesh joins.
 
@@ -173,8 +167,8 @@ def check_mesh(link: Link, ranks: int) -> None:
     ------
     InputError : they are more
     """
-    if link.id in MESHES:
-        most = Catalogue.built_in().node(MESHES[link.id]).accelerators
+    if link.graph_of is not None:
+        most = Catalogue.built_in().node(link.graph_of).accelerators
         if ranks > most:
             raise InputError(f"{link.id} joins {most} ranks in a node, not {ranks}; spread them over nodes")
 
@@ -183,15 +177,15 @@ def _nominal_rate(link: Link, ranks: int) -> float:
     """Rate of the rings over a link, by the data sheet and, off NVLink, what its kind is known to reach."""
     if link.kind != "nvlink":
         return bulk_bandwidth(link, before_fit())
-    if ranks == 1 or _is_switched(link):
+    if ranks == 1 or link.switched:
         return link.bandwidth.value
-    if link.id not in MESHES:
+    if link.graph_of is None:
         return link.bandwidth.value * WRITE_PAYLOAD
-    node = Catalogue.built_in().node(MESHES[link.id])
+    node = Catalogue.built_in().node(link.graph_of)
     links = sum(count for a, b, count in node.peer_graph if 0 in (a, b))
     found = ring_bandwidth(node.peer_graph, ranks, link.bandwidth.value / links)
     # where the mesh closes no ring, traffic goes over the host's link
-    return found or _nominal_rate(Catalogue.built_in().link(node.host_link or "pcie3-x16"), ranks)
+    return found or _nominal_rate(Catalogue.built_in().link(str(node.host_link)), ranks)
 
 
 @cache

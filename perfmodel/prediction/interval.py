@@ -47,7 +47,7 @@ def unseen_link(setting: Setting, constants: Calibration) -> float:
 
 def software_of(setting: Setting) -> str:
     """Return ``FRAMEWORK in PRECISION``: what measured runs are told apart by."""
-    return f"{setting.software.partition('@')[0]} in {setting.precision}"
+    return f"{setting.framework.name} in {setting.precision}"
 
 
 def local_batch_of(setting: Setting) -> str:

@@ -8,19 +8,10 @@ from typing import Any
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
-from perfmodel.recipes import Recipe, recipe, usual_recipe
+from perfmodel.recipes import Recipe, benchmark_of, benchmarks, recipe, usual_recipe
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import understood, workload
-
-BENCHMARKS = {"resnet50": "resnet50", "resnet50-v1.5": "resnet50", "bert-large": "bert"}
-"""Workloads whose epochs to a target have been published at several batch sizes."""
-TOKENS = {"bert": 256}
-"""Of one sample of a benchmark's data, padding left out.
-
-BERT's sequences have at most 512 tokens, half of which would be padding (Krell et al. 2021, arXiv
-2107.02027); the code that was submitted skips it.
-"""
 
 
 def target_tokens(workload_id: str) -> int | None:
@@ -31,7 +22,13 @@ def target_tokens(workload_id: str) -> int | None:
     >>> target_tokens("bert-large"), target_tokens("resnet50")
     (256, None)
     """
-    return TOKENS.get(BENCHMARKS.get(workload_id, ""))
+    benchmark = benchmark_of(workload_id)
+    return benchmarks()[benchmark].sample_tokens if benchmark else None
+
+
+def with_target() -> str:
+    """Return the names of all networks whose epochs to a target have been published."""
+    return ", ".join(name for each in benchmarks().values() for name in each.workloads)
 
 
 def for_target(scenario: Scenario) -> Scenario:
@@ -97,10 +94,9 @@ def time_to_target(
     """
     asked = prediction.scenario
     on_its_own_data(asked)
-    if asked["workload"] not in BENCHMARKS:
-        known = ", ".join(BENCHMARKS)
-        raise InputError(f"no published epochs to a target for {asked['workload']}; known: {known}")
-    benchmark = BENCHMARKS[asked["workload"]]
+    benchmark = benchmark_of(asked["workload"])
+    if benchmark is None:
+        raise InputError(f"no published epochs to a target for {asked['workload']}; known: {with_target()}")
     chosen = recipe(benchmark, name or usual_recipe(benchmark, asked["framework"]))
     network = workload(asked["workload"], asked["sequence_length"])
     fit, batch = chosen.fit, float(asked["global_batch_size"])

@@ -13,6 +13,7 @@ from perfmodel.accuracy.scenarios import measured_time
 from perfmodel.prediction.collective_model import Point
 from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
+from perfmodel.workloads.catalogue import version_of
 
 SHOWN = 3
 _TRUSTED = ("A", "B", "C")
@@ -47,7 +48,7 @@ def runs_alike(setting: Setting, catalogue: Catalogue, several: bool = False) ->
         if (
             time is None
             or run.trust not in _TRUSTED
-            or _network(run.workload) != _network(setting.workload.id)
+            or version_of(run.workload) != version_of(setting.workload.id)
         ):
             continue
         if run.accelerator not in family or run.sequence_length != setting.workload.sequence_length:
@@ -104,11 +105,6 @@ def _distance(run: Run, setting: Setting) -> float:
     )
 
 
-def _network(name: str) -> str:
-    """A network by the name its versions share: resnet50 and resnet50-v1.5."""
-    return name.split("-v1")[0]
-
-
 @cache
 def _anchors() -> Anchors:
     return Anchors(shipped_runs())
@@ -121,7 +117,6 @@ def _measurements() -> tuple[Measurement, ...]:
 
 @cache
 def _family(catalogue: Catalogue, architecture: str) -> frozenset[str]:
-    """Accelerators whose architecture has the same first word: Pascal, Volta, Ampere."""
-    first = architecture.split()[0]
+    """Accelerators of one architecture: Pascal, Volta, Ampere."""
     ids = catalogue.ids("accelerators")
-    return frozenset(id for id in ids if catalogue.accelerator(id).architecture.split()[0] == first)
+    return frozenset(id for id in ids if catalogue.accelerator(id).architecture == architecture)

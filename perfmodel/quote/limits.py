@@ -26,10 +26,6 @@ SUPERLINEAR = 1.10
 published runs of trust A or B with one undisputed baseline the largest has 1.07, which is noise."""
 
 
-SPARSE = ("Ampere", "Ada", "Hopper", "Blackwell")
-"""Architectures whose data sheets also state a peak with structured sparsity."""
-
-
 class Limit(NamedTuple):
     """The best a quantity can be, and why."""
 
@@ -153,7 +149,7 @@ def origin_of(ratio: float, quantity: str, accelerator: Accelerator) -> str | No
         return None
     if quantity == "bus_bandwidth":
         return "twice one direction: data sheets add both directions of a link, bus bandwidth counts one"
-    if quantity in ("flops", "mfu") and accelerator.architecture.split()[0] in SPARSE:
+    if quantity in ("flops", "mfu") and accelerator.structured_sparsity:
         return (
             "twice the dense peak: the data sheet's figure with 2:4 structured sparsity, which holds "
             "for matrices half of whose entries are zero, not for training a dense network"

@@ -319,7 +319,7 @@ def contention(case: Case) -> float | None:
 
 def server_share(case: Case) -> float | None:
     """Return the share of the kernel's TCP that servers reach, where there are any on it."""
-    over_tcp = case.setting.inter_link.kind == "ethernet-tcp"
+    over_tcp = case.setting.inter_link.passes_kernel
     return (
         case.constants.server_fraction if over_tcp and case.setting.strategy == "parameter-server" else None
     )
@@ -341,5 +341,5 @@ def replica(case: Case) -> float | None:
 
 def ceiling(case: Case) -> float | None:
     """Return the ceiling of the kernel's TCP where it is in the way."""
-    over_tcp = any(link.kind == "ethernet-tcp" for link in used_links(case).values())
+    over_tcp = any(link.passes_kernel for link in used_links(case).values())
     return case.constants.tcp_ceiling if over_tcp else None

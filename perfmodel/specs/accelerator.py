@@ -27,6 +27,15 @@ class Accelerator(SourcedSpec):
 
     vendor: Text
     architecture: Text
+    """What its makers call the design, in one word: Volta, CDNA3, TPU."""
+    chip: Text | None = None
+    """Which chip of that design: GV100."""
+    learned_as: Text | None = None
+    """What measured runs on it are pooled under, where that is not its architecture: chips may differ."""
+    structured_sparsity: bool = False
+    """Whether its data sheet also states peaks for matrices half of whose entries are zero."""
+    peak_clock: Literal["base", "boost"] = "boost"
+    """The clock that its data sheet states its peaks at."""
     unit: str = "card"
     """What one device is, e.g. ``one of two dies of the board``."""
     board_devices: PositiveInt = 1
@@ -36,6 +45,8 @@ class Accelerator(SourcedSpec):
     """CUDA's number of the instruction set, 7.0 for Volta, as NVIDIA lists it; None off NVIDIA."""
     compute_units: PositiveInt | None = None
     """Streaming multiprocessors, compute units or cores."""
+    fp32_lanes: PositiveInt | None = None
+    """Multiply-adds in fp32 that one of them starts in a cycle."""
     base_clock: Quantity | None = None
     """[Hz]"""
     boost_clock: Quantity | None = None
@@ -63,6 +74,11 @@ class Accelerator(SourcedSpec):
     """The machine it is usually met in; taken where a scenario names none."""
     tdp: Quantity | None = None
     """Power the device is allowed [W]."""
+
+    @property
+    def pool(self) -> str:
+        """What measured runs on it are pooled under."""
+        return self.learned_as or self.architecture
 
     @property
     def collective_library(self) -> str | None:

@@ -18,6 +18,8 @@ lie between 1 and 3."""
 class Framework(NamedTuple):
     """How a framework executes a network."""
 
+    name: str
+    """As people type it, with whoever built it: ``pytorch-ngc``."""
     fused: bool = False
     """A compiler or hand-written kernels join elementwise operations with their neighbours."""
     unfused_transformer: bool = False
@@ -39,24 +41,33 @@ class Framework(NamedTuple):
 
 
 FRAMEWORKS: dict[str, Framework] = {
-    "pytorch": Framework(pipelined_servers=True, channels_first=True, python_replicas=True),
-    "pytorch-channels-last": Framework(pipelined_servers=True, python_replicas=True),
-    "pytorch-apex": Framework(
-        pipelined_servers=True, channels_first=True, python_replicas=True, native_decoding=True
-    ),
-    "pytorch-ngc": Framework(tuned_recipe=True, python_replicas=True, native_decoding=True),
-    "tensorflow": Framework(unfused_transformer=True, native_decoding=True, server_shards="round-robin"),
-    "tensorflow-xla": Framework(fused=True, native_decoding=True, server_shards="round-robin"),
-    "mxnet": Framework(channels_first=True, server_shards="large-split"),
-    "mxnet-ngc": Framework(tuned_recipe=True, fused=True, native_decoding=True, server_shards="large-split"),
-    "paddle": Framework(unfused_transformer=True, channels_first=True),
-    "paddle-ngc": Framework(tuned_recipe=True, fused=True, native_decoding=True),
-    "oneflow": Framework(fused=True, native_decoding=True),
-    "mindspore": Framework(unfused_transformer=True, native_decoding=True),
-    "mindspore-fused": Framework(fused=True, native_decoding=True),
-    "torch7": Framework(),
-    "torch7-cudnn-5.0": Framework(winograd="forward"),
-    "torch7-cudnn-4": Framework(winograd="none"),
+    each.name: each
+    for each in (
+        Framework("pytorch", pipelined_servers=True, channels_first=True, python_replicas=True),
+        Framework("pytorch-channels-last", pipelined_servers=True, python_replicas=True),
+        Framework(
+            "pytorch-apex",
+            pipelined_servers=True,
+            channels_first=True,
+            python_replicas=True,
+            native_decoding=True,
+        ),
+        Framework("pytorch-ngc", tuned_recipe=True, python_replicas=True, native_decoding=True),
+        Framework("tensorflow", unfused_transformer=True, native_decoding=True, server_shards="round-robin"),
+        Framework("tensorflow-xla", fused=True, native_decoding=True, server_shards="round-robin"),
+        Framework("mxnet", channels_first=True, server_shards="large-split"),
+        Framework(
+            "mxnet-ngc", tuned_recipe=True, fused=True, native_decoding=True, server_shards="large-split"
+        ),
+        Framework("paddle", unfused_transformer=True, channels_first=True),
+        Framework("paddle-ngc", tuned_recipe=True, fused=True, native_decoding=True),
+        Framework("oneflow", fused=True, native_decoding=True),
+        Framework("mindspore", unfused_transformer=True, native_decoding=True),
+        Framework("mindspore-fused", fused=True, native_decoding=True),
+        Framework("torch7"),
+        Framework("torch7-cudnn-5.0", winograd="forward"),
+        Framework("torch7-cudnn-4", winograd="none"),
+    )
 }
 """By name.  ``-ngc`` is NVIDIA's container, with layouts and fused kernels chosen for matrix units; cuDNN
 computes 3x3 convolutions by Winograd's algorithm forward since 5.0, and backward since 5.1.  The parameter

@@ -6,7 +6,25 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from perfmodel.specs.provenance import PositiveFloat, Provenance, Quantity, SourcedSpec
+from perfmodel.specs.provenance import Id, PositiveFloat, PositiveInt, Provenance, Quantity, SourcedSpec
+
+Transport = Literal[
+    "nvlink",
+    "pcie",
+    "xgmi",
+    "torus",
+    "infiniband",
+    "roce",
+    "rdma",
+    "efa",
+    "gpudirect-tcp",
+    "ethernet-tcp",
+    "omni-path",
+    "slingshot",
+    "aries",
+    "other",
+]
+"""Inside a node the first four; ``ethernet-tcp`` passes the operating system's kernel, whatever the cable."""
 
 GroupSize = Annotated[int, Field(strict=False, ge=2)]
 """Ranks in the ring; TOML writes every key as text."""
@@ -25,10 +43,19 @@ class RingBandwidth(Provenance):
 class Link(SourcedSpec):
     """What joins one rank to the next: inside a node (``intra``) or between nodes (``inter``)."""
 
-    kind: str
-    """nvlink, pcie, xgmi, torus; infiniband, roce, rdma, efa, gpudirect-tcp, ethernet-tcp, omni-path,
-    slingshot, aries."""
+    kind: Transport
+    """How bytes travel over it."""
     scope: Literal["intra", "inter"]
+    generation: PositiveInt | None = None
+    """Of NVLink, PCIe or Infinity Fabric; None for what has no such number."""
+    joins: Annotated[int, Field(ge=2)] | None = None
+    """The most accelerators that it joins, 2 by a bridge: a ring of more passes the host's link."""
+    switched: bool = False
+    """Through a switch that joins every accelerator with every other at the full rate (NVSwitch)."""
+    switch_adds: bool = False
+    """That switch adds what passes it (NVLink SHARP)."""
+    graph_of: Id | None = None
+    """A built-in machine whose ``peer_graph`` shows which accelerators it joins, where not all with all."""
     bandwidth: Quantity
     """One rank, one direction, nominal [B/s]; of an inter-node link: one network adapter."""
     hop_latency: Quantity
@@ -45,6 +72,11 @@ class Link(SourcedSpec):
     """All ranks of a node share this bandwidth, as below one PCIe switch."""
 
     @property
+    def passes_kernel(self) -> bool:
+        """Whether every byte passes the operating system's kernel, by TCP."""
+        return self.kind == "ethernet-tcp"
+
+    @property
     def ring_bandwidth_by_group_size(self) -> dict[int, float]:
         """Ranks -> measured bus bandwidth [B/s]; empty where nobody measured."""
         return self.ring_bandwidth.by_group_size if self.ring_bandwidth else {}
@@ -53,4 +85,6 @@ class Link(SourcedSpec):
     def _no_more_than_everything(self) -> Self:
         if self.achieved_fraction is not None and self.achieved_fraction.value > 1:
             raise ValueError(f"achieved_fraction.value is {self.achieved_fraction.value}; expected at most 1")
+        if self.switch_adds and not self.switched:
+            raise ValueError("switch_adds = true: expected with switched = true")
         return self

@@ -13,6 +13,7 @@ MOST_SHOWN = 4
 NONE: Mapping[str, str] = {}
 _JOINTS = re.compile(r"[ _-]+")
 _WORD = re.compile(r"[^ _(),-]+")
+_PORT_SPEED = re.compile(r"-(\d+)g\b")
 
 
 class Named(NamedTuple):
@@ -143,3 +144,13 @@ def _tells(typed: str) -> bool:
 
 
 _FITS: tuple[Callable[[str, Named], bool], ...] = (_whole, _family, _end, _words)
+
+
+def port_speed(id: str) -> int | None:
+    """Return the speed that the id of a link speaks of [Gbit/s], to hold its bandwidth against.
+
+    >>> port_speed("ib-ndr-400g"), port_speed("pcie4-x16")
+    (400, None)
+    """
+    said = _PORT_SPEED.search(id)
+    return int(said[1]) if said else None

@@ -118,7 +118,7 @@ class Catalogue:
         """
         by_id = (kind for kind in _CLASSES if name in self.ids(kind))
         return next(by_id, None) or next(
-            (kind for kind in _CLASSES if meaning(kind.removesuffix("s"), name, self._named(kind))), None
+            (kind for kind in _CLASSES if meaning(kind.removesuffix("s"), name, self.named(kind))), None
         )
 
     def ids(self, kind: Kind) -> list[str]:
@@ -138,14 +138,14 @@ class Catalogue:
                 if file is not None:
                     return load(file, model)
         one = kind.removesuffix("s")
-        meant = meaning(one, id, self._named(kind))
+        meant = meaning(one, id, self.named(kind))
         if meant is None:
             raise unknown_name(one, id, self.ids(kind))
         self._others[kind, id] = meant.others
         return self._get(kind, meant.id, model)
 
-    def _named(self, kind: Kind) -> list[Named]:
-        """Everything of a kind with what it is called, each by the file that holds; read once."""
+    def named(self, kind: Kind) -> list[Named]:
+        """Return everything of a kind with what it is called, each by the file that holds; read once."""
         if kind not in self._known:
             files = {file.stem: file for path in self._folders for file in _files_of_kind(path, kind)}
             self._known[kind] = [_names_of(file) for _, file in sorted(files.items())]

@@ -96,6 +96,10 @@ class Workload:
     dataset_samples: int | None = None
     default_local_batch_size: int = 32
     default_optimizer: str = "sgd"
+    detection_heads: bool = False
+    """Whether it works on boxes or regions, which no layer stands for."""
+    padded: bool = False
+    """Whether half of what it is trained on may be padding, which software can leave out."""
 
     @cached_property
     def kinds(self) -> NDArray[np.str_]:

@@ -65,8 +65,6 @@ REFERENCE_PER_WATT = 125e12 / 300
 REFERENCE_YEAR = 2020
 NORM_BUFFERS = 3
 """Running mean, running variance and a counter."""
-DETECTION = ("yolov3", "mask-rcnn-r50-fpn", "deeplab-v3-plus")
-"""Networks with work on boxes and regions that no layer table holds."""
 NEED_FORWARD = ("priority", "optimal")
 """Overlaps that go by when each layer's forward pass needs its gradients."""
 _MATRIX_16, _MATRIX_TF32 = UNITS.index("matrix-16"), UNITS.index("matrix-tf32")
@@ -119,15 +117,14 @@ def conditions(setting: Setting) -> Conditions:
     accelerator, framework = setting.accelerator, setting.framework
     tdp = accelerator.tdp.value if accelerator.tdp else 250.0
     power = math.log(setting.peak_flops / tdp / REFERENCE_PER_WATT) if unit(setting) >= _MATRIX_16 else 0.0
-    words = accelerator.architecture.split()
     return Conditions(
-        architecture=" ".join(words[:2]) if words[0] == "Ampere" else words[0],
+        architecture=accelerator.pool,
         workload=setting.workload.id,
         power=power,
         year=float(setting.software_year - REFERENCE_YEAR),
         fused=float(framework.fused),
         unfused_transformer=float(framework.unfused_transformer and setting.workload.family == "transformer"),
-        detection=float(setting.workload.id in DETECTION),
+        detection=float(setting.workload.detection_heads),
     )
 
 

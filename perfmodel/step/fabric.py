@@ -10,7 +10,7 @@ from perfmodel.specs.link import Link
 from perfmodel.step.server_shards import imbalance
 
 KERNEL_TCP = "ethernet-tcp"
-"""Kind of link that every byte passes the operating system's kernel for."""
+"""The kind of a link that ``passes_kernel``, by which its share is learned."""
 
 
 class Fabric(NamedTuple):
@@ -93,7 +93,7 @@ def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, floa
     if (whole := machine_limit(setting)) is not None:
         limits["machine"] = whole * fraction(link, calibration)
     if setting.strategy == "parameter-server":
-        if link.kind == KERNEL_TCP:
+        if link.passes_kernel:
             limits = {name: rate * calibration.server_fraction for name, rate in limits.items()}
         limits["server"] = calibration.server_ceiling
     oversubscribed = _rack_factor(setting)
@@ -138,7 +138,7 @@ def fraction(link: Link, calibration: Calibration) -> float:
         return link.achieved_fraction.value
     known = calibration.link_fraction
     own = known.get(link.kind, known["other"])
-    if link.scope == "intra" or link.kind == KERNEL_TCP:
+    if link.scope == "intra" or link.passes_kernel:
         return own
     return max(own, min(known[KERNEL_TCP], calibration.tcp_ceiling / link.bandwidth.value))
 
@@ -146,7 +146,7 @@ def fraction(link: Link, calibration: Calibration) -> float:
 def port_limits(link: Link, calibration: Calibration, connections: int) -> dict[str, float]:
     """Return what may bind bulk transfers over one adapter or port [B/s], by ``adapter_limits``' names."""
     limits = {"link": link.bandwidth.value * fraction(link, calibration)}
-    if link.kind == KERNEL_TCP:
+    if link.passes_kernel:
         limits["kernel"] = calibration.tcp_ceiling
     if link.flow_bandwidth is not None:
         limits["connections"] = connections * link.flow_bandwidth.value
@@ -185,7 +185,7 @@ def inside_link(setting: Setting) -> Link:
     link, n = setting.intra_link, setting.accelerators_per_node
     if setting.strategy == "parameter-server-local":
         return setting.host_link
-    if "bridge" in link.id and n > 2:
+    if link.joins is not None and n > link.joins:
         return setting.host_link  # a bridge joins two cards; a ring of more passes the host's link
     if _is_mesh(setting, link) and not _mesh_bandwidth(setting, link):
         return setting.host_link  # the mesh closes no ring of so many

@@ -13,8 +13,12 @@ from perfmodel.traces.device_trace import DeviceTrace
 
 _FORM = re.compile(r"sxm\d*|pcie|nvl")
 _MEMORY = re.compile(r"(\d+)gb")
-_FILLERS = frozenset({"nvidia", "tesla", "geforce", "amd", "instinct", "quadro", "graphics", "generation"})
+_FILLERS = frozenset(
+    {"nvidia", "tesla", "geforce", "amd", "instinct", "quadro", "graphics", "generation", "grace", "hopper"}
+)
 _TOKEN = re.compile(r"[a-z0-9]+")
+_BESIDES = re.compile(r"\(.*?\)|\d+ ?gb")
+"""What a name of ours says besides the model: a remark, the memory."""
 NOT_SAID = ("workload", "precision", "local_batch_size")
 """Options of a job that no trace tells."""
 
@@ -93,23 +97,25 @@ def accelerators_called(name: str | None, memory: float | None, catalogue: Catal
     if not name:
         return []
     words = set(_TOKEN.findall(name.lower()))
-    models: dict[str, set[str]] = {}
-    for id in catalogue.ids("accelerators"):
-        model = {
-            token for token in _TOKEN.findall(id) if not (_FORM.fullmatch(token) or _MEMORY.fullmatch(token))
-        }
-        if model - _FILLERS <= words:
-            models[id] = model
-    told = {id: len(model - _FILLERS) for id, model in models.items()}
-    alike = [id for id, words_told in told.items() if words_told == max(told.values())]
-    said = next((word for word in words if _FORM.fullmatch(word)), None)
+    names = {one.id: one.names[0].lower() for one in catalogue.named("accelerators") if one.names}
+    models = {id: model for id, called in names.items() if (model := _model(called)) and model <= words}
+    longest = max(map(len, models.values()), default=0)
+    alike = [id for id, model in models.items() if len(model) == longest]
+    form = set(filter(_FORM.fullmatch, words))
     size = next((float(found[1]) for word in words if (found := _MEMORY.fullmatch(word))), None)
     if size is None and memory:
         size = memory / 2**30
 
     def unlike(id: str) -> tuple[bool, float, bool, str]:
-        own = _MEMORY.search(id)
-        far = abs(float(own[1]) - size) if own and size else 0.0
-        return said is not None and said not in id, far, "sxm" not in id, id
+        fitted = catalogue.accelerator(id).memory_bytes.value / 2**30
+        own = set(filter(_FORM.fullmatch, _TOKEN.findall(names[id])))
+        is_module = any(word.startswith("sxm") for word in own)
+        return not form <= own, abs(fitted - size) if size else 0.0, not is_module, id
 
     return sorted(alike, key=unlike)
+
+
+def _model(name: str) -> set[str]:
+    """The words of an accelerator's name that tell its model."""
+    words = set(_TOKEN.findall(_BESIDES.sub("", name)))
+    return {word for word in words if not _FORM.fullmatch(word)} - _FILLERS

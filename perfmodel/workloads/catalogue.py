@@ -104,6 +104,9 @@ _ALIASES: dict[str, tuple[str, ...]] = {
 }
 """What libraries call a network that has another name here."""
 
+_VERSIONS: dict[str, str] = {f"resnet{depth}-v1.5": f"resnet{depth}" for depth in (50, 101, 152, 200)}
+"""Networks that differ from another by a detail, and that other."""
+
 _FILES = (".onnx", ".csv", ".json")
 
 
@@ -161,6 +164,15 @@ def _meant(name: str) -> Meaning:
     if meant is None:
         raise unknown_name("workload", name, _MODULES)
     return meant
+
+
+def version_of(name: str) -> str:
+    """Return the network that a built-in one is a version of: itself, where it is none.
+
+    >>> version_of("resnet50-v1.5"), version_of("vgg16")
+    ('resnet50', 'vgg16')
+    """
+    return _VERSIONS.get(name, name)
 
 
 def _is_file(name: str) -> bool:

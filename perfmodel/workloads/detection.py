@@ -45,6 +45,7 @@ def build(name: str) -> Workload:
         dataset=data.name,
         dataset_samples=data.size(None),
         default_local_batch_size={"yolov3": 8, "mask-rcnn-r50-fpn": 1}.get(name, 2),
+        detection_heads=True,
     )
 
 

@@ -263,6 +263,7 @@ def build(name: str, sequence_length: int | None = None) -> Workload:
             source="devlin2019",
             dataset="Wikipedia and BooksCorpus",
             local_batch_size=32 if name == "bert-base" else 16,
+            padded=True,
         )
     if name in _GPT2:
         design, length = _GPT2[name], sequence_length or 1024
@@ -305,6 +306,7 @@ def _workload(
     dataset: str,
     samples: int | None = None,
     local_batch_size: int,
+    padded: bool = False,
 ) -> Workload:
     return Workload(
         id=identifier,
@@ -321,4 +323,5 @@ def _workload(
         dataset_samples=samples,
         default_local_batch_size=local_batch_size,
         default_optimizer="adam",
+        padded=padded,
     )
