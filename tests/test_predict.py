@@ -35,6 +35,7 @@ from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import evaluate
 from perfmodel.step.messages import messages
 from perfmodel.step.stragglers import NOTED
+from perfmodel.units import show
 from perfmodel.workloads import names, workload
 
 CATALOGUE = Catalogue.built_in()
@@ -442,6 +443,18 @@ def test_stragglers_get_a_note_where_they_take_a_noted_share_alone(world_size, i
     noted = any("stragglers cap" in line for line in found.warnings)
     assert noted == (found.terms["straggler_time"] >= NOTED * found.iteration_time)
     assert not noted or world_size > 8
+
+
+def test_communication_is_said_in_times_that_the_table_shows(invoke):
+    """Of a slow network too, where a share of the rest of the iteration came to hundreds of percent."""
+    words = ("--workload", "vgg16", "--gpus", "8", "--node", "pcie-workstation-1gpu")
+    exposed = ask(workload="vgg16", world_size=8, node="pcie-workstation-1gpu").terms[
+        "exposed_communication_time"
+    ]
+    printed = invoke("predict", *words).stdout
+    [line] = [line for line in printed.splitlines() if line.startswith("communication  ")]
+    assert line.endswith(f", {show(exposed, 's')} of it not hidden behind computation")
+    assert printed.count(show(exposed, "s")) == 2
 
 
 def test_json_is_what_pydantic_would_print_and_keeps_its_keys():

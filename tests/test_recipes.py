@@ -32,6 +32,32 @@ def test_stock_software_takes_90_epochs_and_tuned_software_what_mlperf_takes(inv
     assert "--recipe" in invoke("predict", *words, "--time-to-target").stdout
 
 
+@pytest.mark.parametrize("form", [(), ("--markdown",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--workload", "resnet50"),
+        ("--workload", "resnet50", "--recipe", "mlperf"),
+        ("--workload", "bert-large"),
+        ("--workload", "bert-large", "--recipe", "stock"),
+    ],
+)
+def test_a_target_is_named_once(words, form, invoke):
+    given = ("--gpus", "64", "--accelerator", "v100-sxm2-32gb", "--time-to-target")
+    reached = asked(invoke, *words, *given[:-1])["time_to_target"]
+    printed = " ".join(invoke("predict", *words, *given, *form).stdout.split())
+    assert printed.count(reached["target"]) == printed.count(f"recipe {reached['recipe']}") == 1
+    assert printed.count(f"{reached['amount']:,.0f} {reached['unit']}") == 1
+    for phase in reached["phases"]:
+        assert printed.count(f"{phase['amount']:,.0f} samples of {phase['sequence_length']} tokens") == 1
+
+
+def test_a_batch_outside_what_was_published_is_said_with_what_was(invoke):
+    words = ("--workload", "bert-large", "--gpus", "64", "--recipe", "stock", "--time-to-target")
+    printed = " ".join(invoke("predict", *words).stdout.split())
+    assert "at a batch outside the published 32,768 to 65,536" in printed
+
+
 def test_bert_says_that_its_target_starts_from_a_checkpoint_and_how_long_a_sample_is(invoke):
     words = ("--workload", "bert-large", "--gpus", "64", "--accelerator", "v100-sxm2-32gb")
     answer = asked(invoke, *words)

@@ -122,16 +122,11 @@ def _print(quote: Quote, checked: list[Checked]) -> None:
 
 def _filled(text: str, start: str) -> str:
     """Text behind its label; an address is never broken, and moved left where it is long."""
+    from perfmodel.cli.render import filled
+
     if len(start) + len(text) > WIDTH and text.startswith("https://"):
         return f"   {text}"
-    return textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent=start,
-        subsequent_indent=" " * len(start),
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+    return filled(text, WIDTH, start)
 
 
 def _defaults(checked: list[Checked]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from perfmodel.cli.economics_options import amount
 from perfmodel.cli.export import markdown_table
-from perfmodel.cli.render import figures, headline, interval_lines
+from perfmodel.cli.render import figures, headline, interval_lines, target_lines
 from perfmodel.prediction.result import Prediction
 from perfmodel.step.terms import TERMS
 from perfmodel.units import show
@@ -25,13 +25,7 @@ def prediction_markdown(
         if time
     ]
     terms.append({"iteration": "iteration time", "time": show(whole, "s"), "share": "100.0%"})
-    told = [tuple(part.strip() for part in line.split("  ", 1)) for line in interval_lines(prediction)]
-    told += figures(prediction)
-    if reached:
-        told.append(("time to target", f"{show(reached['time'], 's')}: {reached['target']}"))
-        told.append(("", reached["recipe_words"]))
-        if reached["note"]:
-            told.append(("", reached["note"]))
+    told = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
     facts = [{"figure": label, "value": value} for label, value in told]
     parts = [f"**{headline(prediction)}**", markdown_table(terms), markdown_table(facts)]
     if money is not None:

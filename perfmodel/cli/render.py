@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Prediction
 from perfmodel.step.terms import TERMS
 from perfmodel.units import show
+
+LABEL = 22
+"""Columns of a label, in front of its value."""
 
 
 class _Output(Console):
@@ -55,22 +59,8 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     rows.add_section()
     rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
     out.print(rows)
-    for line in interval_lines(prediction):
-        out.print(Text(line))
-    for label, value in figures(prediction):
-        out.print(Text(f"{label:<22}{value}"))
-    if reached:
-        amount = f"{reached['amount']:,.0f} {reached['unit']}"
-        where = "" if reached["within_range"] else ", a batch outside what was published"
-        out.print(
-            Text(f"{'time to target':<22}{show(reached['time'], 's')}: {reached['target']}, {amount}{where}")
-        )
-        out.print(Text(f"{'':<22}{reached['recipe_words']} (--recipe)"))
-        for phase in reached["phases"]:
-            of = f"{phase['amount']:,.0f} samples of {phase['sequence_length']} tokens"
-            out.print(Text(f"{'':<22}{show(phase['time'], 's')} for {of}"))
-        if reached["note"]:
-            out.print(Text(f"{'':<22}{reached['note']}"))
+    for label, value in [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]:
+        out.print(Text(filled(value, out.width, f"{label:<{LABEL}}")))
     out.print()
     out.print(Text(prediction.verdict))
     if prediction.defaults:
@@ -88,20 +78,50 @@ def headline(prediction: Prediction) -> str:
     )
 
 
-def interval_lines(prediction: Prediction) -> list[str]:
-    """Where the time lies, and what makes that wider than usual."""
+def filled(text: str, width: int, start: str = "") -> str:
+    """Return text broken into lines of ``width`` characters, behind a label and as far in as that."""
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def interval_lines(prediction: Prediction) -> list[tuple[str, str]]:
+    """Where the time lies, and what makes that wider than usual, by label."""
     found = prediction.interval
     if found is None:
         return []
     lines = [
-        f"80 % interval         {show(found.low_80, 's')} to {show(found.high_80, 's')}",
-        f"95 % interval         {show(found.low_95, 's')} to {show(found.high_95, 's')}",
+        ("80 % interval", f"{show(found.low_80, 's')} to {show(found.high_80, 's')}"),
+        ("95 % interval", f"{show(found.low_95, 's')} to {show(found.high_95, 's')}"),
     ]
     if found.clipped_at is not None:
-        lines.append(f"{'cut at':<22}{clipped_words(found.clipped_at)}")
-    return lines + [
-        f"{'wider because' if not i else '':<22}{why}" for i, why in enumerate(found.wider_because)
-    ]
+        lines.append(("cut at", clipped_words(found.clipped_at)))
+    return lines + [("" if i else "wider because", why) for i, why in enumerate(found.wider_because)]
+
+
+def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """How long training to a target takes and by which recipe, by label; each word of it once."""
+    if reached is None:
+        return []
+    amount = f"{reached['amount']:,.0f} {reached['unit']}"
+    first = show(reached["time"], "s")
+    if amount not in reached["recipe_words"]:
+        first += f" for {amount}"
+    if not reached["within_range"]:
+        low, high = reached["batch_sizes"]
+        first += f", at a batch outside the published {low:,.0f} to {high:,.0f}"
+    lines = [first, f"{reached['recipe_words']} (--recipe)"]
+    for phase in reached["phases"]:
+        of = f"{phase['amount']:,.0f} samples of {phase['sequence_length']} tokens"
+        lines.append(f"{show(phase['time'], 's')} for {of}")
+    if reached["note"]:
+        lines.append(reached["note"])
+    return [("" if i else "time to target", line) for i, line in enumerate(lines)]
 
 
 def _network(prediction: Prediction) -> str:
@@ -127,7 +147,7 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     if prediction.tokens_per_second:
         told.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))
     if prediction.scenario["world_size"] > 1:
-        kind = prediction.scaling
+        kind, exposed = prediction.scaling, show(prediction.terms["exposed_communication_time"], "s")
         told += [
             ("speed-up", f"{prediction.speedup:.2f}"),
             (
@@ -136,8 +156,7 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
             ),
             (
                 "communication",
-                f"{show(prediction.communication_time, 's')} in all, "
-                f"exposed part {prediction.communication_overhead:.1%} of the rest",
+                f"{show(prediction.communication_time, 's')}, {exposed} of it not hidden behind computation",
             ),
         ]
     if prediction.epoch_time:
