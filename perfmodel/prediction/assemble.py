@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -179,10 +180,18 @@ def _widened(interval: Interval, iteration_time: float, deviation: float) -> Int
     )
 
 
+_AS_IT_IS, _HALF_THE_LATENCY = np.ones((3, 1)), np.array([[1.0], [1.0], [0.5]])
+
+
+@lru_cache(maxsize=64)
+def _more_bandwidth(faster: float) -> Any:
+    return np.array([[1.0], [faster], [1.0]])
+
+
 def _variants(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fabric:
     """The fabric as it is, and with more bandwidth or half the latency of the link that matters."""
-    bandwidth, latency = np.array([[1.0], [faster], [1.0]]), np.array([[1.0], [1.0], [0.5]])
-    same, alike = np.ones((3, 1)), setting.server_node.id == setting.node.id
+    bandwidth, latency, same = _more_bandwidth(faster), _HALF_THE_LATENCY, _AS_IT_IS
+    alike = setting.server_node.id == setting.node.id
     if crosses_nodes(setting):
         return on._replace(
             inter_link_bandwidth=on.inter_link_bandwidth * (bandwidth if ports is setting else same),

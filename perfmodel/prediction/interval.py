@@ -9,7 +9,7 @@ from perfmodel.calibration import Calibration, Spread
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
 from perfmodel.specs.link import Link
-from perfmodel.step.computation import Computation, conditions, unit
+from perfmodel.step.computation import Computation, unit
 from perfmodel.step.terms import of_kind
 
 NOTICED = 0.05
@@ -72,7 +72,7 @@ def strengths(
     link : what ``unseen_link`` says of it
     constants : hold what the measured runs have seen
     """
-    accelerator, on = setting.accelerator, conditions(setting)
+    accelerator = setting.accelerator
     whole = sum(terms.values())
     learned, seen = constants.efficiency, constants.seen
     several = (setting.world_size > 1) * 1.0
@@ -80,7 +80,7 @@ def strengths(
     return {
         "always": 1.0,
         "unseen accelerator": float(accelerator.id not in seen["accelerator"]),
-        "unseen architecture": float(not learned.knows(f"architecture/traffic/{on.architecture}")),
+        "unseen architecture": float(not learned.knows(f"architecture/traffic/{accelerator.pool}")),
         "unseen network": float(not learned.knows(f"workload/{setting.workload.id}")),
         "unseen software": float(software_of(setting) not in seen["software"]),
         "beyond batch": _beyond(setting.local_batch_size, batches) if batches else 0.0,
@@ -89,7 +89,7 @@ def strengths(
             setting.world_size, (1.0, constants.reach.get("world size", (1.0, 1.0))[1])
         ),
         "host": work.host_share,
-        "detection": on.detection,
+        "detection": float(setting.workload.detection_heads),
         "slow fp16": float(unit(setting) == 1),
         "communication": of_kind(terms, "network") / whole,
         "several accelerators": several,
@@ -119,7 +119,7 @@ def reasons(setting: Setting, found: dict[str, float], spread: Spread, constants
     low, high = constants.reach.get(local_batch_of(setting), (0.0, 0.0))
     facts = {
         "accelerator": setting.accelerator.id,
-        "architecture": conditions(setting).architecture,
+        "architecture": setting.accelerator.pool,
         "workload": setting.workload.id,
         "software": software_of(setting),
         "low": low,

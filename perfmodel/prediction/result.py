@@ -16,14 +16,11 @@ class _Result(BaseModel):
     @classmethod
     def made(cls, **values: Any) -> Self:
         """Return what ``model_construct`` returns of every field, without a look at each of them."""
-        one = cls.__new__(cls)
-        for name, value in (
-            ("__dict__", values),
-            ("__pydantic_fields_set__", set(values)),
-            ("__pydantic_extra__", None),
-            ("__pydantic_private__", None),
-        ):
-            object.__setattr__(one, name, value)
+        one, put = cls.__new__(cls), object.__setattr__
+        put(one, "__dict__", values)
+        put(one, "__pydantic_fields_set__", set(values))
+        put(one, "__pydantic_extra__", None)
+        put(one, "__pydantic_private__", None)
         return one
 
     def to_json(self) -> str:

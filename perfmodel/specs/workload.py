@@ -131,3 +131,8 @@ class Workload:
     def training_flops(self) -> float:
         """FLOP of the forward and backward pass of one sample."""
         return self.forward_flops + sum(layer.backward_flops for layer in self.layers)
+
+    @cached_property
+    def saved_elements(self) -> float:
+        """Activation elements of one sample kept for the backward pass."""
+        return float(self.column("saved_elements").sum())

@@ -164,7 +164,7 @@ def memory_of(setting: Setting, constants: Calibration) -> tuple[Any, float, int
     """Return what training needs and what there is [B], and the largest local batch that fits."""
     workload = setting.workload
     state = setting.states.state_bytes + setting.format.weight_copy_bytes
-    activation = setting.format.activation_bytes * float(workload.column("saved_elements").sum())
+    activation = setting.format.activation_bytes * workload.saved_elements
     capacity = setting.accelerator.memory_capacity
     model = workload.parameters, state
     needed = training_memory_bytes(*model, setting.local_batch_size, activation, constants.reserved_bytes)

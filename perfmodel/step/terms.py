@@ -148,7 +148,7 @@ def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
     >>> of_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "busy")
     4.0
     """
-    return sum(only_kind(terms, kind).values())
+    return sum([terms[name] for name, term in TERMS.items() if term.kind == kind and name in terms])
 
 
 def in_step_order(names: Iterable[str]) -> list[str]:
