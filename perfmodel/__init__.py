@@ -12,6 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from perfmodel.api.collective import collective
+    from perfmodel.api.scale import scale
+    from perfmodel.api.stragglers import stragglers
     from perfmodel.errors import InputError
     from perfmodel.prediction import Prediction, predict
     from perfmodel.quote import check_quote, read_quote
@@ -30,8 +33,11 @@ __all__ = [
     "Prediction",
     "Scenario",
     "check_quote",
+    "collective",
     "predict",
     "read_quote",
+    "scale",
+    "stragglers",
     "sweep",
     "workload",
 ]
@@ -43,8 +49,11 @@ _HOMES = {
     "Prediction": "perfmodel.prediction",
     "Scenario": "perfmodel.specs.scenario",
     "check_quote": "perfmodel.quote",
+    "collective": "perfmodel.api.collective",
     "predict": "perfmodel.prediction",
     "read_quote": "perfmodel.quote",
+    "scale": "perfmodel.api.scale",
+    "stragglers": "perfmodel.api.stragglers",
     "sweep": "perfmodel.sweeps",
     "workload": "perfmodel.workloads",
 }

@@ -130,6 +130,15 @@ def number(text: object) -> float:
         return math.nan
 
 
+def rate(value: float) -> str:
+    """Return a rate with four figures, none of them a power of ten.
+
+    >>> rate(16713.4), rate(95.126)
+    ('16,713', '95.13')
+    """
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
 _OF_TIMES = (("", 1.0), ("m", 1e-3), ("u", 1e-6), ("n", 1e-9))
 _OF_MEMORIES = tuple(reversed(BINARY.items()))
 _OF_RATES = (*((prefix, size) for prefix, size in reversed(DECIMAL.items()) if prefix != "K"), ("", 1.0))

@@ -10,7 +10,7 @@ from app.options import SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
 from perfmodel.accuracy.scenarios import measured_time
-from perfmodel.cli.scale import COLUMNS, cut
+from perfmodel.api.scale import COLUMNS, cut
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.units import show

@@ -1,5 +1,6 @@
 """Stragglers: what the slowest worker costs, and what each variant of SGD makes of it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,12 +10,11 @@ import streamlit as st
 from app import charts, own
 from app.layout import Asked, ask, downloads, fold, told, ways_out
 from app.options import convert, options, text_of
-from perfmodel.cli.stragglers import VARIANTS, law_of, one_variant
+from perfmodel.api.stragglers import Stragglers, law_of, stragglers
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import LAWS
-from perfmodel.equations.stragglers import StragglerPrediction, sync_over_async
-from perfmodel.prediction.error_curve import error_curves
-from perfmodel.units import parse, show
+from perfmodel.equations.stragglers import StragglerPrediction
+from perfmodel.units import show
 
 START = {"workers": 16, "k": 8}
 # what a law is drawn with until somebody says more
@@ -50,26 +50,19 @@ def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
     return law_of(name, (params,)), {"distribution": f"{name}:{params}"}
 
 
-def variants(picked: dict[str, Any], times: Distribution) -> list[StragglerPrediction]:
+def variants(picked: dict[str, Any], times: Distribution) -> Stragglers:
     """Return every variant, as ``perfmodel stragglers`` has them."""
-    common = convert(KNOWN["communication-time"], picked.get("communication-time", "0s"))
-    service = convert(KNOWN["server-time"], picked.get("server-time", "0s"))
-    return [
-        one_variant(
-            name,
-            times,
-            picked.get("workers", 16),
-            picked.get("k"),
-            picked.get("local-steps", 10),
-            parse(common, "s"),
-            parse(service, "s"),
-            alone=False,
-        )
-        for name in VARIANTS
-    ]
+    return stragglers(
+        workers=picked.get("workers", 16),
+        k=picked.get("k"),
+        distribution=times,
+        local_steps=picked.get("local-steps", 10),
+        communication_time=convert(KNOWN["communication-time"], picked.get("communication-time", "0s")),
+        server_time=convert(KNOWN["server-time"], picked.get("server-time", "0s")),
+    )
 
 
-def times_of(found: list[StragglerPrediction]) -> go.Figure:
+def times_of(found: Sequence[StragglerPrediction]) -> go.Figure:
     """Time per update and per gradient of each variant, with what is proven of the first."""
     figure = go.Figure()
     names = [row.variant for row in found]
@@ -114,14 +107,14 @@ def page(asked: Asked) -> None:
     picked = asked.picked
     with told():
         times, said = law(picked)
-        found = variants(picked, times)
-        workers = picked.get("workers", 16)
-        per_gradient = sync_over_async(times, workers)[1]
+        answer = variants(picked, times)
+        found, workers = answer.rows, answer.workers
+        per_gradient = answer.sync_over_async[1]
         rate = convert(RATE, picked.get("learning-rate", "0.05"))
         if not 0 < rate <= 1:
             st.error(f"learning-rate {rate:g}: expected a number above 0, at most 1")
             return
-        curves = error_curves([row for row in found if row.variant != "local-sgd"], rate)
+        curves = answer.error_curves(rate)
     fastest = min(found, key=lambda row: row.time_per_gradient)
     with asked.top:
         st.subheader(f"{workers} workers, {times}", anchor=False)
@@ -133,11 +126,11 @@ def page(asked: Asked) -> None:
         )
     charts.draw(times_of(found), "variants", "Mean time of each variant")
     st.caption("Bound on the error of an example objective against wall clock")
-    lines = {c["variant"]: (curves["times"], c["error"]) for c in curves["variants"]}
+    lines = {curve.variant: (curves.times, curve.error) for curve in curves.variants}
     charts.draw(
         charts.lines(lines, "time [s]", "error bound [1]", log_y=True), "error", "Error against wall clock"
     )
-    st.caption(curves["note"])
+    st.caption(curves.note)
     rows = [asdict(row) for row in found]
     command = {k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")} | said
     with st.container(horizontal=True):
@@ -165,10 +158,9 @@ def page(asked: Asked) -> None:
 def _python(times: str, workers: int, picked: dict[str, Any]) -> str:
     """The question in Python."""
     return (
-        "from perfmodel.equations.distributions import parse_distribution\n"
-        "from perfmodel.equations.stragglers import straggler_variant\n\n"
-        f"law = parse_distribution({times!r})\n"
-        f'print(straggler_variant("k-sync", law, {workers}, k={picked.get("k", max(1, workers // 2))}))'
+        "import perfmodel\n\n"
+        f'print(perfmodel.stragglers("k-sync", workers={workers}, '
+        f"k={picked.get('k', max(1, workers // 2))}, distribution={times!r}))"
     )
 
 

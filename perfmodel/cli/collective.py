@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,15 +11,12 @@ import click
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import COUNT, Word, catalogue_from
 from perfmodel.cli.spelling import Option
+from perfmodel.equations.algorithms import ALGORITHMS, SYNONYMS
 from perfmodel.errors import InputError
 from perfmodel.units import parse, show
 
 if TYPE_CHECKING:
-    from perfmodel.specs.store import Kind
-
-COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "send-receive")
-SYNONYMS = {"sendrecv": "send-receive"}
-"""What nccl-tests writes, where it is another word."""
+    from perfmodel.prediction.collective import Collective
 
 
 class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -47,7 +44,7 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option(
     "--collective",
     "name",
-    type=Word(COLLECTIVES, SYNONYMS),
+    type=Word(ALGORITHMS, SYNONYMS),
     default="all-reduce",
     show_default=True,
     help="What ranks do.",
@@ -100,57 +97,52 @@ def command(
       perfmodel collective --ranks 8 --nodes 2 --size 1GB --intra-link pcie3-x16 --inter-link ib-edr
       perfmodel collective --algorithm best --ranks 8 --size 1MB --intra-link pcie3-x16
     """
-    from perfmodel.prediction.collective import collective, fabric_of
+    from perfmodel.api.collective import Collectives, collective
 
     form = take_form(options)
-    catalogue = catalogue_from(specs)
-    fabric = fabric_of(
-        ranks, catalogue, node=node, intra_link=intra_link, inter_link=inter_link, nodes=nodes, nics=nics
+    answer = collective(
+        name,
+        ranks=ranks,
+        size=sizes if len(sizes) > 1 else sizes[0],
+        algorithm=algorithm,
+        node=node,
+        intra_link=intra_link,
+        inter_link=inter_link,
+        nodes=nodes,
+        nics=nics,
+        catalogue=catalogue_from(specs),
     )
-    named: tuple[tuple[Kind, str | None], ...] = (
-        ("nodes", node),
-        ("links", intra_link),
-        ("links", inter_link),
-    )
-    notes = [note for kind, name in named if name is not None and (note := catalogue.note(kind, name))]
-    results = [collective(name, algorithm, fabric, size) for size in sizes]
+    results = answer.rows if isinstance(answer, Collectives) else (answer,)
     if form == "json":
-        found = [result.model_dump() | {"warnings": notes} for result in results]
-        click.echo(json.dumps(found if len(found) > 1 else found[0]))
+        click.echo(answer.to_json())
     elif form is not None:
-        show_rows((result.model_dump() for result in results), form)
+        show_rows(Collectives(tuple(results)).records(), form)
     elif len(results) == 1:
         _print_one(results[0])
     else:
         _print_table(results)
-    for note in notes if form is None else ():
+    for note in results[0].warnings if form is None else ():
         click.echo(f"note: {note}")
 
 
-def _chosen(result: Any) -> str:
-    return f"{result.algorithm}/{result.protocol}" if result.protocol else str(result.algorithm)
-
-
-def _print_one(result: Any) -> None:
-    where = f"on {result.nodes} nodes" if result.nodes > 1 else "in one node"
-    click.echo(
-        f"{result.collective} of {show(result.message_bytes, 'B')} over {result.group_size} ranks {where}"
-    )
+def _print_one(result: Collective) -> None:
+    size = show(result.message_bytes, "B")
+    click.echo(f"{result.collective} of {size} over {result.group_size} ranks {result.where}")
     lines = [
         ("time", show(result.time, "s")),
-        ("algorithm", _chosen(result)),
+        ("algorithm", result.way),
         ("algorithm bandwidth", show(result.algorithm_bandwidth, "B/s")),
         ("bus bandwidth", show(result.bus_bandwidth, "B/s")),
         ("sent by a rank", show(result.bytes_per_rank, "B")),
         ("lower bound", show(result.lower_bound, "s")),
     ]
     if result.runner_up:
-        lines.append(("runner-up", f"{_chosen(result.runner_up)}, {show(result.runner_up.time, 's')}"))
+        lines.append(("runner-up", f"{result.runner_up.way}, {show(result.runner_up.time, 's')}"))
     for label, value in lines:
         click.echo(f"  {label:<22}{value}")
 
 
-def _print_table(results: list[Any]) -> None:
+def _print_table(results: Sequence[Collective]) -> None:
     from perfmodel.cli.render import console, table
 
     shown = table("size", "time", "algorithm", "algbw", "busbw", "runner-up", left=0)
@@ -159,9 +151,9 @@ def _print_table(results: list[Any]) -> None:
         shown.add_row(
             show(result.message_bytes, "B"),
             show(result.time, "s"),
-            _chosen(result),
+            result.way,
             show(result.algorithm_bandwidth, "B/s"),
             show(result.bus_bandwidth, "B/s"),
-            f"{_chosen(other)} {show(other.time, 's')}" if other else "",
+            f"{other.way} {show(other.time, 's')}" if other else "",
         )
     console().print(shown)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 import click
 
 from perfmodel.errors import InputError
+from perfmodel.tables import cell_text, flat
 
 Form = Literal["json", "csv", "markdown"]
 Row = Mapping[str, Any]
@@ -38,23 +39,6 @@ def take_form(options: dict[str, Any]) -> Form | None:
     return asked[0] if asked else None
 
 
-def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return a nested answer as one row: keys joined by dots, texts of a list by semicolons.
-
-    >>> flat({"time": 1.5, "memory": {"fits": True}, "warnings": ["a", "b"]})
-    {'time': 1.5, 'memory.fits': True, 'warnings': 'a; b'}
-    """
-    row: dict[str, Any] = {}
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            row |= flat(value, f"{prefix}{key}.")
-        elif isinstance(value, (list, tuple)):
-            row[prefix + key] = "; ".join(_whole(item) for item in value)
-        else:
-            row[prefix + key] = value
-    return row
-
-
 def csv_text(rows: Iterable[Row], columns: Sequence[str] | None = None) -> str:
     r"""Return rows as CSV, numbers in full; what is None or no number stays blank.
 
@@ -74,7 +58,7 @@ def csv_text(rows: Iterable[Row], columns: Sequence[str] | None = None) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([_whole(row.get(name)) for name in names] for row in spread)
+    writer.writerows([cell_text(row.get(name)) for name in names] for row in spread)
     return text.getvalue()
 
 
@@ -114,21 +98,12 @@ def _columns(rows: list[dict[str, Any]], columns: Sequence[str] | Mapping[str, s
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def _whole(value: Any) -> str:
-    """A cell in full; numpy's numbers are written as Python's."""
-    if hasattr(value, "item"):
-        value = value.item()
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _short(value: Any, digits: int) -> str:
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and math.isfinite(value):
         return _figures(value, digits)
-    return {"true": "yes", "false": "no"}[_whole(value)] if isinstance(value, bool) else _whole(value)
+    return {"true": "yes", "false": "no"}[cell_text(value)] if isinstance(value, bool) else cell_text(value)
 
 
 def _figures(value: float, digits: int) -> str:

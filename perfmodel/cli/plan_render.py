@@ -7,10 +7,10 @@ from typing import Any
 
 from rich.text import Text
 
-from perfmodel.cli.render import console, rate, table
+from perfmodel.cli.render import console, table
 from perfmodel.planning import Found
 from perfmodel.planning.verdict import notes, verdict
-from perfmodel.units import show
+from perfmodel.units import rate, show
 
 Row = dict[str, Any]
 

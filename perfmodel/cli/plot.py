@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import InputError, needed
 from perfmodel.prediction.result import Prediction
@@ -17,8 +17,10 @@ BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"
 MOST_TICKS = 12
 """Counts that are written out under an axis; of more, the powers of ten."""
 
-Row = dict[str, Any]
-Draw = Callable[[Sequence[Row], Prediction], None]
+if TYPE_CHECKING:
+    from perfmodel.api.scale import Scaling, ScalingRow
+
+Draw = Callable[["Scaling"], None]
 
 
 def drawing(path: Path) -> Draw:
@@ -34,9 +36,9 @@ def drawing(path: Path) -> Draw:
     check_writable(path)
     if ending == ".html":
         needed("plotly.graph_objects", "app", "a page of HTML")
-        return lambda rows, last: write_whole(path, _page(rows, last))
+        return lambda scaling: write_whole(path, _page(scaling))
     needed("matplotlib.figure", "plot", "drawing figures")
-    return lambda rows, last: write_whole(path, _figure(rows, last, ending.removeprefix(".")))
+    return lambda scaling: write_whole(path, _figure(scaling, ending.removeprefix(".")))
 
 
 def _title(last: Prediction) -> str:
@@ -47,29 +49,30 @@ def _title(last: Prediction) -> str:
 class _Series:
     """What both libraries draw, from the rows of a table."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self.rows = sorted(rows, key=lambda row: row["world_size"])
-        self.counts = [row["world_size"] for row in self.rows]
-        self.rates = [row["samples_per_second"] for row in self.rows]
-        self.efficiencies = [100 * row["scaling_efficiency"] for row in self.rows]
-        one = self.rates[0] / self.rows[0]["speedup"]
+    def __init__(self, rows: Sequence[ScalingRow]) -> None:
+        self.rows = sorted(rows, key=lambda row: row.world_size)
+        self.counts = [row.world_size for row in self.rows]
+        self.rates = [row.samples_per_second for row in self.rows]
+        self.efficiencies = [100 * row.scaling_efficiency for row in self.rows]
+        one = self.rates[0] / self.rows[0].speedup
         self.ideal = [one * count for count in self.counts]
 
     @property
     def has_band(self) -> bool:
-        return all(row["low_80"] is not None for row in self.rows)
+        return all(row.low_80 is not None for row in self.rows)
 
     def band(self, end: str) -> list[float]:
         """Throughput at one end of the 80 % interval of the time."""
-        return [row["samples_per_second"] * row["iteration_time"] / row[end] for row in self.rows]
+        return [row.samples_per_second * row.iteration_time / getattr(row, end) for row in self.rows]
 
 
-def _figure(rows: Sequence[Row], last: Prediction, form: str) -> bytes:
+def _figure(scaling: Scaling, form: str) -> bytes:
     """Throughput and efficiency side by side; the same bytes for the same rows."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    series, sample = _Series(rows), last.sample
+    last = scaling.predictions[-1]
+    series, sample = _Series(scaling.rows), last.sample
     style: Any = {"svg.hashsalt": "perfmodel", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}
     with matplotlib.rc_context(style):
         figure = Figure(figsize=(9, 3.8), layout="constrained")
@@ -96,12 +99,13 @@ def _figure(rows: Sequence[Row], last: Prediction, form: str) -> bytes:
     return buffer.getvalue()
 
 
-def _page(rows: Sequence[Row], last: Prediction) -> str:
+def _page(scaling: Scaling) -> str:
     """A page that needs nothing from the network: the library is in it."""
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
-    series, sample = _Series(rows), last.sample
+    last = scaling.predictions[-1]
+    series, sample = _Series(scaling.rows), last.sample
     figure = make_subplots(rows=1, cols=2)
     counts = series.counts
     if series.has_band:

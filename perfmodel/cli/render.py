@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -12,9 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from perfmodel.prediction.bound import clipped_words
-from perfmodel.prediction.result import Prediction
+from perfmodel.prediction.result import Interval, Prediction
 from perfmodel.step.terms import TERMS
-from perfmodel.units import show
+from perfmodel.units import rate, show
+
+if TYPE_CHECKING:
+    from perfmodel.api.scale import Scaling
 
 LABEL = 22
 """Columns of a label, in front of its value."""
@@ -40,11 +42,6 @@ def table(*columns: str, left: int = 1) -> Table:
     for index, name in enumerate(columns):
         made.add_column(name, justify="left" if index < left else "right", overflow="fold")
     return made
-
-
-def rate(value: float) -> str:
-    """A rate with four figures, none of them a power of ten."""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = None) -> None:
@@ -169,18 +166,19 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     return told
 
 
-def _span(interval: dict[str, Any] | None) -> str:
+def _span(interval: Interval | None) -> str:
     """``72-104 ms``; both units where they differ."""
     if interval is None:
         return "-"
-    low, high = (show(interval[key], "s") for key in ("low_80", "high_80"))
+    low, high = show(interval.low_80, "s"), show(interval.high_80, "s")
     value, unit = low.split()
     return f"{value}-{high}" if high.endswith(f" {unit}") else f"{low}-{high}"
 
 
-def show_scaling(rows: list[dict[str, Any]], last: Prediction, notes: Sequence[str] = ()) -> None:
+def show_scaling(scaling: Scaling) -> None:
     """Print a scaling table, with notes under it."""
     out = console()
+    last = scaling.predictions[-1]
     asked = last.scenario
     out.print(
         Text(
@@ -193,19 +191,19 @@ def show_scaling(rows: list[dict[str, Any]], last: Prediction, notes: Sequence[s
         "GPUs", "iteration", "80 % interval", "samples/s", "speed-up", "efficiency", "exposed", "fits", left=0
     )
     shown.padding = (0, 1, 0, 0)
-    for row in rows:
+    for row in scaling.rows:
         shown.add_row(
-            str(row["world_size"]),
-            show(row["iteration_time"], "s"),
-            _span(row["interval"]),
-            rate(row["samples_per_second"]),
-            f"{row['speedup']:.2f}",
-            f"{row['scaling_efficiency']:.1%}",
-            show(row["exposed_communication_time"], "s"),
-            "yes" if row["fits"] else "NO",
+            str(row.world_size),
+            show(row.iteration_time, "s"),
+            _span(row.interval),
+            rate(row.samples_per_second),
+            f"{row.speedup:.2f}",
+            f"{row.scaling_efficiency:.1%}",
+            show(row.exposed_communication_time, "s"),
+            "yes" if row.fits else "NO",
         )
     out.print(shown)
-    for note in notes:
+    for note in scaling.notes:
         out.print(Text(note))
     out.print(Text(last.verdict))
     out.print(Text("defaults taken: " + ", ".join(last.defaults)))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,16 +11,6 @@ from perfmodel.cli.export import csv_text, export_options, markdown_table, take_
 from perfmodel.cli.lists import Counts
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 
-COLUMNS = (
-    "world_size",
-    "iteration_time",
-    "samples_per_second",
-    "speedup",
-    "scaling_efficiency",
-    "exposed_communication_time",
-    "low_80",
-    "high_80",
-)
 HEADINGS = {
     "world_size": "GPUs",
     "iteration_time": "iteration [s]",
@@ -37,21 +25,6 @@ HEADINGS = {
 """Columns of the Markdown table."""
 MOST_COUNTS = 10_001
 """Of one range."""
-
-if TYPE_CHECKING:
-    from perfmodel.prediction import Prediction
-
-
-def cut(predictions: Sequence[Prediction]) -> list[str]:
-    """Say which 80 % intervals end at what physics allows; no line where none does."""
-    counts = [
-        str(p.scenario["world_size"])
-        for p in predictions
-        if p.interval and p.interval.clipped_at is not None and p.interval.low_80 <= p.interval.clipped_at
-    ]
-    if not counts:
-        return []
-    return [f"80 % intervals cut at what peaks and links allow: {', '.join(counts)} GPUs"]
 
 
 @click.command("scale")
@@ -75,7 +48,7 @@ def command(counts: tuple[int, ...], plot: str | None, specs: tuple[str, ...], *
       perfmodel scale --workload vgg16 --accelerator k80 --gpus 1-8 --csv
       perfmodel scale --gpus 1,2,4,8,16,32,64 --plot scaling.svg
     """
-    from perfmodel.prediction import predict
+    from perfmodel.api.scale import COLUMNS, scale
 
     form = take_form(options)
     draw = None
@@ -83,32 +56,18 @@ def command(counts: tuple[int, ...], plot: str | None, specs: tuple[str, ...], *
         from perfmodel.cli.plot import drawing
 
         draw = drawing(Path(plot))
-    catalogue = catalogue_from(specs)
-    predictions = [predict(scenario_from(options | {"world_size": n}), catalogue) for n in counts]
-    rows = [
-        {
-            "world_size": n,
-            **{name: getattr(p, name) for name in COLUMNS[1:5]},
-            "exposed_communication_time": p.terms["exposed_communication_time"],
-            "scaling": p.scaling,
-            "interval": dict(vars(p.interval)) if p.interval else None,
-            "low_80": p.interval.low_80 if p.interval else None,
-            "high_80": p.interval.high_80 if p.interval else None,
-            "fits": p.memory.fits,
-        }
-        for n, p in zip(counts, predictions, strict=True)
-    ]
+    scaling = scale(scenario_from(options), gpus=counts, catalogue=catalogue_from(specs))
     if draw is not None:
-        draw(rows, predictions[-1])
+        draw(scaling)
     if form == "json":
-        click.echo(json.dumps({"rows": rows, "scenario": predictions[-1].scenario}))
+        click.echo(scaling.to_json())
     elif form == "csv":
-        click.echo(csv_text(rows, COLUMNS), nl=False)
+        click.echo(csv_text(scaling.records(), COLUMNS), nl=False)
     elif form == "markdown":
-        click.echo("\n".join([markdown_table(rows, HEADINGS), *cut(predictions)]).rstrip())
+        click.echo("\n".join([markdown_table(scaling.records(), HEADINGS), *scaling.notes]).rstrip())
     else:
         from perfmodel.cli.render import show_scaling
 
-        show_scaling(rows, predictions[-1], cut(predictions))
+        show_scaling(scaling)
         if plot is not None:
             click.echo(f"drawn: {plot}")

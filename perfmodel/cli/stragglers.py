@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import COUNT, MOST_DIGITS
-from perfmodel.errors import InputError, MissingPackage
-from perfmodel.units import parse, show
+from perfmodel.equations.stragglers import VARIANTS, Variant
+from perfmodel.units import show
 
 if TYPE_CHECKING:
     from perfmodel.cli.export import Form
     from perfmodel.equations.distribution import Distribution
     from perfmodel.equations.stragglers import StragglerPrediction
-
-VARIANTS = ("sync", "k-sync", "k-batch-sync", "async", "k-async", "k-batch-async", "backup", "local-sgd")
 
 
 class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -65,7 +64,7 @@ class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--learning-rate", type=float, default=0.05, show_default=True, help="For --curve.")
 @export_options
 def command(
-    variant: str,
+    variant: Variant | Literal["all"],
     workers: int,
     k: int | None,
     law: str,
@@ -87,85 +86,34 @@ def command(
       perfmodel stragglers --order-statistic 16:16 --distribution lognormal:cv=0.1
       perfmodel stragglers --curve --workers 8 --k 4
     """
+    from perfmodel.api.stragglers import Stragglers, law_of, stragglers
+
     form = take_form(options)
     distribution = law_of(law, params)
     if order is not None:
         _print_order(distribution, order, form)
         return
-    common = parse(communication_time, "s")
-    service = parse(server_time, "s")
-    found = []
-    for name in VARIANTS if variant == "all" else (variant,):
-        try:
-            alone = variant != "all"
-            found.append(one_variant(name, distribution, workers, k, local_steps, common, service, alone))
-        except MissingPackage as error:
-            if alone:
-                raise
-            click.echo(f"note: {name} is left out: {error}", err=True)
-    if curve:
-        _print_curve(found, workers, learning_rate, form)
-    elif form in ("csv", "markdown"):
-        show_rows((asdict(row) for row in found), form)
-    elif form == "json":
-        rows = [asdict(row) for row in found]
-        click.echo(json.dumps(rows if variant == "all" else rows[0]))
-    else:
-        _print_variants(found, distribution, workers)
-
-
-def law_of(law: str, params: tuple[str, ...]) -> Distribution:
-    """Return the distribution that ``--distribution`` and ``--param`` stand for.
-
-    Raises
-    ------
-    InputError : an unknown law, a parameter it lacks or does not know
-    """
-    from perfmodel.equations.distributions import parse_distribution
-
-    if not params and ":" not in law:
-        law += {"shifted-exponential": ":shift=1,rate=1", "exponential": ":rate=1"}.get(law, "")
-    elif params:
-        for text in params:
-            if "=" not in text:
-                raise InputError(f"--param {text!r}: expected NAME=VALUE, e.g. rate=1")
-        joined = ",".join(params)
-        law = f"{law},{joined}" if ":" in law else f"{law}:{joined}"
-    return parse_distribution(law)
-
-
-def one_variant(
-    name: str,
-    distribution: Distribution,
-    workers: int,
-    k: int | None,
-    local_steps: int,
-    common: float,
-    service: float,
-    alone: bool,
-) -> StragglerPrediction:
-    """Return one variant's prediction; where all are asked for, each takes the options it can.
-
-    Raises
-    ------
-    InputError : an option the variant does not take, asked for alone; k out of its range
-    """
-    from perfmodel.equations.stragglers import straggler_variant
-
-    takes_k = name not in ("sync", "async", "local-sgd")
-    takes_common = "async" not in name
-    takes_service = name in ("async", "k-batch-async")
-    if alone and service and not takes_service:
-        raise InputError(f"--server-time goes with async and k-batch-async, not {name}")
-    return straggler_variant(
-        name,
-        distribution,
-        workers,
-        k=(k or max(1, workers // 2)) if takes_k else (k if alone else None),
-        local_steps=local_steps if name == "local-sgd" else 1,
-        communication_time=common if takes_common or alone else 0.0,
-        server_time=service if takes_service else 0.0,
+    answer = stragglers(
+        variant,
+        workers=workers,
+        k=k,
+        distribution=distribution,
+        local_steps=local_steps,
+        communication_time=communication_time,
+        server_time=server_time,
     )
+    several = isinstance(answer, Stragglers)
+    rows = answer.rows if several else (answer,)
+    for name, why in answer.left_out.items() if several else ():
+        click.echo(f"note: {name} is left out: {why}", err=True)
+    if curve:
+        _print_curve(rows, workers, learning_rate, form)
+    elif form in ("csv", "markdown"):
+        show_rows((asdict(row) for row in rows), form)
+    elif form == "json":
+        click.echo(answer.to_json())
+    else:
+        _print_variants(rows, distribution, workers)
 
 
 def _print_order(distribution: Distribution, order: tuple[int, int], form: Form | None) -> None:
@@ -186,7 +134,7 @@ def _print_order(distribution: Distribution, order: tuple[int, int], form: Form 
     click.echo(f"  over the mean of one  {mean / distribution.mean:.4f}")
 
 
-def _print_variants(found: list[StragglerPrediction], distribution: Distribution, workers: int) -> None:
+def _print_variants(found: Sequence[StragglerPrediction], distribution: Distribution, workers: int) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
@@ -218,26 +166,17 @@ def _print_variants(found: list[StragglerPrediction], distribution: Distribution
 
 
 def _print_curve(
-    found: list[StragglerPrediction], workers: int, learning_rate: float, form: Form | None
+    found: Sequence[StragglerPrediction], workers: int, learning_rate: float, form: Form | None
 ) -> None:
     """Bounds on the error against wall clock, for the objective of the published examples."""
     from perfmodel.prediction.error_curve import error_curves
 
-    if not 0 < learning_rate <= 1:
-        raise InputError(f"--learning-rate {learning_rate:g}: expected a number above 0, at most 1")
-    bounded = [row for row in found if row.variant != "local-sgd"]
-    if not bounded:
-        raise InputError("--curve: no bound is known for local-sgd; take another --variant, or all")
-    curves = error_curves(bounded, learning_rate)
+    curves = error_curves(found, learning_rate)
     if form == "json":
-        click.echo(json.dumps(curves))
+        click.echo(curves.to_json())
         return
     if form is not None:
-        errors = {curve["variant"]: curve["error"] for curve in curves["variants"]}
-        times = enumerate(curves["times"])
-        show_rows(
-            ({"time": time} | {name: error[i] for name, error in errors.items()} for i, time in times), form
-        )
+        show_rows(curves.records(), form)
         return
     from rich.text import Text
 
@@ -247,9 +186,9 @@ def _print_curve(
     out.print(
         Text(f"error bound against time, {workers} workers, learning rate {learning_rate:g}"), style="bold"
     )
-    names = [curve["variant"].replace("batch-", "b-") for curve in curves["variants"]]
+    names = [curve.variant.replace("batch-", "b-") for curve in curves.variants]
     shown = table("time", *names, left=0)
-    for index, time in enumerate(curves["times"]):
-        shown.add_row(show(time, "s"), *(f"{curve['error'][index]:.3g}" for curve in curves["variants"]))
+    for index, time in enumerate(curves.times):
+        shown.add_row(show(time, "s"), *(f"{curve.error[index]:.3g}" for curve in curves.variants))
     out.print(shown)
-    out.print(Text(curves["note"]))
+    out.print(Text(curves.note))

@@ -213,8 +213,7 @@ def _show(found: Sweep) -> None:
 
 
 def _cell(name: str, value: Any) -> str:
-    from perfmodel.cli.render import rate
-    from perfmodel.units import show
+    from perfmodel.units import rate, show
 
     if value is None:
         return "-"

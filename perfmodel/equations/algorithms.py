@@ -185,6 +185,8 @@ ALGORITHMS: dict[str, dict[str, Algorithm]] = {}
 """Every algorithm, by collective and name."""
 for _algorithm in _ALGORITHMS:
     ALGORITHMS.setdefault(_algorithm.collective, {})[_algorithm.name] = _algorithm
+SYNONYMS = {"sendrecv": "send-receive"}
+"""What nccl-tests writes of a collective, where it is another word."""
 
 GRID_ALGORITHMS = {
     algorithm.name: algorithm

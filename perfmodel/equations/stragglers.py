@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Literal, get_args
 
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.heterogeneous import heterogeneous_order_statistic
@@ -24,8 +25,13 @@ from perfmodel.equations.staleness import (
 )
 from perfmodel.equations.update_times import k_batch_async_time, server_update_rate
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.units import show
 
 Status = Literal["exact", "bound", "approximation"]
+Variant = Literal[
+    "sync", "k-sync", "k-batch-sync", "async", "k-async", "k-batch-async", "backup", "local-sgd"
+]
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
 
 
 Classes = Sequence[tuple[Distribution, int]]
@@ -53,7 +59,7 @@ def sync_over_async(law: Distribution, workers: int) -> tuple[float, float]:
     return workers * per_gradient, per_gradient
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StragglerPrediction:
     """One variant of SGD under one law of times."""
 
@@ -77,21 +83,21 @@ class StragglerPrediction:
     fresh_status: Status = "exact"
     """Of fresh_fraction."""
 
+    def to_json(self) -> str:
+        """Return what ``perfmodel stragglers --json`` prints of one variant."""
+        return json.dumps(asdict(self))
+
+    def __repr__(self) -> str:
+        bounds = "" if self.status == "exact" else f" ({show(self.low, 's')} to {show(self.high, 's')})"
+        return (
+            f"<StragglerPrediction: {self.variant}: {show(self.update_time, 's')} per update{bounds} of "
+            f"{self.gradients_per_update} gradients, {show(self.time_per_gradient, 's')} per gradient, "
+            f"{self.mean_staleness:.2f} updates stale; {self.status}>"
+        )
+
     def epoch_time(self, gradients: float) -> float:
         """Time for an epoch of that many gradients (mini-batches over all workers) [s]."""
         return gradients * self.time_per_gradient
-
-
-VARIANTS: tuple[str, ...] = (
-    "sync",
-    "k-sync",
-    "k-batch-sync",
-    "async",
-    "k-async",
-    "k-batch-async",
-    "backup",
-    "local-sgd",
-)
 
 
 def straggler_variant(

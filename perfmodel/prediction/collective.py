@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -20,9 +21,14 @@ from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, nccl_es
 from perfmodel.step.fabric import Fabric as Links
 from perfmodel.step.fabric import bulk_bandwidth, ring_bandwidth
 from perfmodel.step.library import BY_LIBRARY
+from perfmodel.units import show
 
 NEEDS_SWITCH = {"nvls": "a link through a switch that adds (nvlink4-nvswitch and later)"}
 """Algorithms only some links can do; what they need."""
+
+
+def _way(algorithm: str, protocol: str | None) -> str:
+    return f"{algorithm}/{protocol}" if protocol else algorithm
 
 
 class RunnerUp(BaseModel):
@@ -33,6 +39,11 @@ class RunnerUp(BaseModel):
     algorithm: str
     protocol: str | None
     time: float
+
+    @property
+    def way(self) -> str:
+        """Algorithm and protocol in a word."""
+        return _way(self.algorithm, self.protocol)
 
 
 class Collective(BaseModel):
@@ -56,6 +67,31 @@ class Collective(BaseModel):
     lower_bound: float
     """No algorithm of its kind is faster on these links [s]."""
     runner_up: RunnerUp | None
+    warnings: list[str] = []
+    """What names that fit several things were taken to be."""
+
+    @property
+    def way(self) -> str:
+        """Algorithm and protocol in a word."""
+        return _way(self.algorithm, self.protocol)
+
+    @property
+    def where(self) -> str:
+        """Where the ranks lie."""
+        return f"on {self.nodes} nodes" if self.nodes > 1 else "in one node"
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel collective --json`` prints."""
+        return json.dumps(self.model_dump())
+
+    def __repr__(self) -> str:
+        return (
+            f"<Collective: {self.collective} of {show(self.message_bytes, 'B')} over {self.group_size} ranks "
+            f"{self.where}: {show(self.time, 's')} by {self.way}, bus bandwidth "
+            f"{show(self.bus_bandwidth, 'B/s')}, lower bound {show(self.lower_bound, 's')}>"
+        )
+
+    __str__ = __repr__
 
 
 class Fabric(NamedTuple):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from perfmodel.equations.convergence import error_after, error_floor, staleness_discount, updates_in
 from perfmodel.equations.stragglers import StragglerPrediction
+from perfmodel.errors import InputError
+from perfmodel.tables import Record, Table, aligned
+from perfmodel.units import show
 
 SMOOTHNESS = 1.0
 STRONG_CONVEXITY = 0.5
@@ -20,17 +24,63 @@ STALENESS_BOUND = 0.2
 POINTS = 12
 
 
-def error_curves(found: Sequence[StragglerPrediction], learning_rate: float) -> dict[str, Any]:
-    """Return the error bound of each variant over a common span of time.
+@dataclass(frozen=True)
+class ErrorCurve:
+    """The bound of one variant."""
 
-    Returns
-    -------
-    times [s], for each variant its error at those times, and a note on what was assumed
+    variant: str
+    floor: float
+    """What it comes down to."""
+    error: list[float]
+    """At each of the times."""
+
+
+@dataclass(frozen=True, repr=False)
+class ErrorCurves(Table):
+    """Bounds on the error of several variants over a common span of time."""
+
+    times: list[float]
+    """[s]"""
+    variants: list[ErrorCurve]
+    note: str
+    """What was assumed."""
+
+    def records(self) -> list[Record]:
+        """Return a row for each time, with a column for each variant."""
+        return [
+            {"time": time, **{curve.variant: curve.error[i] for curve in self.variants}}
+            for i, time in enumerate(self.times)
+        ]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel stragglers --curve --json`` prints."""
+        return json.dumps(asdict(self))
+
+    def __repr__(self) -> str:
+        rows = [
+            (show(time, "s"), *(f"{curve.error[i]:.3g}" for curve in self.variants))
+            for i, time in enumerate(self.times)
+        ]
+        names = [curve.variant for curve in self.variants]
+        return aligned(f"ErrorCurves: {self.note}", ("time", *names), rows, left=0)
+
+
+def error_curves(predictions: Sequence[StragglerPrediction], learning_rate: float) -> ErrorCurves:
+    """Return the error bound of each variant over a common span of time; none is known of local SGD.
+
+    Raises
+    ------
+    InputError : a learning rate that is not above 0 and at most 1; no variant with a bound
     """
-    slowest = max(row.time_per_gradient for row in found)
+    if not 0 < learning_rate <= 1:
+        raise InputError(f"--learning-rate {learning_rate:g}: expected a number above 0, at most 1")
+    bounded = [row for row in predictions if row.variant != "local-sgd"]
+    if not bounded:
+        raise InputError("--curve: no bound is known for local-sgd; take another --variant, or all")
+    slowest = max(row.time_per_gradient for row in bounded)
     times = np.geomspace(1, 10_000, POINTS) * slowest
     curves = []
-    for row in found:
+    for row in bounded:
         stale = row.mean_staleness > 0
         discount = staleness_discount(STALENESS_BOUND, row.fresh_fraction or 0.0) if stale else 1.0
         floor = error_floor(
@@ -44,13 +94,11 @@ def error_curves(found: Sequence[StragglerPrediction], learning_rate: float) -> 
         )
         updates = updates_in(times, row.update_time)
         error = error_after(INITIAL_ERROR, floor, learning_rate, STRONG_CONVEXITY, discount, updates)
-        curves.append(
-            {"variant": row.variant, "floor": float(floor), "error": [float(e) for e in np.asarray(error)]}
-        )
+        curves.append(ErrorCurve(row.variant, float(floor), [float(e) for e in np.asarray(error)]))
     note = (
         f"bound for an example objective: L = {SMOOTHNESS:g}, c = {STRONG_CONVEXITY:g}, "
         f"variance {GRADIENT_VARIANCE:g} a sample, {LOCAL_BATCH_SIZE} samples a gradient, "
         f"error {INITIAL_ERROR:g} at 0; "
         f"stale gradients within {STALENESS_BOUND:g} of the fresh ones"
     )
-    return {"times": times.tolist(), "variants": curves, "note": note}
+    return ErrorCurves(times.tolist(), curves, note)

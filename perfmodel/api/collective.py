@@ -1,0 +1,163 @@
+"""``perfmodel.collective``: one collective on its own, of one message size or of several."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, overload
+
+from perfmodel.equations.algorithms import ALGORITHMS, SYNONYMS
+from perfmodel.errors import InputError
+from perfmodel.prediction.collective import Collective, fabric_of
+from perfmodel.prediction.collective import collective as predicted
+from perfmodel.specs.names import word_of
+from perfmodel.specs.store import Catalogue
+from perfmodel.tables import Record, Table, aligned, flat
+from perfmodel.units import parse, show
+
+if TYPE_CHECKING:
+    from perfmodel.specs.store import Kind
+
+LARGEST: Final = 1e15
+"""[B]"""
+
+
+@dataclass(frozen=True, repr=False)
+class Collectives(Table):
+    """The same collective by message size."""
+
+    rows: tuple[Collective, ...]
+
+    def records(self) -> list[Record]:
+        """Return the rows, the runner-up in columns of its own."""
+        return [flat(row.model_dump(exclude={"warnings"})) for row in self.rows]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel collective --json`` prints of several sizes: a list."""
+        return json.dumps([row.model_dump() for row in self.rows])
+
+    def __repr__(self) -> str:
+        first = self.rows[0]
+        rows = [
+            (
+                show(row.message_bytes, "B"),
+                show(row.time, "s"),
+                row.way,
+                show(row.algorithm_bandwidth, "B/s"),
+                show(row.bus_bandwidth, "B/s"),
+            )
+            for row in self.rows
+        ]
+        return aligned(
+            f"{first.collective} over {first.group_size} ranks {first.where}",
+            ("size", "time", "algorithm", "algbw", "busbw"),
+            rows,
+            left=0,
+        )
+
+
+@overload
+def collective(
+    name: str = ...,
+    *,
+    ranks: int,
+    size: float | str,
+    algorithm: str = ...,
+    node: str | None = ...,
+    intra_link: str | None = ...,
+    inter_link: str | None = ...,
+    nodes: int | None = ...,
+    nics: int | None = ...,
+    link: str | None = ...,
+    catalogue: Catalogue | None = ...,
+) -> Collective: ...
+@overload
+def collective(
+    name: str = ...,
+    *,
+    ranks: int,
+    size: list[float] | list[int] | list[str] | tuple[float | str, ...],
+    algorithm: str = ...,
+    node: str | None = ...,
+    intra_link: str | None = ...,
+    inter_link: str | None = ...,
+    nodes: int | None = ...,
+    nics: int | None = ...,
+    link: str | None = ...,
+    catalogue: Catalogue | None = ...,
+) -> Collectives: ...
+def collective(
+    name: str = "all-reduce",
+    *,
+    ranks: int,
+    size: float | str | Sequence[float | str],
+    algorithm: str = "auto",
+    node: str | None = None,
+    intra_link: str | None = None,
+    inter_link: str | None = None,
+    nodes: int | None = None,
+    nics: int | None = None,
+    link: str | None = None,
+    catalogue: Catalogue | None = None,
+) -> Collective | Collectives:
+    """Predict one collective on its own: its time, its algorithm, and how close that is to the bound.
+
+    Parameters
+    ----------
+    name : all-reduce, reduce-scatter, all-gather, broadcast, all-to-all, send-receive
+    ranks : taking part
+    size : buffer on one rank [B], a number or a text such as ``"100MB"``; of a list, a table with a row each
+    algorithm : ``auto`` (as NCCL chooses), ``best`` (the cheapest by our formulas), or a name such as ring
+    node : machine the ranks lie on, with its links and adapters
+    intra_link, inter_link : inside a node and between nodes; by default those of ``node``
+    nodes : that the ranks lie on; by default as ``node`` holds them, else 1, or ranks / 8 with ``inter_link``
+    nics : network adapters of a node; by default those of ``node``, else 1
+    link : another word for ``intra_link``
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown name, a size from none to 1 PB, ranks that do not spread evenly, no link
+
+    Examples
+    --------
+    Eight ranks send 2 x 7/8 of the buffer each:
+
+    >>> found = collective("all-reduce", ranks=8, size="100MB", link="nvlink3-nvswitch")
+    >>> found.bytes_per_rank
+    175000000.0
+    >>> [row.algorithm for row in collective(ranks=16, size=["1KB", "1GB"], node="dgx-a100").rows]
+    ['tree', 'ring']
+    """
+    if link is not None and intra_link is not None:
+        raise InputError("link and intra_link: give one, they are the same")
+    intra_link = intra_link if link is None else link
+    catalogue = catalogue or Catalogue.built_in()
+    if isinstance(ranks, bool) or ranks != int(ranks) or ranks < 1:
+        raise InputError(f"ranks = {ranks!r}: expected a whole number of at least 1")
+    fabric = fabric_of(
+        ranks, catalogue, node=node, intra_link=intra_link, inter_link=inter_link, nodes=nodes, nics=nics
+    )
+    named: tuple[tuple[Kind, str | None], ...] = (
+        ("nodes", node),
+        ("links", intra_link),
+        ("links", inter_link),
+    )
+    notes = [note for kind, each in named if each is not None and (note := catalogue.note(kind, each))]
+    meant = word_of(name, ALGORITHMS, SYNONYMS)
+    several = not isinstance(size, (str, int, float))
+    rows = tuple(
+        predicted(meant, algorithm, fabric, _bytes(one)).model_copy(update={"warnings": notes})
+        for one in (size if isinstance(size, Sequence) and several else (size,))
+    )
+    if not rows:
+        raise InputError("size: expected at least one")
+    return Collectives(rows) if several else rows[0]
+
+
+def _bytes(size: object) -> float:
+    number = parse(size, "B") if isinstance(size, (str, int, float)) else 0.0
+    if not 1 <= number <= LARGEST:
+        raise InputError(f"size = {size!r}: expected 1 B to 1 PB, e.g. '100MB'")
+    return number

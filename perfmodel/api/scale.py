@@ -1,0 +1,176 @@
+"""``perfmodel.scale``: the same job on more and more accelerators."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from perfmodel.errors import InputError
+from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.result import Interval
+from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
+from perfmodel.tables import Record, Table, aligned
+from perfmodel.units import rate, show
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from perfmodel.calibration import Calibration
+    from perfmodel.specs.scenario_options import Options
+    from perfmodel.specs.store import Catalogue
+
+COUNTS = (1, 2, 4, 8, 16, 32)
+COLUMNS = (
+    "world_size",
+    "iteration_time",
+    "samples_per_second",
+    "speedup",
+    "scaling_efficiency",
+    "exposed_communication_time",
+    "low_80",
+    "high_80",
+)
+
+
+@dataclass(frozen=True)
+class ScalingRow:
+    """One number of accelerators; times in seconds."""
+
+    world_size: int
+    iteration_time: float
+    samples_per_second: float
+    """Of the whole job."""
+    speedup: float
+    """Over one accelerator."""
+    scaling_efficiency: float
+    exposed_communication_time: float
+    scaling: Literal["weak", "strong"]
+    interval: Interval | None
+    low_80: float | None
+    high_80: float | None
+    fits: bool
+    """Whether the memory of an accelerator is enough."""
+
+
+@dataclass(frozen=True, repr=False)
+class Scaling(Table):
+    """Throughput and efficiency against the number of accelerators."""
+
+    rows: tuple[ScalingRow, ...]
+    predictions: tuple[Prediction, ...]
+    """Of each row, all that there is to say."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be known to read the table."""
+        return cut(self.predictions)
+
+    def records(self) -> list[Record]:
+        """Return the rows, without what is the same as another column."""
+        return [{name: getattr(row, name) for name in (*COLUMNS, "scaling", "fits")} for row in self.rows]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel scale --json`` prints: ``rows``, and the ``scenario`` of the last."""
+        rows = [
+            vars(row) | {"interval": dict(vars(row.interval)) if row.interval else None} for row in self.rows
+        ]
+        return json.dumps({"rows": rows, "scenario": self.predictions[-1].scenario})
+
+    def __repr__(self) -> str:
+        last = self.predictions[-1]
+        asked, sample = last.scenario, last.sample
+        title = (
+            f"Scaling: {asked['workload']} on {asked['accelerator']}, {asked['precision']}, "
+            f"{asked['strategy']}, {last.scaling} scaling"
+        )
+        rows = [
+            (
+                str(row.world_size),
+                show(row.iteration_time, "s"),
+                rate(row.samples_per_second),
+                f"{row.scaling_efficiency:.1%}",
+            )
+            for row in self.rows
+        ]
+        return aligned(title, ("GPUs", "iteration", f"{sample}s/s", "efficiency"), rows, left=0)
+
+
+def scale(
+    scenario: Scenario | Mapping[str, Any] | None = None,
+    *,
+    gpus: Iterable[int] = COUNTS,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+    **options: Unpack[Options],
+) -> Scaling:
+    """Predict the same job on several numbers of accelerators.
+
+    Parameters
+    ----------
+    scenario : what is asked, or a mapping of its options
+    gpus : numbers of accelerators, in the order of the rows
+    catalogue, constants : as for ``predict``
+    options : of the scenario, over what it says
+
+    Raises
+    ------
+    InputError : as ``predict``; no number, or one that is not from 1 to 1,000,000
+
+    Examples
+    --------
+    >>> found = scale(workload="resnet50", gpus=[1, 8, 64])
+    >>> [row.world_size for row in found.rows]
+    [1, 8, 64]
+    >>> round(found.rows[0].scaling_efficiency, 9)
+    1.0
+    """
+    counts = _checked(gpus)
+    if options or not isinstance(scenario, Scenario):
+        from perfmodel.specs.scenario_options import scenario_from
+
+        scenario = scenario_from(scenario, options)
+    predictions = tuple(
+        predict(scenario.model_copy(update={"world_size": count}), catalogue, constants) for count in counts
+    )
+    return Scaling(tuple(map(_row, counts, predictions)), predictions)
+
+
+def _checked(gpus: Iterable[int]) -> list[int]:
+    counts = list(gpus) if isinstance(gpus, Iterable) and not isinstance(gpus, str) else []
+    if not counts:
+        raise InputError(f"gpus = {gpus!r}: expected numbers of accelerators, e.g. [1, 2, 4, 8]")
+    for count in counts:
+        if isinstance(count, bool) or not (count == int(count) and 1 <= count <= LARGEST_WORLD_SIZE):
+            raise InputError(f"gpus: {count!r} is not a whole number from 1 to {LARGEST_WORLD_SIZE:,}")
+    return [int(count) for count in counts]
+
+
+def _row(count: int, prediction: Prediction) -> ScalingRow:
+    interval = prediction.interval
+    return ScalingRow(
+        world_size=count,
+        iteration_time=prediction.iteration_time,
+        samples_per_second=prediction.samples_per_second,
+        speedup=prediction.speedup,
+        scaling_efficiency=prediction.scaling_efficiency,
+        exposed_communication_time=prediction.terms["exposed_communication_time"],
+        scaling=prediction.scaling,
+        interval=interval,
+        low_80=interval.low_80 if interval else None,
+        high_80=interval.high_80 if interval else None,
+        fits=prediction.memory.fits,
+    )
+
+
+def cut(predictions: Sequence[Prediction]) -> list[str]:
+    """Say which 80 % intervals end at what physics allows; no line where none does."""
+    counts = [
+        str(p.scenario["world_size"])
+        for p in predictions
+        if p.interval and p.interval.clipped_at is not None and p.interval.low_80 <= p.interval.clipped_at
+    ]
+    if not counts:
+        return []
+    return [f"80 % intervals cut at what peaks and links allow: {', '.join(counts)} GPUs"]

@@ -1,0 +1,210 @@
+"""``perfmodel.stragglers``: what the slowest worker costs, and what each variant of SGD makes of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal, overload
+
+from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.distributions import parse_distribution
+from perfmodel.equations.stragglers import (
+    VARIANTS,
+    StragglerPrediction,
+    Variant,
+    straggler_variant,
+    sync_over_async,
+)
+from perfmodel.errors import InputError, MissingPackage, unknown_name
+from perfmodel.tables import Record, Table, aligned
+from perfmodel.units import parse, show
+
+if TYPE_CHECKING:
+    from perfmodel.prediction.error_curve import ErrorCurves
+
+USUAL = {"shifted-exponential": "shift=1,rate=1", "exponential": "rate=1"}
+"""Parameters of a law that is named without any."""
+
+
+@dataclass(frozen=True, repr=False)
+class Stragglers(Table):
+    """Every variant of SGD under one law of a worker's times."""
+
+    rows: tuple[StragglerPrediction, ...]
+    distribution: Distribution
+    """Of one worker's time for one gradient."""
+    workers: int
+    left_out: dict[str, str]
+    """Variants that an optional package is missing for, with what to do about it."""
+
+    @property
+    def sync_over_async(self) -> tuple[float, float]:
+        """How much longer a fully synchronous update takes than an asynchronous one, and a gradient."""
+        return sync_over_async(self.distribution, self.workers)
+
+    def error_curves(self, learning_rate: float = 0.05) -> ErrorCurves:
+        """Return bounds on the error against wall clock, for the objective of the published examples.
+
+        Raises
+        ------
+        InputError : a learning rate that is not above 0 and at most 1; no variant with a bound
+        """
+        from perfmodel.prediction.error_curve import error_curves
+
+        return error_curves(self.rows, learning_rate)
+
+    def records(self) -> list[Record]:
+        """Return the rows."""
+        return [asdict(row) for row in self.rows]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel stragglers --json`` prints of all variants: a list."""
+        return json.dumps(self.records())
+
+    def __repr__(self) -> str:
+        rows = [
+            (
+                row.variant,
+                show(row.update_time, "s"),
+                str(row.gradients_per_update),
+                show(row.time_per_gradient, "s"),
+                f"{row.mean_staleness:.2f}",
+                row.status,
+            )
+            for row in self.rows
+        ]
+        headings = ("variant", "per update", "gradients", "per gradient", "staleness", "status")
+        return aligned(f"Stragglers: {self.workers} workers, {self.distribution}", headings, rows)
+
+
+@overload
+def stragglers(
+    variant: Literal["all"] = ...,
+    *,
+    workers: int = ...,
+    k: int | None = ...,
+    distribution: str | Distribution = ...,
+    params: Mapping[str, float | str] | None = ...,
+    local_steps: int = ...,
+    communication_time: float | str = ...,
+    server_time: float | str = ...,
+) -> Stragglers: ...
+@overload
+def stragglers(
+    variant: Variant,
+    *,
+    workers: int = ...,
+    k: int | None = ...,
+    distribution: str | Distribution = ...,
+    params: Mapping[str, float | str] | None = ...,
+    local_steps: int = ...,
+    communication_time: float | str = ...,
+    server_time: float | str = ...,
+) -> StragglerPrediction: ...
+def stragglers(
+    variant: Variant | Literal["all"] = "all",
+    *,
+    workers: int = 16,
+    k: int | None = None,
+    distribution: str | Distribution = "shifted-exponential",
+    params: Mapping[str, float | str] | None = None,
+    local_steps: int = 10,
+    communication_time: float | str = 0.0,
+    server_time: float | str = 0.0,
+) -> Stragglers | StragglerPrediction:
+    """Predict the time per update and per gradient, and the staleness, of variants of distributed SGD.
+
+    Parameters
+    ----------
+    variant : sync, k-sync, k-batch-sync, async, k-async, k-batch-async, backup, local-sgd; of ``all`` a table
+        in which each takes the options that it can
+    workers : backup workers included
+    k : gradients an update waits for; by default half the workers
+    distribution : of one worker's time for one gradient, e.g. ``"lognormal:mean=1,cv=0.1"``
+    params : parameters of the distribution by name, besides those in its text
+    local_steps : steps between two averages, of local-sgd
+    communication_time : after the barrier, common to all [s], or a text such as ``"1ms"``
+    server_time : a parameter server's time for one push and pull [s]; async and k-batch-async
+
+    Raises
+    ------
+    InputError : an unknown variant, law or parameter, k out of its range, an option the variant does not take
+
+    Examples
+    --------
+    Shifted exponential times, the first 6 of 8: 1 + (1/8 + ... + 1/3) / 2.
+
+    >>> found = stragglers("k-sync", workers=8, k=6, distribution="shifted-exponential:shift=1,rate=2")
+    >>> round(found.update_time, 9)
+    1.608928571
+    >>> [row.variant for row in stragglers(workers=8).rows][:3]
+    ['sync', 'k-sync', 'k-batch-sync']
+    """
+    law = distribution
+    if not isinstance(law, Distribution):
+        law = law_of(law, [f"{name}={value}" for name, value in (params or {}).items()])
+    elif params:
+        raise InputError("params: the distribution has its own; name it as a text to give others")
+    common, service = parse(communication_time, "s"), parse(server_time, "s")
+    if variant not in (*VARIANTS, "all"):
+        raise unknown_name("variant", str(variant), (*VARIANTS, "all"))
+    if variant != "all":
+        return _one(variant, law, workers, k, local_steps, common, service, alone=True)
+    rows: list[StragglerPrediction] = []
+    left_out: dict[str, str] = {}
+    for name in VARIANTS:
+        try:
+            rows.append(_one(name, law, workers, k, local_steps, common, service, alone=False))
+        except MissingPackage as error:
+            left_out[name] = str(error)
+    return Stragglers(tuple(rows), law, workers, left_out)
+
+
+def law_of(law: str, params: Sequence[str]) -> Distribution:
+    """Return the distribution of a name or a text, with parameters besides those in it.
+
+    Raises
+    ------
+    InputError : an unknown law, a parameter it lacks or does not know
+
+    >>> str(law_of("exponential", ["rate=2"]))
+    'exponential:rate=2'
+    """
+    for text in params:
+        if "=" not in text:
+            raise InputError(f"--param {text!r}: expected NAME=VALUE, e.g. rate=1")
+    if params:
+        joined = ",".join(params)
+        law = f"{law},{joined}" if ":" in law else f"{law}:{joined}"
+    elif law in USUAL:
+        law = f"{law}:{USUAL[law]}"
+    return parse_distribution(law)
+
+
+def _one(
+    name: str,
+    law: Distribution,
+    workers: int,
+    k: int | None,
+    local_steps: int,
+    common: float,
+    service: float,
+    *,
+    alone: bool,
+) -> StragglerPrediction:
+    """One variant's prediction; beside the others it takes the options it can."""
+    takes_k = name not in ("sync", "async", "local-sgd")
+    takes_common = "async" not in name
+    takes_service = name in ("async", "k-batch-async")
+    if alone and service and not takes_service:
+        raise InputError(f"--server-time goes with async and k-batch-async, not {name}")
+    return straggler_variant(
+        name,
+        law,
+        workers,
+        k=(k or max(1, workers // 2)) if takes_k else (k if alone else None),
+        local_steps=local_steps if name == "local-sgd" else 1,
+        communication_time=common if takes_common or alone else 0.0,
+        server_time=service if takes_service else 0.0,
+    )

@@ -1,0 +1,89 @@
+"""The options of a scenario as keywords of a function: what editors offer and type checkers check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+from perfmodel.specs.scenario import (
+    Algorithm,
+    Input,
+    Optimizer,
+    Overlap,
+    Placement,
+    Precision,
+    Scenario,
+    ServerShards,
+    Strategy,
+    by_field,
+)
+
+
+class Options(TypedDict, total=False):
+    """Every option of a ``Scenario`` but the number of accelerators; a test holds the two to each other."""
+
+    workload: str
+    accelerator: str | None
+    node: str | None
+    accelerators_per_node: int | None
+    intra_link: str | None
+    inter_link: str | None
+    nics: int | None
+    connections: int | None
+    oversubscription: float
+    rack_nodes: int | None
+    placement: Placement
+    strategy: Strategy
+    servers: int | None
+    server_shards: ServerShards | None
+    server_node: str | None
+    local_aggregation: bool
+    algorithm: Algorithm
+    overlap: Overlap | None
+    precision: Precision | None
+    local_batch_size: int | None
+    global_batch_size: int | None
+    accumulation_steps: int
+    sequence_length: int | None
+    optimizer: Optimizer | None
+    framework: str | None
+    input: Input
+    loader_workers: int | None
+    storage: str | None
+    dataset: str | None
+    dataset_samples: int | None
+    sample_bytes: float | None
+    decode_rate: float | None
+    jitter: str | None
+    anchor: str | None
+    profile: str | None
+
+
+class SizedOptions(Options, total=False):
+    """Every option of a ``Scenario``."""
+
+    world_size: int
+    gpus: int
+    """Another word for ``world_size``."""
+
+
+def scenario_from(scenario: Scenario | Mapping[str, Any] | None, options: Mapping[str, Any]) -> Scenario:
+    """Return a scenario with options laid over it; either batch size takes the place of the other.
+
+    Parameters
+    ----------
+    scenario : or its options by name; None, what is usual
+    options : by the names of a ``Scenario``, or ``gpus``
+
+    Raises
+    ------
+    InputError : an unknown option, or a value that does not fit it
+
+    >>> scenario_from({"workload": "vgg16"}, {"gpus": 8}).world_size
+    8
+    """
+    if isinstance(scenario, Scenario):
+        if not options:
+            return scenario
+        scenario = scenario.model_dump(exclude_unset=True)
+    return Scenario(**by_field(scenario or {}) | by_field(options))

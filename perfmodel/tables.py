@@ -1,0 +1,107 @@
+"""Answers that are tables: rows of plain values, handed on to pandas and Arrow, and shown as aligned text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from perfmodel.errors import needed
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+Cell: TypeAlias = str | int | float | bool | None
+Record: TypeAlias = dict[str, Cell]
+
+MOST_SHOWN = 12
+"""Rows of a table's repr; of more, the first and the last."""
+
+
+class Table:
+    """An answer whose rows pandas and Arrow take; a class that derives from it says what they are."""
+
+    def records(self) -> list[Record]:
+        """Return the rows, a value by the name of each column; None where it is not known."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows as a pandas table, a column for each name.
+
+        Raises
+        ------
+        MissingPackage : pandas is not installed
+        """
+        needed("pandas", "pandas", "a pandas table")
+        import pandas
+
+        return pandas.DataFrame(self.records())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the rows as an Arrow table, a column for each name.
+
+        Raises
+        ------
+        MissingPackage : pyarrow is not installed
+        """
+        needed("pyarrow", "parquet", "an Arrow table")
+        import pyarrow
+
+        return pyarrow.Table.from_pylist(self.records())
+
+
+def flat(table: Mapping[str, Any], prefix: str = "") -> Record:
+    """Return a nested answer as one row: keys joined by dots, texts of a list by semicolons.
+
+    >>> flat({"time": 1.5, "memory": {"fits": True}, "warnings": ["a", "b"]})
+    {'time': 1.5, 'memory.fits': True, 'warnings': 'a; b'}
+    """
+    row: Record = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            row |= flat(value, f"{prefix}{key}.")
+        elif isinstance(value, (list, tuple)):
+            row[prefix + key] = "; ".join(map(cell_text, value))
+        else:
+            row[prefix + key] = value
+    return row
+
+
+def cell_text(value: Any) -> str:
+    """Return a value in full as text; what is None or no number is blank, numpy's numbers are as Python's."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def aligned(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
+    """Return a small table as text: a title, the headings, and the rows in columns as wide as they need.
+
+    Parameters
+    ----------
+    title, headings, rows : texts
+    left : how many columns are text, to the left; the others are numbers, to the right
+
+    >>> print(aligned("two links", ["link", "time"], [["a", "1 ms"], ["bb", "12 ms"]]))
+    two links
+      link   time
+      a      1 ms
+      bb    12 ms
+    """
+    lines = [list(headings), *map(list, rows)]
+    gap = len(lines) - 1 - MOST_SHOWN
+    if gap > 0:
+        half = MOST_SHOWN // 2
+        lines[1 + half : 1 + half + gap] = [["..."] + [""] * (len(headings) - 1)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = (
+        "  ".join(
+            cell.ljust(width) if at < left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+    return "\n".join([title, *(f"  {line}" for line in shown)])

@@ -1,0 +1,137 @@
+"""The functions of ``import perfmodel``: plain values in, typed answers out, JSON as commands print it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import perfmodel
+from perfmodel.errors import InputError, MissingPackage
+from perfmodel.prediction.result import Interval
+from perfmodel.tables import Table
+
+CALLS = {
+    "predict": "predict(perfmodel.Scenario(workload='resnet50', world_size=32))",
+    "scale": "scale(workload='vgg16', gpus=[1, 4])",
+    "sweep": "sweep(world_size=[1, 2]).table()",
+    "collective": "collective('all-reduce', ranks=8, size='100MB', link='nvlink3-nvswitch')",
+    "stragglers": "stragglers('sync', workers=16)",
+}
+"""A call of each function; each is made after every module of the package was imported."""
+
+
+def test_no_module_takes_the_name_of_a_function():
+    """Importing every module first leaves each name the function it is."""
+    code = f"""
+import importlib, pkgutil, perfmodel
+for module in pkgutil.walk_packages(perfmodel.__path__, "perfmodel."):
+    importlib.import_module(module.name)
+for call in {list(CALLS.values())}:
+    eval("perfmodel." + call)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_function_has_a_call():
+    functions = {name for name in perfmodel.__all__ if name.islower()}
+    assert set(CALLS) == functions - {"check_quote", "read_quote", "workload"}
+
+
+TABLES = {
+    "scale": (lambda: perfmodel.scale(gpus=[1, 8]), 2),
+    "collective": (lambda: perfmodel.collective(ranks=16, size=["1KB", 1e6, 10**9], node="dgx-a100"), 3),
+    "stragglers": (lambda: perfmodel.stragglers(workers=8), 8),
+    "error curves": (lambda: perfmodel.stragglers(workers=8).error_curves(), 12),
+}
+"""What makes each table, and how many rows it has."""
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_the_same_in_pandas_and_in_arrow(name):
+    pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    make, rows = TABLES[name]
+    table = make()
+    assert isinstance(table, Table)
+    frame, arrow = table.to_pandas(), table.to_arrow()
+    assert len(frame) == arrow.num_rows == rows
+    assert list(frame.columns) == arrow.column_names
+    for column in frame:
+        for one, other in zip(frame[column], arrow[column].to_pylist(), strict=True):
+            assert one == other or (pandas.isna(one) and other is None)
+
+
+@pytest.mark.parametrize(("method", "package"), [("to_pandas", "pandas"), ("to_arrow", "pyarrow")])
+def test_a_missing_package_is_named(method, package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingPackage, match=rf"needs {package}: pip install 'perfmodel\["):
+        getattr(perfmodel.scale(gpus=[1]), method)()
+
+
+JSON = {
+    "scale": (
+        lambda: perfmodel.scale(workload="vgg16", gpus=[1, 4]),
+        "scale --workload vgg16 --gpus 1,4",
+    ),
+    "collective": (
+        lambda: perfmodel.collective(ranks=16, size="1MB", node="dgx-a100"),
+        "collective --ranks 16 --size 1MB --node dgx-a100",
+    ),
+    "collectives": (
+        lambda: perfmodel.collective("broadcast", ranks=8, size=[1e3, "2KB"], link="pcie3-x16"),
+        "collective --collective broadcast --ranks 8 --size 1KB..2KB --intra-link pcie3-x16",
+    ),
+    "stragglers": (lambda: perfmodel.stragglers(workers=8, k=4), "stragglers --workers 8 --k 4"),
+    "one variant": (
+        lambda: perfmodel.stragglers("k-sync", workers=8, k=3, params={"shift": 1, "rate": 2}),
+        "stragglers --variant k-sync --workers 8 --k 3 --param shift=1 --param rate=2",
+    ),
+    "error curves": (
+        lambda: perfmodel.stragglers(workers=8).error_curves(0.1),
+        "stragglers --workers 8 --curve --learning-rate 0.1",
+    ),
+}
+"""What makes an answer in Python, and the command that asks the same."""
+
+
+@pytest.mark.parametrize("name", JSON)
+def test_json_is_what_the_command_prints(name, invoke):
+    make, words = JSON[name]
+    assert json.loads(make().to_json()) == json.loads(invoke(*words.split(), "--json").stdout)
+
+
+@pytest.mark.parametrize("name", {**TABLES, **JSON})
+def test_a_repr_reads_well(name):
+    """One line to a few, with units, at a width that a notebook shows."""
+    lines = repr((TABLES | JSON)[name][0]()).splitlines()
+    assert 1 <= len(lines) <= 15
+    assert max(map(len, lines)) <= 300
+    assert "{" not in lines[0]
+
+
+def test_numbers_of_accelerators_are_checked():
+    for wrong in ([], 8, [0], [True], [1.5], "1,2", [10**9]):
+        with pytest.raises(InputError, match="gpus"):
+            perfmodel.scale(gpus=wrong)  # type: ignore[arg-type]
+
+
+def test_options_are_laid_over_a_scenario():
+    base = perfmodel.Scenario(workload="vgg16", local_batch_size=16)
+    rows = perfmodel.scale(base, gpus=[4], precision="fp32").predictions
+    assert (rows[0].scenario["workload"], rows[0].scenario["precision"]) == ("vgg16", "fp32")
+    assert base.precision is None
+
+
+def test_rows_are_typed():
+    row = perfmodel.scale(gpus=[8]).rows[0]
+    assert isinstance(row.interval, Interval)
+    assert row.low_80 == row.interval.low_80
+
+
+@pytest.mark.parametrize("size", [0, -1, "1PiB", "ten", None, [None], True, []])
+def test_sizes_are_checked(size):
+    with pytest.raises(InputError):
+        perfmodel.collective(ranks=8, size=size, link="pcie3-x16")
