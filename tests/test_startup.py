@@ -8,7 +8,8 @@ from pathlib import Path
 
 import perfmodel.equations
 
-HEAVY = {"sympy", "scipy", "pandas", "streamlit", "plotly", "matplotlib", "onnx", "importlib.metadata"}
+HEAVY = {"sympy", "scipy", "pandas", "streamlit", "plotly", "matplotlib", "onnx", "jinja2"}
+HEAVY |= {"importlib.metadata"}
 PRINT_MODULES = "import sys; print(' '.join(sys.modules), file=sys.stderr)"
 
 

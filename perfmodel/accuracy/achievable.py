@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 from functools import cache
 from statistics import fmean, median
-from textwrap import fill
 from typing import NamedTuple
 
 from perfmodel.calibration import calibration
@@ -19,9 +18,9 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Layer, Workload
 from perfmodel.step.computation import computation
+from perfmodel.templating import render
 
 PRECISION = "bf16"
-WIDTH = 110
 
 
 class Product(NamedTuple):
@@ -109,34 +108,17 @@ def compare_products() -> list[Answer]:
     return found
 
 
-def section() -> list[str]:
-    """Return the section of the report, as lines of Markdown."""
+def section() -> str:
+    """Return the section of the report, as Markdown."""
     answers = compare_products()
     seen = calibration().seen["accelerator"]
     wrong = [abs(each.error) for each in answers]
-    known = ", ".join(name for name in dict.fromkeys(e.product.accelerator for e in answers) if name in seen)
-    told = f"""
-        The largest rate that a search over shapes found, in {PRECISION}, and that of the same product in
-        the model, whose efficiencies were learned from whole iterations and from none of these rows. A
-        search finds the best of thousands of shapes, and networks do not choose theirs, so the model
-        ought to be slower; it is about twice as slow. What iterations lose around their products (copies
-        between layouts, epilogues, clocks that fall under load) has in part become the efficiency of
-        products. Code that avoids it, as submissions to MLPerf do, is faster than the model says. Of
-        these accelerators runs were learned from on {known or "none"}. Error of the time: mean
-        {fmean(wrong):.1%}, median {median(wrong):.1%}, n {len(wrong)} of {len(products())}; the others
-        have no spec. `measured/layer_times.csv` is no such check: it states no accelerator.
-        """
-    lines = [
-        "## Matrix products by themselves",
-        "",
-        fill(" ".join(told.split()), WIDTH),
-        "",
-        "| accelerator | rows x columns x depth | nominal TFLOP/s | measured | model | error of the time |",
-        "| --- | --- | --: | --: | --: | --: |",
-    ]
-    for product, predicted in answers:
-        shape = f"{product.rows} x {product.columns} x {product.depth}"
-        error = product.measured / predicted - 1
-        rates = [f"{value / 1e12:.0f}" for value in (product.nominal, product.measured, predicted)]
-        lines.append(f"| {product.accelerator} | {shape} | {' | '.join(rates)} | {error:+.1%} |")
-    return [*lines, ""]
+    return render(
+        "achievable.md.j2",
+        precision=PRECISION,
+        known=[name for name in dict.fromkeys(each.product.accelerator for each in answers) if name in seen],
+        mean=fmean(wrong),
+        median=median(wrong),
+        answers=answers,
+        products=products(),
+    )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from perfmodel.accuracy.compare import Row
 from perfmodel.accuracy.summary import counted, statistics, trusted
+from perfmodel.templating import percent
 
 COVERAGE_BARS = {80: (0.75, 0.87), 95: (0.91, 0.98)}
 """What intervals must cover, by their confidence in per cent."""
@@ -107,14 +108,3 @@ def _line(name: str, bar: tuple[float, float] | None, rows: Sequence[Row]) -> He
         naive["median_absolute_error"],
         (told["coverage_80"], told["coverage_95"]),
     )
-
-
-def percent(share: float | None, signed: bool = False) -> str:
-    """Return a share as people read it, or a dash.
-
-    >>> percent(0.1234), percent(-0.5, signed=True), percent(None)
-    ('12.3 %', '-50.0 %', '-')
-    """
-    if share is None:
-        return "-"
-    return f"{100 * share:{'+' if signed else ''}.1f} %"

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from statistics import fmean
-from textwrap import fill
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from perfmodel.accuracy.anchors import Anchors
 from perfmodel.accuracy.compare import Row
 from perfmodel.accuracy.scenarios import scenario_of
 from perfmodel.prediction import predict
 from perfmodel.specs.store import Catalogue
+from perfmodel.templating import render
 
 SOURCE = "hkbu-ddl-benchmarks"
 """The one source that measured several ways on the same machines."""
 APART = 0.05
 """Measured times closer than this are a tie."""
-
-
-WIDTH = 110
 
 
 class Method(NamedTuple):
@@ -32,6 +29,9 @@ class Method(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.strategy} {self.overlap}"
+
+
+PLAIN, PRIORITY = Method("all-reduce", "none"), Method("all-reduce", "priority")
 
 
 class Pair(NamedTuple):
@@ -91,12 +91,12 @@ def _times(rows: Sequence[Row]) -> dict[tuple[str, str, int], dict[Method, tuple
     }
 
 
-def _server_range(rows: Sequence[Row]) -> list[str]:
-    """Predicted times of the largest wait-free parameter-server jobs, with one server and with many."""
+def _server_range(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """The largest wait-free parameter-server jobs: measured, with one server, with one a machine [ms]."""
     ours = [row for row in rows if row.run.source == SOURCE and row.run.strategy == "parameter-server"]
     largest = max((row.run.nodes for row in ours), default=0)
     anchors = Anchors([row.run for row in rows])
-    told = []
+    found = set()
     for row in ours:
         anchor, measured = anchors.of(row.run), row.measured_iteration_time
         if row.run.nodes == largest and row.run.overlap == "wfbp" and anchor and measured:
@@ -106,11 +106,15 @@ def _server_range(rows: Sequence[Row]) -> list[str]:
                 for servers in (1, largest)
             )
             job = f"{row.run.workload}, {largest} x {row.run.inter_link}"
-            told.append(f"| {job} | {1e3 * measured:.0f} | {1e3 * few:.0f} | {1e3 * many:.0f} |")
-    return sorted(set(told))
+            found.add((job, *(f"{1e3 * time:.0f}" for time in (measured, few, many))))
+    return sorted(found)
 
 
-def _with_one_server(rows: Sequence[Row]) -> str:
+def _in_order(found: Sequence[Pair]) -> float:
+    return fmean(pair.in_order for pair in found)
+
+
+def _with_one_server(rows: Sequence[Row]) -> float:
     """What share would come out in order if every parameter-server job had one server."""
     anchors, others = Anchors([row.run for row in rows]), []
     for row in rows:
@@ -120,83 +124,39 @@ def _with_one_server(rows: Sequence[Row]) -> str:
             time = predict(asked.model_copy(update={"servers": 1})).iteration_time
             row = row._replace(predicted_iteration_time=time)
         others.append(row)
-    return f"with one server each it would be {fmean(pair.in_order for pair in pairs(others)):.0%}."
+    return _in_order(pairs(others))
 
 
-def _bytescheduler(rows: Sequence[Row], found: Sequence[Pair]) -> str:
-    """Where ByteScheduler's all-reduce was slower than no overlap, and the order of all other pairs."""
-    plain, priority = Method("all-reduce", "none"), Method("all-reduce", "priority")
-    jobs = _times(rows)
-    both = {job: times for job, times in jobs.items() if plain in times and priority in times}
-    slower = [job for job, times in both.items() if times[priority][0] > times[plain][0]]
-    rest = [pair for pair in found if priority not in (pair.faster, pair.slower)]
-    counts = "; ".join(
-        f"{workload}, {network}: {sum(job[:2] == (workload, network) for job in slower)} of "
-        f"{sum(job[:2] == (workload, network) for job in both)}"
-        for workload, network in sorted({job[:2] for job in both})
-    )
-    return (
-        "ByteScheduler's all-reduce was measured slower than no overlap at all in "
-        f"{len(slower)} of {len(both)} jobs ({counts}).  Priority can only help by any physics of overlap, so the "
-        "model is not bent to it; the source prints a spread of 4 to 10 % over five runs for ByteScheduler on "
-        "ResNet-50, mostly below 1 % for the others, which points at the program.  Without ByteScheduler's "
-        f"all-reduce {fmean(pair.in_order for pair in rest):.0%} of {len(rest)} pairs are in order."
-    )
+def _priority(rows: Sequence[Row]) -> dict[str, Any]:
+    """In how many jobs ByteScheduler's all-reduce was slower than no overlap, by workload and network."""
+    jobs = {job: times for job, times in _times(rows).items() if PLAIN in times and PRIORITY in times}
+    slower = Counter(job[:2] for job, times in jobs.items() if times[PRIORITY][0] > times[PLAIN][0])
+    every = Counter(job[:2] for job in jobs)
+    return {
+        "slower": slower.total(),
+        "n": len(jobs),
+        "jobs": [(*kind, slower[kind], n) for kind, n in sorted(every.items())],
+    }
 
 
 def section(rows: Sequence[Row]) -> str:
-    """Return the report's section on the order of the methods, as Markdown."""
+    """Return the report's section on the order of the methods, as Markdown; empty without such rows."""
     found = pairs(rows)
     if not found:
         return ""
-    wrong = [pair for pair in found if not pair.in_order]
-    told = [
-        "## Ways of sending gradients, in order",
-        "",
-        fill(
-            f"`{SOURCE}` measured no overlap, wait-free backpropagation, tensor fusion and ByteScheduler, with "
-            "ring all-reduce and with parameter servers, on 10 and 100 Gbit/s Ethernet and InfiniBand.  Anchored "
-            f"on one accelerator, of {len(found)} pairs of methods more than {APART:.0%} apart on the same job "
-            f"{len(found) - len(wrong)} ({1 - len(wrong) / len(found):.0%}) come out in the measured order.  The "
-            "number of servers is not stated; the launch script of the source starts as many as there are "
-            f"machines, which is what is predicted; {_with_one_server(rows)}  Between one server and that many "
-            "lies this range (wait-free, the largest job):",
-            WIDTH,
-        ),
-        "",
-        "| job | measured ms | one server | a server a machine |",
-        "| --- | --: | --: | --: |",
-        *_server_range(rows),
-        "",
-        "| slower by measurement | pairs | in order |",
-        "| --- | --: | --: |",
-    ]
+    rest = [pair for pair in found if PRIORITY not in (pair.faster, pair.slower)]
     by_slower: dict[Method, list[Pair]] = defaultdict(list)
     for pair in found:
         by_slower[pair.slower].append(pair)
-    for method, those in sorted(by_slower.items()):
-        told.append(f"| {method} | {len(those)} | {fmean(pair.in_order for pair in those):.0%} |")
-    told += [
-        "",
-        fill(
-            _bytescheduler(rows, found),
-            WIDTH,
-            break_on_hyphens=False,
-        ),
-        "",
-        "Inversions (times in ms, measured and predicted):",
-        "",
-        "| job | measured faster | ms | predicted | measured slower | ms | predicted |",
-        "| --- | --- | --: | --: | --- | --: | --: |",
-    ]
-    for pair in wrong:
-        workload, network, nodes = pair.job
-        fast, slow = (
-            [f"{1e3 * time:.0f}" for time in times]
-            for times in zip(pair.measured, pair.predicted, strict=True)
-        )
-        told.append(
-            f"| {workload}, {nodes} x {network} | {pair.faster} | {' | '.join(fast)} "
-            f"| {pair.slower} | {' | '.join(slow)} |"
-        )
-    return "\n".join(told) + "\n"
+    return render(
+        "overlap_order.md.j2",
+        source=SOURCE,
+        apart=APART,
+        pairs=found,
+        wrong=[pair for pair in found if not pair.in_order],
+        with_one_server=_with_one_server(rows),
+        servers=_server_range(rows),
+        by_slower=[(method, len(those), _in_order(those)) for method, those in sorted(by_slower.items())],
+        priority=_priority(rows),
+        rest={"n": len(rest), "share": _in_order(rest)},
+    )

@@ -111,7 +111,7 @@ def command(
         from perfmodel.accuracy.report import write_report
 
         specs_rows, anchored = (compare(runs, each, catalogue, constants) for each in ("specs", "anchored"))
-        more: list[str] = []
+        more = ""
         if ablation:
             from perfmodel.fitting.ablation import section
 

@@ -14,6 +14,7 @@ from perfmodel.accuracy.summary import counted
 from perfmodel.calibration import Calibration
 from perfmodel.fitting.efficiency_fit import EfficiencyFit
 from perfmodel.fitting.out_of_sample import OutOfSample
+from perfmodel.templating import render
 
 
 class Without(NamedTuple):
@@ -101,25 +102,12 @@ def _anchored(
     return Without(ingredient, len(errors), fmean(errors), median(errors))
 
 
-def section(runs: Sequence[Run], learned: OutOfSample) -> list[str]:
-    """Return the section of the report: two tables in Markdown."""
-    lines = [
-        "## What each ingredient takes off the error",
-        "",
-        "Each row leaves one ingredient out.  On one accelerator everything else is fitted again, and each",
-        "source judged by the others; on several, anchored, the other numbers stay as learned out of sample.",
-        "",
-    ]
-    for title, found in (
-        ("from specs, one accelerator, without", on_one_accelerator(learned)),
-        ("anchored, several accelerators, without", on_several(runs, learned)),
-    ):
-        lines += [f"| {title} | n | mean | median | takes off (mean) |", "| --- | --: | --: | --: | --: |"]
-        first: Without | None = None
-        for row in found:
-            first = first or row
-            name = "nothing: the whole model" if row is first else row.ingredient
-            gain = "" if row is first else f"{100 * (row.mean - first.mean):+.1f} points"
-            lines.append(f"| {name} | {row.n} | {row.mean:.1%} | {row.median:.1%} | {gain} |")
-        lines.append("")
-    return lines
+def section(runs: Sequence[Run], learned: OutOfSample) -> str:
+    """Return the section of the report, as Markdown; the first row of each table is the whole model."""
+    return render(
+        "ablation.md.j2",
+        tables={
+            "from specs, one accelerator, without": list(on_one_accelerator(learned)),
+            "anchored, several accelerators, without": list(on_several(runs, learned)),
+        },
+    )

@@ -19,6 +19,7 @@ from perfmodel.profile import to_toml
 from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.templating import render
 from perfmodel.traces.calibrate import profile_of_traces
 from perfmodel.traces.device_trace import DeviceTrace
 from perfmodel.traces.read import files_of, read_trace
@@ -125,45 +126,17 @@ def _read(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def section() -> list[str]:
-    """Return the report's section on traces, from the figures that come along."""
+def section() -> str:
+    """Return the report's section on traces, as Markdown, from the figures that come along."""
     rows = _read("traces.csv")
-    lines = [
-        "## Traces",
-        "",
-        "Public profiler files as `perfmodel trace summary` reads them, milliseconds over the whole file;",
-        "step: median of the marks.  From facebookresearch/HolisticTraceAnalysis, facebookresearch/param,",
-        "pytorch/kineto, GindaChen/nsys-ai.  A collective's time contains the wait for its last peer.",
-        "",
-        "| file | device | step | busy | computation | communication | overlap | verdict |",
-        "| --- | --: | --: | --: | --: | --: | --: | --- |",
-    ]
-    for row in rows:
-        times = [
-            f"{1e3 * float(row[key]):.1f}" if row[key] else "-"
-            for key in ("iteration_time", "busy_time", "compute_time", "communication_time", "overlap_time")
-        ]
-        lines.append(f"| {row['file']} | {row['device']} | {' | '.join(times)} | {row['verdict']} |")
-    by = {row["file"]: row for row in rows}
-    predicted = []
-    for row in _read("traces_predicted.csv"):
-        words = [row["profile"], row["asked"] or "as measured", row["file"]]
-        times = [f"{1e3 * float(row[key]):.1f}" for key in ("measured", "predicted")]
-        predicted.append(f"| {' | '.join([*words, *times])} | {float(row['error']):+.1%} |")
-    return [
-        *lines,
-        "",
-        f"The pair of ResNet-50 with 0 and 4 loader workers: {by[FEW]['verdict']} and {by[MANY]['verdict']}.",
-        "",
-        "Steps that `perfmodel predict --profile` says from a profile of `perfmodel calibrate --trace`, of",
-        "the same file or of another; milliseconds.  Waiting for samples and idling of the host are carried",
-        "over, unless other loader workers or synthetic samples are asked for.",
-        "",
-        "| profile of | asked | step of | measured | predicted | error |",
-        "| --- | --- | --- | --: | --: | --: |",
-        *predicted,
-        "",
-    ]
+    verdicts = {row["file"]: row["verdict"] for row in rows}
+    return render(
+        "traces.md.j2",
+        rows=rows,
+        few=verdicts[FEW],
+        many=verdicts[MANY],
+        predicted=_read("traces_predicted.csv"),
+    )
 
 
 if __name__ == "__main__":
