@@ -9,44 +9,26 @@ import click
 import streamlit as st
 
 from app import own
-from app.options import Option, convert, options
+from app.options import Option, convert, offered, options
+from perfmodel.cli.plan import goal_of
 from perfmodel.planning import Goal, search
-from perfmodel.planning.goal import SHARED
 from perfmodel.planning.report import report
-from perfmodel.prices import Conditions
 from perfmodel.specs.store import Catalogue
 
 PRICES = ("price", "purchase-price")
-SEVERAL = {
-    "accelerator": "Accelerators",
-    "node": "Machines",
-    "strategy": "Strategies",
-    "algorithm": "Algorithms",
-    "precision": "Precisions",
-}
-"""Labels of the options that a search takes many values of."""
 LOADED = ("accelerator", "node", "strategy", "algorithm", "precision", "servers", "sequence_length")
 """What a plan's row has under the name of a scenario's option."""
 
 
 def known(catalogue: Catalogue) -> dict[str, Option]:
     """Return the options of ``perfmodel plan``; those that list names offer what there is."""
-    scenario = options()
-    choices = {
-        "accelerator": tuple(catalogue.ids("accelerators")),
-        "node": tuple(catalogue.ids("nodes")),
-        "instance": tuple(sorted({offer.instance for offer in catalogue.instances()})),
-        "strategy": scenario["strategy"].choices,
-        "algorithm": scenario["algorithm"].choices,
-        "precision": scenario["precision"].choices,
-    }
     found = {}
     for name, option in options("plan").items():
-        if name in ("specs", "scenario"):  # files of the server's
+        if option.parameter.metavar == "FILE" or name == "specs":  # files of the server's
             continue
-        if name in choices:
-            several = SEVERAL.get(name, option.label)
-            option = option._replace(label=several, choices=choices[name], kind="choices", usual="any")
+        if option.kind == "choices":
+            more = option.offers and offered(option.offers, catalogue)
+            option = option._replace(choices=more or option.choices, usual="any")
         if name in PRICES:
             option = _prices(option)
         found[name] = option if name == "workload" else option._replace(session=f"plan-{name}")
@@ -71,7 +53,7 @@ def _prices(option: Option) -> Option:
     return option._replace(parameter=parameter, kind="text", usual="e.g. dgx-1v=12,dgx-a100=30")
 
 
-def goal(picked: Mapping[str, Any], offered: Mapping[str, Option]) -> Goal:
+def goal(picked: Mapping[str, Any], known: Mapping[str, Option]) -> Goal:
     """Return what is asked.
 
     Raises
@@ -80,25 +62,9 @@ def goal(picked: Mapping[str, Any], offered: Mapping[str, Option]) -> Goal:
     """
     given: dict[str, Any] = {}
     for name, value in picked.items():
-        option = offered[name]
-        read = convert(option, value) if option.kind == "text" else value
-        given[str(option.parameter.name)] = read
-    conditions = {
-        name: given.pop(name) for name in Conditions._fields if name in given and name in _CONDITIONS
-    }
-    shared: dict[str, Any] = {name: given.pop(name) for name in SHARED if name in given}
-    return Goal(
-        prices=dict(given.pop("price", ())),
-        purchase_prices=dict(given.pop("purchase_price", ())),
-        conditions=Conditions(**conditions),
-        options=shared,
-        **given,
-    )
-
-
-_CONDITIONS = tuple(
-    name for name in Conditions._fields if name not in ("price", "purchase_price", "server_price", "epochs")
-)
+        option = known[name]
+        given[str(option.parameter.name)] = convert(option, value) if option.kind == "text" else value
+    return goal_of(given)
 
 
 def found(asked: Goal) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from app.layout import fold
 from app.options import MONEY, values
 from perfmodel.economics import economics
 from perfmodel.prediction import Prediction
-from perfmodel.prices import Conditions
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
 from perfmodel.units import show
 

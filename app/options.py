@@ -10,103 +10,23 @@ from typing import Any, NamedTuple
 
 import click
 
-from perfmodel.cli.options import COUNT, scenario_from
+from perfmodel.cli.options import scenario_from
+from perfmodel.cli.types import COUNT, Names
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.prices import Conditions
+from perfmodel.named import LOOKED_UP, id_of
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.dataset import data_sets
 from perfmodel.specs.names import word_of
+from perfmodel.specs.options import Offers, declared
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import names as workload_names
-from perfmodel.workloads import understood
 
 LONGEST = 300
 """Characters of a value in a URL."""
 
-BASIC = (
-    "workload",
-    "accelerator",
-    "gpus",
-    "node",
-    "inter-link",
-    "strategy",
-    "servers",
-    "precision",
-    "local-batch-size",
-)
-RARER = (
-    "global-batch-size",
-    "accelerators-per-node",
-    "intra-link",
-    "nics",
-    "connections",
-    "server-shards",
-    "server-node",
-    "local-aggregation",
-    "algorithm",
-    "overlap",
-    "accumulation-steps",
-    "sequence-length",
-    "optimizer",
-    "framework",
-    "input",
-    "loader-workers",
-    "storage",
-    "dataset",
-    "dataset-samples",
-    "sample-bytes",
-    "decode-rate",
-    "oversubscription",
-    "rack-nodes",
-    "placement",
-    "jitter",
-    "anchor",
-)
-FILES = ("profile", "scenario", "specs", "timeline")
-"""Options that name files, which would be the server's: a page takes uploads instead."""
-
-OF_A_TARGET = ("recipe",)
-"""Options that go with a flag no page has."""
-
-LABELS = {
-    "gpus": "GPUs",
-    "server-shards": "How gradients are dealt out to servers",
-    "server-node": "Machine of a parameter server",
-    "local-aggregation": "Gradients summed in a machine before servers see them",
-    "inter-link": "Network between machines",
-    "intra-link": "Link inside a machine",
-    "node": "Machine",
-    "nics": "Network adapters per machine",
-    "local-batch-size": "Batch per GPU (weak scaling)",
-    "global-batch-size": "Batch of the whole job (strong scaling)",
-    "accelerators-per-node": "GPUs of a machine that take part",
-    "k": "K, gradients an update waits for",
-    "price": "Price of a machine [USD/h]",
-    "server-price": "Price of a parameter server's machine [USD/h]",
-    "purchase-price": "Purchase of a machine [USD]",
-    "electricity-price": "Electricity [USD/kWh]",
-    "host-power": "Machine without GPUs [W]",
-    "carbon-intensity": "Carbon intensity [g CO2/kWh]",
-    "node-mtbf": "Time between failures of a machine",
-    "pue": "PUE",
-    "max-gpus": "GPUs at most",
-    "deadline": "Deadline, e.g. 24h or 3d",
-    "budget": "Budget [USD]",
-    "instance": "Cloud offers",
-    "nodes": "Machines",
-    "size": "Message",
-    "from-gpus": "Measured against GPUs",
-    "per": "Of a rate: per",
-}
 YES_OR_NO = ("yes", "no")
 """What a flag that can be denied is in a URL and a widget."""
-USUAL = {
-    "workload": "resnet50",
-    "accelerator": "v100-sxm2-16gb",
-    "strategy": "all-reduce",
-    "algorithm": "auto",
-}
-"""What the model takes where nothing is chosen, of the options whose default does not depend on others."""
 
 
 class Option(NamedTuple):
@@ -127,6 +47,8 @@ class Option(NamedTuple):
     """Name in the session, where two pages give one name two meanings."""
     largest: int = 0
     """Where a slider ends."""
+    offers: Offers | None = None
+    """Of what it is a name."""
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -137,15 +59,6 @@ class Option(NamedTuple):
     def key(self) -> str:
         """What the session calls it."""
         return self.session or self.name
-
-
-def label(name: str) -> str:
-    """Return what people read over a widget.
-
-    >>> label("gpus"), label("batch-size")
-    ('GPUs', 'Batch size')
-    """
-    return LABELS.get(name, name.replace("-", " ").capitalize())
 
 
 @cache
@@ -161,19 +74,25 @@ def options(command: str = "predict") -> dict[str, Option]:
 
 
 def from_parameter(name: str, parameter: click.Option, **more: Any) -> Option:
-    """Return the option of a command's parameter."""
+    """Return the option of a command's parameter, with what the command declares of it."""
     kind = parameter.type
-    choices = tuple(kind.choices) if isinstance(kind, click.Choice) else _built_in(name)
+    offers: Offers | None = getattr(parameter, "offers", None)
+    of: Any = kind.one if isinstance(kind, Names) else kind
+    choices = tuple(of.choices) if isinstance(of, click.Choice) else offered(offers, Catalogue.built_in())
     if parameter.is_flag:
         choices = YES_OR_NO
     shown = "choice" if choices else "whole" if kind.name.startswith("integer") else "text"
-    usual = USUAL.get(name) or (str(parameter.default) if isinstance(parameter.default, str | int) else None)
+    if choices and isinstance(kind, Names):
+        shown = "choices"
+    default = str(parameter.default) if isinstance(parameter.default, str | int) else ""
+    usual = getattr(parameter, "usual", "") or default
     settled = {
-        "label": label(name),
+        "label": getattr(parameter, "label", "") or name.replace("-", " ").capitalize(),
         "choices": choices,
         "kind": shown,
         "help": (parameter.help or "").replace("  [default:", " [default:"),
         "usual": f"{usual} (default)" if usual else "as usual",
+        "offers": offers,
     }
     return Option(name=name, parameter=parameter, **(settled | more))
 
@@ -201,22 +120,18 @@ def whole_of(name: str, help: str, **more: Any) -> Option:
     return from_parameter(name, click.Option([f"--{name}"], type=COUNT, help=help), **more)
 
 
-def _built_in(name: str) -> tuple[str, ...]:
-    return catalogue_names(name, Catalogue.built_in())
-
-
-def catalogue_names(name: str, catalogue: Catalogue) -> tuple[str, ...]:
-    """Return what a catalogue offers for an option; nothing for those it does not serve."""
-    if name == "workload":
-        return tuple(workload_names())
-    if name == "dataset":
-        return tuple(data_sets())
-    if name in ("accelerator", "node"):
-        return tuple(catalogue.ids("accelerators" if name == "accelerator" else "nodes"))
-    if name in ("link", "intra-link", "inter-link"):
-        scope = "inter" if name == "inter-link" else "intra"
-        return tuple(id for id in catalogue.ids("links") if catalogue.link(id).scope == scope)
-    return ()
+def offered(offers: Offers | None, catalogue: Catalogue) -> tuple[str, ...]:
+    """Return the names that an option offers; nothing where it takes no names."""
+    if offers is None:
+        return ()
+    if offers in ("workloads", "data sets"):
+        return tuple(workload_names() if offers == "workloads" else data_sets())
+    if offers in ("accelerators", "nodes"):
+        return tuple(catalogue.ids("accelerators" if offers == "accelerators" else "nodes"))
+    if offers == "instances":
+        return tuple(sorted({offer.instance for offer in catalogue.instances()}))
+    scope = "inter" if offers == "links between nodes" else "intra"
+    return tuple(id for id in catalogue.ids("links") if catalogue.link(id).scope == scope)
 
 
 def read(option: Option, text: str) -> Any:
@@ -248,12 +163,8 @@ def _known(option: Option, word: str) -> str:
 
 def _meant(option: Option, word: str) -> str:
     """Return the id of what a person calls by another name, as the command line would take it."""
-    kind = option.name
-    if kind == "workload":
-        return understood(word).id
-    if kind in ("accelerator", "node"):
-        catalogue = Catalogue.built_in()
-        return (catalogue.accelerator if kind == "accelerator" else catalogue.node)(word).id
+    if option.offers in LOOKED_UP:
+        return id_of(option.offers, word, Catalogue.built_in())
     one = getattr(option.parameter.type, "one", option.parameter.type)
     synonyms: Mapping[str, str] = getattr(one, "synonyms", {})
     return word_of(word, option.choices, synonyms)
@@ -341,8 +252,11 @@ def as_python(picked: Mapping[str, Any], profile: str | None = None) -> str:
     )
 
 
-MONEY = tuple(name for name, option in options().items() if option.parameter.name in Conditions._fields)
-"""Of prices, power and failures."""
-MORE = (*RARER, *(name for name in options() if name not in (*BASIC, *RARER, *MONEY, *FILES, *OF_A_TARGET)))
-"""Of a scenario, folded away; what a command knows and nobody has put in an order comes last."""
+_DECLARED = tuple(one for one in declared(Scenario).values() if not one.info.file)
+"""Of a scenario; a file would be the server's: a page takes an upload instead."""
+BASIC = tuple(one.name for one in _DECLARED if one.info.basic)
+MORE = tuple(one.name for one in _DECLARED if not one.info.basic)
+"""Folded away."""
 SCENARIO = (*BASIC, *MORE)
+MONEY = tuple(one.name for one in declared(Conditions).values())
+"""Of prices, power and failures."""

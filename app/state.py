@@ -13,7 +13,7 @@ from typing import Any
 import streamlit as st
 
 from app import own
-from app.options import Option, catalogue_names, read, written
+from app.options import Option, offered, read, written
 from app.plain import plain
 from perfmodel.errors import InputError, unknown_name
 
@@ -86,10 +86,9 @@ def chosen(known: Mapping[str, Option]) -> dict[str, Any]:
 
 def with_own(option: Option) -> Option:
     """Return an option that also offers the session's own hardware."""
-    kind = str(option.parameter.opts[0]).removeprefix("--")
-    if not own.specs() or kind not in ("accelerator", "node", "link", "intra-link", "inter-link"):
+    if not own.specs() or not option.offers:
         return option
-    return option._replace(choices=catalogue_names(kind, own.catalogue()))
+    return option._replace(choices=offered(option.offers, own.catalogue()))
 
 
 def widget(option: Option) -> Any:

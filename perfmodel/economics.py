@@ -29,8 +29,9 @@ from perfmodel.equations.reliability import (
 )
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
-from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR, Conditions, Price, price_of, server_price_of
+from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR, Price, price_of, server_price_of
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import only_kind
 

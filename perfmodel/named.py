@@ -9,6 +9,7 @@ from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.names import taken_as
 from perfmodel.specs.node import Node
+from perfmodel.specs.options import Offers, declared
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue, Kind
 from perfmodel.workloads import understood
@@ -35,11 +36,11 @@ def by_id(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, list[Mean
     """
     ids: dict[str, str] = {}
     meant: list[Meant] = []
-    for field in NAMED:
+    for field, offers in NAMED.items():
         name = getattr(scenario, field)
         if name is None:
             continue
-        if _id_of(field, name, catalogue) != name:
+        if id_of(offers, name, catalogue) != name:
             one = meaning_of(field, name, catalogue)
             ids[field] = one.id
             meant += [one] if one.others else []
@@ -53,23 +54,31 @@ def meaning_of(field: str, name: str, catalogue: Catalogue) -> Meant:
     ------
     InputError : an unknown name, or one that fits several things of which none is the most common
     """
-    if field == "workload":
+    if NAMED[field] == "workloads":
         network = understood(name)
         return Meant(field, name, network.id, network.others)
-    kind, look_up = _HARDWARE[field]
-    return Meant(field.replace("_", "-"), name, look_up(catalogue, name).id, catalogue.others(kind, name))
+    id = id_of(NAMED[field], name, catalogue)
+    return Meant(field.replace("_", "-"), name, id, catalogue.others(_HARDWARE[NAMED[field]][0], name))
 
 
-def _id_of(field: str, name: str, catalogue: Catalogue) -> str:
-    return understood(name).id if field == "workload" else _HARDWARE[field][1](catalogue, name).id
+def id_of(offers: Offers, name: str, catalogue: Catalogue) -> str:
+    """Return the id of what a person names, by what an option offers.
+
+    Raises
+    ------
+    InputError : an unknown name, or one that fits several things of which none is the most common
+    """
+    return understood(name).id if offers == "workloads" else _HARDWARE[offers][1](catalogue, name).id
 
 
-_HARDWARE: dict[str, tuple[Kind, Callable[[Catalogue, str], Accelerator | Node | Link]]] = {
-    "accelerator": ("accelerators", Catalogue.accelerator),
-    "node": ("nodes", Catalogue.node),
-    "server_node": ("nodes", Catalogue.node),
-    "intra_link": ("links", Catalogue.link),
-    "inter_link": ("links", Catalogue.link),
+_HARDWARE: dict[Offers, tuple[Kind, Callable[[Catalogue, str], Accelerator | Node | Link]]] = {
+    "accelerators": ("accelerators", Catalogue.accelerator),
+    "nodes": ("nodes", Catalogue.node),
+    "links in a node": ("links", Catalogue.link),
+    "links between nodes": ("links", Catalogue.link),
 }
-NAMED = ("workload", *_HARDWARE)
-"""Options that name a thing of the catalogue."""
+LOOKED_UP: tuple[Offers, ...] = ("workloads", *_HARDWARE)
+NAMED: dict[str, Offers] = {
+    field: one.info.offers for field, one in declared(Scenario).items() if one.info.offers in LOOKED_UP
+}
+"""Options that name a thing of the catalogue, and of what they do."""

@@ -6,41 +6,12 @@ from typing import NamedTuple
 
 from perfmodel.equations.cost import amortised_machine_price
 from perfmodel.errors import InputError
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.instance import Instance
 from perfmodel.specs.store import Catalogue
 
 HOUR, YEAR = 3600.0, 365.25 * 86400.0
 DEFAULT_SERVICE_YEARS = 4.0
-
-
-class Conditions(NamedTuple):
-    """What a user knows of prices, power and failures; None is unknown."""
-
-    price: float | None = None
-    """Of one node [$/h]; where None, what the catalogue has."""
-    region: str | None = None
-    purchase_price: float | None = None
-    """Of one node [$], instead of a rent."""
-    service_years: float | None = None
-    used_fraction: float | None = None
-    electricity_price: float | None = None
-    """[$/kWh]; paid on top of a purchase alone, a rent includes it."""
-    pue: float | None = None
-    host_power: float | None = None
-    """Of a node without its accelerators [W]."""
-    carbon_intensity: float | None = None
-    """[g/kWh]."""
-    node_failure_interval: float | None = None
-    """Mean time between failures of one node [s]."""
-    server_price: float | None = None
-    """Of one parameter server's machine [$/h]; where None, the node's price for one of its kind, else what
-    the catalogue has."""
-    checkpoint_time: float | None = None
-    restart_time: float | None = None
-    epochs: float | None = None
-    """Of the run."""
-    samples: float | None = None
-    """Of the whole run, instead of ``epochs``."""
 
 
 class Price(NamedTuple):

@@ -13,7 +13,7 @@ from perfmodel.comparison.saved import TERMS
 from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
-from perfmodel.prices import Conditions
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 

@@ -10,7 +10,8 @@ import pytest
 
 from perfmodel import Catalogue, InputError, Scenario, predict
 from perfmodel.economics import COMMUNICATING, IDLE, economics, rates
-from perfmodel.prices import Conditions, offers_of, price_of
+from perfmodel.prices import offers_of, price_of
+from perfmodel.specs.conditions import Conditions
 
 CATALOGUE = Catalogue.built_in()
 RENTED = Scenario(world_size=16, node="aws-p3.16xlarge")

@@ -27,9 +27,9 @@ from perfmodel.explanations.recorder import recorded
 from perfmodel.explanations.sources import assumed_of, predict_recorded, sources_of
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
-from perfmodel.prices import Conditions
 from perfmodel.sensitivity.elasticity import case_of, elasticity
 from perfmodel.sensitivity.inputs import inputs_of
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import library_ways, message_times

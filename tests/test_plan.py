@@ -23,7 +23,8 @@ from perfmodel.planning.machines import Machine
 from perfmodel.planning.startable import NCCL_ALGORITHMS, NEARLY, startable
 from perfmodel.planning.verdict import notes, verdict
 from perfmodel.prediction.target import time_to_target
-from perfmodel.prices import Conditions, Price
+from perfmodel.prices import Price
+from perfmodel.specs.conditions import Conditions
 from perfmodel.workloads import workload
 
 CATALOGUE = Catalogue.built_in()

@@ -13,7 +13,6 @@ from perfmodel.calibration import calibration
 from perfmodel.cli import main
 from perfmodel.economics import economics
 from perfmodel.prediction import predict
-from perfmodel.prices import Conditions
 from perfmodel.resources import folder
 from perfmodel.sensitivity import sensitivity
 from perfmodel.sensitivity.arms import choices
@@ -21,6 +20,7 @@ from perfmodel.sensitivity.case import answer
 from perfmodel.sensitivity.crossovers import crossovers
 from perfmodel.sensitivity.elasticity import STEP, elasticity, sums
 from perfmodel.sensitivity.inputs import INPUTS, inputs_of
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 

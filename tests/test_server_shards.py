@@ -21,7 +21,7 @@ from perfmodel.errors import InputError
 from perfmodel.planning import Goal, search
 from perfmodel.planning.startable import startable_front
 from perfmodel.prediction import predict
-from perfmodel.prices import Conditions
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import workload

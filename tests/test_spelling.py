@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from perfmodel import Scenario, sweep
 from perfmodel.cli import COMMANDS, main
-from perfmodel.cli.lists import Counts, Names
+from perfmodel.cli.types import Counts, Names
 from perfmodel.specs.scenario import SHORT
 
 TWO_TYPES = {

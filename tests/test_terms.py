@@ -11,7 +11,7 @@ from perfmodel import Scenario, predict, sweep
 from perfmodel.cli import main
 from perfmodel.economics import spending
 from perfmodel.explanations import explain
-from perfmodel.prices import Conditions
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import TERMS, Term, in_step_order
 from perfmodel.traces.emulate import Emulator

@@ -8,7 +8,7 @@ from app import charts, own
 from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
 from app.options import MONEY, SCENARIO, Option, options, scenario, values, written
 from perfmodel.comparison import Case, Comparison, Row, case_of, compare
-from perfmodel.prices import Conditions
+from perfmodel.specs.conditions import Conditions
 from perfmodel.step.terms import TERMS
 from perfmodel.units import show
 

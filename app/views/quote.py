@@ -23,10 +23,12 @@ BODY = (
     one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own."),
     one_of("quantity", quotes.QUANTITIES, "images_per_second", "What is claimed."),
     text_of("value", str, "", "The figure, with its unit: 40000, 90%, 600GB/s, 5PFLOP/s, 1h."),
-    one_of("per", ("job", "accelerator"), "job", "Of what a rate is."),
+    one_of("per", ("job", "accelerator"), "job", "Of what a rate is.")._replace(label="Of a rate: per"),
     text_of("epochs", float, "", "Until trained; of a time to train.", session="quote-epochs"),
-    whole_of("from-gpus", "What an efficiency or speed-up is measured against."),
-    text_of("size", str, "", "Message of a bus bandwidth, e.g. 1GB.", session="quote-size"),
+    whole_of(
+        "from-gpus", "What an efficiency or speed-up is measured against.", label="Measured against GPUs"
+    ),
+    text_of("size", str, "", "Message of a bus bandwidth, e.g. 1GB.", session="quote-size", label="Message"),
 )
 
 

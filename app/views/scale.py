@@ -32,9 +32,7 @@ FIELDS = {
     "time": "iteration_time",
 }
 # What can be drawn -> the field of a prediction; a cost comes from elsewhere.
-COUNTS = options("scale")["gpus"]._replace(
-    label="GPUs of each point, e.g. 1,2,4,8 or 1-16", session="counts", usual="1,2,4,8,16,32 (default)"
-)
+COUNTS = options("scale")["gpus"]._replace(session="counts")
 SHOWN = one_of("show", YS, "efficiency", "What is drawn against the number of GPUs.")
 STRATEGIES = some_of("strategies", options()["strategy"].choices, "Drawn over the chosen one.")._replace(
     label="Overlay strategies"

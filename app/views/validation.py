@@ -4,7 +4,7 @@ import streamlit as st
 
 from app import charts, held_against
 from app.layout import Asked, ask, downloads, fold, ways_out
-from app.options import label, one_of, options, some_of
+from app.options import one_of, options, some_of
 from perfmodel.accuracy import Row
 from perfmodel.accuracy.summary import GROUPS, counted, refused_by_reason, statistics, trusted
 
@@ -12,9 +12,7 @@ KNOWN = options("validate")
 MODE = KNOWN["mode"]
 BY = one_of("by", GROUPS, "source", "What a colour stands for.")._replace(label="Colour by")
 FILTERS = [
-    some_of(name, held_against.known(name), "Only these.")._replace(
-        label=label(name), usual="all", session=f"filter-{name}"
-    )
+    some_of(name, held_against.known(name), "Only these.")._replace(usual="all", session=f"filter-{name}")
     for name in held_against.FILTERS
 ]
 MOST_GROUPS = 8

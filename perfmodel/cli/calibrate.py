@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.errors import InputError
+from perfmodel.specs.scenario import SHORT
 
 if TYPE_CHECKING:
     from perfmodel.profile import Profile
@@ -21,14 +22,13 @@ if TYPE_CHECKING:
 )
 @click.option("--times", metavar="FILE", help="Iteration times of one accelerator in seconds, one a line.")
 @click.option("--skip", type=click.IntRange(0, 1_000_000), default=0, help="Marked steps to leave out first.")
-@click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the traced job.")
 @click.option(
     "--data", metavar="FILE", help="CSV of measured runs to fit to.  [default: those that come along]"
 )
 @click.option("--output", metavar="FILE", help="Where the result goes; with --check, what to compare with.")
 @click.option("--check", is_flag=True, help="Fit, compare with the file that is there, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was learned as JSON.")
-@scenario_options
+@scenario_options()
 def command(
     traces: tuple[str, ...],
     times: str | None,
@@ -60,12 +60,12 @@ def command(
             )
         _profile(traces, times, skip, output, as_json, specs, options)
     else:
-        _refuse_job_options(options | {"world_size": options.get("world_size"), "skip": skip or None})
+        _refuse_job_options(options | {"skip": skip or None})
         _fit(data, output, check, as_json, specs)
 
 
 def _refuse_job_options(options: dict[str, Any]) -> None:
-    names = {"world_size": "gpus", "scenario_file": "scenario"}
+    names = {"scenario_file": "scenario"} | {field: name for name, field in SHORT.items()}
     given = [
         f"--{names.get(key, key).replace('_', '-')}" for key, value in options.items() if value is not None
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
-from perfmodel.cli.options import catalogue_from
+from perfmodel.cli.options import catalogue_from, specs_option
 
 if TYPE_CHECKING:
     from perfmodel.quote import Checked, Quote
@@ -22,7 +22,7 @@ _LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_
 @click.command("check-quote")
 @click.argument("file", required=False, metavar="QUOTE")
 @click.option("--examples", is_flag=True, help="List the quotes that come with the package.")
-@click.option("--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in.")
+@specs_option
 @export_options
 def command(file: str | None, examples: bool, specs: tuple[str, ...], **options: Any) -> None:
     """Can a quote's claims be true?  QUOTE is a TOML file, or an example's name.

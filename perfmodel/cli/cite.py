@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.economics_options import economics_options, take_economics
-from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ WIDTH = 80
 
 
 @click.command("cite")
-@click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
-@scenario_options
+@scenario_options()
 @economics_options
 @click.option("--bibtex", "as_bibtex", is_flag=True, help="Print BibTeX.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -51,8 +50,8 @@ def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: A
         predict_recorded,
         sources_of,
     )
-    from perfmodel.prices import Conditions
     from perfmodel.sensitivity.elasticity import case_of
+    from perfmodel.specs.conditions import Conditions
 
     if as_json and as_bibtex:
         raise InputError("--json and --bibtex: give one of them")

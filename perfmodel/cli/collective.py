@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
-from perfmodel.cli.options import COUNT, Word, catalogue_from
+from perfmodel.cli.options import catalogue_from, scenario_option, specs_option
 from perfmodel.cli.spelling import Option
+from perfmodel.cli.types import COUNT, Word
 from perfmodel.equations.algorithms import ALGORITHMS, SYNONYMS
 from perfmodel.errors import InputError
 from perfmodel.units import parse, show
@@ -58,22 +59,31 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option(
     "--ranks", cls=Option, old=["--gpus"], type=COUNT, required=True, help="Ranks in the collective."
 )
-@click.option("--size", "sizes", type=_Sizes(), required=True, help="Buffer on one rank: 100MB, or 1KB..1GB.")
-@click.option("--node", help="Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.")
 @click.option(
-    "--intra-link",
+    "--size",
+    "sizes",
     cls=Option,
+    type=_Sizes(),
+    required=True,
+    label="Message",
+    help="Buffer on one rank: 100MB, or 1KB..1GB.",
+)
+@scenario_option("node", help="Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.")
+@scenario_option(
+    "intra_link",
     old=["--link"],
     help="Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of --node]",
 )
-@click.option("--inter-link", help="Link between nodes, e.g. ib-hdr-200g.  [default: that of --node]")
+@scenario_option("inter_link", help="Link between nodes, e.g. ib-hdr-200g.  [default: that of --node]")
 @click.option(
     "--nodes",
+    cls=Option,
     type=COUNT,
+    label="Machines",
     help="Nodes the ranks lie on.  [default: as --node holds them, else 1, or ranks / 8 with --inter-link]",
 )
-@click.option("--nics", type=COUNT, help="Network adapters per node.  [default: those of --node, else 1]")
-@click.option("--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in.")
+@scenario_option("nics", help="Network adapters per node.  [default: those of --node, else 1]")
+@specs_option
 @export_options
 def command(
     name: str,

@@ -12,7 +12,7 @@ import click
 
 from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
-from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.scenario import Scenario, by_field, field_of
 
@@ -30,8 +30,7 @@ _NEXT_KEY = re.compile(r",(?=([A-Za-z_-]+)=)")
     "--set", "changes", multiple=True, metavar="KEY=VALUE,...", help="A variant: the scenario with these."
 )
 @click.option("--compare-to", "saved", metavar="FILE", help="A saved predict --json, to compare with.")
-@click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
-@scenario_options
+@scenario_options()
 @economics_options
 @export_options
 def command(
@@ -54,7 +53,7 @@ def command(
       perfmodel compare --compare-to saved.json --gpus 64
     """
     from perfmodel.comparison import case_of, compare, saved_case
-    from perfmodel.prices import Conditions
+    from perfmodel.specs.conditions import Conditions
 
     form = take_form(options)
     conditions = Conditions(**(take_economics(options) or {}))

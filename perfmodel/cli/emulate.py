@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 
 
 @click.command("emulate")
-@click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
 @click.option("--steps", type=click.IntRange(1, 1_000_000), default=10, show_default=True, help="Iterations.")
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the jitter."
@@ -23,7 +22,7 @@ from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario
     show_default=True,
     help="Times faster than in reality.",
 )
-@scenario_options
+@scenario_options()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, at the end.")
 def command(
     steps: int, seed: int, speed: float, as_json: bool, specs: tuple[str, ...], **options: Any

@@ -8,15 +8,14 @@ from typing import Any
 import click
 
 from perfmodel.cli.economics_options import economics_options, take_economics
-from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.errors import InputError
 
 FORMS = ("json", "latex", "markdown")
 
 
 @click.command("explain")
-@click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
-@scenario_options
+@scenario_options()
 @economics_options
 @click.option("--latex", is_flag=True, help="Print a LaTeX document.")
 @click.option("--markdown", is_flag=True, help="Print Markdown, equations in LaTeX.")
@@ -34,7 +33,7 @@ def command(latex: bool, markdown: bool, as_json: bool, specs: tuple[str, ...], 
       perfmodel explain --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
     from perfmodel.explanations import explain, write
-    from perfmodel.prices import Conditions
+    from perfmodel.specs.conditions import Conditions
 
     asked = [form for form, given in zip(FORMS, (as_json, latex, markdown), strict=True) if given]
     if len(asked) > 1:

@@ -3,67 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from perfmodel.cli.economics_options import ABOVE_ZERO, NAMES, TIME, conditions_options
+from perfmodel.cli.economics_options import conditions_options, take_conditions
 from perfmodel.cli.export import export_options, show_rows, take_form
-from perfmodel.cli.lists import Counts, Names
 from perfmodel.cli.options import (
-    ALGORITHM,
-    COUNT,
-    INPUT,
-    OPTIMIZER,
-    PRECISION,
-    SAMPLES,
-    STRATEGY,
     catalogue_from,
-    data_options,
+    option_of,
+    options_of,
+    recipe_option,
+    scenario_option,
+    specs_option,
 )
 from perfmodel.cli.options_file import naming_the_file, read_options
 from perfmodel.cli.spelling import Option
+from perfmodel.cli.types import ABOVE_ZERO, COUNT, SAMPLES, TIME, Names
 from perfmodel.errors import InputError
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.options import declared
+from perfmodel.specs.scenario import Scenario
 
 if TYPE_CHECKING:
-    from perfmodel.planning import Found
+    from perfmodel.planning import Found, Goal
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-_CONDITIONS = tuple(
-    name for name in NAMES if name not in ("epochs", "samples", "price", "purchase_price", "server_price")
-)
-"""What all machines share; the others are of the run, or of one machine each."""
-_NAMES = ("accelerators", "instances", "nodes", "strategies", "algorithms", "precisions")
+
+_OF_MONEY = declared(Conditions)
 
 
-class _Words(Names):
-    """``a,b,c``: names that are looked up later."""
-
-    def __init__(self) -> None:
-        super().__init__(click.STRING)
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        """Return the names."""
-        words = super().convert(value, param, ctx)
-        if not all(words):
-            self.fail(f"{value!r}: expected names joined by commas", param, ctx)
-        return words
-
-
-def _some(
-    name: str,
-    option: str,
-    kind: Any,
-    help: str,
-) -> Callable[[_Command], _Command]:
-    """An option of names or numbers to choose from; in the plural, as it once was, it works too."""
-    return click.option(
-        f"--{option}", name, cls=Option, old=[f"--{name.replace('_', '-')}"], type=kind, help=help
-    )
+def _some(field: str, name: str, help: str, label: str = "") -> Callable[[_Command], _Command]:
+    """An option of a scenario as names or numbers to choose from; in the plural, as it was, it works too."""
+    label = label or name.replace("_", " ").capitalize()
+    old = [f"--{name.replace('_', '-')}"]
+    return scenario_option(field, many=True, name=name, old=old, label=label, usual="", help=help)
 
 
 class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -81,29 +57,40 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 @click.command("plan")
-@click.option("--workload", default="resnet50", show_default=True, help="Network, or a file.")
-@click.option("--epochs", type=ABOVE_ZERO, help="Of the run.  [default: those the target takes]")
-@click.option("--samples", type=ABOVE_ZERO, help="Of the whole run, instead of --epochs, e.g. 5e6.")
+@scenario_option("workload")
+@option_of(_OF_MONEY["epochs"], help="Of the run.  [default: those the target takes]")
+@option_of(_OF_MONEY["samples"], help="Of the whole run, instead of --epochs, e.g. 5e6.")
 @click.option("--target", help="Published quality that ends the run, instead of either.")
+@recipe_option
 @click.option(
-    "--recipe",
-    type=click.Choice(["stock", "mlperf"]),
-    help="How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]",
+    "--deadline", cls=Option, type=TIME, label="Deadline, e.g. 24h or 3d", help="Of the run, e.g. 24h or 3d."
 )
-@click.option("--deadline", type=TIME, help="Of the run, e.g. 24h or 3d.")
-@click.option("--budget", type=ABOVE_ZERO, help="Of the run, USD.")
-@_some("accelerators", "accelerator", _Words(), "To choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.")
-@_some("instances", "instance", _Words(), "Cloud offers to choose from, e.g. p4d.24xlarge.")
-@_some(
-    "nodes", "node", _Words(), "Machines to choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for hire]"
+@click.option("--budget", cls=Option, type=ABOVE_ZERO, label="Budget [USD]", help="Of the run, USD.")
+@_some("accelerator", "accelerators", "To choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.")
+@click.option(
+    "--instance",
+    "instances",
+    cls=Option,
+    old=["--instances"],
+    type=Names(),
+    label="Cloud offers",
+    offers="instances",
+    help="Cloud offers to choose from, e.g. p4d.24xlarge.",
 )
-@click.option("--max-gpus", type=COUNT, default=512, show_default=True, help="In the job.")
-@_some("strategies", "strategy", Names(STRATEGY), "To choose from.  [default: all-reduce,parameter-server]")
-@_some("algorithms", "algorithm", Names(ALGORITHM), "Of all-reduce.  [default: auto]")
-@_some("precisions", "precision", Names(PRECISION), "To choose from.  [default: amp,bf16,tf32,fp32]")
-@_some(
-    "local_batch_sizes", "local-batch-size", Counts(), "To choose from.  [default: powers of two that fit]"
+@_some("node", "nodes", "To choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for hire]", "Machines")
+@click.option(
+    "--max-gpus",
+    cls=Option,
+    type=COUNT,
+    default=512,
+    show_default=True,
+    label="GPUs at most",
+    help="In the job.",
 )
+@_some("strategy", "strategies", "To choose from.  [default: all-reduce,parameter-server]")
+@_some("algorithm", "algorithms", "Of all-reduce.  [default: auto]")
+@_some("precision", "precisions", "To choose from.  [default: amp,bf16,tf32,fp32]")
+@_some("local_batch_size", "local_batch_sizes", "To choose from.  [default: powers of two that fit]")
 @click.option(
     "--max-global-batch-size",
     "max_global_batch",
@@ -112,18 +99,11 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     type=SAMPLES,
     help="Largest global batch.  [default: the largest published]",
 )
-@click.option("--server-node", help="Machine of a parameter server.  [default: as those that train]")
-@click.option("--price", type=_Priced(), multiple=True, help="NODE=USD: of one node per hour.")
-@click.option("--purchase-price", type=_Priced(), multiple=True, help="NODE=USD: of one node, instead.")
+@scenario_option("server_node")
+@option_of(_OF_MONEY["price"], type=_Priced(), multiple=True, help="NODE=USD: of one node per hour.")
+@option_of(_OF_MONEY["purchase_price"], type=_Priced(), multiple=True, help="NODE=USD: of one node, instead.")
 @conditions_options
-@click.option("--sequence-length", type=COUNT, help="Tokens of one sample.")
-@click.option("--optimizer", type=OPTIMIZER, help="Optimizer.")
-@click.option("--framework", help="Software, with its year: pytorch, tensorflow-xla@2020.")
-@click.option("--input", type=INPUT, help="Where samples come from.")
-@click.option("--loader-workers", type=COUNT, help="Decoding workers per node.")
-@click.option("--storage", help="Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram.")
-@data_options
-@click.option("--jitter", help="Spread of a worker's time: lognormal:cv=0.05, none.")
+@options_of(one for one in declared(Scenario).values() if one.info.plan)
 @click.option(
     "--scenario",
     "options_file",
@@ -132,7 +112,7 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     callback=read_options,
     help="TOML file with any of these options.",
 )
-@click.option("--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in.")
+@specs_option
 @click.option(
     "--torchrun",
     "as_torchrun",
@@ -194,30 +174,37 @@ def command(
 
 def _goal(options: dict[str, Any], script: bool) -> Any:
     """What the options ask; a script needs a plan that torchrun and NCCL can run."""
-    from perfmodel.planning import Goal
-    from perfmodel.planning.goal import SHARED
-    from perfmodel.prices import Conditions
-
-    options |= {name: options[name] or () for name in (*_NAMES, "local_batch_sizes")}
     if script:
         options["strategies"] = options["strategies"] or ("all-reduce",)
-    conditions = Conditions(**{name: options.pop(name) for name in _CONDITIONS})
-    shared = {name: value for name in SHARED if (value := options.pop(name)) is not None}
+    return goal_of(options)
+
+
+def goal_of(options: dict[str, Any]) -> Goal:
+    """Return what the options of ``perfmodel plan`` ask, by the names of its parameters.
+
+    Raises
+    ------
+    InputError : a machine priced twice
+    """
+    from perfmodel.planning import Goal
+    from perfmodel.planning.goal import SHARED
+
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    prices, bought = (_once(name, given.pop(name, ())) for name in ("price", "purchase_price"))
+    length = {name: given.pop(name) for name in ("epochs", "samples") if name in given}  # of the run
+    conditions = take_conditions(given)
+    shared = {name: given.pop(name) for name in SHARED if name in given}
     return Goal(
-        prices=_once("price", options.pop("price")),
-        purchase_prices=_once("purchase-price", options.pop("purchase_price")),
-        conditions=conditions,
-        options=shared,
-        **options,
+        prices=prices, purchase_prices=bought, conditions=conditions, options=shared, **length, **given
     )
 
 
-def _once(option: str, given: tuple[tuple[str, float], ...]) -> dict[str, float]:
+def _once(name: str, given: Sequence[tuple[str, float]]) -> dict[str, float]:
     prices: dict[str, float] = {}
-    for name, price in given:
-        if name in prices:
-            raise InputError(f"--{option}: {name} is given twice")
-        prices[name] = price
+    for node, price in given:
+        if node in prices:
+            raise InputError(f"--{name.replace('_', '-')}: {node} is given twice")
+        prices[node] = price
     return prices
 
 

@@ -10,20 +10,15 @@ import click
 
 from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.export import csv_text, export_options, take_form
-from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import catalogue_from, recipe_option, scenario_from, scenario_options
 from perfmodel.errors import InputError
 
 
 @click.command("predict")
-@click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
-@scenario_options
+@scenario_options()
 @economics_options
 @click.option("--time-to-target", "target", is_flag=True, help="Also the time to a published accuracy.")
-@click.option(
-    "--recipe",
-    type=click.Choice(["stock", "mlperf"]),
-    help="How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]",
-)
+@recipe_option
 @click.option("--timeline", metavar="FILE", help="Also write the predicted step as a Chrome trace.")
 @export_options
 def command(
@@ -63,7 +58,7 @@ def command(
     money = None
     if asked is not None:
         from perfmodel.economics import economics
-        from perfmodel.prices import Conditions
+        from perfmodel.specs.conditions import Conditions
 
         money = economics(prediction, Conditions(**asked), catalogue)
     if timeline is not None:

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
-from perfmodel.cli.lists import Counts
-from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import catalogue_from, scenario_from, scenario_option, scenario_options
+from perfmodel.cli.types import Counts
 
 HEADINGS = {
     "world_size": "GPUs",
@@ -28,15 +28,17 @@ MOST_COUNTS = 10_001
 
 
 @click.command("scale")
-@click.option(
-    "--gpus",
-    "counts",
+@scenario_option(
+    "world_size",
+    name="counts",
     type=Counts(most=MOST_COUNTS),
     default="1,2,4,8,16,32",
     show_default=True,
+    label="GPUs of each point, e.g. 1,2,4,8 or 1-16",
+    usual="1,2,4,8,16,32",
     help="Accelerators in the job: a list, or ranges such as 8-64:8.",
 )
-@scenario_options
+@scenario_options("world_size")
 @click.option("--plot", metavar="FILE", help="Also draw it: FILE ends in .svg, .png or .html.")
 @export_options
 def command(counts: tuple[int, ...], plot: str | None, specs: tuple[str, ...], **options: Any) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfmodel.cli.economics_options import ABOVE_ZERO, conditions_options
+from perfmodel.cli.economics_options import price_options, take_conditions
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
-from perfmodel.cli.options import COUNT, catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,11 +23,8 @@ MOST_BARS = 12
 
 
 @click.command("sensitivity")
-@click.option("--gpus", "world_size", type=COUNT, help="Accelerators in the job.  [default: 1]")
-@scenario_options
-@click.option("--price", type=ABOVE_ZERO, help="Of one node, USD per hour.  [default: on demand, if known]")
-@click.option("--purchase-price", type=ABOVE_ZERO, help="Of one node, USD, instead of a rent.")
-@conditions_options
+@scenario_options()
+@price_options
 @export_options
 def command(specs: tuple[str, ...], **options: Any) -> None:
     """What the time and the cost of an iteration hang on, and where that changes.
@@ -42,14 +39,13 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
       perfmodel sensitivity --gpus 8 --workload vgg16 --accelerator k80 --price 7.2
     """
     from perfmodel.calibration import calibration
-    from perfmodel.prices import Conditions
     from perfmodel.sensitivity import sensitivity
     from perfmodel.sensitivity.told import told
 
     form = take_form(options)
-    given = {name: options.pop(name) for name in Conditions._fields if name in options}
+    conditions = take_conditions(options)
     catalogue = catalogue_from(specs)
-    found = sensitivity(scenario_from(options), catalogue, None, Conditions(**given))
+    found = sensitivity(scenario_from(options), catalogue, None, conditions)
     answer = told(found, catalogue, calibration())
     if form == "json":
         click.echo(json.dumps(answer))

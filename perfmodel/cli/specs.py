@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
-from perfmodel.cli.options import catalogue_from
+from perfmodel.cli.options import catalogue_from, specs_option
 from perfmodel.errors import unknown_name
 from perfmodel.units import show
 
@@ -35,9 +35,6 @@ UNITS = {
 }
 """Unit of each number of a spec; what ends in ``_bytes`` is in bytes, the rest are plain numbers."""
 
-_own = click.option(
-    "--specs", "specs", multiple=True, metavar="DIR", help="Your own specs, over the built-in."
-)
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -51,7 +48,7 @@ def command() -> None:
 
 @command.command("list")
 @click.argument("kind", type=click.Choice(KINDS), default="accelerators")
-@_own
+@specs_option
 @export_options
 def list_(kind: Kind, specs: tuple[str, ...], **options: Any) -> None:
     """List accelerators (or nodes, or links).
@@ -79,7 +76,7 @@ def list_(kind: Kind, specs: tuple[str, ...], **options: Any) -> None:
 
 @command.command("show")
 @click.argument("id", metavar="NAME")
-@_own
+@specs_option
 @_json
 def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
     """Show one accelerator, node or link: every number with its basis and source.
@@ -116,7 +113,7 @@ def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
 
 @command.command("check")
 @click.option("--all", "everything", is_flag=True, help="Also what is only missing or assumed.")
-@_own
+@specs_option
 @export_options
 def check(everything: bool, specs: tuple[str, ...], **options: Any) -> None:
     """Report what is missing, stale, suspicious or without a source; exit code 1 if anything is suspicious.

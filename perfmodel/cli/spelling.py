@@ -1,4 +1,4 @@
-"""An option with one spelling that is shown, and older ones that keep working."""
+"""An option with what pages need of it, one spelling that is shown, and older ones that keep working."""
 
 from __future__ import annotations
 
@@ -8,14 +8,25 @@ from typing import Any
 
 import click
 
+from perfmodel.specs.options import Offers
+
 
 class Option(click.Option):
     """An option of ``click`` that takes ``old`` spellings too, and says nothing of them."""
 
-    def __init__(self, names: Sequence[str], *, old: Sequence[str] = (), **settings: Any) -> None:
-        """Take the names of the option, which are shown, and the old ones."""
+    def __init__(
+        self,
+        names: Sequence[str],
+        *,
+        old: Sequence[str] = (),
+        label: str = "",
+        offers: Offers | None = None,
+        usual: str = "",
+        **settings: Any,
+    ) -> None:
+        """Take the names of the option, which are shown, and the old ones; the rest as of ``OptionInfo``."""
         super().__init__([*names, *old], **settings)
-        self.old = tuple(old)
+        self.old, self.label, self.offers, self.usual = tuple(old), label, offers, usual
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the lines of the help."""

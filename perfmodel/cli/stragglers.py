@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
-from perfmodel.cli.options import COUNT, MOST_DIGITS
+from perfmodel.cli.spelling import Option
+from perfmodel.cli.types import COUNT, MOST_DIGITS
 from perfmodel.equations.stragglers import VARIANTS, Variant
 from perfmodel.units import show
 
@@ -39,7 +40,13 @@ class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     "--variant", type=click.Choice((*VARIANTS, "all")), default="all", show_default=True, help="Of SGD."
 )
 @click.option("--workers", type=COUNT, default=16, show_default=True, help="Workers, backup ones included.")
-@click.option("--k", type=COUNT, help="Gradients an update waits for.  [default: half the workers]")
+@click.option(
+    "--k",
+    cls=Option,
+    type=COUNT,
+    label="K, gradients an update waits for",
+    help="Gradients an update waits for.  [default: half the workers]",
+)
 @click.option(
     "--distribution",
     "law",

@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.export import export_options, take_form
-from perfmodel.cli.lists import Counts, Names
-from perfmodel.cli.options import catalogue_from
-from perfmodel.cli.predict import command as predict_command
+from perfmodel.cli.options import catalogue_from, options_of, specs_option
 from perfmodel.errors import InputError
-from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, Scenario, by_field, field_of
+from perfmodel.specs.options import declared
+from perfmodel.specs.scenario import Scenario, by_field, field_of
 
 if TYPE_CHECKING:
     from perfmodel.specs.store import Catalogue
     from perfmodel.sweeps import Sweep
 
-WHOLE = ("jitter", "anchor", "profile")
-"""Options whose values may hold commas: they are given once for each value."""
 SHOWN = 20
 """Rows of the table on the screen."""
 MOST_IN_JSON = 100_000
@@ -35,31 +32,12 @@ TITLES = {
 }
 
 
-def _option(one: click.Parameter) -> click.Option:
-    """Return an option of ``predict`` as one that takes many values."""
-    kind: Any = one.type
-    if kind.name == "integer":
-        kind = Counts(LARGEST_BATCH_SIZE if "batch_size" in str(one.name) else kind.largest)
-    elif one.name not in WHOLE:
-        kind = Names(kind)
-    told = (getattr(one, "help", None) or "").partition("  [default")[0]
-    return click.Option([*one.opts, str(one.name)], type=kind, multiple=True, help=told)
-
-
-def _sweep_options(command: click.Command) -> click.Command:
-    """Give a command every option of a scenario, each with many values."""
-    of_one = [one for one in predict_command.params if one.name in Scenario.model_fields]
-    flags = [one for one in of_one if getattr(one, "is_flag", False)]
-    command.params[:0] = [one if one in flags else _option(one) for one in of_one]
-    return command
-
-
-@_sweep_options
 @click.command("sweep")
+@options_of(declared(Scenario).values(), many=True, multiple=True)
 @click.option(
     "--scenario", "scenario_file", metavar="FILE", help="TOML file with any of these, also as lists."
 )
-@click.option("--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in.")
+@specs_option
 @click.option("--columns", help="Of the table, e.g. gpus,iteration_time,low_80.  [default: all]")
 @click.option("--output", metavar="FILE", help="Write every row to a .csv or .parquet file.")
 @export_options
@@ -115,7 +93,7 @@ def _values(options: dict[str, Any]) -> dict[str, Any]:
             continue
         if not isinstance(value, tuple):
             given[name] = value
-        elif name in WHOLE:
+        elif declared(Scenario)[name].info.commas:
             given[name] = list(value)
         else:
             given[name] = list(itertools.chain.from_iterable(value))

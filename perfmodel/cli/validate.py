@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
-from perfmodel.cli.options import catalogue_from
+from perfmodel.cli.options import catalogue_from, specs_option
 from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
     show_default=True,
 )
 @click.option("--by", multiple=True, type=click.Choice(GROUPS), help="Group the errors.  [default: source]")
-@click.option(
-    "--specs", "specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in."
-)
+@specs_option
 @click.option("--out-of-sample", is_flag=True, help="Predict each source by a fit to all the others.")
 @click.option(
     "--report",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
-from perfmodel.cli.options import COUNT
+from perfmodel.cli.options import scenario_option
 
 if TYPE_CHECKING:
     from perfmodel.specs.workload import Layer, Workload
@@ -84,7 +84,7 @@ def list_(**options: Any) -> None:
 
 @command.command("show")
 @click.argument("name")
-@click.option("--sequence-length", type=COUNT, help="Tokens of one sample.")
+@scenario_option("sequence_length")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the layers as the CSV that --workload reads.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print the layers as a Markdown table.")

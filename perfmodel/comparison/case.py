@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prices import Conditions
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 

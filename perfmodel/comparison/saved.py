@@ -12,8 +12,8 @@ from perfmodel.comparison.case import Case
 from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
-from perfmodel.prices import Conditions
 from perfmodel.reading import LARGEST_OPTIONS, read_json
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import TERMS

@@ -13,8 +13,8 @@ from perfmodel.explanations.sources import cited
 from perfmodel.explanations.turns import turns_of
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
-from perfmodel.prices import Conditions
 from perfmodel.sensitivity.elasticity import case_of
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 

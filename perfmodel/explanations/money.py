@@ -8,8 +8,9 @@ from perfmodel.explanations.node import Node
 from perfmodel.explanations.origins import Origins
 from perfmodel.explanations.recorder import Call, recorded
 from perfmodel.prediction.result import Prediction
-from perfmodel.prices import Conditions, price_words
+from perfmodel.prices import price_words
 from perfmodel.sensitivity.case import Case
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
 
 

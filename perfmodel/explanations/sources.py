@@ -13,11 +13,11 @@ from perfmodel.economics import economics
 from perfmodel.explanations.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prices import Conditions
 from perfmodel.profile import read_profile
 from perfmodel.resources import folder
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.changes import used_links
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.provenance import SourcedSpec
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue

@@ -12,32 +12,22 @@ from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.named import meaning_of
 from perfmodel.prediction.target import on_its_own_data, target_tokens, with_target
-from perfmodel.prices import Conditions
 from perfmodel.recipes import Recipe, benchmark_of, recipe, usual_recipe
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.names import word_of
+from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
     LARGEST_WORLD_SIZE,
     SYNONYMS,
     Algorithm,
     Precision,
+    Scenario,
     Strategy,
 )
 from perfmodel.specs.store import Catalogue
 
-SHARED: Final = (
-    "sequence_length",
-    "optimizer",
-    "framework",
-    "input",
-    "loader_workers",
-    "storage",
-    "dataset",
-    "dataset_samples",
-    "sample_bytes",
-    "decode_rate",
-    "jitter",
-)
+SHARED: Final = tuple(field for field, one in declared(Scenario).items() if one.info.plan)
 """Options of a scenario that are the same for every candidate."""
 ALGORITHMS: Final = ("auto",)
 """Those offered where nobody names any: what NCCL chooses, the fastest that it has."""

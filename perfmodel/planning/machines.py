@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.planning.goal import Goal
-from perfmodel.prices import Conditions, Price, on_demand, price_of
+from perfmodel.prices import Price, on_demand, price_of
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.instance import Instance
 from perfmodel.specs.store import Catalogue
 

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
 from perfmodel.economics import Servers, idle_power, rates
-from perfmodel.prices import Conditions, Price
+from perfmodel.prices import Price
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.conditions import Conditions
 from perfmodel.step.evaluate import evaluate
 from perfmodel.step.terms import of_kind
 

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.assemble import settled
-from perfmodel.prices import Conditions, price_of, server_price_of
+from perfmodel.prices import price_of, server_price_of
 from perfmodel.sensitivity.case import Answer, Case, answer
 from perfmodel.sensitivity.inputs import Input, inputs_of
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 

@@ -1,14 +1,13 @@
 """What a person asks: a workload on some hardware, under a plan.  What is not said stays None."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from perfmodel.errors import InputError
 from perfmodel.specs.names import NONE, word_of
+from perfmodel.specs.options import MEASURED, Described, OptionInfo, declared
 from perfmodel.units import parse
 
 Strategy = Literal["all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"]
@@ -61,9 +60,6 @@ SYNONYMS: dict[str, dict[str, str]] = {
     "optimizer": {"adamw": "adam", "momentum": "sgd"},
 }
 """Words of frameworks and libraries for values of an option; PyTorch's DP is one process, its DDP many."""
-SHORT = {"gpus": "world_size"}
-"""What a field is called where people write."""
-
 LARGEST_WORLD_SIZE = 1_000_000
 
 LARGEST_BATCH_SIZE = 1_000_000_000
@@ -77,94 +73,129 @@ LARGEST_RATE = 1e9
 _Count = Annotated[int, Field(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 _Samples = Annotated[int, Field(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
 _Most = Annotated[int, Field(ge=1, le=LARGEST_DATA_SET, strict=True)]
+_Bytes = Annotated[float, Field(gt=0, le=LARGEST_SAMPLE)]
+_Rate = Annotated[float, Field(gt=0, le=LARGEST_RATE)]
 
 
-def _in_unit(unit: str) -> BeforeValidator:
-    """A check that reads a text such as ``115kB`` as the number it means."""
-    return BeforeValidator(lambda value: parse(value, unit) if isinstance(value, str) else value)
-
-
-def _words(field: str, literal: Any) -> BeforeValidator:
-    """A check that takes a word of the field in any spelling, or a synonym, as the field has it."""
-    known, synonyms = get_args(literal), SYNONYMS.get(field, NONE)
-    return BeforeValidator(lambda value: word_of(value, known, synonyms) if isinstance(value, str) else value)
-
-
-class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
+class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     """One question; the words are the command line's.
+
+    What is left out the model takes as usual and names; ``gpus`` is another word for ``world_size``.
 
     It also takes ``Prediction.scenario``, which has every default filled in and gives the same answer: of
     that, ``nodes``, ``scaling`` and the batch size that the other one implies are left out.
+
+    Parameters
+    ----------
+    workload : Network, or a file: .onnx, .csv, config.json.
+    sequence_length : [tokens] Tokens of one sample.
+    accelerator : Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb.
+        [default: v100-sxm2-16gb, or the node's]
+    world_size : [1] Accelerators in the job.
+    node : Machine, e.g. dgx-1v.  [default: that the accelerator is usually sold in]
+    accelerators_per_node : [1] Accelerators of a node that take part.  [default: all]
+    intra_link : Link between accelerators of a node.  [default: the node's]
+    inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
+    nics : [1] Network adapters per node that carry gradients.  [default: the node's]
+    connections : [1] TCP connections between two nodes, where a provider limits each; 1 in most containers.
+        [default: NCCL's 16, 1 for parameter servers]
+    oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
+    rack_nodes : [1] Nodes under one switch, with oversubscription.
+    placement : How the job's ring lies on the racks.
+    strategy : How gradients are combined; ddp, dp, horovod, ps are understood.
+    servers : [1] Parameter servers, on machines of their own.  [default: 1]
+    server_shards : How gradients are dealt out to servers: split evenly, whole tensors in turn, whole tensors
+        to the server that holds least, or only large ones split.  [default: as the framework does]
+    server_node : Machine of a parameter server.  [default: as those that train]
+    local_aggregation : Whether a node sums its gradients before a parameter server sees them.
+        [default: it does]
+    algorithm : All-reduce algorithm; auto is what NCCL or RCCL chooses, and a ring where neither runs.
+    overlap : How gradients travel during the backward pass.  [default: as the strategy's framework does]
+    precision : Arithmetic of training.  [default: amp, or fp32 on accelerators without fp16]
+    local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.
+        [default: the network's usual]
+    global_batch_size : [samples] Samples per iteration over all accelerators: strong scaling.
+    accumulation_steps : [1] Micro-batches per iteration.
+    optimizer : Optimizer.  [default: the network's usual]
+    framework : Software, with its year, or the accelerator's: tensorflow-xla@2020.  [default: pytorch]
+    input : Where samples come from.
+    loader_workers : [1] Decoding workers per node.  [default: the node's cores]
+    storage : Where samples lie: local-ssd, ebs-gp2, ebs-gp3, s3, ram.  [default: local-ssd]
+    dataset : Trained on: imagenet, cifar10, coco, wikipedia, ...  [default: the network's own]
+    dataset_samples : [samples] Of a training set of your own.
+    sample_bytes : [B] Of a stored sample, e.g. 115kB.  [default: as the data set has it]
+    decode_rate : [1/s] Samples/s one loader worker decodes.
+    jitter : Spread of a worker's time: lognormal:cv=0.05, empirical:FILE, none.
+    anchor : Measured with that share of the batch on one GPU, iteration_time=0.145s@1, or one machine, @8.
+    profile : Your own measurement, a file of perfmodel calibrate --trace.
     """
 
-    workload: str = "resnet50"
-    """A built-in network, or a file that describes one."""
-    accelerator: str | None = None
-    world_size: _Count = 1
-    """Accelerators in the job; ``--gpus`` on the command line."""
-    node: str | None = None
-    """The machine; by default the one the accelerator is usually sold in."""
-    accelerators_per_node: _Count | None = None
-    """Accelerators of a node that take part; by default all it has."""
-    intra_link: str | None = None
-    """Link between the accelerators of a node."""
-    inter_link: str | None = None
-    """Link between nodes, one adapter."""
-    nics: _Count | None = None
-    """Adapters per node that carry gradients."""
-    connections: _Count | None = None
-    """TCP connections between two machines, each of which a provider may limit; by default NCCL's 16 in the
-    cloud, one for a parameter server."""
-    oversubscription: float = 1.0
-    """Bandwidth into a rack over bandwidth out of it; 1 is a full fat tree."""
-    rack_nodes: _Count | None = None
-    """Nodes under one switch; needed where the network is oversubscribed."""
-    placement: Annotated[Placement, _words("placement", Placement)] = "contiguous"
-    """How the job's ring lies on the racks."""
-    strategy: Annotated[Strategy, _words("strategy", Strategy)] = "all-reduce"
-    servers: _Count | None = None
-    """Parameter servers, on machines of their own."""
-    server_shards: ServerShards | None = None
-    """How gradients are dealt out to the servers: split evenly; whole tensors in turn; whole tensors, each to
-    the server that holds least; or only large tensors split.  By default as the framework does it."""
-    server_node: str | None = None
-    """The machine of a parameter server; by default one like those that train."""
-    local_aggregation: bool = True
-    """Whether a node sums its own gradients before it talks to a parameter server."""
-    algorithm: Annotated[Algorithm, _words("algorithm", Algorithm)] = "auto"
-    """Of an all-reduce; ``auto`` is what NCCL or RCCL chooses, and a ring where neither runs."""
-    overlap: Annotated[Overlap, _words("overlap", Overlap)] | None = None
-    """How gradients travel during the backward pass."""
-    precision: Annotated[Precision, _words("precision", Precision)] | None = None
-    local_batch_size: _Samples | None = None
-    """Samples per accelerator and micro-batch; says weak scaling."""
-    global_batch_size: _Samples | None = None
-    """Samples per iteration over all accelerators; says strong scaling."""
-    accumulation_steps: _Count = 1
-    sequence_length: _Count | None = None
-    optimizer: Annotated[Optimizer, _words("optimizer", Optimizer)] | None = None
-    framework: str | None = None
-    """The software, with its year: ``pytorch``, ``tensorflow-xla@2020``; without one, the year in which the
-    accelerator is usually trained on."""
-    input: Annotated[Input, _words("input", Input)] = "synthetic"
-    loader_workers: _Count | None = None
-    """Decoding workers per node."""
-    storage: str | None = None
-    """Where the samples lie: local-ssd, ebs-gp2, s3, ..."""
-    dataset: str | None = None
-    """What is trained on: imagenet, cifar10, coco, wikipedia, ...; by default the network's own."""
-    dataset_samples: _Most | None = None
-    """Of the training set, where it is nobody's but yours."""
-    sample_bytes: Annotated[float, _in_unit("B"), Field(gt=0, le=LARGEST_SAMPLE)] | None = None
-    """Of one sample as it is stored [B]."""
-    decode_rate: Annotated[float, _in_unit("1/s"), Field(gt=0, le=LARGEST_RATE)] | None = None
-    """Samples per second that one loader worker decodes."""
-    jitter: str | None = None
-    """How one worker's time spreads around its mean: ``lognormal:cv=0.05``, ``empirical:FILE``, ``none``."""
-    anchor: str | None = None
-    """A measurement to start from, e.g. ``iteration_time=0.145s@1``."""
-    profile: str | None = None
-    """A file of ``perfmodel calibrate --trace``: what was measured takes the place of the model's own."""
+    workload: Annotated[
+        str, OptionInfo(label="Network", offers="workloads", axis="computation", basic=True)
+    ] = "resnet50"
+    sequence_length: Annotated[_Count | None, OptionInfo(axis="computation", plan=True)] = None
+    accelerator: Annotated[str | None, OptionInfo(offers="accelerators", axis="computation", basic=True)] = (
+        None
+    )
+    world_size: Annotated[_Count, OptionInfo(label="GPUs", name="gpus", axis="size", basic=True)] = 1
+    node: Annotated[str | None, OptionInfo(label="Machine", offers="nodes", basic=True)] = None
+    accelerators_per_node: Annotated[_Count | None, OptionInfo(label="GPUs of a machine that take part")] = (
+        None
+    )
+    intra_link: Annotated[
+        str | None, OptionInfo(label="Link inside a machine", offers="links in a node", axis="place")
+    ] = None
+    inter_link: Annotated[
+        str | None,
+        OptionInfo(label="Network between machines", offers="links between nodes", axis="place", basic=True),
+    ] = None
+    nics: Annotated[_Count | None, OptionInfo(label="Network adapters per machine", axis="place")] = None
+    connections: Annotated[_Count | None, OptionInfo(axis="place")] = None
+    oversubscription: Annotated[float, OptionInfo(axis="place")] = 1.0
+    rack_nodes: Annotated[_Count | None, OptionInfo(axis="place")] = None
+    placement: Annotated[Placement, OptionInfo(axis="place")] = "contiguous"
+    strategy: Annotated[Strategy, OptionInfo(basic=True)] = "all-reduce"
+    servers: Annotated[_Count | None, OptionInfo(axis="place", basic=True)] = None
+    server_shards: Annotated[
+        ServerShards | None, OptionInfo(label="How gradients are dealt out to servers")
+    ] = None
+    server_node: Annotated[str | None, OptionInfo(label="Machine of a parameter server", offers="nodes")] = (
+        None
+    )
+    local_aggregation: Annotated[
+        bool, OptionInfo(label="Gradients summed in a machine before servers see them")
+    ] = True
+    algorithm: Algorithm = "auto"
+    overlap: Overlap | None = None
+    precision: Annotated[Precision | None, OptionInfo(axis="computation", basic=True)] = None
+    local_batch_size: Annotated[
+        _Samples | None, OptionInfo(label="Batch per GPU (weak scaling)", axis="batch", basic=True)
+    ] = None
+    global_batch_size: Annotated[
+        _Samples | None, OptionInfo(label="Batch of the whole job (strong scaling)", axis="batch")
+    ] = None
+    accumulation_steps: Annotated[_Count, OptionInfo(axis="batch")] = 1
+    optimizer: Annotated[Optimizer | None, OptionInfo(axis="computation", plan=True)] = None
+    framework: Annotated[str | None, OptionInfo(axis="computation", plan=True)] = None
+    input: Annotated[Input, OptionInfo(plan=True)] = "synthetic"
+    loader_workers: Annotated[_Count | None, OptionInfo(axis="place", plan=True)] = None
+    storage: Annotated[str | None, OptionInfo(plan=True)] = None
+    dataset: Annotated[str | None, OptionInfo(offers="data sets", axis="data", plan=True)] = None
+    dataset_samples: Annotated[_Most | None, OptionInfo(axis="data", plan=True)] = None
+    sample_bytes: Annotated[_Bytes | None, OptionInfo(unit="B", axis="data", plan=True)] = None
+    decode_rate: Annotated[_Rate | None, OptionInfo(unit="1/s", axis="data", plan=True)] = None
+    jitter: Annotated[str | None, OptionInfo(commas=True, plan=True)] = None
+    anchor: Annotated[str | None, OptionInfo(commas=True)] = None
+    profile: Annotated[str | None, OptionInfo(commas=True, file=True)] = None
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _as_typed(cls, value: Any, info: ValidationInfo) -> Any:
+        """Take a word in any spelling, or a synonym, and a number with its unit, such as ``115kB``."""
+        one = declared(cls)[str(info.field_name)]
+        if isinstance(value, str) and one.choices:
+            return word_of(value, one.choices, SYNONYMS.get(one.field, NONE))
+        return parse(value, one.unit) if isinstance(value, str) and one.unit in MEASURED else value
 
     @model_validator(mode="before")
     @classmethod
@@ -176,6 +207,10 @@ class Scenario(BaseModel, frozen=True, extra="forbid", defer_build=True):
             implied = "local_batch_size" if given["scaling"] == "strong" else "global_batch_size"
             given = {key: value for key, value in given.items() if key not in ("nodes", "scaling", implied)}
         return by_field(given)
+
+
+SHORT = {one.name: one.field for one in declared(Scenario).values() if one.info.name}
+"""What a field is called where people write, where it is another word."""
 
 
 def field_of(key: str) -> str:

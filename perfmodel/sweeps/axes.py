@@ -9,45 +9,26 @@ from pydantic import ValidationError
 
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.named import NAMED, meaning_of
+from perfmodel.specs.options import Axis, declared
 from perfmodel.specs.scenario import SHORT, Scenario, by_field
 from perfmodel.specs.store import Catalogue
 
-COMPUTATION: Final = ("workload", "sequence_length", "accelerator", "precision", "optimizer", "framework")
+
+def _across(*axes: Axis) -> tuple[str, ...]:
+    """The options that are crossed there, in the order of a ``Scenario``."""
+    return tuple(field for field, one in declared(Scenario).items() if one.info.axis in axes)
+
+
+COMPUTATION: Final = _across("computation")
 """What one accelerator's work hangs on, besides the batch."""
-PLAN: Final = ("local_batch_size", "global_batch_size", "accumulation_steps")
+PLAN: Final = _across("batch")
 """What tells one plan of a group from another."""
-DATA: Final = ("dataset", "dataset_samples", "sample_bytes", "decode_rate")
+DATA: Final = _across("data")
 """What the samples are, which no place hangs on."""
-WAY: Final = (
-    "node",
-    "accelerators_per_node",
-    "strategy",
-    "server_shards",
-    "server_node",
-    "local_aggregation",
-    "algorithm",
-    "overlap",
-    "input",
-    "storage",
-    *DATA,
-    "jitter",
-    "anchor",
-    "profile",
-)
+WAY: Final = _across("way", "data")
 """How the work is shared out; with ``COMPUTATION`` it makes a group, whose scenarios are one array."""
-PLACE: Final = (
-    "intra_link",
-    "inter_link",
-    "nics",
-    "connections",
-    "oversubscription",
-    "rack_nodes",
-    "placement",
-    "servers",
-    "loader_workers",
-    "world_size",
-)
-"""What tells one place of a group from another; world sizes come last and vary fastest."""
+PLACE: Final = _across("place")
+"""What tells one place of a group from another, besides the world size, which varies fastest."""
 
 Axes = dict[str, tuple[Any, ...]]
 
@@ -84,9 +65,8 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[
 
 def is_number(name: str) -> bool:
     """Whether an option is a number, where it is given."""
-    return (
-        name in ("sequence_length", *DATA[1:], *PLAN, *PLACE, "accelerators_per_node") and "link" not in name
-    )
+    one = declared(Scenario).get(name)
+    return one is not None and one.type in (int, float)
 
 
 def _values(given: Any) -> Iterable[Any]:

@@ -16,8 +16,8 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import message_times
 from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
-from perfmodel.sweeps.axes import COMPUTATION, DATA, PLAN, WAY, Axes
-from perfmodel.sweeps.places import OPTIONS, Places, Refusal, places
+from perfmodel.sweeps.axes import COMPUTATION, DATA, PLACE, PLAN, WAY, Axes
+from perfmodel.sweeps.places import Places, Refusal, places
 from perfmodel.sweeps.plans import Plans, Work
 
 BLOCK = 2**20
@@ -60,7 +60,7 @@ class Groups:
             alone["input"] = fixed["input"]  # what idles around the copy of real samples is a profile's alone
         if fixed["accelerator"] is None and fixed["node"] is not None:
             alone["accelerator"] = self._catalogue.node(fixed["node"]).accelerator
-        crossed = int(np.prod([len(self._axes[name]) for name in OPTIONS])) * len(world_sizes)
+        crossed = int(np.prod([len(self._axes[name]) for name in PLACE])) * len(world_sizes)
         try:
             plans, refused = self._work.plans(alone, self._axes, world_sizes[0])
         except InputError as error:
@@ -111,7 +111,7 @@ class Groups:
     def _setting(self, fixed: dict[str, Any], plans: Plans, found: Places) -> Setting:
         """One setting of the group; its largest, since a single accelerator overlaps nothing."""
         last = int(np.argmax(found.world_size))
-        asked = fixed | dict(zip(OPTIONS, found.options[found.option[last]], strict=True))
+        asked = fixed | dict(zip(PLACE, found.options[found.option[last]], strict=True))
         asked["world_size"] = int(found.world_size[last])
         micro = int(plans.local_batch_size[0, 0])
         if self._axes["global_batch_size"] == (None,):
@@ -184,7 +184,7 @@ def _options(setting: Setting, plans: Plans, found: Places) -> dict[str, Any]:
         "optimizer": setting.optimizer,
         "overlap": setting.overlap,
     }
-    for position, name in enumerate(OPTIONS):
+    for position, name in enumerate(PLACE):
         values = [option[position] for option in found.options]
         told[name] = (
             np.array([*values, None], dtype=object)[found.option] if len(set(values)) > 1 else values[0]

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-OPTIONS = PLACE[:-1]
-"""What is resolved once for many world sizes."""
-
 
 class Refusal(NamedTuple):
     """Scenarios that ``predict`` refuses, and what it says."""
@@ -54,7 +51,7 @@ class Places(NamedTuple):
     """Index in ``options``."""
     links: tuple[Link, ...]
     options: tuple[tuple[Any, ...], ...]
-    """Values of ``OPTIONS``, one tuple for each way of crossing them."""
+    """Values of ``PLACE``, one tuple for each way of crossing them."""
 
     def at(self, which: Any) -> Places:
         """Return some of the places, picked by a slice, booleans or indices."""
@@ -80,17 +77,17 @@ def places(
     Parameters
     ----------
     fixed : the options that all places share
-    axes : of which ``OPTIONS`` are crossed
+    axes : of which ``PLACE`` are crossed
     world_sizes : to be placed, each on every crossing
     catalogue, constants : as for ``predict``
     """
     sizes = np.array(world_sizes, dtype=np.int64)
-    options = tuple(itertools.product(*(axes[name] for name in OPTIONS)))
+    options = tuple(itertools.product(*(axes[name] for name in PLACE)))
     refusals: list[Refusal] = []
     links: dict[str, Link] = {}
     crossings = []
     for index, values in enumerate(options):
-        asked = dict(fixed) | dict(zip(OPTIONS, values, strict=True))
+        asked = dict(fixed) | dict(zip(PLACE, values, strict=True))
         try:
             held = asked["accelerators_per_node"] or _resolved(asked, 1, catalogue).node.accelerators
         except InputError as error:

@@ -1,0 +1,179 @@
+"""What the command line takes as a value: numbers with units, words, names; one, or many and ranges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import click
+
+from perfmodel import units
+from perfmodel.errors import InputError
+from perfmodel.specs.names import NONE, word_of
+from perfmodel.specs.options import MEASURED, Declared
+from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE, SYNONYMS
+
+MOST_DIGITS = 12
+"""Of a whole number; Python itself refuses to read some thousands."""
+MOST_VALUES = 100_000
+"""Of one option."""
+LARGEST = 1e12
+"""Of a number."""
+
+
+class Count(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A whole number of things."""
+
+    name = "integer"
+
+    def __init__(self, largest: int = LARGEST_WORLD_SIZE) -> None:
+        self.largest = largest
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        text = str(value)
+        if not _is_whole(text) or not 1 <= int(text) <= self.largest:
+            self.fail(f"{text!r} is not a whole number from 1 to {self.largest:,}", param, ctx)
+        return int(text)
+
+
+class Quantity(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number above zero, in SI units or with a unit of its own."""
+
+    name = "quantity"
+
+    def __init__(self, unit: str, largest: float) -> None:
+        self.unit, self.largest = unit, largest
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number in SI units."""
+        try:
+            number = units.parse(value, self.unit)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+        if not 0 < number <= self.largest:
+            self.fail(f"{str(value)!r} is not above 0 and at most {self.largest:g}", param, ctx)
+        return number
+
+
+class Number(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number above zero, or from it where zero means something; a share may be a percentage."""
+
+    name = "number"
+
+    def __init__(self, low: float = 0.0, high: float = LARGEST, open_: bool = True) -> None:
+        self.low, self.high, self.open = low, high, open_
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        share = self.high <= 1 or not str(value).strip().endswith("%")
+        number = units.number(value) if share else math.nan
+        if not (self.low <= number <= self.high and (number > self.low or not self.open)):
+            above = "above" if self.open else "from"
+            self.fail(f"{str(value)!r} is not a number {above} {self.low:g} up to {self.high:g}", param, ctx)
+        return number
+
+
+class Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """``60s``, ``10min``, ``6000h``, ``30d``: never without a unit, a number could be seconds or hours."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the time in seconds."""
+        try:
+            time = units.parse(value, "s")
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+        if time and not str(value).strip()[-1].isalpha():
+            self.fail(f"{str(value)!r} has no unit; expected for example {value}h or {value}s", param, ctx)
+        return time
+
+
+class Word(click.Choice):  # type: ignore[type-arg,unused-ignore]
+    """One of a few words, in any case and with any hyphens, or a synonym of one."""
+
+    def __init__(self, words: Iterable[str], synonyms: Mapping[str, str] = NONE) -> None:
+        super().__init__(tuple(words))
+        self.synonyms = synonyms
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word that is meant."""
+        return super().convert(word_of(str(value), self.choices, self.synonyms), param, ctx)
+
+
+class Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """``1,2,4``, ``1-8`` or ``8-64:8``."""
+
+    name = "counts"
+
+    def __init__(self, largest: int = LARGEST_WORLD_SIZE, most: int = MOST_VALUES) -> None:
+        self.largest, self.most = largest, most
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        """Return the numbers, in the order they are named."""
+        counts: list[int] = []
+        for part in str(value).split(","):
+            limits, colon, by = part.strip().partition(":")
+            first, dash, last = limits.partition("-")
+            numbers = [first, *([last] if dash else []), *([by] if colon else [])]
+            if not all(map(_is_whole, numbers)) or (colon and not dash):
+                self.fail(f"{value!r}: expected whole numbers such as 1,2,4,8 or 1-8 or 8-64:8", param, ctx)
+            low, high, step = int(first), int(last) if dash else int(first), int(by) if colon else 1
+            if not 1 <= low <= high <= self.largest or step < 1 or (high - low) // step >= self.most:
+                self.fail(
+                    f"{part.strip()!r}: expected numbers from 1 to {self.largest:,}, rising", param, ctx
+                )
+            counts += range(low, high + 1, step)
+        return tuple(counts)
+
+
+class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """``resnet50,vgg16``; each is checked as one alone would be."""
+
+    name = "names"
+
+    def __init__(self, one: click.ParamType = click.STRING) -> None:  # type: ignore[type-arg,unused-ignore]
+        self.one = one
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Any, ...]:
+        """Return what each part is as an option of its own."""
+        parts = [part.strip() for part in str(value).split(",")]
+        if not all(parts):
+            self.fail(f"{value!r}: expected names joined by commas", param, ctx)
+        return tuple(self.one.convert(part, param, ctx) for part in parts)
+
+
+def _is_whole(text: str) -> bool:
+    return text.isdecimal() and len(text) <= MOST_DIGITS
+
+
+COUNT, SAMPLES = Count(), Count(LARGEST_BATCH_SIZE)
+ABOVE_ZERO, TIME = Number(), Time()
+
+
+def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-ignore]
+    """Return what a declared option takes."""
+    if one.choices:
+        return Word(one.choices, SYNONYMS.get(one.field, NONE))
+    if one.type is int:
+        return Count(int(one.most or LARGEST_WORLD_SIZE))
+    if one.type is float and one.unit == "s":
+        return TIME
+    if one.type is float and one.unit in MEASURED:
+        return Quantity(one.unit, one.most or LARGEST)
+    if one.type is float and one.most is not None:
+        return Number(one.least or 0.0, one.most, one.above)
+    return click.FLOAT if one.type is float else click.STRING
+
+
+def types_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-ignore]
+    """Return what it takes where many values are crossed."""
+    if one.type is int:
+        return Counts(int(one.most or LARGEST_WORLD_SIZE))
+    return type_of(one) if one.info.commas else Names(type_of(one))

@@ -1,0 +1,212 @@
+"""Options, each declared once: a field with its type, range and ``OptionInfo``, and its line in a docstring.
+
+What ``declared`` returns of a class makes the options of the command line, the axes of a sweep, the
+widgets of a page and the words of the JSON schema.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from inspect import Parameter, Signature, cleandoc
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+Axis = Literal["computation", "way", "data", "place", "batch", "size"]
+Offers = Literal[
+    "workloads", "accelerators", "nodes", "links in a node", "links between nodes", "data sets", "instances"
+]
+MEASURED: Final = ("B", "1/s", "s")
+"""Units with which people may write a number: ``115kB``, ``6000h``."""
+
+
+class OptionInfo(NamedTuple):
+    """What the command line, sweeps and pages need of an option besides its type and its words."""
+
+    label: str = ""
+    """What people read over a widget; by default its name."""
+    name: str = ""
+    """Where people write it, where that is not the field's own name with dashes."""
+    unit: str = ""
+    """One of ``MEASURED``, where the number may be written with its unit."""
+    offers: Offers | None = None
+    """Of what the value is a name, which pages list."""
+    axis: Axis = "way"
+    """Where a sweep crosses its values: with the work of one accelerator; with how that is shared out; with
+    what the samples are; with where it runs; with the batch; with the number of accelerators.  ``way`` is
+    right for any option; the others compute less often."""
+    plan: bool = False
+    """Whether ``perfmodel plan`` takes it too, one value for all candidates."""
+    basic: bool = False
+    """Whether pages show it at once; the others are folded away."""
+    commas: bool = False
+    """Whether a value may hold commas; a sweep then takes each value by an option of its own."""
+    file: bool = False
+    """Whether the value names a file, for which a page takes an upload instead."""
+
+
+class Declared(NamedTuple):
+    """One option as its class declares it."""
+
+    field: str
+    name: str
+    """Where people write it."""
+    type: Any
+    """``bool``, ``int``, ``float``, ``str`` or the ``Literal`` of ``choices``."""
+    choices: tuple[str, ...]
+    """The words it may be; empty where it is no choice."""
+    least: float | None
+    most: float | None
+    above: bool
+    """Whether it must be more than ``least``."""
+    default: Any
+    unit: str
+    """Of a number; 1 of a count of things."""
+    words: str
+    """What it is, in a sentence or two."""
+    usual: str
+    """What is taken where nothing is said, in words; empty where that goes without saying."""
+    info: OptionInfo
+
+    @property
+    def label(self) -> str:
+        """What people read over a widget, with the unit of a number that is written without one."""
+        words = self.info.label or self.name.replace("-", " ").capitalize()
+        bare = self.type is float and self.unit not in ("", "1", *MEASURED)
+        return f"{words} [{self.unit}]" if bare else words
+
+
+class _Signature:
+    """The signature of a class: its fields with their types, without what else is declared of them."""
+
+    def __get__(self, _: Any, cls: type) -> Signature:
+        return Signature(
+            [
+                Parameter(
+                    one.field,
+                    Parameter.KEYWORD_ONLY,
+                    default=one.default,
+                    annotation=one.type if one.default is not None else one.type | None,
+                )
+                for one in declared(cls).values()
+            ]
+        )
+
+
+class Described(BaseModel, defer_build=True):
+    """A model whose fields carry label, words and unit, also in its JSON schema."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Take what is declared into the fields; pydantic calls it when a class is made."""
+        for name, one in declared(cls).items():
+            field = cls.model_fields[name]
+            field.title, field.description = one.label, one.words
+            if one.unit:
+                field.json_schema_extra = {"unit": one.unit}
+        cls.__signature__ = _Signature()  # type: ignore[assignment]
+
+    @classmethod
+    def __pydantic_on_complete__(cls) -> None:
+        """Keep the signature short; pydantic calls it when it has built the class and written its own."""
+        cls.__signature__ = _Signature()  # type: ignore[assignment]
+
+
+@cache
+def declared(cls: type) -> dict[str, Declared]:
+    """Return every option that a class declares, by its field.
+
+    Parameters
+    ----------
+    cls : a pydantic model or a named tuple, its fields annotated, its docstring with a section ``Parameters``
+
+    Examples
+    --------
+    >>> class Job(NamedTuple):
+    ...     '''A job.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     nics : [1] Network adapters per node.  [default: all]
+    ...     '''
+    ...
+    ...     nics: int | None = None
+    >>> one = declared(Job)["nics"]
+    >>> one.type, one.unit, one.words, one.usual, one.label
+    (<class 'int'>, '1', 'Network adapters per node.', 'all', 'Nics')
+    """
+    lines = {name: line for one in reversed(cls.__mro__) for name, line in _lines(one).items()}
+    return {
+        field: _declared(field, kind, metadata, default, *lines.get(field, ("", "", "")))
+        for field, kind, metadata, default in _fields(cls)
+    }
+
+
+_SECTION = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
+_LINE = re.compile(r"^(\w+) : (?:\[([^]]+)\] )?(.+(?:\n +.+)*)", re.MULTILINE)
+_DEFAULT = re.compile(r" +\[default: (.*)\]$")
+
+
+def _lines(cls: type) -> dict[str, tuple[str, str, str]]:
+    """Unit, words and default of each parameter in the docstring of a class."""
+    _, *section = _SECTION.split(cleandoc(cls.__dict__.get("__doc__") or ""))
+    lines = {}
+    for name, unit, text in _LINE.findall(section[0] if section else ""):
+        words, default, _ = (*_DEFAULT.split(" ".join(text.split())), "", "")[:3]
+        lines[name] = (unit, words, default)
+    return lines
+
+
+def _fields(cls: type) -> Iterator[tuple[str, Any, list[Any], Any]]:
+    """Name, type, metadata and default."""
+    if issubclass(cls, BaseModel):
+        for name, field in cls.model_fields.items():
+            kind, metadata = _plain(field.annotation)
+            yield name, kind, metadata + field.metadata, field.default
+        return
+    defaults: dict[str, Any] = getattr(cls, "_field_defaults", {})
+    for name, annotation in cls.__annotations__.items():
+        yield name, *_plain(annotation), defaults.get(name)
+
+
+def _declared(
+    field: str, kind: Any, metadata: list[Any], default: Any, unit: str, words: str, usual: str
+) -> Declared:
+    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    info = next((one for one in metadata if isinstance(one, OptionInfo)), OptionInfo())
+    bounds = {
+        name: getattr(one, name) for one in metadata for name in ("gt", "ge", "le") if hasattr(one, name)
+    }
+    if not usual and default is not None and not isinstance(default, bool):
+        usual = f"{default:g}" if isinstance(default, float) else str(default)
+    return Declared(
+        field=field,
+        name=info.name or field.replace("_", "-"),
+        type=kind,
+        choices=choices,
+        least=bounds.get("gt", bounds.get("ge")),
+        most=bounds.get("le"),
+        above="gt" in bounds,
+        default=default,
+        unit=info.unit or unit,
+        words=words,
+        usual=usual,
+        info=info,
+    )
+
+
+def _plain(annotation: Any) -> tuple[Any, list[Any]]:
+    """A type without ``None`` and ``Annotated``, and what the latter says of it."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        inner, *more = get_args(annotation)
+        kind, metadata = _plain(inner)
+        for one in more:
+            metadata += one.metadata if isinstance(one, FieldInfo) else [one]
+        return kind, metadata
+    if origin in (Union, UnionType):
+        (inner,) = (one for one in get_args(annotation) if one is not NoneType)
+        return _plain(inner)
+    return annotation, []

@@ -1,0 +1,232 @@
+"""An option is declared once: its field makes command-line option, sweep axis, widget and JSON schema."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import perfmodel.cli
+from app.buying import known as plan_form
+from app.options import MONEY, SCENARIO, options
+from perfmodel import Scenario, sweep
+from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_STORAGE
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.framework import DEFAULT_FRAMEWORK
+from perfmodel.specs.options import MEASURED, Declared, declared
+from perfmodel.specs.store import Catalogue
+from perfmodel.sweeps.axes import COMPUTATION, PLACE, PLAN, WAY, is_number
+
+OF_SCENARIO, OF_MONEY = declared(Scenario), declared(Conditions)
+EVERY = [*OF_SCENARIO.values(), *OF_MONEY.values()]
+PREDICTING = ("predict", "scale", "compare", "explain", "sensitivity", "cite", "emulate", "calibrate")
+PRICED = ("predict", "compare", "explain", "cite")
+MEANT_OTHERWISE = {
+    ("trace", "accelerator"): "of each trace, where its file does not say",
+    ("collective", "algorithm"): "of any collective, not of all-reduce alone",
+}
+"""Options of a command's own that share a name with a declared one."""
+
+
+def parameters(command: str) -> dict[str, click.Option]:
+    found: click.Command = import_module(f"perfmodel.cli.{command}").command
+    return {one.opts[0].removeprefix("--"): one for one in found.params if isinstance(one, click.Option)}
+
+
+def words(one: Declared) -> str:
+    return f"{one.words}  [default: {one.usual}]" if one.usual else one.words
+
+
+@pytest.mark.parametrize("one", EVERY, ids=lambda one: one.field)
+def test_every_option_has_words_and_every_number_a_unit(one):
+    assert one.words.endswith((".", "..."))
+    assert one.words[0].isupper()
+    assert bool(one.unit) == (one.type in (int, float))
+    assert one.info.unit in ("", one.unit)
+    assert (one.info.unit != "") == (one.unit in MEASURED)
+
+
+@pytest.mark.parametrize("cls", [Scenario, Conditions])
+def test_the_docstring_lists_the_fields_in_their_order_and_no_other(cls):
+    section = inspect.getdoc(cls).partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    assert [line.partition(" : ")[0] for line in section.splitlines() if line[0] != " "] == [*declared(cls)]
+
+
+@pytest.mark.parametrize("one", OF_SCENARIO.values(), ids=lambda one: one.field)
+def test_an_option_of_a_scenario_is_the_same_wherever_it_is_offered(one):
+    for command in PREDICTING:
+        option = parameters(command)[one.name]
+        if (command, one.name) != ("scale", "gpus"):  # a list, with words of its own
+            assert option.help == words(one)
+            assert option.name == one.field
+    crossed: Any = parameters("sweep")[one.name]
+    assert crossed.help == one.words
+    if one.choices:
+        assert tuple(parameters("predict")[one.name].type.choices) == one.choices
+        assert tuple(crossed.type.one.choices) == one.choices
+    if not one.info.file:
+        widget = options()[one.name]
+        assert one.name in SCENARIO
+        assert widget.label == one.label
+        assert widget.help.replace(" [default", "  [default") == words(one)
+        assert not one.choices or widget.choices == one.choices
+        assert widget.kind == {int: "whole", float: "text"}.get(one.type, widget.kind)
+    schema = Scenario.model_json_schema()["properties"][one.field]
+    assert schema["title"] == one.label
+    assert schema["description"] == one.words
+    assert schema.get("unit", "") == one.unit
+    kinds = schema.get("anyOf", [schema])
+    assert not one.choices or tuple(kinds[0]["enum"]) == one.choices
+    assert one.least is None or one.least in (kinds[0].get("minimum"), kinds[0].get("exclusiveMinimum"))
+    assert one.most is None or kinds[0]["maximum"] == one.most
+
+
+def test_every_option_is_crossed_in_one_place_of_a_sweep():
+    assert sorted((*COMPUTATION, *WAY, *PLAN, *PLACE, "world_size")) == sorted(Scenario.model_fields)
+
+
+@pytest.mark.parametrize("one", OF_MONEY.values(), ids=lambda one: one.field)
+def test_an_option_of_money_is_the_same_wherever_it_is_offered(one):
+    for command in PRICED:
+        assert parameters(command)[one.name].help == words(one)
+    assert one.name in MONEY
+    assert options()[one.name].label == one.label
+    if one.info.plan:
+        assert parameters("plan")[one.name].help == parameters("sensitivity")[one.name].help == words(one)
+
+
+def test_what_all_candidates_of_a_plan_share_is_as_elsewhere():
+    form = plan_form(Catalogue.built_in())
+    for one in EVERY:
+        if one.info.plan:
+            assert parameters("plan")[one.name].help == words(one)
+            assert form[one.name].label == one.label
+    for name in ("accelerator", "node", "instance", "strategy", "algorithm", "precision"):
+        assert form[name].kind == "choices"
+        assert form[name].choices == (options()[name].choices if name != "instance" else form[name].choices)
+        assert form[name].choices
+
+
+def test_no_command_writes_a_declared_option_again():
+    names = {one.name for one in EVERY}
+    for file in sorted(Path(perfmodel.cli.__path__[0]).glob("*.py")):
+        for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "click.option":
+                first = ast.literal_eval(call.args[0]) if isinstance(call.args[0], ast.Constant) else ""
+                name = first.partition("/")[0].removeprefix("--")
+                assert name not in names or (file.stem, name) in MEANT_OTHERWISE, (file.stem, name)
+
+
+EXTRA = '''
+from typing import Annotated, Literal
+
+import perfmodel.specs.scenario as home
+from perfmodel.specs.options import OptionInfo
+
+
+class Wider(home.Scenario):
+    """A scenario with one option more.
+
+    Parameters
+    ----------
+    wire_format : How gradients are written on the wire.  [default: as they are computed]
+    """
+
+    wire_format: Annotated[Literal["as-is", "half"] | None, OptionInfo(label="Format on the wire")] = None
+
+
+home.Scenario = Wider  # before anything reads it
+'''
+FOUND = """
+import json
+from click.testing import CliRunner
+from perfmodel.cli import main
+from app.options import SCENARIO, options
+
+widget = options()["wire-format"]
+swept = CliRunner().invoke(main, ["sweep", "--gpus", "4", "--wire-format", "half,As_Is", "--json"])
+print(json.dumps({
+    "help": {c: CliRunner().invoke(main, [c, "--help"]).stdout for c in ("predict", "sweep", "compare")},
+    "answer": json.loads(CliRunner().invoke(main, ["predict", "--wire-format", "HALF", "--json"]).stdout),
+    "wrong": CliRunner().invoke(main, ["predict", "--wire-format", "x"]).stderr,
+    "swept": [row["wire_format"] for row in json.loads(swept.stdout)["rows"]],
+    "widget": [widget.label, widget.help, widget.choices, widget.kind, widget.usual, widget.name in SCENARIO],
+    "schema": home.Scenario.model_json_schema()["properties"]["wire_format"],
+    "signature": str(home.Scenario.__signature__.parameters["wire_format"]),
+}))
+"""
+
+
+def test_one_field_more_is_in_help_sweep_widget_and_schema():
+    done = subprocess.run([sys.executable, "-c", EXTRA + FOUND], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    for text in found["help"].values():
+        assert "How gradients are written on the wire." in " ".join(text.split())
+    assert "--wire-format [as-is|half]" in found["help"]["predict"]
+    assert "[default: as they are computed]" in " ".join(found["help"]["compare"].split())
+    assert found["answer"]["scenario"]["wire_format"] == "half"
+    assert "'as-is', 'half'" in found["wrong"]
+    assert found["swept"] == ["half", "as-is"]
+    assert found["widget"] == [
+        "Format on the wire",
+        "How gradients are written on the wire. [default: as they are computed]",
+        ["as-is", "half"],
+        "choice",
+        "as they are computed (default)",
+        True,
+    ]
+    assert found["schema"]["title"] == "Format on the wire"
+    assert found["schema"]["description"] == "How gradients are written on the wire."
+    assert found["schema"]["anyOf"][0]["enum"] == ["as-is", "half"]
+    assert "wire_format" in found["signature"]
+
+
+def test_the_signature_shows_every_field_with_its_plain_type():
+    code = "import inspect; from perfmodel import Scenario; print(inspect.signature(Scenario)); "
+    code += "Scenario(world_size=2); print(inspect.signature(Scenario))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, built = done.stdout.splitlines()
+    assert first == built
+    assert "workload: str = 'resnet50'" in first
+    assert "world_size: int = 1" in first
+    assert "placement: Literal['contiguous', 'random'] = 'contiguous'" in first
+    assert "Annotated" not in first
+    assert [*inspect.signature(Scenario).parameters] == [*Scenario.model_fields]
+
+
+def test_defaults_in_words_are_the_models_own():
+    assert OF_SCENARIO["accelerator"].usual.startswith(DEFAULT_ACCELERATOR)
+    assert OF_SCENARIO["storage"].usual == DEFAULT_STORAGE
+    assert OF_SCENARIO["framework"].usual == DEFAULT_FRAMEWORK
+
+
+def test_a_word_is_understood_in_any_spelling_in_every_field():
+    for one in OF_SCENARIO.values():
+        for choice in one.choices:
+            assert getattr(Scenario(**{one.field: choice.upper().replace("-", "_")}), one.field) == choice
+
+
+def test_numbers_of_a_sweep_are_those_of_a_scenario():
+    assert is_number("nics")
+    assert is_number("oversubscription")
+    assert not is_number("placement")
+
+
+def test_a_placement_is_text_in_parquet(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    file = tmp_path / "a.parquet"
+    racks = {"rack_nodes": 2, "oversubscription": 4.0, "node": "dgx-1v"}
+    sweep(world_size=[32], placement=["contiguous", "random"], **racks).to_parquet(str(file))
+    assert parquet.read_table(file)["placement"].to_pylist() == ["contiguous", "random"]
+
+
+def test_names_joined_by_commas_have_no_gaps(invoke):
+    assert "expected names joined by commas" in invoke("sweep", "--workload", "resnet50,,vgg16").stderr
