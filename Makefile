@@ -1,6 +1,6 @@
 # make demo    install what is needed and make a first prediction
 # make test    install what the tests need and run them all
-# make test-floors   run them all with the lowest versions that pyproject.toml declares
+# make test-floors   run them with the lowest versions that pyproject.toml declares, less those marked any_version
 # make report  hold the model against measured runs and write validation/report.md
 # make readme  run the README's commands and write what they print
 # make app     start the pages in a browser

@@ -10,10 +10,22 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, settings
 
+FLOORS = "PERFMODEL_FLOORS" in os.environ
+"""Whether the suite runs with the lowest versions: once more, without what those cannot change."""
+
 settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
-settings.load_profile("default")
+settings.register_profile("floors", settings.get_profile("default"), max_examples=20)
+settings.load_profile("floors" if FLOORS else "default")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out with the lowest versions what is marked as the same with any."""
+    if FLOORS:
+        same = [item for item in items if item.get_closest_marker("any_version")]
+        items[:] = [item for item in items if not item.get_closest_marker("any_version")]
+        config.hook.pytest_deselected(items=same)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

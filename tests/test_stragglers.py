@@ -194,6 +194,7 @@ SLOW_TO_SETTLE = ("exponential", "scattered")
 """Laws that need many runs."""
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize(
     ("law", "workers", "k"),
     [(law, *size) for law in LAWS for size in (SIZES[1:3] if law in SLOW_TO_SETTLE else SIZES)],
@@ -205,6 +206,7 @@ def test_k_batch_sync_by_events(law, workers, k):
     _agree(run.update_time, run.standard_error, found.update_time, f"k-batch-sync {law} {workers}/{k}")
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("law", ["exponential", "shifted-exponential", "uniform", "pareto"])
 @pytest.mark.parametrize(("workers", "k"), SIZES)
 def test_k_batch_async_by_events(law, workers, k):
@@ -215,6 +217,7 @@ def test_k_batch_async_by_events(law, workers, k):
     assert run.fresh_fraction == pytest.approx(found.fresh_fraction, abs=0.006)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(("workers", "k"), [(2, 1), (8, 2), (8, 4), (32, 24), (8, 8)])
 def test_k_async_by_events(law, workers, k):

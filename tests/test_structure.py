@@ -6,6 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.any_version
 PACKAGE = Path(__file__).parents[1] / "perfmodel"
 LONGEST = {"builder.py": 620, "from_onnx.py": 485}
 """Lines of modules that are one long row of layers or operators, each a few lines of its own."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.any_version
 ROOT = Path(__file__).parents[1]
 ACCIDENTAL = re.compile(r"0x[0-9a-f]{6,}|/tmp/|/pytest-of-")
 """Addresses of objects, temporary folders."""

@@ -15,6 +15,7 @@ import pytest
 
 import perfmodel
 
+pytestmark = pytest.mark.any_version
 ROOT = Path(__file__).parents[1]
 
 

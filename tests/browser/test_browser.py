@@ -16,6 +16,7 @@ from perfmodel.units import show
 from tests.browser.crowd import sessions
 from tests.test_traces import trace
 
+pytestmark = pytest.mark.any_version
 ITERATION = "[data-testid=stMetric]:has-text('Iteration') [data-testid=stMetricValue]"
 TRACES = Path(__file__).parents[3] / "shared" / "traces"
 REAL = "ddp_resnet50_a100_ws2_rank0.json.gz"
