@@ -3,6 +3,7 @@
 # make test-floors   run them with the lowest versions that pyproject.toml declares, less those marked any_version
 # make report  hold the model against measured runs and write validation/report.md
 # make readme  run the README's commands and write what they print
+# make keywords  write the options of a scenario into the keywords of Python's functions
 # make app     start the pages in a browser
 # make screenshots   pictures of every page, wide and narrow, light and dark, in build/screenshots
 
@@ -12,7 +13,7 @@ FLOORS := .venv-floors
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-floors report readme app screenshots lint clean
+.PHONY: demo test test-floors report readme keywords app screenshots lint clean
 
 $(BIN)/python:
 	@echo "first run: creating $(VENV) with $$($(PYTHON) --version)"
@@ -56,6 +57,9 @@ report: $(VENV)/.dev
 
 readme: $(VENV)/.dev
 	$(BIN)/python -m tests.readme
+
+keywords: $(VENV)/.dev
+	$(BIN)/python -m tests.keywords
 
 app: $(VENV)/.dev
 	$(BIN)/perfmodel app

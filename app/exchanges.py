@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from app.options import values
 from perfmodel.calibration import before_fit
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.crossover import crossover_bytes
 from perfmodel.equations.parameter_server import parameter_server_time
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective import Fabric, algorithms, collective
+from perfmodel.prediction.collective import fabric_of as command_fabric
+from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import bulk_bandwidth
 
 SERVER = "parameter-server"
@@ -134,26 +137,19 @@ def told(crossing: Crossover, show: Callable[[float, str], str]) -> str:
 
 
 def fabric_of(
-    picked: Mapping[str, Any], ranks: int, catalogue: Any, default_link: str, per_node: int | None = None
+    picked: Mapping[str, Any],
+    ranks: int,
+    catalogue: Catalogue,
+    default_link: str,
+    per_node: int | None = None,
 ) -> Fabric:
-    """Return the fabric of the command line's options, by ``perfmodel collective``'s own rules.
+    """Return the fabric of the command line's options; with ``per_node`` on as many machines as that fills.
 
     Raises
     ------
     InputError : ranks that do not spread evenly over the nodes
     """
-    outer = picked.get("inter-link")
-    nodes = max(1, ranks // (per_node or 8)) if outer else 1
-    if per_node is None and "nodes" in picked:
-        nodes = picked["nodes"]
-    if ranks % nodes:
-        raise InputError(f"{ranks} ranks do not spread evenly over {nodes} nodes")
-    if nodes > 1 and not outer:
-        raise InputError(f"{nodes} nodes need a network between machines (--inter-link)")
-    return Fabric(
-        ranks,
-        nodes,
-        catalogue.link(picked.get("intra-link", default_link)),
-        catalogue.link(outer) if outer else None,
-        picked.get("nics", 1),
-    )
+    given = values(picked, ("intra-link", "inter-link", "nodes", "nics"), "collective")
+    if per_node is not None:
+        given["nodes"] = max(1, ranks // per_node) if "inter_link" in given else 1
+    return command_fabric(ranks, catalogue, **{"intra_link": default_link} | given)

@@ -84,7 +84,7 @@ def from_parameter(name: str, parameter: click.Option, **more: Any) -> Option:
     shown = "choice" if choices else "whole" if kind.name.startswith("integer") else "text"
     if choices and isinstance(kind, Names):
         shown = "choices"
-    default = str(parameter.default) if isinstance(parameter.default, str | int) else ""
+    default = str(parameter.default) if isinstance(parameter.default, str | int | float) else ""
     usual = getattr(parameter, "usual", "") or default
     settled = {
         "label": getattr(parameter, "label", "") or name.replace("-", " ").capitalize(),

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import pytest
@@ -18,12 +18,17 @@ import perfmodel.cli
 from app.buying import known as plan_form
 from app.options import MONEY, SCENARIO, options
 from perfmodel import Scenario, sweep
+from perfmodel.equations.algorithms import ALGORITHMS, CollectiveName
+from perfmodel.equations.stragglers import VARIANTS
+from perfmodel.recipes import NAMES as RECIPES
 from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_STORAGE
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.options import MEASURED, Declared, declared
+from perfmodel.specs.scenario_options import Options
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps.axes import COMPUTATION, PLACE, PLAN, WAY, is_number
+from tests import keywords
 
 OF_SCENARIO, OF_MONEY = declared(Scenario), declared(Conditions)
 EVERY = [*OF_SCENARIO.values(), *OF_MONEY.values()]
@@ -202,10 +207,27 @@ def test_the_signature_shows_every_field_with_its_plain_type():
     assert [*inspect.signature(Scenario).parameters] == [*Scenario.model_fields]
 
 
+def test_the_keywords_of_functions_are_the_fields_of_a_scenario():
+    text = keywords.FILE.read_text("utf-8")
+    assert keywords.rewritten(text) == text, "make keywords"
+    assert {*Options.__annotations__, "world_size"} == {*Scenario.model_fields}
+
+
 def test_defaults_in_words_are_the_models_own():
     assert OF_SCENARIO["accelerator"].usual.startswith(DEFAULT_ACCELERATOR)
     assert OF_SCENARIO["storage"].usual == DEFAULT_STORAGE
     assert OF_SCENARIO["framework"].usual == DEFAULT_FRAMEWORK
+
+
+def test_words_of_other_options_are_those_of_what_they_name():
+    assert (
+        set(get_args(CollectiveName))
+        == set(ALGORITHMS)
+        == {*parameters("collective")["collective"].type.choices}
+    )
+    assert {*parameters("stragglers")["variant"].type.choices} == {*VARIANTS, "all"}
+    for command in ("predict", "plan"):
+        assert tuple(parameters(command)["recipe"].type.choices) == RECIPES
 
 
 def test_a_word_is_understood_in_any_spelling_in_every_field():

@@ -9,8 +9,8 @@ import streamlit as st
 
 from app import charts, own
 from app.layout import Asked, ask, downloads, fold, told, ways_out
-from app.options import convert, options, text_of
-from perfmodel.api.stragglers import Stragglers, law_of, stragglers
+from app.options import options, values
+from perfmodel.api.stragglers import USUAL, Stragglers, law_of, stragglers
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import LAWS
 from perfmodel.equations.stragglers import StragglerPrediction
@@ -19,8 +19,7 @@ from perfmodel.units import show
 START = {"workers": 16, "k": 8}
 # what a law is drawn with until somebody says more
 EXAMPLES = {
-    "shifted-exponential": "shift=1,rate=1",
-    "exponential": "rate=1",
+    **USUAL,
     "uniform": "low=0.5,high=1.5",
     "normal": "mean=1,std=0.1",
     "lognormal": "mean=1,cv=0.1",
@@ -37,7 +36,7 @@ LAW = KNOWN["distribution"]._replace(
 )
 PARAM = KNOWN["param"]._replace(label="Its parameters", usual="an example's")
 K = KNOWN["k"]._replace(kind="slider")
-RATE = text_of("learning-rate", float, "0.05", KNOWN["learning-rate"].help)
+RATE = KNOWN["learning-rate"]
 
 
 def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
@@ -45,21 +44,15 @@ def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
     sample = own.sample()
     if sample is not None:
         return sample, {"distribution": "empirical:times.csv"}
-    name = picked.get("distribution", "shifted-exponential")
+    name = picked.get("distribution", str(LAW.parameter.default))
     params = picked.get("param", EXAMPLES[name])
     return law_of(name, (params,)), {"distribution": f"{name}:{params}"}
 
 
 def variants(picked: dict[str, Any], times: Distribution) -> Stragglers:
     """Return every variant, as ``perfmodel stragglers`` has them."""
-    return stragglers(
-        workers=picked.get("workers", 16),
-        k=picked.get("k"),
-        distribution=times,
-        local_steps=picked.get("local-steps", 10),
-        communication_time=convert(KNOWN["communication-time"], picked.get("communication-time", "0s")),
-        server_time=convert(KNOWN["server-time"], picked.get("server-time", "0s")),
-    )
+    named = ("workers", "k", "local-steps", "communication-time", "server-time")
+    return stragglers(distribution=times, **values(picked, named, "stragglers"))
 
 
 def times_of(found: Sequence[StragglerPrediction]) -> go.Figure:
@@ -110,11 +103,7 @@ def page(asked: Asked) -> None:
         answer = variants(picked, times)
         found, workers = answer.rows, answer.workers
         per_gradient = answer.sync_over_async[1]
-        rate = convert(RATE, picked.get("learning-rate", "0.05"))
-        if not 0 < rate <= 1:
-            st.error(f"learning-rate {rate:g}: expected a number above 0, at most 1")
-            return
-        curves = answer.error_curves(rate)
+        curves = answer.error_curves(**values(picked, (RATE.name,), "stragglers"))
     fastest = min(found, key=lambda row: row.time_per_gradient)
     with asked.top:
         st.subheader(f"{workers} workers, {times}", anchor=False)

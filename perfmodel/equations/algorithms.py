@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from perfmodel.equations import (
     broadcast,
@@ -18,12 +18,16 @@ from perfmodel.equations import (
 )
 from perfmodel.ops import Real
 
+CollectiveName = Literal[
+    "all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "send-receive"
+]
+
 
 class Algorithm(NamedTuple):
     """One way of doing a collective among ranks with equal links."""
 
     name: str
-    collective: str
+    collective: CollectiveName
     time: Callable[..., Real]
     """Of group_size, message_bytes, hop_latency, link_bandwidth; and reduction_bandwidth where ``adds``."""
     bytes_per_rank: Callable[[Real, Real], Real]

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 from pydantic import Field, ValidationError, model_validator
 
 from perfmodel import units
+from perfmodel.equations.algorithms import CollectiveName
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
@@ -27,7 +28,6 @@ Quantity = Literal[
     "flops",
     "mfu",
 ]
-Collective = Literal["all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "send-receive"]
 Name = Literal[Quantity, "images_per_second", "sequences_per_second"]
 
 
@@ -84,7 +84,7 @@ class Claim(Spec):
     samples: PositiveFloat | None = None
     from_gpus: PositiveInt = 1
     """What an efficiency or speed-up is measured against."""
-    collective: Collective = "all-reduce"
+    collective: CollectiveName = "all-reduce"
     size: float | str | None = None
     """Buffer on one rank, e.g. ``1GB``; by default a large one."""
     format: str | None = None

@@ -23,6 +23,7 @@ class Options(TypedDict, total=False):
     """Every option of a ``Scenario`` but the number of accelerators; a test holds the two to each other."""
 
     workload: str
+    sequence_length: int | None
     accelerator: str | None
     node: str | None
     accelerators_per_node: int | None
@@ -44,7 +45,6 @@ class Options(TypedDict, total=False):
     local_batch_size: int | None
     global_batch_size: int | None
     accumulation_steps: int
-    sequence_length: int | None
     optimizer: Optimizer | None
     framework: str | None
     input: Input

@@ -1,0 +1,35 @@
+"""Writes every option of a scenario into the keywords that editors offer for functions of Python.
+
+Type checkers want them as text.  ``python -m tests.keywords`` rewrites the file; the test only compares.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import perfmodel.specs.scenario as scenario
+from perfmodel.specs import scenario_options
+from perfmodel.specs.options import Declared, declared
+
+FILE = Path(scenario_options.__file__)
+_FIELDS = re.compile(r'(class Options\(TypedDict, total=False\):\n    """.*?"""\n\n)(.*?)(\n\n\n)', re.DOTALL)
+
+
+def _type(one: Declared) -> str:
+    of: Any = one.type
+    names = [name for name, kind in vars(scenario).items() if one.choices and kind == of]
+    kind = names[0] if names else of.__name__
+    return kind if one.default is not None else f"{kind} | None"
+
+
+def rewritten(text: str) -> str:
+    """Return the file with the options as they are declared."""
+    every = [one for one in declared(scenario.Scenario).values() if one.field != "world_size"]
+    lines = "\n".join(f"    {one.field}: {_type(one)}" for one in every)
+    return _FIELDS.sub(lambda match: match[1] + lines + match[3], text)
+
+
+if __name__ == "__main__":
+    FILE.write_text(rewritten(FILE.read_text("utf-8")), "utf-8")
