@@ -489,3 +489,8 @@ def test_examples_are_listed_by_name(invoke):
         row["name"] for row in json.loads(invoke("check-quote", "--examples", "--json").stdout)
     ] == example_names()
     assert "give one of them" in invoke("check-quote", "--examples", "--json", "--csv").stderr
+
+
+@pytest.mark.parametrize("name", example_names())
+def test_a_check_speaks_of_what_is_stated(name, invoke):
+    assert " told" not in invoke("check-quote", name).stdout

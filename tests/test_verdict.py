@@ -154,3 +154,7 @@ def test_hidden_communication_is_never_less_than_none():
         "strategy": "data-parallel-single-process",
     }
     assert "; 0% of communication is hidden, the rest adds " in ask(**asked).verdict
+
+
+def test_a_scaling_table_says_of_how_many_accelerators_its_verdict_is(invoke):
+    assert "\nat 16 GPUs compute-bound: " in invoke("scale", "--gpus", "8,16").stdout

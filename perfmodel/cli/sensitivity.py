@@ -78,9 +78,9 @@ def _markdown(answer: Told) -> str:
         f"Iteration time {answer['iteration_time']:.6g} s.  Elasticities: percent for each percent.\n",
         *([f"Price {answer['price_words']}.\n"] if answer["price_words"] else []),
         markdown_table(answer["inputs"], columns),
-        "### Which arm binds\n",
+        "### What binds\n",
         "".join(f"- {arm['of']}: {arm['words']}\n" for arm in answer["maxima"]) or "- none\n",
-        "### Where it turns\n",
+        "### Where that changes\n",
         "".join(f"- {turn['words']}\n" for turn in answer["crossovers"]) or "- nowhere found\n",
     ]
     return "\n".join(parts)
@@ -104,8 +104,8 @@ def _show(answer: Told) -> None:
     _show_inputs(out, answer)
     _show_tornado(out, answer)
     for heading, lines in (
-        ("which arm binds", [f"{arm['of']}: {arm['words']}" for arm in answer["maxima"]]),
-        ("where it turns", [turn["words"] for turn in answer["crossovers"]]),
+        ("what binds", [f"{arm['of']}: {arm['words']}" for arm in answer["maxima"]]),
+        ("where that changes", [turn["words"] for turn in answer["crossovers"]]),
         ("note", answer["notes"]),
     ):
         if lines:
@@ -152,10 +152,14 @@ def _dimensions(answer: Told) -> str:
         f"{unit} {round(total, 6) + 0.0:.3f}" for unit, total in answer["sums"].items() if total is not None
     ]
     if not totals:
-        return "by dimension: not defined, messages are fused by a clock"
-    told = f"by dimension (s must add up to 1, the others to 0): {', '.join(totals)}"
+        return "check of units: not defined, messages are fused by a clock"
+    told = f"check of units (elasticities in s add up to 1, in others to 0): {', '.join(totals)}"
     together = " and ".join(answer["sums_together"])
-    return f"{told}; at a kink, so all inputs in {together} changed at once" if together else told
+    return (
+        f"{told}; at a kink, where two limits bind, so all inputs in {together} changed at once"
+        if together
+        else told
+    )
 
 
 def _sides(of: dict[str, Any] | None) -> str:

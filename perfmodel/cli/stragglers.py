@@ -148,7 +148,8 @@ def _print_variants(found: Sequence[StragglerPrediction], distribution: Distribu
 
     out = console()
     out.print(Text(f"{workers} workers, {distribution}"), style="bold")
-    shown = table("variant", "per update", "grads", "per gradient", "stale", "fresh", "status", left=1)
+    shown = table("variant", "per update", "grads", "per gradient", "stale", "fresh", "proven", left=1)
+    shown.padding = (0, 1, 0, 0)
     for row in found:
         shown.add_row(
             row.variant,
@@ -157,7 +158,7 @@ def _print_variants(found: Sequence[StragglerPrediction], distribution: Distribu
             show(row.time_per_gradient, "s"),
             f"{row.mean_staleness:.2f}",
             "" if row.fresh_fraction is None else f"{row.fresh_fraction:.1%}",
-            row.status if row.status == "exact" else f"{row.status} {row.low:.3g}..{row.high:.3g}",
+            "exact" if row.status == "exact" else f"{row.low:.3g} to {row.high:.3g} s",
         )
     out.print(shown)
     from perfmodel.equations.stragglers import sync_over_async
@@ -165,11 +166,12 @@ def _print_variants(found: Sequence[StragglerPrediction], distribution: Distribu
     per_update, per_gradient = sync_over_async(distribution, workers)
     out.print(
         Text(
-            f"fully synchronous over asynchronous: {per_update:.2f} times as long per update, "
-            f"{per_gradient:.2f} per gradient"
+            f"fully synchronous, an update takes {per_update:.2f} times as long as asynchronously, "
+            f"a gradient {per_gradient:.2f} times"
         )
     )
     out.print(Text("stale: mean updates between reading and applying; fresh: share of gradients without any"))
+    out.print(Text("proven: of the time per update; where no exact mean is known, what it lies between"))
 
 
 def _print_curve(

@@ -157,8 +157,8 @@ def _show(found: dict[str, Any], by: tuple[str, ...], out_of_sample: bool) -> No
     out.print(
         Text(
             f"error = predicted / measured - 1 of iteration time; + is too slow\n"
-            f"naive: median error of {found['baseline_name']}; 80 %: share inside that interval\n"
-            f"mean: over rows; sources: over the means of sources"
+            f"mean: over runs; sources: over the means of sources; <20%: share of runs missed by less\n"
+            f"naive: median error of {found['baseline_name']}; 80 %: share of runs inside that interval"
         )
     )
     columns = ("n", "mean", "median", "bias", "<20%", "naive", "80 %")

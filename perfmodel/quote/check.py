@@ -217,7 +217,9 @@ def _bus_bandwidth(claim: Claim, setting: Setting) -> _Found:
     if setting.world_size == 1:
         raise InputError("bus_bandwidth needs at least two accelerators: gpus in the scenario")
     limit, point = bus_bandwidth_limit(claim.collective, setting), point_of(claim, setting)
-    notes = [] if claim.message_bytes else [f"no size is told: {show(point.message_bytes, 'B')} is predicted"]
+    notes = (
+        [] if claim.message_bytes else [f"no size is given: {show(point.message_bytes, 'B')} is predicted"]
+    )
     near = []
     for measured in collectives_alike(point):
         if measured.point is None:
@@ -280,7 +282,7 @@ def _per_accelerator(claim: Claim, measure: Measure, setting: Setting) -> str:
 
 def _near(alike: Alike, value: float, begins: str) -> Near:
     run = alike.run
-    words = f"{begins} {run.world_size} x {run.accelerator}, {run.precision or 'precision not told'}"
+    words = f"{begins} {run.world_size} x {run.accelerator}, {run.precision or 'precision not stated'}"
     if run.local_batch_size:
         words += f", batch {run.local_batch_size}"
     return Near(id=run.run_id, source=run.source, value=value, words=words)

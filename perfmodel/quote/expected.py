@@ -17,7 +17,7 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 
 LARGE = 2.0**30
-"""Message whose bus bandwidth is quoted where no size is told [B]."""
+"""Message whose bus bandwidth is quoted where no size is given [B]."""
 SHORT = 2.0**20
 Z_80, Z_95 = 1.2816, 1.96
 

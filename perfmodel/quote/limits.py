@@ -104,7 +104,7 @@ def best_efficiency(baseline: int, world_size: int, scaling: str, claimed: float
     against = "alone" if baseline == 1 else f"among {baseline}"
     lines = [
         f"each of {world_size} accelerators computes {same} and communicates besides, so it is no faster "
-        f"than {against}: at most 100%, and {SUPERLINEAR:.0%} with what measurements scatter"
+        f"than {against}: at most 100%, or {SUPERLINEAR:.0%} as measurements scatter"
     ]
     if claimed > 1:
         lines.append(
