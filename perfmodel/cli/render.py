@@ -205,7 +205,7 @@ def show_scaling(scaling: Scaling) -> None:
     out.print(shown)
     for note in scaling.notes:
         out.print(Text(note))
-    at = f"at {asked['world_size']} GPUs " if len(rows) > 1 else ""
+    at = f"at {asked['world_size']} GPUs " if len(scaling.rows) > 1 else ""
     out.print(Text(at + last.verdict))
     out.print(Text("defaults taken: " + ", ".join(last.defaults)))
     for warning in last.warnings:
