@@ -18,6 +18,7 @@ from typing import Any
 
 from perfmodel.equations.critical_batch import epochs_to_target, time_to_target
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.root import bisect
 
 RESULT = Path(__file__).with_suffix(".json")
 FEWEST_BATCH_SIZES = 4
@@ -98,19 +99,26 @@ def fit_epochs(
         growth = [math.log1p(batch / math.exp(log_critical)) for batch in batch_sizes]
         return _mean_and_variance([e - g for e, g in zip(logs, growth, strict=True)], weights)
 
+    def variance_falls(log_critical: float) -> bool:
+        level, _ = fit(log_critical)
+        critical = math.exp(log_critical)
+        return (
+            math.fsum(
+                weight * (e - math.log1p(batch / critical) - level) * batch / (batch + critical)
+                for batch, e, weight in zip(batch_sizes, logs, weights, strict=True)
+            )
+            < 0
+        )
+
     low, high = math.log(min(batch_sizes) / 100), math.log(100 * max(batch_sizes))
     grid = [low + (high - low) * i / 400 for i in range(401)]
     best = min(range(401), key=lambda i: fit(grid[i])[1])
     if best == 400:
         level, variance = _mean_and_variance(logs, weights)
         return math.exp(level), None, math.sqrt(variance)
-    left, right = grid[max(best - 1, 0)], grid[best + 1]
-    golden = (math.sqrt(5) - 1) / 2
-    for _ in range(80):
-        first, second = right - golden * (right - left), left + golden * (right - left)
-        left, right = (left, second) if fit(first)[1] <= fit(second)[1] else (first, right)
-    level, variance = fit((left + right) / 2)
-    return math.exp(level), math.exp((left + right) / 2), math.sqrt(variance)
+    _, log_critical = bisect(variance_falls, grid[max(best - 1, 0)], grid[best + 1])
+    level, variance = fit(log_critical)
+    return math.exp(level), math.exp(log_critical), math.sqrt(variance)
 
 
 def _mean_and_variance(values: list[float], weights: list[float]) -> tuple[float, float]:

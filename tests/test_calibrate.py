@@ -20,8 +20,8 @@ from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
 from perfmodel.fitting.design import Design
 from perfmodel.fitting.efficiency_fit import EfficiencyFit
-from perfmodel.fitting.fit import fit, row_weights
 from perfmodel.fitting.out_of_sample import beside_shipped, shipped
+from perfmodel.fitting.row_weights import row_weights
 from perfmodel.fitting.runs import measured
 from perfmodel.fitting.spread import LEAST, SHARES, Miss, learn_spread
 from perfmodel.fitting.write import difference, inputs_of
@@ -46,23 +46,7 @@ def alone(rows):
     return [row for row in rows if row.run.world_size == 1]
 
 
-# --- the fitter
-
-
-def test_fit_finds_the_line_through_outliers():
-    rng = np.random.default_rng(1)
-    x = np.column_stack([np.ones(200), rng.normal(size=200)])
-    truth = np.array([0.5, -0.3])
-    y = x @ truth + rng.normal(scale=0.02, size=200)
-    y[:10] += 5
-    found = fit(lambda p: (x @ p, x), y, np.ones(200), np.zeros(2), np.full(2, 10.0))
-    assert found == pytest.approx(truth, abs=0.02)
-
-
-def test_fit_without_data_stays_at_the_prior():
-    x = np.zeros((3, 2))
-    found = fit(lambda p: (x @ p, x), np.ones(3), np.ones(3), np.array([1.0, 2.0]), np.ones(2))
-    assert found.tolist() == [1.0, 2.0]
+# --- the weights of rows
 
 
 def test_a_large_source_does_not_own_the_fit():

@@ -12,6 +12,7 @@ import numpy as np
 
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.summary import by_reason, errors, over_sources
+from perfmodel.least_squares import least_squares
 from perfmodel.prediction.bound import end_at
 from perfmodel.prediction.collective_model import (
     RESULT,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 NOISE = 0.12
 """Standard deviation of ln(measured / model) that a good point is given; larger misses count less."""
+STEP = 1e-4
+"""Of a logarithm, for differences."""
 LARGEST_SOURCE = 60
 """A source with more points than this counts as if it had so many."""
 SHORT_BYTES = 2**20
@@ -60,8 +63,8 @@ TCP, in-network sums): fitted together they take the median error of single mach
 """
 
 
-def fit(of: Features, times: Array, sources: list[str], rounds: int = 12) -> Array:
-    """Return the parameters nearest to the measured times, drawn towards their prior (Gauss-Newton).
+def fit(of: Features, times: Array, sources: list[str]) -> Array:
+    """Return the parameters nearest to the measured times, drawn towards their prior.
 
     Parameters
     ----------
@@ -69,23 +72,19 @@ def fit(of: Features, times: Array, sources: list[str], rounds: int = 12) -> Arr
     times : measured [s], shape (points,)
     sources : of each point; a large source does not own the fit
     """
-    parameters, spread = start()
-    first, target = parameters.copy(), np.log(times)
+    mean, spread = start()
     counts = Counter(sources)
-    weight = np.array([min(1.0, LARGEST_SOURCE / counts[source]) for source in sources])
-    for _ in range(rounds):
+    weights = np.array([min(1.0, LARGEST_SOURCE / counts[source]) for source in sources])
+
+    def evaluate(parameters: Array) -> tuple[Array, Array]:
         now = log_time(parameters, of)
-        steps = np.eye(len(parameters)) * 1e-4
-        jacobian = np.stack([(log_time(parameters + step, of) - now) / 1e-4 for step in steps], axis=1)
-        miss = target - now
-        robust = np.minimum(1.0, 1.5 * NOISE / np.maximum(np.abs(miss), 1e-12))
-        scaled = jacobian * (weight * robust)[:, None] / NOISE**2
-        matrix = scaled.T @ jacobian + np.diag(1 / spread**2)
-        move = np.linalg.solve(matrix, scaled.T @ miss + (first - parameters) / spread**2)
-        parameters = parameters + np.clip(move, -0.5, 0.5)
-        if np.abs(move).max() < 1e-7:
-            break
-    return parameters
+        steps = np.eye(len(parameters)) * STEP
+        slopes = np.stack([(log_time(parameters + step, of) - now) / STEP for step in steps], axis=1)
+        return now, slopes
+
+    return least_squares(
+        evaluate, np.log(times), weights, mean, spread, noise=NOISE, robust=1.5 * NOISE, iterations=12
+    )
 
 
 class Row(NamedTuple):

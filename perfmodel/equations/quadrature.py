@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from perfmodel.root import bisect
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -26,19 +28,16 @@ _NODES = 16
 def _width(near: float, far: float, drop: float) -> float:
     """How far from its mode the density u^near (1-u)^far has fallen by e^-drop, in logit of u, to the right.
 
-    The logarithm is concave, so Newton's method started outside walks in without overshooting.
+    Rounded up, by less than a hundredth of the longest it might be.
     """
     p = near / (near + far)
-    distance = min((drop - (near + far) * math.log(p)) / far, _FARTHEST)
-    for _ in range(40):
+
+    def has_not_fallen(distance: float) -> bool:
         low, high = p + (1 - p) * math.exp(-distance), 1 - p + p * math.exp(distance)
-        value = -near * math.log(low) - far * math.log(high) + drop
-        slope = near * (1 - p) * math.exp(-distance) / low - far * p * math.exp(distance) / high
-        step = value / slope
-        distance -= step
-        if abs(step) < 0.01 * distance:
-            break
-    return distance
+        return near * math.log(low) + far * math.log(high) < drop
+
+    farthest = min((drop - (near + far) * math.log(p)) / far, _FARTHEST)
+    return bisect(has_not_fallen, 0.0, farthest, halvings=7)[1]
 
 
 def beta_rule(

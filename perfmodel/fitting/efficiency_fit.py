@@ -9,10 +9,11 @@ import numpy as np
 
 from perfmodel.efficiency import Efficiency
 from perfmodel.fitting.design import Design
-from perfmodel.fitting.fit import fit, row_weights
+from perfmodel.fitting.row_weights import HUBER, NOISE, row_weights
 from perfmodel.fitting.runs import Measured
+from perfmodel.least_squares import least_squares
 
-REFIT: dict[str, Any] = {"iterations": 60, "converged": 1e-5}
+REFIT: dict[str, Any] = {"converged": 1e-5}
 """A fit that leaves something out starts from the fit to all, and need not be as close."""
 
 
@@ -52,7 +53,17 @@ class EfficiencyFit:
 
     def _fit(self, weights: np.ndarray, **options: Any) -> np.ndarray:
         p = self.parameters
-        return fit(self._bound.evaluate, self._times, weights, p.mean, p.deviation, **options)
+        return least_squares(
+            self._bound.evaluate,
+            self._times,
+            weights,
+            p.mean,
+            p.deviation,
+            noise=NOISE,
+            robust=HUBER,
+            longest_step=0.6,
+            **options,
+        )
 
     @property
     def architectures(self) -> list[str]:

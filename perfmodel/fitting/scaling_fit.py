@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from perfmodel.calibration import Calibration, before_fit, with_scaling
-from perfmodel.fitting.fit import HUBER, NOISE, row_weights
+from perfmodel.fitting.row_weights import HUBER, NOISE, row_weights
+from perfmodel.least_squares import least_squares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 STEP = 0.02
 """Of a logarithm, for differences."""
-LARGEST_MOVE = 0.5
 ITERATIONS, REFIT_ITERATIONS = 3, 6
 
 DEVIATIONS = {
@@ -55,9 +55,11 @@ class ScalingFit:
         self._measured = np.log([row.time for row in rows])
         self._weights = row_weights(self._sources.tolist(), [row.trust for row in rows])
         self._mean = np.log([_before(name) for name in DEVIATIONS])
-        self._precision = 1 / np.array(list(DEVIATIONS.values())) ** 2
+        self._deviation = np.array(list(DEVIATIONS.values()))
         self._constants = constants
-        self._all, self._slopes = self._first()
+        self._slopes = np.empty((len(rows), len(DEVIATIONS)))
+        near = self._fit(self._mean, constants, self._weights, ITERATIONS, self._derivatives, converged=1e-3)
+        self._all = self._refitted(near, constants, self._weights)
 
     def numbers(self, without: str | None = None, constants: Calibration | None = None) -> dict[str, float]:
         """Return the learned numbers by name, to six digits.
@@ -70,8 +72,7 @@ class ScalingFit:
         learned = self._all
         if without is not None:
             weights = np.where(self._sources == without, 0.0, self._weights)
-            for _ in range(REFIT_ITERATIONS):
-                learned = self._moved(learned, constants or self._constants, self._slopes, weights)
+            learned = self._refitted(learned, constants or self._constants, weights)
         return {
             name: float(f"{math.exp(value):.6g}") for name, value in zip(DEVIATIONS, learned, strict=True)
         }
@@ -87,21 +88,37 @@ class ScalingFit:
             ]
         )
 
-    def _first(self) -> tuple[Array, Array]:
-        """The fit to all rows, with the derivatives there, shape (rows, numbers)."""
-        numbers = self._mean
-        for _ in range(ITERATIONS):
-            slopes = self._derivatives(numbers)
-            moved = self._moved(numbers, self._constants, slopes, self._weights)
-            near = np.abs(moved - numbers).max() < 1e-3
-            numbers = moved
-            if near:
-                break
-        for _ in range(REFIT_ITERATIONS):
-            numbers = self._moved(numbers, self._constants, slopes, self._weights)
-        return numbers, slopes
+    def _refitted(self, start: Array, constants: Calibration, weights: Array) -> Array:
+        """The fit to some of the rows, near one to all of them, whose derivatives will do."""
+        return self._fit(start, constants, weights, REFIT_ITERATIONS, lambda _: self._slopes, converged=0.0)
+
+    def _fit(
+        self,
+        start: Array,
+        constants: Calibration,
+        weights: Array,
+        iterations: int,
+        derivatives: Callable[[Array], Array],
+        converged: float,
+    ) -> Array:
+        def evaluate(numbers: Array) -> tuple[Array, Array]:
+            return self._times(numbers, constants, weights), derivatives(numbers)
+
+        return least_squares(
+            evaluate,
+            self._measured,
+            weights,
+            self._mean,
+            self._deviation,
+            noise=NOISE,
+            robust=HUBER,
+            start=start,
+            iterations=iterations,
+            converged=converged,
+        )
 
     def _derivatives(self, numbers: Array) -> Array:
+        """Those of the times of all rows, shape (rows, numbers); kept for the fits nearby."""
         columns = []
         for index in range(len(numbers)):
             step = np.zeros(len(numbers))
@@ -109,15 +126,8 @@ class ScalingFit:
             up = self._times(numbers + step, self._constants, self._weights)
             down = self._times(numbers - step, self._constants, self._weights)
             columns.append((up - down) / (2 * STEP))
-        return np.stack(columns, axis=1)
-
-    def _moved(self, numbers: Array, constants: Calibration, slopes: Array, weights: Array) -> Array:
-        residual = self._measured - self._times(numbers, constants, weights)
-        pull = weights * np.minimum(1, HUBER / np.maximum(np.abs(residual), 1e-9)) / NOISE**2
-        curvature = (slopes * pull[:, None]).T @ slopes + np.diag(self._precision)
-        gradient = slopes.T @ (pull * residual) + (self._mean - numbers) * self._precision
-        move: Array = np.clip(np.linalg.solve(curvature, gradient), -LARGEST_MOVE, LARGEST_MOVE)
-        return numbers + move
+        self._slopes = np.stack(columns, axis=1)
+        return self._slopes
 
 
 def _before(name: str) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from perfmodel.calibration import Spread
+from perfmodel.least_squares import newton
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +44,6 @@ SHARES = {"quantile_80": 0.82, "quantile_95": 0.957}
 NOTHING = 1e-6
 """A weight so small is what rounding left of none: of a condition that holds for every run, for one, which
 ``always`` already describes."""
-ITERATIONS = 60
 
 
 class Miss(NamedTuple):
@@ -88,18 +88,19 @@ def learn_spread(misses: Sequence[Miss], farther: Sequence[Miss] = ()) -> Spread
 
 def _scale(strength: Array, error: Array, weights: Array, least: Array, free: int) -> Array:
     """Weights of the conditions in the logarithm of the scale; only that of ``always`` may be negative."""
-    learned = least.copy()
-    learned[free] = np.log(error.mean())
-    penalty = np.full(len(learned), PENALTY)
+    start = least.copy()
+    start[free] = np.log(error.mean())
+    penalty = np.full(len(start), PENALTY)
     penalty[free] = 1e-6
-    pulled = np.arange(len(learned)) != free
-    for _ in range(ITERATIONS):
+    pulled = np.arange(len(start)) != free
+
+    def derivatives(learned: Array) -> tuple[Array, Array]:
         ratio = np.minimum(error / np.exp(strength @ learned), FARTHEST)
         gradient = strength.T @ (weights * (1 - ratio)) + penalty * (learned - least) * pulled
         curved = (strength * (weights * np.maximum(ratio, 0.2))[:, None]).T @ strength + np.diag(penalty)
-        learned = learned - np.clip(np.linalg.solve(curved, gradient), -0.5, 0.5)
-        learned[pulled] = np.maximum(learned[pulled], least[pulled])
-    return learned
+        return gradient, curved
+
+    return newton(derivatives, start, least=np.where(pulled, least, -np.inf), converged=0.0)
 
 
 def _quantile(values: Array, weights: Array, share: float) -> float:

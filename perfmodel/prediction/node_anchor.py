@@ -8,12 +8,12 @@ from perfmodel.anchor import parse_anchor
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.resolve import Setting, resolve
+from perfmodel.root import bisect
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 
 WIDEST = math.log(1e4)
 """Of the logarithm of measured over predicted time; beyond it, a slip of the unit."""
-HALVINGS = 60
 
 
 def anchored_on_one(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> Scenario:
@@ -57,9 +57,7 @@ def anchored_on_one(scenario: Scenario, catalogue: Catalogue, constants: Calibra
             f"anchor {given!r}: no speed of one {whole.accelerator.id} leads to {measured:.3g} s on "
             f"{anchor.world_size}; check the unit, the batch and the link"
         )
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if misses(middle) > 0 else (middle, high)
+    _, high = bisect(lambda log_factor: misses(log_factor) <= 0, low, high)
     return _with(scenario, anchor=_on_one(alone * math.exp(high)))
 
 
