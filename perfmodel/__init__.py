@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from perfmodel.api.scale import scale
     from perfmodel.api.stragglers import stragglers
     from perfmodel.errors import InputError
+    from perfmodel.explanations import explain
     from perfmodel.prediction import Prediction, predict
     from perfmodel.quote import check_quote, read_quote
     from perfmodel.specs.scenario import Scenario
@@ -34,6 +35,7 @@ __all__ = [
     "Scenario",
     "check_quote",
     "collective",
+    "explain",
     "predict",
     "read_quote",
     "scale",
@@ -50,6 +52,7 @@ _HOMES = {
     "Scenario": "perfmodel.specs.scenario",
     "check_quote": "perfmodel.quote",
     "collective": "perfmodel.api.collective",
+    "explain": "perfmodel.explanations",
     "predict": "perfmodel.prediction",
     "read_quote": "perfmodel.quote",
     "scale": "perfmodel.api.scale",

@@ -19,6 +19,7 @@ CALLS = {
     "sweep": "sweep(world_size=[1, 2]).table()",
     "collective": "collective('all-reduce', ranks=8, size='100MB', link='nvlink3-nvswitch')",
     "stragglers": "stragglers('sync', workers=16)",
+    "explain": "explain(perfmodel.Scenario(world_size=2))",
 }
 """A call of each function; each is made after every module of the package was imported."""
 
@@ -72,6 +73,7 @@ def test_a_missing_package_is_named(method, package, monkeypatch):
 
 
 JSON = {
+    "explanation": (lambda: perfmodel.explain(perfmodel.Scenario(world_size=2)), "explain --gpus 2"),
     "scale": (
         lambda: perfmodel.scale(workload="vgg16", gpus=[1, 4]),
         "scale --workload vgg16 --gpus 1,4",

@@ -135,15 +135,15 @@ def case(name):
 @pytest.mark.parametrize("name", ALL)
 def test_the_terms_are_the_predictions_own(name):
     found, predicted = of(name), predict(Scenario(**ALL[name]))
-    assert found["terms"] == predicted.terms
-    assert sum(found["terms"].values()) == pytest.approx(predicted.iteration_time, rel=1e-12)
+    assert found.terms == predicted.terms
+    assert sum(found.terms.values()) == pytest.approx(predicted.iteration_time, rel=1e-12)
     if name != "the cheapest":  # where one algorithm is the cheapest for all messages
-        assert found["complete"] == (name in EXACT)
-    last = found["equations"][-1]
-    assert last["formula"] == "iteration.iteration_time"
-    assert last["value"] == pytest.approx(predicted.iteration_time, rel=1e-12)
-    for symbol in last["symbols"]:
-        assert symbol["value"] == pytest.approx(predicted.terms[symbol["parameter"]], rel=1e-9, abs=1e-15)
+        assert found.complete == (name in EXACT)
+    last = found.equations[-1]
+    assert last.formula == "iteration.iteration_time"
+    assert last.value == pytest.approx(predicted.iteration_time, rel=1e-12)
+    for symbol in last.symbols:
+        assert symbol.value == pytest.approx(predicted.terms[symbol.parameter], rel=1e-9, abs=1e-15)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -153,7 +153,7 @@ def test_every_equation_gives_its_result(name):
 
 
 def evaluated(explanation):
-    told = json.loads(json.dumps(explanation))
+    told = json.loads(explanation.to_json())
     count = 0
     for equation in told["equations"]:
         function = FORMULAS[equation["formula"]].function
@@ -176,14 +176,14 @@ def evaluated(explanation):
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_number_is_carried_from_equation_to_equation(name):
-    equations = of(name)["equations"]
+    equations = of(name).equations
     for equation in equations:
-        for symbol in equation["symbols"]:
-            if symbol["equation"] is not None:
-                assert symbol["equation"] < equation["number"]
-                assert equations[symbol["equation"] - 1]["value"] == symbol["value"]
-    used = {symbol["equation"] for equation in equations for symbol in equation["symbols"]}
-    assert {equation["number"] for equation in equations} - used == {equations[-1]["number"]}
+        for symbol in equation.symbols:
+            if symbol.equation is not None:
+                assert symbol.equation < equation.number
+                assert equations[symbol.equation - 1].value == symbol.value
+    used = {symbol.equation for equation in equations for symbol in equation.symbols}
+    assert {equation.number for equation in equations} - used == {equations[-1].number}
 
 
 def concatenated(values):
@@ -200,11 +200,11 @@ def test_the_equations_are_those_that_ran(name):
         for part in parts:
             if isinstance(part, (int, float, np.ndarray, np.generic)):
                 ran.setdefault(call.name, []).append(np.atleast_1d(part).ravel())
-    for equation in of(name)["equations"]:
-        formula = equation["formula"]
+    for equation in of(name).equations:
+        formula = equation.formula
         assert formula in ran
         results = concatenated(ran[formula])
-        for value in np.atleast_1d(equation["value"]):
+        for value in np.atleast_1d(equation.value):
             assert np.min(np.abs(results - value)) <= 1e-9 * abs(value) + 1e-15, formula
 
 
@@ -255,7 +255,7 @@ def test_costs_are_worked_out_to_what_economics_says(name, which):
     scenario, conditions = Scenario(**ALL[which]), Conditions(**MONEY[name])
     found = explain(scenario, conditions=conditions)
     told = economics(predict(scenario), conditions, BUILT_IN)
-    costs = {key: each["value"] for key, each in found["costs"].items()}
+    costs = {key: each.value for key, each in found.costs.items()}
     for span, key in (("iteration", "per_iteration"), ("run", "run")):
         for amount, unit in (("cost", 1), ("energy", 3.6e6), ("carbon", 1)):
             expected = told[key] and told[key][amount]
@@ -266,15 +266,15 @@ def test_costs_are_worked_out_to_what_economics_says(name, which):
         assert costs.get("checkpoint_interval") == told["reliability"]["checkpoint_interval"]
         assert costs["failures_of_run"] == told["reliability"]["failures"]
     values = {}
-    for equation in found["equations"]:
-        values[equation["term"]] = equation["value"]
-        assert equation["formula"] in found["recorded"]
+    for equation in found.equations:
+        values[equation.term] = equation.value
+        assert equation.formula in found.recorded
     assert set(costs) <= set(values)
     for key, value in costs.items():
         assert values[key] == pytest.approx(value, rel=1e-12), key
     assert evaluated(found) > 20
-    assert "patterson2021" in found["sources"]
-    assert ("daly2006" in found["sources"]) == (told["reliability"] is not None)
+    assert "patterson2021" in found.sources
+    assert ("daly2006" in found.sources) == (told["reliability"] is not None)
     text = write.text(found)
     assert max(map(len, text.splitlines())) <= 80
     assert all(f"{key.upper()} = " in text for key in costs)
@@ -309,24 +309,24 @@ def test_rent_power_and_checkpoints_are_cited_where_they_are_asked_for():
 def test_active_arms_are_told():
     of_messages = next(
         each
-        for each in of("a ring over Ethernet")["equations"]
-        if each["formula"] == "nccl_all_reduce.nccl_all_reduce_time"
+        for each in of("a ring over Ethernet").equations
+        if each.formula == "nccl_all_reduce.nccl_all_reduce_time"
     )
-    notes = {symbol["parameter"]: symbol["note"] for symbol in of_messages["symbols"]}
+    notes = {symbol.parameter: symbol.note for symbol in of_messages.symbols}
     assert notes["algorithm_bandwidth"] == "of inter_link_bandwidth, by its way"
-    feeding = [line for equation in of("slow storage")["equations"] for line in equation["active"]]
+    feeding = [line for equation in of("slow storage").equations for line in equation.active]
     assert any("storage_bandwidth/stored_bytes" in line.partition("not")[0] for line in feeding)
 
 
 @pytest.mark.parametrize("name", ["a ring in the cloud", "a ring over Ethernet", "at a kink"])
 def test_the_bandwidth_that_hides_messages_is_exact(name):
     """A millionth more, and only the last message is exposed; a millionth less, and others queue."""
-    turn = next(t for t in of(name)["turns"] if "hides all messages but the last" in t["words"])
+    turn = next(t for t in of(name).turns if "hides all messages but the last" in t.words)
     here = case(name)
     on = fabric_of(here.setting, here.constants)
     work = computation_of(here.setting, here.setting.local_batch_size, here.constants, 1)
     for factor, only_last in ((1 + 1e-6, True), (1 - 1e-6, False)):
-        changed = on._replace(**{turn["parameter"]: turn["at"] * factor})
+        changed = on._replace(**{turn.parameter: turn.at * factor})
 
         def times_of(sizes, changed=changed):
             return message_times(here.setting, sizes, changed)
@@ -342,11 +342,11 @@ def test_the_size_at_which_an_algorithm_takes_over_is_exact(name):
     here = case(name)
     known = library_ways(here.setting, fabric_of(here.setting, here.constants))
     rows = {"/".join(way): row for row, way in enumerate(known.names)}
-    turns = [turn for turn in of(name)["turns"] if turn["parameter"] == "message_bytes"]
+    turns = [turn for turn in of(name).turns if turn.parameter == "message_bytes"]
     assert turns
     for turn in turns:
-        smaller, larger = re.search(r"faster by (\S+) than by (\S+)", turn["words"]).groups()
-        below, at, above = known.times(turn["at"] * np.array([1 - 1e-6, 1.0, 1 + 1e-6]))[:, 0].T
+        smaller, larger = re.search(r"faster by (\S+) than by (\S+)", turn.words).groups()
+        below, at, above = known.times(turn.at * np.array([1 - 1e-6, 1.0, 1 + 1e-6]))[:, 0].T
         assert at[rows[smaller]] == pytest.approx(at[rows[larger]], rel=1e-9)
         assert (int(below.argmin()), int(above.argmin())) == (rows[smaller], rows[larger])
 
@@ -354,13 +354,13 @@ def test_the_size_at_which_an_algorithm_takes_over_is_exact(name):
 def test_the_input_at_which_an_arm_changes_is_exact():
     """Storage that is so much faster that the samples are there in time."""
     found = of("slow storage")
-    turn = next(t for t in found["turns"] if t["parameter"] == "input_rate" and "0 takes over" in t["words"])
-    rest = next(e for e in found["equations"] if e["formula"] == "input_pipeline.exposed_input_time")
-    values = {symbol["parameter"]: symbol["value"] for symbol in rest["symbols"]}
+    turn = next(t for t in found.turns if t.parameter == "input_rate" and "0 takes over" in t.words)
+    rest = next(e for e in found.equations if e.formula == "input_pipeline.exposed_input_time")
+    values = {symbol.parameter: symbol.value for symbol in rest.symbols}
     exposed = FORMULAS["input_pipeline.exposed_input_time"].function
-    assert exposed(**values | {"input_rate": turn["at"] * (1 + 1e-9)}) == 0
-    assert exposed(**values | {"input_rate": turn["at"] * (1 - 1e-6)}) > 0
-    assert turn["now"] == values["input_rate"]
+    assert exposed(**values | {"input_rate": turn.at * (1 + 1e-9)}) == 0
+    assert exposed(**values | {"input_rate": turn.at * (1 - 1e-6)}) > 0
+    assert turn.now == values["input_rate"]
 
 
 def test_the_recorder_sees_nested_calls_and_leaves_nothing_behind():
@@ -421,8 +421,8 @@ def test_text_fits_and_sums(name):
     text = write.text(found)
     assert max(map(len, text.splitlines())) <= 80
     listed = re.findall(r"^  \w+ +([0-9.e-]+) ms +[0-9.]+%$", text, re.M)
-    assert len(listed) == len(found["terms"])
-    assert sum(map(float, listed)) == pytest.approx(1e3 * found["iteration_time"], rel=1e-5)
+    assert len(listed) == len(found.terms)
+    assert sum(map(float, listed)) == pytest.approx(1e3 * found.iteration_time, rel=1e-5)
     assert text.isprintable() or "\x1b" not in text
 
 
@@ -470,7 +470,7 @@ def run(*args):
 def test_the_commands_tell_the_same():
     options = ["--gpus", "16", "--node", "aws-p3.16xlarge"]
     scenario = Scenario(world_size=16, node="aws-p3.16xlarge")
-    assert json.loads(run("explain", *options, "--json").stdout) == json.loads(json.dumps(explain(scenario)))
+    assert json.loads(run("explain", *options, "--json").stdout) == json.loads(explain(scenario).to_json())
     assert run("explain", *options).stdout == write.text(explain(scenario))
     assert run("explain", *options, "--markdown").stdout.startswith("# resnet50 on 16")
     assert run("explain", *options, "--latex").stdout.startswith("\\documentclass")
@@ -495,8 +495,8 @@ def test_a_profile_is_explained_as_far_as_it_goes(tmp_path):
         '[computation]\nvalue = 1.2\ndeviation = 0.1\nbasis = "t"\n'
     )
     found = explain(Scenario(world_size=8, profile=str(file)))
-    assert not found["complete"]
-    assert found["terms"] == predict(Scenario(world_size=8, profile=str(file))).terms
+    assert not found.complete
+    assert found.terms == predict(Scenario(world_size=8, profile=str(file))).terms
 
 
 @pytest.mark.parametrize(
@@ -535,4 +535,4 @@ def test_sympy_is_imported_by_exact_derivatives_alone():
 def test_cited_publications_exist():
     known = tomllib.loads((Path(perfmodel.__file__).parent / "references.toml").read_text())
     for name in ALL:
-        assert set(of(name)["sources"]) <= set(known)
+        assert set(of(name).sources) <= set(known)

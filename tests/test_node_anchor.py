@@ -75,7 +75,7 @@ def test_a_sweep_refuses_it_and_an_explanation_holds() -> None:
         sweep(workload=["resnet50"], world_size=[1, 8], anchor="iteration_time=0.1s@8")
     told = explain(Scenario(workload="resnet50", world_size=32, anchor="iteration_time=0.1s@8"))
     asked = predict(Scenario(workload="resnet50", world_size=32, anchor="iteration_time=0.1s@8"))
-    assert told["iteration_time"] == pytest.approx(asked.iteration_time)
+    assert told.iteration_time == pytest.approx(asked.iteration_time)
 
 
 def test_the_command_takes_it() -> None:

@@ -61,10 +61,10 @@ def test_a_sweep_has_its_column(eighth):
 
 def test_an_explanation_adds_it_up(eighth):
     explained = explain(Scenario(**JOB))
-    last = explained["equations"][-1]
-    shown = {symbol["parameter"]: symbol["value"] for symbol in last["symbols"]}
+    last = explained.equations[-1]
+    shown = {symbol.parameter: symbol.value for symbol in last.symbols}
     assert shown[NAME] == SECONDS
-    assert sum(shown.values()) == pytest.approx(explained["iteration_time"], rel=1e-12)
+    assert sum(shown.values()) == pytest.approx(explained.iteration_time, rel=1e-12)
     assert NAME in run("explain", *OPTIONS)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -32,7 +31,7 @@ def command(latex: bool, markdown: bool, as_json: bool, specs: tuple[str, ...], 
       perfmodel explain --gpus 16 --strategy parameter-server --servers 2
       perfmodel explain --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
-    from perfmodel.explanations import explain, write
+    from perfmodel.explanations import explain
     from perfmodel.specs.conditions import Conditions
 
     asked = [form for form, given in zip(FORMS, (as_json, latex, markdown), strict=True) if given]
@@ -40,9 +39,9 @@ def command(latex: bool, markdown: bool, as_json: bool, specs: tuple[str, ...], 
         raise InputError(f"{' and '.join(f'--{form}' for form in asked)}: give one of them")
     asked_money = take_economics(options)
     conditions = None if asked_money is None else Conditions(**asked_money)
-    found = explain(scenario_from(options), catalogue_from(specs), None, conditions)
+    explained = explain(scenario_from(options), catalogue_from(specs), None, conditions)
     if as_json:
-        click.echo(json.dumps(found))
+        click.echo(explained.to_json())
     else:
-        form = write.latex if latex else write.markdown if markdown else write.text
-        click.echo(form(found), nl=False)
+        form = explained.to_latex if latex else explained.to_markdown if markdown else explained.__str__
+        click.echo(form(), nl=False)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypedDict
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,21 +18,26 @@ from perfmodel.explanations.node import Node
 from perfmodel.explanations.plain_math import greek
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction.result import Prediction
+from perfmodel.units import show
 from perfmodel.vocabulary import QUANTITIES
 
 _MATH = re.compile(r"^\.\. math::(.*?)(?:\n\s*\n|\Z)", re.S | re.M)
 LARGEST = 3
 """Elements of a sum that are named."""
 
+Value: TypeAlias = float | list[float] | str | None
+"""Of a quantity: a number, or one for each layer or message; a name; None where it is endless."""
 
-class Symbol(TypedDict):
+
+@dataclass(frozen=True)
+class Symbol:
     """One symbol of an equation."""
 
     parameter: str
     symbol: str
     unit: str
     meaning: str
-    value: Any
+    value: Value
     """A number, or a list over layers or messages; None where it is endless."""
     equation: int | None
     """The number of the equation it was worked out by."""
@@ -38,7 +45,8 @@ class Symbol(TypedDict):
     """Where it comes from otherwise."""
 
 
-class Equation(TypedDict):
+@dataclass(frozen=True)
+class Equation:
     """One equation with its numbers."""
 
     number: int
@@ -52,7 +60,7 @@ class Equation(TypedDict):
     title: str
     latex: str
     symbols: list[Symbol]
-    value: Any
+    value: Value
     labels: list[str]
     """What each element of the value belongs to; empty for one number."""
     active: list[str]
@@ -60,7 +68,8 @@ class Equation(TypedDict):
     cites: list[str]
 
 
-class Cost(TypedDict):
+@dataclass(frozen=True)
+class Cost:
     """One amount of money, energy, carbon, or of what failures leave."""
 
     value: float
@@ -68,7 +77,8 @@ class Cost(TypedDict):
     """SI: ``$``, ``J``, ``g``, ``s`` or ``1``."""
 
 
-class Explanation(TypedDict):
+@dataclass(frozen=True, repr=False)
+class Explanation:
     """How a prediction comes about."""
 
     title: str
@@ -89,6 +99,33 @@ class Explanation(TypedDict):
     """Every formula that ran in this prediction."""
     sources: dict[str, str]
     """Key of ``references.toml``: how to cite it."""
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel explain --json`` prints."""
+        return json.dumps(asdict(self))
+
+    def to_markdown(self) -> str:
+        """Return what ``perfmodel explain --markdown`` prints: equations in LaTeX, which notebooks draw."""
+        from perfmodel.explanations.write import markdown
+
+        return markdown(self)
+
+    def to_latex(self) -> str:
+        """Return what ``perfmodel explain --latex`` prints: a document."""
+        from perfmodel.explanations.write import latex
+
+        return latex(self)
+
+    def __str__(self) -> str:
+        from perfmodel.explanations.write import text
+
+        return text(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Explanation: {self.title}: {show(self.iteration_time, 's')}; {len(self.equations)} equations, "
+            f"{len(self.sources)} sources; print it to read them>"
+        )
 
 
 def title_of(prediction: Prediction) -> str:
@@ -124,35 +161,35 @@ def _equation(
     keys: dict[Callable[..., Any], str],
 ) -> Equation:
     name = keys[function]
-    return {
-        "number": numbers[id(node)],
-        "term": term,
-        "quantity": node.name,
-        "symbol": result_symbol(function),
-        "unit": QUANTITIES[node.name].unit,
-        "formula": name,
-        "title": title(function),
-        "latex": latex(function),
-        "symbols": [_symbol(function, name, each, numbers) for name, each in node.inputs.items()],
-        "value": _plain(node.value),
-        "labels": list(node.labels) if np.ndim(node.value) else [],
-        "active": arms(node),
-        "cites": list(FORMULAS[name].cites),
-    }
+    return Equation(
+        number=numbers[id(node)],
+        term=term,
+        quantity=node.name,
+        symbol=result_symbol(function),
+        unit=QUANTITIES[node.name].unit,
+        formula=name,
+        title=title(function),
+        latex=latex(function),
+        symbols=[_symbol(function, name, each, numbers) for name, each in node.inputs.items()],
+        value=_plain(node.value),
+        labels=list(node.labels) if np.ndim(node.value) else [],
+        active=arms(node),
+        cites=list(FORMULAS[name].cites),
+    )
 
 
 def _symbol(function: Callable[..., Any], parameter: str, node: Node, numbers: dict[int, int]) -> Symbol:
     number = isinstance(node.value, (int, float, np.ndarray, np.generic))
     quantity = QUANTITIES.get(parameter) if number else None
-    return {
-        "parameter": parameter,
-        "symbol": (_own_symbol(function, parameter) or quantity.symbol) if quantity else "",
-        "unit": quantity.unit if quantity else "1",
-        "meaning": quantity.meaning if quantity else "",
-        "value": _plain(node.value),
-        "equation": numbers.get(id(node)),
-        "note": node.note,
-    }
+    return Symbol(
+        parameter=parameter,
+        symbol=(_own_symbol(function, parameter) or quantity.symbol) if quantity else "",
+        unit=quantity.unit if quantity else "1",
+        meaning=quantity.meaning if quantity else "",
+        value=_plain(node.value),
+        equation=numbers.get(id(node)),
+        note=node.note,
+    )
 
 
 def _own_symbol(function: Callable[..., Any], parameter: str) -> str:
@@ -166,7 +203,7 @@ def _own_symbol(function: Callable[..., Any], parameter: str) -> str:
     return ""
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> Value:
     if isinstance(value, np.ndarray):
         return [float(each) for each in value]
     if isinstance(value, (int, float, np.generic)):
@@ -197,7 +234,7 @@ def result_symbol(function: Callable[..., Any]) -> str:
 
 def largest(equation: Equation) -> list[tuple[str, float]]:
     """Return the elements that weigh most in an equation's value, with what they belong to."""
-    if not equation["labels"]:
+    if not isinstance(equation.value, list) or not equation.labels:
         return []
-    pairs = sorted(zip(equation["labels"], equation["value"], strict=True), key=lambda pair: -pair[1])
+    pairs = sorted(zip(equation.labels, equation.value, strict=True), key=lambda pair: -pair[1])
     return pairs[:LARGEST]

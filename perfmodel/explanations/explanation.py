@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.economics import economics
 from perfmodel.explanations.derivation import derivation
-from perfmodel.explanations.equations import Explanation, equations_of, title_of
+from perfmodel.explanations.equations import Cost, Explanation, equations_of, title_of
 from perfmodel.explanations.money import costs
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.recorder import recorded
@@ -51,9 +51,9 @@ def explain(
     Examples
     --------
     >>> found = explain(Scenario(world_size=8))
-    >>> abs(sum(found["terms"].values()) / found["iteration_time"] - 1) < 1e-12
+    >>> abs(sum(found.terms.values()) / found.iteration_time - 1) < 1e-12
     True
-    >>> found["equations"][-1]["formula"]
+    >>> found.equations[-1].formula
     'iteration.iteration_time'
     """
     catalogue = catalogue or Catalogue.built_in()
@@ -72,19 +72,19 @@ def explain(
         assumed, unknown = reported["assumed"], reported["unknown"]
     ran = list(dict.fromkeys(call.name for call in calls))
     keys = dict.fromkeys(key for name in ran for key in FORMULAS[name].cites)
-    return {
-        "title": title_of(prediction),
-        "iteration_time": prediction.iteration_time,
-        "terms": dict(prediction.terms),
-        "costs": {
-            name: {"value": float(node.value), "unit": UNITS[name.partition("_of_")[0]]}
+    return Explanation(
+        title=title_of(prediction),
+        iteration_time=prediction.iteration_time,
+        terms=dict(prediction.terms),
+        costs={
+            name: Cost(value=float(node.value), unit=UNITS[name.partition("_of_")[0]])
             for name, node in money.items()
         },
-        "assumed": assumed,
-        "unknown": unknown,
-        "equations": equations_of(found, money),
-        "turns": turns_of(case, found),
-        "complete": found.is_complete,
-        "recorded": ran,
-        "sources": {key: cited(key) for key in keys},
-    }
+        assumed=assumed,
+        unknown=unknown,
+        equations=equations_of(found, money),
+        turns=turns_of(case, found),
+        complete=found.is_complete,
+        recorded=ran,
+        sources={key: cited(key) for key in keys},
+    )

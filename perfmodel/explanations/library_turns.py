@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,8 @@ STEP = 1e-6
 MOST_TRIES = 20
 
 
-class Turn(TypedDict):
+@dataclass(frozen=True)
+class Turn:
     """One exact crossover."""
 
     words: str

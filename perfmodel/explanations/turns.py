@@ -39,7 +39,7 @@ def turns_of(case: Case, found: Derivation) -> list[Turn]:
             turns += hidden_by_library(case, node) if by_nccl else _hidden(node)
         elif _has_scalar_arms(node):
             turns += _of_arms(node)
-    once = {(turn["parameter"], f"{turn['at']:.9g}"): turn for turn in reversed(turns)}
+    once = {(turn.parameter, f"{turn.at:.9g}"): turn for turn in reversed(turns)}
     return [*reversed(once.values()), *_of_algorithms(case)]
 
 
@@ -98,14 +98,8 @@ def _turn(node: Node, symbol: Any, solution: Any, values: Any, arms: list[Any]) 
         f"{symbol.name} {side} {told(at.real, unit)} (now {told(now, unit)}): {arms[1]} takes over from "
         f"{arms[0]} in {node.name}"
     )
-    return {
-        "words": words,
-        "parameter": symbol.name,
-        "unit": unit,
-        "now": now,
-        "at": at.real,
-        "exact": f"{symbol} = {solution}",
-    }
+    exact = f"{symbol} = {solution}"
+    return Turn(words=words, parameter=symbol.name, unit=unit, now=now, at=at.real, exact=exact)
 
 
 def _on_active_arms(expression: Any, values: Any) -> Any:
@@ -255,4 +249,4 @@ def _of_algorithms(case: Case) -> list[Turn]:
                     exact=f"message_bytes = {solution}",
                 )
             )
-    return sorted(turns, key=lambda turn: turn["at"])
+    return sorted(turns, key=lambda turn: turn.at)

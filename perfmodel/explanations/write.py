@@ -44,26 +44,26 @@ def value_told(value: Any, unit: str, name: str) -> str:
 
 def text(found: Explanation) -> str:
     """Return an explanation as plain text."""
-    lines = [*_wrapped(found["title"]), ""]
-    lines += _wrapped(f"iteration time {_exact(found['iteration_time'])}: the sum of the exposed terms")
-    for name, time in found["terms"].items():
-        lines.append(f"  {name:<28}{_exact(time):>14}  {time / found['iteration_time']:6.1%}")
-    lines += [f"{name:<30}{amount(cost)}" for name, cost in found["costs"].items()]
+    lines = [*_wrapped(found.title), ""]
+    lines += _wrapped(f"iteration time {_exact(found.iteration_time)}: the sum of the exposed terms")
+    for name, time in found.terms.items():
+        lines.append(f"  {name:<28}{_exact(time):>14}  {time / found.iteration_time:6.1%}")
+    lines += [f"{name:<30}{amount(cost)}" for name, cost in found.costs.items()]
     lines += _taken(found)
     done: dict[str, int] = {}
     term = ""
-    for equation in found["equations"]:
-        if equation["term"] != term:
-            term = equation["term"]
+    for equation in found.equations:
+        if equation.term != term:
+            term = equation.term
             lines += ["", f"{term.upper()} = {_head(found, term)}"]
         lines += ["", *_equation_text(equation, done)]
-    near = [turn["words"] for turn in found["turns"] if _is_near(turn)]
+    near = [turn.words for turn in found.turns if _is_near(turn)]
     if near:
         lines += ["", "WHERE IT TURNS"]
     for words in near:
         lines += _wrapped(words, "- ", "  ")
     lines += ["", *_wrapped(_rest(found)), "", "SOURCES"]
-    for key, cited in found["sources"].items():
+    for key, cited in found.sources.items():
         lines += _wrapped(f"[{key}] {cited}", "  ", "    ")
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -75,21 +75,21 @@ def _exact(time: float) -> str:
 
 def amount(cost: Cost) -> str:
     """Return money, energy and the like as people write them, with six digits."""
-    unit = cost["unit"]
-    value, unit = (cost["value"] / KWH, "kWh") if unit == "J" else (cost["value"], unit)
+    unit = cost.unit
+    value, unit = (cost.value / KWH, "kWh") if unit == "J" else (cost.value, unit)
     return f"{value:.6g} {'USD' if unit == '$' else unit}".removesuffix(" 1")
 
 
 def _head(found: Explanation, term: str) -> str:
-    if term in found["costs"]:
-        return amount(found["costs"][term])
-    return _exact(found["terms"].get(term, found["iteration_time"]))
+    if term in found.costs:
+        return amount(found.costs[term])
+    return _exact(found.terms.get(term, found.iteration_time))
 
 
 def _taken(found: Explanation) -> list[str]:
     """What the costs take for granted, and what they leave out."""
-    lines = _wrapped(f"assumed: {'; '.join(found['assumed'])}") if found["assumed"] else []
-    for unknown in found["unknown"]:
+    lines = _wrapped(f"assumed: {'; '.join(found.assumed)}") if found.assumed else []
+    for unknown in found.unknown:
         lines += _wrapped(f"unknown: {unknown}")
     return lines
 
@@ -106,52 +106,52 @@ def _wrapped(line: str, first: str = "", later: str = "") -> list[str]:
 
 
 def _equation_text(equation: Equation, done: dict[str, int]) -> list[str]:
-    head = f"({equation['number']}) "
+    head = f"({equation.number}) "
     pad = " " * len(head)
-    before = done.setdefault(equation["formula"], equation["number"])
-    if before != equation["number"]:
-        lines = _wrapped(f"{equation['title']} As ({before}).", head, pad)
+    before = done.setdefault(equation.formula, equation.number)
+    if before != equation.number:
+        lines = _wrapped(f"{equation.title} As ({before}).", head, pad)
     else:
-        cites = f" [{', '.join(equation['cites'])}]" if equation["cites"] else ""
-        lines = _wrapped(f"{equation['title']}{cites}", head, pad)
-        lines += _wrapped(plain(equation["latex"]), pad + "  ", pad + "      ")
-    for symbol in equation["symbols"]:
+        cites = f" [{', '.join(equation.cites)}]" if equation.cites else ""
+        lines = _wrapped(f"{equation.title}{cites}", head, pad)
+        lines += _wrapped(plain(equation.latex), pad + "  ", pad + "      ")
+    for symbol in equation.symbols:
         lines += _wrapped(f"{_name(symbol)} = {_origin(symbol)}", pad + "    ", pad + "        ")
-    for active in equation["active"]:
+    for active in equation.active:
         lines += _wrapped(active, pad + "  ", pad + "      ")
-    unit = equation["unit"]
+    unit = equation.unit
     lines += _wrapped(
-        f"-> {equation['quantity']} = {value_told(equation['value'], unit, equation['quantity'])}",
+        f"-> {equation.quantity} = {value_told(equation.value, unit, equation.quantity)}",
         pad + "  ",
         pad + "      ",
     )
-    if equation["unit"] == "s" and equation["quantity"] not in POINTS and (most := largest(equation)):
+    if equation.unit == "s" and equation.quantity not in POINTS and (most := largest(equation)):
         told = "; ".join(f"{label} {number(value, unit)}" for label, value in most)
         lines += _wrapped(f"largest: {told}", pad + "     ", pad + "      ")
     return lines
 
 
 def _name(symbol: Symbol) -> str:
-    short = plain(symbol["symbol"])
-    return f"{short}, {symbol['parameter']}" if short else symbol["parameter"]
+    short = plain(symbol.symbol)
+    return f"{short}, {symbol.parameter}" if short else symbol.parameter
 
 
 def _origin(symbol: Symbol) -> str:
-    told = value_told(symbol["value"], symbol["unit"], symbol["parameter"])
-    if symbol["equation"]:
-        return f"{told} ({symbol['equation']})"
-    return f"{told}; {symbol['note']}" if symbol["note"] else told
+    told = value_told(symbol.value, symbol.unit, symbol.parameter)
+    if symbol.equation:
+        return f"{told} ({symbol.equation})"
+    return f"{told}; {symbol.note}" if symbol.note else told
 
 
 def _is_near(turn: Turn) -> bool:
     """Whether a turn is worth a line of text; JSON has them all."""
-    return turn["now"] is None or 1 / NEAR < turn["at"] / turn["now"] < NEAR
+    return turn.now is None or 1 / NEAR < turn.at / turn.now < NEAR
 
 
 def _rest(found: Explanation) -> str:
-    shown = {equation["formula"] for equation in found["equations"]}
-    others = [name for name in found["recorded"] if name not in shown]
-    lines = [] if found["complete"] else ["Some steps are a search or a queue, named where they stand."]
+    shown = {equation.formula for equation in found.equations}
+    others = [name for name in found.recorded if name not in shown]
+    lines = [] if found.complete else ["Some steps are a search or a queue, named where they stand."]
     if others:
         lines.append(f"Formulas that ran besides, for speed-up, memory and searches: {', '.join(others)}.")
     return " ".join(lines)
@@ -159,40 +159,38 @@ def _rest(found: Explanation) -> str:
 
 def markdown(found: Explanation) -> str:
     """Return an explanation as Markdown with LaTeX equations."""
-    whole = found["iteration_time"]
-    parts = [f"# {found['title']}\n", f"Iteration time {whole:.9g} s: the sum of the exposed terms.\n"]
-    rows = [f"| {name} | {time:.9g} | {time / whole:.1%} |" for name, time in found["terms"].items()]
+    whole = found.iteration_time
+    parts = [f"# {found.title}\n", f"Iteration time {whole:.9g} s: the sum of the exposed terms.\n"]
+    rows = [f"| {name} | {time:.9g} | {time / whole:.1%} |" for name, time in found.terms.items()]
     parts.append("\n".join(["| term | s | share |", "| :--- | ---: | ---: |", *rows]) + "\n")
-    if found["costs"]:
-        rows = [f"| {name} | {amount(cost)} |" for name, cost in found["costs"].items()]
+    if found.costs:
+        rows = [f"| {name} | {amount(cost)} |" for name, cost in found.costs.items()]
         parts.append("\n".join(["| cost | |", "| :--- | ---: |", *rows]) + "\n")
-        parts.extend(f"Assumed: {line}.\n" for line in found["assumed"])
-        parts.extend(f"Unknown: {line}.\n" for line in found["unknown"])
+        parts.extend(f"Assumed: {line}.\n" for line in found.assumed)
+        parts.extend(f"Unknown: {line}.\n" for line in found.unknown)
     term = ""
-    for equation in found["equations"]:
-        if equation["term"] != term:
-            term = equation["term"]
+    for equation in found.equations:
+        if equation.term != term:
+            term = equation.term
             parts.append(f"## {term}\n")
-        cites = f" [{', '.join(equation['cites'])}]" if equation["cites"] else ""
-        parts.append(f"**({equation['number']})** {equation['title']}{cites}\n")
-        parts.append(f"$$ {equation['latex']} $$\n")
-        parts.extend(f"*{active}*\n" for active in equation["active"])
+        cites = f" [{', '.join(equation.cites)}]" if equation.cites else ""
+        parts.append(f"**({equation.number})** {equation.title}{cites}\n")
+        parts.append(f"$$ {equation.latex} $$\n")
+        parts.extend(f"*{active}*\n" for active in equation.active)
         rows = [
-            f"| ${symbol['symbol']}$ | {symbol['parameter']} | {_markdown_cell(_full(symbol))} |"
-            for symbol in equation["symbols"]
+            f"| ${symbol.symbol}$ | {symbol.parameter} | {_markdown_cell(_full(symbol))} |"
+            for symbol in equation.symbols
         ]
-        result = f"{_value_full(equation['value'], equation['unit'], equation['quantity'])}"
-        rows.append(
-            f"| **${equation['symbol']}$** | **{equation['quantity']}** | **{_markdown_cell(result)}** |"
-        )
+        result = f"{_value_full(equation.value, equation.unit, equation.quantity)}"
+        rows.append(f"| **${equation.symbol}$** | **{equation.quantity}** | **{_markdown_cell(result)}** |")
         parts.append("\n".join(["| | | |", "| :--- | :--- | :--- |", *rows]) + "\n")
-    if near := [turn["words"] for turn in found["turns"] if _is_near(turn)]:
+    if near := [turn.words for turn in found.turns if _is_near(turn)]:
         parts.append("## Where it turns\n")
         parts.append("".join(f"- {_markdown_cell(words)}\n" for words in near))
     if rest := _rest(found):
         parts.append(f"{rest}\n")
     parts.append("## Sources\n")
-    parts.append("".join(f"- [{key}] {cited}\n" for key, cited in found["sources"].items()))
+    parts.append("".join(f"- [{key}] {cited}\n" for key, cited in found.sources.items()))
     return "\n".join(parts)
 
 
@@ -201,10 +199,10 @@ def _markdown_cell(told: str) -> str:
 
 
 def _full(symbol: Symbol) -> str:
-    told = _value_full(symbol["value"], symbol["unit"], symbol["parameter"])
-    if symbol["equation"]:
-        return f"{told} ({symbol['equation']})"
-    return f"{told}; {symbol['note']}" if symbol["note"] else told
+    told = _value_full(symbol.value, symbol.unit, symbol.parameter)
+    if symbol.equation:
+        return f"{told} ({symbol.equation})"
+    return f"{told}; {symbol.note}" if symbol.note else told
 
 
 def _value_full(value: Any, unit: str, name: str) -> str:
@@ -221,32 +219,32 @@ def latex(found: Explanation) -> str:
         "\\usepackage{amsmath}",
         "\\usepackage[utf8]{inputenc}",
         "\\begin{document}",
-        f"\\section*{{{_escaped(found['title'])}}}",
-        f"Iteration time {found['iteration_time']:.9g} s: the sum of the exposed terms.",
+        f"\\section*{{{_escaped(found.title)}}}",
+        f"Iteration time {found.iteration_time:.9g} s: the sum of the exposed terms.",
     ]
-    lines += [f"\\par {_escaped(f'{name}: {amount(cost)}')}" for name, cost in found["costs"].items()]
+    lines += [f"\\par {_escaped(f'{name}: {amount(cost)}')}" for name, cost in found.costs.items()]
     lines += [f"\\par {_escaped(line)}" for line in _taken(found)]
     term = ""
-    for equation in found["equations"]:
-        if equation["term"] != term:
-            term = equation["term"]
+    for equation in found.equations:
+        if equation.term != term:
+            term = equation.term
             lines.append(f"\\subsection*{{{_escaped(term)}}}")
-        lines.append(f"\\paragraph{{({equation['number']})}} {_escaped(equation['title'])}")
-        lines.append(f"\\[ {equation['latex']} \\]")
+        lines.append(f"\\paragraph{{({equation.number})}} {_escaped(equation.title)}")
+        lines.append(f"\\[ {equation.latex} \\]")
         lines.append("\\begin{itemize}")
         lines += [
-            f"\\item ${symbol['symbol']}$, {_escaped(symbol['parameter'])}: {_escaped(_full(symbol))}"
-            for symbol in equation["symbols"]
+            f"\\item ${symbol.symbol}$, {_escaped(symbol.parameter)}: {_escaped(_full(symbol))}"
+            for symbol in equation.symbols
         ]
-        result = _escaped(_value_full(equation["value"], equation["unit"], equation["quantity"]))
-        lines.append(f"\\item gives ${equation['symbol']}$, {_escaped(equation['quantity'])}: {result}")
+        result = _escaped(_value_full(equation.value, equation.unit, equation.quantity))
+        lines.append(f"\\item gives ${equation.symbol}$, {_escaped(equation.quantity)}: {result}")
         lines.append("\\end{itemize}")
-    if near := [turn["words"] for turn in found["turns"] if _is_near(turn)]:
+    if near := [turn.words for turn in found.turns if _is_near(turn)]:
         lines += ["\\subsection*{Where it turns}", "\\begin{itemize}"]
         lines += [f"\\item {_escaped(words)}" for words in near]
         lines.append("\\end{itemize}")
     lines += ["\\subsection*{Sources}", "\\begin{itemize}"]
-    lines += [f"\\item {_escaped(cited)}" for cited in found["sources"].values()] or ["\\item none"]
+    lines += [f"\\item {_escaped(cited)}" for cited in found.sources.values()] or ["\\item none"]
     lines += ["\\end{itemize}", "\\end{document}"]
     return "\n".join(lines) + "\n"
 
