@@ -132,7 +132,7 @@ def test_a_mistake_is_named_with_what_would_be_right(line, told):
         ("gpus = 4\nglobal-batch-size = 6", "4 or 8 would"),
         ("local-aggregation = 'maybe'", "expected true or false"),
         ("local-batch-size = 8\nglobal-batch-size = 8", "give one"),
-        ('[plan]\nstrategy = "all-reduce"', "unknown key 'plan'"),
+        ('[plan]\nstrategy = "all-reduce"', "unknown option 'plan'"),
         (f"gpus = {'9' * 5000}", "not TOML"),
         (f"gpus = {'[' * 100_000}", "not TOML"),
         ('workload = "a\\u0000.csv"', "cannot be read"),

@@ -384,7 +384,7 @@ GOOD = 'title = "x"\n[scenario]\ngpus = 8\n[[claims]]\nquantity = "images_per_se
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("gpus = 8", "gpu = 8", "claim 1: scenario: unknown key 'gpu'; nearest: gpus"),
+        ("gpus = 8", "gpu = 8", "claim 1: scenario: unknown option 'gpu'; nearest: gpus"),
         ("gpus = 8", "gpus = 0", "scenario: gpus = 0: expected"),
         ("gpus = 8", "world-size = 0", "scenario: world-size = 0: expected"),
         ("gpus = 8", 'gpus = 8\nworkload = "resnet5"', "claim 1: unknown workload 'resnet5'; nearest"),

@@ -237,11 +237,11 @@ def test_what_cannot_be_is_left_out_and_counted_with_its_reason():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"gpu": 3}, "unknown option of a sweep 'gpu'"),
+        ({"gpu": 3}, "unknown option 'gpu'"),
         ({"workload": ["resnet50", "resnet51"]}, "unknown workload 'resnet51'; nearest: resnet50"),
         ({"world_size": []}, "world_size: expected at least one value"),
         ({"world_size": [1, 0]}, "world_size = 0: expected greater than or equal to 1"),
-        ({"world_size": ["many"]}, "world_size = 'many': expected a valid integer"),
+        ({"world_size": ["many"]}, "world_size = 'many': expected a whole number"),
         ({"local_batch_size": 8, "global_batch_size": 64}, "give one, the other follows"),
         ({"columns": ["iteration"]}, "unknown column 'iteration'; nearest: iteration_time"),
     ],
@@ -289,7 +289,7 @@ def test_a_file_may_hold_lists_and_a_failed_write_leaves_nothing(tmp_path, invok
     for text, told in (
         ('gpus = [1, 2, "x"]', "gpus = 'x': expected a whole number"),
         ("world-size = [1, 0]", "world-size = 0: expected greater"),
-        ("gpuz = 2", "unknown key 'gpuz'; nearest: gpus"),
+        ("gpuz = 2", "unknown option 'gpuz'; nearest: gpus"),
         ("gpus = 2\nworld_size = 2", "gpus and world_size: give one"),
         ('workload = "resnet5"', "unknown workload 'resnet5'; nearest"),
     ):

@@ -14,7 +14,7 @@ from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.specs.scenario import Scenario, by_field, field_of
+from perfmodel.specs.scenario import OPTIONS, Scenario, field_of, laid_over
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -106,26 +106,14 @@ def _scenarios(
 
 def _changed(base: Scenario, text: str) -> Scenario:
     """The scenario with the options of one ``--set``."""
-    from pydantic import ValidationError
-
-    from perfmodel.specs.scenario_table import mistake
-
-    written = _options_of(text)
-    changed = by_field(written)
-    table = base.model_dump(exclude_unset=True)
-    for one, other in (("local_batch_size", "global_batch_size"), ("global_batch_size", "local_batch_size")):
-        if one in changed and other not in changed:
-            table.pop(other, None)
     try:
-        return Scenario.model_validate(table | changed)
-    except ValidationError as error:
-        raise InputError(f"--set {text}: {mistake(error, written)}") from None
+        return Scenario(**laid_over(base.model_dump(exclude_unset=True), _options_of(text)))
+    except InputError as error:
+        raise InputError(f"--set {text}: {error}") from None
 
 
 def _options_of(text: str) -> dict[str, Any]:
     """``gpus=64,precision=bf16`` as a table; a comma that no option follows is part of the value."""
-    from perfmodel.specs.scenario_table import KEYS
-
     pieces: list[str] = []
     last = 0
     for comma in _NEXT_KEY.finditer(text):
@@ -140,7 +128,7 @@ def _options_of(text: str) -> dict[str, Any]:
             raise InputError(f"--set {text}: expected KEY=VALUE, e.g. gpus=64 or gpus=64,precision=bf16")
         key = key.strip()
         if field_of(key) not in Scenario.model_fields:
-            raise InputError(f"--set {text}: {unknown_name('option', key, KEYS)}")
+            raise InputError(f"--set {text}: {unknown_name('option', key, OPTIONS)}")
         table[key] = _value(value.strip())
     return table
 

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
-from pydantic import ValidationError
 
 from perfmodel.cli.spelling import Option
 from perfmodel.cli.types import type_of, types_of
 from perfmodel.errors import InputError
 from perfmodel.reading import read_toml
 from perfmodel.specs.options import Declared, declared
-from perfmodel.specs.scenario import Scenario, by_field
+from perfmodel.specs.scenario import Scenario, laid_over
 from perfmodel.specs.store import Catalogue
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -99,29 +98,12 @@ def scenario_from(options: dict[str, Any]) -> Scenario:
     file = options.pop("scenario_file", None)
     options.pop("specs", None)
     written = read_toml(file) if file is not None else {}
-    where = f"{file}: " if file is not None else ""
-    table = _by_field(written, where)
-    if "global_batch_size" in options:
-        table.pop("local_batch_size", None)
-    if "local_batch_size" in options:
-        table.pop("global_batch_size", None)
-    if not table:
+    if not written:
         return Scenario.model_construct(**options)  # the options above have checked each value
     try:
-        return Scenario.model_validate(table | options)
-    except ValidationError as error:
-        from perfmodel.specs.scenario_table import mistake
-
-        raise InputError(f"{where}{mistake(error, written)}") from None
-
-
-def _by_field(written: dict[str, Any], where: str) -> dict[str, Any]:
-    if not written:
-        return {}
-    try:
-        return by_field(written)
+        return Scenario(**laid_over(written, options))
     except InputError as error:
-        raise InputError(f"{where}{error}") from None
+        raise InputError(f"{file}: {error}") from None
 
 
 def catalogue_from(specs: tuple[str, ...]) -> Catalogue:

@@ -13,7 +13,7 @@ from perfmodel.cli.export import export_options, take_form
 from perfmodel.cli.options import catalogue_from, options_of, specs_option
 from perfmodel.errors import InputError
 from perfmodel.specs.options import declared
-from perfmodel.specs.scenario import Scenario, by_field, field_of
+from perfmodel.specs.scenario import Scenario, by_field, field_of, laid_over
 
 if TYPE_CHECKING:
     from perfmodel.specs.store import Catalogue
@@ -63,14 +63,7 @@ def command(
     catalogue = catalogue_from(specs)
     asked = _values(options)
     if scenario_file is not None:
-        table = _of_file(scenario_file, catalogue)
-        for one, other in (
-            ("local_batch_size", "global_batch_size"),
-            ("global_batch_size", "local_batch_size"),
-        ):
-            if one in asked:
-                table.pop(other, None)
-        asked = table | asked
+        asked = by_field(laid_over(_of_file(scenario_file, catalogue), asked))
     names = None if columns is None else [field_of(name.strip()) for name in columns.split(",")]
     if names is None and not form and output is None:
         names = [*(name for name, value in asked.items() if _many(value)), *FIGURES]
@@ -102,24 +95,15 @@ def _values(options: dict[str, Any]) -> dict[str, Any]:
 
 def _of_file(file: str, catalogue: Catalogue) -> dict[str, Any]:
     """The options of a file, checked by themselves, so that a mistake is told with the file and its key."""
-    from pydantic import ValidationError
-
     from perfmodel.reading import read_toml
-    from perfmodel.specs.scenario_table import mistake
     from perfmodel.sweeps.axes import axes
 
     written = read_toml(file)
     try:
-        table = by_field(written)
-        for field, given in table.items():
-            for value in given if isinstance(given, list) else (given,):
-                Scenario.model_validate({field: value})
-        axes(table, catalogue)
-    except ValidationError as error:
-        raise InputError(f"{file}: {mistake(error, written)}") from None
+        axes(written, catalogue)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
-    return table
+    return written
 
 
 def _many(value: Any) -> bool:

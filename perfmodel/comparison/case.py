@@ -8,7 +8,7 @@ from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.store import Catalogue
 
 
@@ -35,7 +35,7 @@ class Case(NamedTuple):
 
 
 def case_of(
-    name: str, scenario: Scenario, catalogue: Catalogue | None = None, conditions: Conditions | None = None
+    name: str, scenario: AnyScenario, catalogue: Catalogue | None = None, conditions: Conditions | None = None
 ) -> Case:
     """Return a scenario's prediction with its costs.
 

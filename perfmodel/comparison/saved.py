@@ -38,7 +38,7 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
     try:
         prediction = Prediction.model_construct(**vars(_Saved.model_validate(table)))
         asked = {key: value for key, value in prediction.scenario.items() if key in Scenario.model_fields}
-        Scenario.model_validate(asked)
+        Scenario(**asked)
         _Asked.model_validate(prediction.scenario)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -46,6 +46,8 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
         key = key if error.title == _Saved.__name__ else f"scenario.{key}"
         problem = "the key is missing" if first["type"] == "missing" else first["msg"]
         raise InputError(f"{path}: {key}: {problem}; {wanted}") from None
+    except InputError as error:
+        raise InputError(f"{path}: scenario: {error}; {wanted}") from None
     if told := _incredible(prediction):
         raise InputError(f"{path}: {told}; {wanted}")
     try:

@@ -15,7 +15,7 @@ from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.store import Catalogue
 
 UNITS = {
@@ -32,7 +32,7 @@ UNITS = {
 
 
 def explain(
-    scenario: Scenario,
+    scenario: AnyScenario,
     catalogue: Catalogue | None = None,
     constants: Calibration | None = None,
     conditions: Conditions | None = None,
@@ -50,7 +50,7 @@ def explain(
 
     Examples
     --------
-    >>> found = explain(Scenario(world_size=8))
+    >>> found = explain({"workload": "resnet50", "gpus": 8})
     >>> abs(sum(found.terms.values()) / found.iteration_time - 1) < 1e-12
     True
     >>> found.equations[-1].formula

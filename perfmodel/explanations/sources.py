@@ -19,7 +19,7 @@ from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.changes import used_links
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.provenance import SourcedSpec
-from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import fraction, machine_limit
 
@@ -53,7 +53,7 @@ def cited(key: str) -> str:
     return ", ".join(parts)
 
 
-def predict_recorded(scenario: Scenario, catalogue: Catalogue) -> tuple[Prediction, list[Call]]:
+def predict_recorded(scenario: AnyScenario, catalogue: Catalogue) -> tuple[Prediction, list[Call]]:
     """Return a prediction and every call of a formula it made."""
     with recorded() as calls:
         prediction = predict(scenario, catalogue)

@@ -9,7 +9,6 @@ from perfmodel.planning.goal import OF_SCENARIO
 from perfmodel.prediction import predict
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Interval
-from perfmodel.specs.scenario import Scenario
 
 Row = dict[str, Any]
 
@@ -42,7 +41,7 @@ def extrapolated(found: Found) -> list[str]:
 def _interval(found: Found, row: Row) -> Interval | None:
     """Where an iteration of a plan lies."""
     asked = {name: row[name] for name in OF_SCENARIO if row.get(name) is not None}
-    scenario = Scenario.model_validate({"workload": found.goal.workload, **found.goal.options, **asked})
+    scenario = {"workload": found.goal.workload, **found.goal.options, **asked}
     return predict(scenario, found.catalogue, found.constants).interval
 
 

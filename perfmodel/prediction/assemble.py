@@ -16,7 +16,7 @@ from perfmodel.prediction.limits import bottleneck
 from perfmodel.prediction.result import Interval, Memory, Prediction
 from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
-from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario import AnyScenario, Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import choice_told
 from perfmodel.step.evaluate import Step, evaluate
@@ -37,27 +37,33 @@ from perfmodel.units import show
 
 
 def predict(
-    scenario: Scenario, catalogue: Catalogue | None = None, constants: Calibration | None = None
+    scenario: AnyScenario, catalogue: Catalogue | None = None, constants: Calibration | None = None
 ) -> Prediction:
     """Predict one training iteration.
 
     Parameters
     ----------
-    scenario : what is asked; options left open take defaults, which the answer names
+    scenario : what is asked, or a mapping of its options; those left open take defaults, which the answer
+        names
     catalogue : hardware to choose from; by default what comes with the package
     constants : learned efficiencies; by default those that come with the package
 
     Raises
     ------
-    InputError : an unknown name, a batch that does not divide, a precision the accelerator lacks
+    InputError : an unknown option or name, a batch that does not divide, a precision the accelerator lacks
 
     Examples
     --------
     A ring hides most of its traffic behind the backward pass of ResNet-50:
 
     >>> from perfmodel.specs.scenario import Scenario
-    >>> answer = predict(Scenario(workload="resnet50", accelerator="v100-sxm2-16gb", world_size=32))
+    >>> answer = predict(Scenario(workload="resnet50", accelerator="v100-sxm2-16gb", gpus=32))
     >>> 0.5 < answer.scaling_efficiency < 1
+    True
+
+    The answer's own scenario, with every default in it, has the same answer:
+
+    >>> predict(answer.scenario).iteration_time == answer.iteration_time
     True
     """
     setting, constants = settled(scenario, catalogue or Catalogue.built_in(), constants or calibration())
@@ -68,13 +74,17 @@ def predict(
         raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
 
 
-def settled(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> tuple[Setting, Calibration]:
+def settled(
+    scenario: AnyScenario, catalogue: Catalogue, constants: Calibration
+) -> tuple[Setting, Calibration]:
     """Return the setting a scenario means and the constants it is predicted with, a profile's among them.
 
     Raises
     ------
     InputError : as ``predict``
     """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario(**scenario)
     if scenario.profile is None:
         if scenario.anchor is not None and not scenario.anchor.strip().endswith("@1"):
             from perfmodel.prediction.node_anchor import anchored_on_one

@@ -136,11 +136,7 @@ def _phase_times(
     for phase in chosen.phases:
         answer = prediction
         if phase.sequence_length and phase.sequence_length != prediction.scenario["sequence_length"]:
-            asked = {
-                k: v for k, v in prediction.scenario.items() if k in Scenario.model_fields and v is not None
-            }
-            asked |= {"sequence_length": phase.sequence_length}
-            asked.pop("local_batch_size" if prediction.scaling == "strong" else "global_batch_size")
-            answer = predict(Scenario.model_validate(asked), catalogue, constants)
+            asked = prediction.scenario | {"sequence_length": phase.sequence_length}
+            answer = predict(asked, catalogue, constants)
         times.append(phase.amount / answer.samples_per_second)
     return times

@@ -13,8 +13,7 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec, Text
-from perfmodel.specs.scenario import Scenario, by_field
-from perfmodel.specs.scenario_table import mistake
+from perfmodel.specs.scenario import Scenario, laid_over
 
 Quantity = Literal[
     "samples_per_second",
@@ -155,20 +154,8 @@ def scenario_of(quote: Quote, claim: Claim, where: str = "quote") -> Scenario:
     ------
     InputError : an unknown option, or a value that does not fit it
     """
-    table = _options(quote.scenario, where) | (changed := _options(claim.scenario, where))
-    typed = (*claim.scenario, *quote.scenario)
-    for one, other in (("local_batch_size", "global_batch_size"), ("global_batch_size", "local_batch_size")):
-        if one in changed and other not in changed:
-            table.pop(other, None)
     try:
-        return Scenario.model_validate(table)
-    except ValidationError as error:
-        raise InputError(f"{where}: scenario: {mistake(error, typed)}") from None
-
-
-def _options(table: dict[str, Any], where: str) -> dict[str, Any]:
-    try:
-        return by_field(table)
+        return Scenario(**laid_over(quote.scenario, claim.scenario))
     except InputError as error:
         raise InputError(f"{where}: scenario: {error}") from None
 

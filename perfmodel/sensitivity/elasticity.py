@@ -13,7 +13,7 @@ from perfmodel.prices import price_of, server_price_of
 from perfmodel.sensitivity.case import Answer, Case, answer
 from perfmodel.sensitivity.inputs import Input, inputs_of
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.store import Catalogue
 
 STEP = 1e-5
@@ -78,7 +78,7 @@ class Sensitivity(NamedTuple):
 
 
 def sensitivity(
-    scenario: Scenario,
+    scenario: AnyScenario,
     catalogue: Catalogue | None = None,
     constants: Calibration | None = None,
     conditions: Conditions | None = None,
@@ -98,7 +98,7 @@ def sensitivity(
     --------
     One accelerator's time falls as its memory gets faster, and no link matters:
 
-    >>> found = sensitivity(Scenario())
+    >>> found = sensitivity({"workload": "resnet50"})
     >>> by_name = {row.name: row.time.value for row in found.rows}
     >>> by_name["memory_bandwidth"] < 0, "inter_link_bandwidth" in by_name
     (True, False)
@@ -111,7 +111,9 @@ def sensitivity(
     return Sensitivity(case, here, rows, _counts(case, here, catalogue))
 
 
-def case_of(scenario: Scenario, catalogue: Catalogue, constants: Calibration, conditions: Conditions) -> Case:
+def case_of(
+    scenario: AnyScenario, catalogue: Catalogue, constants: Calibration, conditions: Conditions
+) -> Case:
     """Return the case a scenario means.
 
     Raises
@@ -255,12 +257,10 @@ def _with_count(case: Case, name: str, value: int, catalogue: Catalogue) -> Answ
     changed: dict[str, Any] = {name: value}
     scenario = case.setting.scenario
     try:
-        asked = Scenario.model_validate(
-            {key: getattr(scenario, key) for key in scenario.model_fields_set} | changed
-        )
+        asked = {key: getattr(scenario, key) for key in scenario.model_fields_set} | changed
         setting, _ = settled(asked, catalogue, case.constants)
         return answer(case._replace(setting=setting))
-    except (InputError, ValueError):
+    except InputError:
         return None
 
 

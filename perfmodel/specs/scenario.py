@@ -1,11 +1,12 @@
 """What a person asks: a workload on some hardware, under a plan.  What is not said stays None."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.options import MEASURED, Described, OptionInfo, declared
 from perfmodel.units import parse
@@ -60,6 +61,9 @@ SYNONYMS: dict[str, dict[str, str]] = {
     "optimizer": {"adamw": "adam", "momentum": "sgd"},
 }
 """Words of frameworks and libraries for values of an option; PyTorch's DP is one process, its DDP many."""
+
+_BATCH = {"local_batch_size", "global_batch_size"}
+
 LARGEST_WORLD_SIZE = 1_000_000
 
 LARGEST_BATCH_SIZE = 1_000_000_000
@@ -128,6 +132,19 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     jitter : Spread of a worker's time: lognormal:cv=0.05, empirical:FILE, none.
     anchor : Measured with that share of the batch on one GPU, iteration_time=0.145s@1, or one machine, @8.
     profile : Your own measurement, a file of perfmodel calibrate --trace.
+
+    Raises
+    ------
+    InputError : an unknown option, or a value that does not fit it
+
+    Examples
+    --------
+    >>> Scenario(workload="vgg16", gpus=8).world_size
+    8
+    >>> Scenario(world=8)
+    Traceback (most recent call last):
+    ...
+    perfmodel.errors.InputError: unknown option 'world'; nearest: world_size
     """
 
     workload: Annotated[
@@ -197,20 +214,34 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
             return word_of(value, one.choices, SYNONYMS.get(one.field, NONE))
         return parse(value, one.unit) if isinstance(value, str) and one.unit in MEASURED else value
 
+    if TYPE_CHECKING:
+        gpus: int = 1
+        """Another name of ``world_size`` where a scenario is written."""
+    else:
+
+        def __init__(self, /, **options):
+            try:
+                super().__init__(**options)
+            except ValidationError as error:
+                raise InputError(_mistake(error, options)) from None
+
+        @property
+        def gpus(self):
+            """Return ``world_size``."""
+            return self.world_size
+
     @model_validator(mode="before")
     @classmethod
     def _as_written(cls, given: Any) -> Any:
-        """Name each field, and leave out of an answer's scenario what follows from the rest of it."""
-        if not isinstance(given, Mapping):
-            return given
-        if {"nodes", "scaling"} <= given.keys():
-            implied = "local_batch_size" if given["scaling"] == "strong" else "global_batch_size"
-            given = {key: value for key, value in given.items() if key not in ("nodes", "scaling", implied)}
-        return by_field(given)
+        return by_field(given) if isinstance(given, Mapping) else given
 
 
 SHORT = {one.name: one.field for one in declared(Scenario).values() if one.info.name}
 """What a field is called where people write, where it is another word."""
+OPTIONS = (*SHORT, *Scenario.model_fields)
+"""What may be written; in a file a dash will do for each underscore."""
+AnyScenario: TypeAlias = Scenario | Mapping[str, Any]
+"""A scenario, or its options by name: a table of one's own, or ``Prediction.scenario``."""
 
 
 def field_of(key: str) -> str:
@@ -225,13 +256,55 @@ def field_of(key: str) -> str:
 def by_field(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return a table under the names of a ``Scenario``; its values are not checked.
 
+    Of an answer's scenario, what follows from the rest of it is left out.
+
     Raises
     ------
     InputError : two keys that mean the same
     """
+    if {"nodes", "scaling"} <= table.keys():
+        implied = "local_batch_size" if table["scaling"] == "strong" else "global_batch_size"
+        table = {key: value for key, value in table.items() if key not in ("nodes", "scaling", implied)}
     written: dict[str, str] = {}
     for key in table:
         if (field := field_of(key)) in written:
             raise InputError(f"{written[field]} and {key}: give one, they are the same")
         written[field] = key
     return {field: table[key] for field, key in written.items()}
+
+
+def laid_over(table: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a table with others laid over it, each under its key as written.
+
+    Either batch size takes the place of the other, which follows from it.
+
+    Raises
+    ------
+    InputError : two keys of one table that mean the same
+
+    >>> laid_over({"gpus": 8, "local-batch-size": 32}, {"world_size": 16, "global_batch_size": 512})
+    {'world_size': 16, 'global_batch_size': 512}
+    """
+    replaced = set(by_field(changed))
+    if replaced & _BATCH:
+        replaced |= _BATCH
+    kept = {field for field in by_field(table) if field not in replaced}
+    return {key: value for key, value in table.items() if field_of(key) in kept} | dict(changed)
+
+
+def _mistake(error: ValidationError, typed: Iterable[str]) -> str:
+    """Return what is wrong with a scenario, in a line: option as typed, value, and what would be right."""
+    first = error.errors(include_url=False)[0]
+    kind, given, field = first["type"], first["input"], ".".join(map(str, first["loc"]))
+    key = next((key for key in typed if field_of(key) == field), field)
+    if kind == "extra_forbidden":
+        return str(unknown_name("option", key, OPTIONS))
+    if kind == "value_error":
+        cause = first["ctx"]["error"]
+        return f"{key} = {cause}" if key else str(cause)
+    if kind == "literal_error" and isinstance(given, str):
+        return str(unknown_name(key, given, re.findall("'(.*?)'", first["ctx"]["expected"])))
+    wanted = first["msg"].replace("Input should be", "expected").replace("a valid", "a")
+    wanted = wanted.replace("a integer", "a whole number").replace("a boolean", "true or false")
+    shown = repr(given)
+    return f"{key} = {shown if len(shown) <= 60 else shown[:57] + '...'}: {wanted}"

@@ -15,7 +15,7 @@ from perfmodel.specs.scenario import (
     Scenario,
     ServerShards,
     Strategy,
-    by_field,
+    laid_over,
 )
 
 
@@ -86,4 +86,4 @@ def scenario_from(scenario: Scenario | Mapping[str, Any] | None, options: Mappin
         if not options:
             return scenario
         scenario = scenario.model_dump(exclude_unset=True)
-    return Scenario(**by_field(scenario or {}) | by_field(options))
+    return Scenario(**laid_over(scenario or {}, options))

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from pydantic import ValidationError
-
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError
 from perfmodel.named import NAMED, meaning_of
 from perfmodel.specs.options import Axis, declared
-from perfmodel.specs.scenario import SHORT, Scenario, by_field
+from perfmodel.specs.scenario import Scenario, by_field, field_of
 from perfmodel.specs.store import Catalogue
 
 
@@ -46,12 +44,13 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[
     InputError : an unknown option or name, a value of the wrong kind, or an empty list
     """
     found: Axes = {}
-    for name, given in by_field(options).items():
-        if name not in Scenario.model_fields:
-            raise unknown_name("option of a sweep", name, (*SHORT, *Scenario.model_fields))
-        found[name] = tuple(dict.fromkeys(_checked(name, value) for value in _values(given)))
+    known = by_field(options)
+    for key, given in options.items():
+        if (name := field_of(key)) not in known:
+            continue
+        found[name] = tuple(dict.fromkeys(_checked(key, value) for value in _values(given)))
         if not found[name]:
-            raise InputError(f"{name}: expected at least one value to sweep over")
+            raise InputError(f"{key}: expected at least one value to sweep over")
     if found.get("profile", (None,)) != (None,):
         found |= _from_profile(found)
     for name, field in Scenario.model_fields.items():
@@ -75,14 +74,10 @@ def _values(given: Any) -> Iterable[Any]:
     return given if isinstance(given, (list, tuple, range)) else (given,)
 
 
-def _checked(name: str, value: Any) -> Any:
+def _checked(key: str, value: Any) -> Any:
     if hasattr(value, "item"):
         value = value.item()
-    try:
-        return getattr(Scenario.model_validate({name: value}), name)
-    except ValidationError as error:
-        wanted = error.errors(include_url=False)[0]["msg"].replace("Input should be", "expected")
-        raise InputError(f"{name} = {value!r}: {wanted}") from None
+    return getattr(Scenario(**{key: value}), field_of(key))
 
 
 def _from_profile(found: Axes) -> Axes:
