@@ -18,7 +18,7 @@ from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.dataset import data_sets
 from perfmodel.specs.names import word_of
 from perfmodel.specs.options import Offers, declared
-from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario import SHORT, Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import names as workload_names
 
@@ -240,16 +240,21 @@ def as_python(picked: Mapping[str, Any], profile: str | None = None) -> str:
     >>> print(as_python({"gpus": 8}))
     from perfmodel import Scenario, predict
     <BLANKLINE>
-    answer = predict(Scenario(world_size=8))
+    answer = predict(Scenario(gpus=8))
     print(answer.iteration_time, answer.terms)
     """
     words = values(picked, SCENARIO) | ({"profile": profile} if profile else {})
-    given = ", ".join(f"{name}={value!r}" for name, value in words.items())
     return (
         "from perfmodel import Scenario, predict\n\n"
-        f"answer = predict(Scenario({given}))\n"
+        f"answer = predict(Scenario({arguments(words)}))\n"
         "print(answer.iteration_time, answer.terms)"
     )
+
+
+def arguments(words: Mapping[str, Any]) -> str:
+    """Return options as the arguments of a ``Scenario``, by the names people write."""
+    short = {field: name for name, field in SHORT.items()}
+    return ", ".join(f"{short.get(name, name)}={value!r}" for name, value in words.items())
 
 
 _DECLARED = tuple(one for one in declared(Scenario).values() if not one.info.file)

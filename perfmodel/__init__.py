@@ -1,7 +1,7 @@
 """A closed-form performance model of distributed deep-learning training.
 
 >>> import perfmodel
->>> answer = perfmodel.predict(perfmodel.Scenario(workload="resnet50", world_size=32))
+>>> answer = perfmodel.predict(perfmodel.Scenario(workload="resnet50", gpus=32))
 >>> answer.scaling
 'weak'
 """

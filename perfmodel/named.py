@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.framework import framework_id
 from perfmodel.specs.link import Link
 from perfmodel.specs.names import taken_as
 from perfmodel.specs.node import Node
 from perfmodel.specs.options import Offers, declared
 from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.storage import storage_id
 from perfmodel.specs.store import Catalogue, Kind
 from perfmodel.workloads import understood
 
@@ -54,6 +56,8 @@ def meaning_of(field: str, name: str, catalogue: Catalogue) -> Meant:
     ------
     InputError : an unknown name, or one that fits several things of which none is the most common
     """
+    if field in _SINGLE:
+        return Meant(field, name, _SINGLE[field](name), ())
     if NAMED[field] == "workloads":
         network = understood(name)
         return Meant(field, name, network.id, network.others)
@@ -82,3 +86,7 @@ NAMED: dict[str, Offers] = {
     field: one.info.offers for field, one in declared(Scenario).items() if one.info.offers in LOOKED_UP
 }
 """Options that name a thing of the catalogue, and of what they do."""
+_SINGLE = {"framework": framework_id, "storage": storage_id}
+"""Names that fit one thing each."""
+BY_ID = (*NAMED, *_SINGLE)
+"""Options that name a thing that has an id."""

@@ -191,6 +191,8 @@ STATED = {
         ({"nodes": ""}, "no nodes"),
         ({"inter_link": ""}, "no link between nodes"),
         ({"inter_link": "string"}, "unknown link: string"),
+        ({"inter_link": "EFA"}, "unknown link: EFA"),
+        ({"inter_link": "EFA 50", "collective": "AllReduce", "accelerator": "T4"}, None),
         ({"world_size": "4"}, "no link inside the node"),
         ({"world_size": "3"}, "ranks not spread evenly: 3 on 2 nodes"),
         ({"library": "Open MPI 4.0.5"}, "another library: Open MPI 4.0.5"),

@@ -3,9 +3,11 @@ two things are meant."""
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ from hypothesis import strategies as st
 from perfmodel import Catalogue, InputError, Scenario, predict, sweep
 from perfmodel.cli import main
 from perfmodel.prediction.target import for_target
+from perfmodel.resolve import DEFAULT_INTER_LINK
+from perfmodel.resources import folder
 from perfmodel.specs.names import Named, meaning, squashed
 from perfmodel.workloads import names, understood, workload
 
@@ -51,12 +55,43 @@ NODES = {
     "p3.16xlarge": "aws-p3.16xlarge",
     "Standard_ND96asr_v4": "azure-nd96asr_v4",
     "a2-highgpu-8g": "gcp-a2-highgpu-8g",
+    "p4d": "aws-p4d.24xlarge",
+    "P4de": "aws-p4de.24xlarge",
+    "p5": "aws-p5.48xlarge",
+    "ND H100 v5": "azure-nd96isr_h100_v5",
 }
 LINKS = {
     "ib edr": "ib-edr-100g",
     "Ethernet_25G_TCP": "ethernet-25g-tcp",
     "nvlink2-cubemesh": "nvlink2-cube-mesh",
+    "aries": "cray-aries",
+    "slingshot": "slingshot11-200g",
+    "InfiniBand": "ib-hdr-200g",
+    "ib": "ib-hdr-200g",
+    "ib hdr": "ib-hdr-200g",
+    "EDR": "ib-edr-100g",
+    "ethernet": "ethernet-25g-tcp",
+    "1GbE": "ethernet-1g-tcp",
+    "RoCE": "roce-400g",
+    "efa": "efa-100g",
+    "omni-path": "omnipath-100g",
+    "NVLink": "nvlink3-nvswitch",
+    "nvlink 4": "nvlink4-nvswitch",
+    "pcie": "pcie3-x16",
+    "PCIe Gen4": "pcie4-x16",
+    "infinity fabric": "xgmi-gen3",
 }
+FRAMEWORKS = {
+    "PyTorch@2019": "pytorch@2019",
+    "torch@2019": "pytorch@2019",
+    "TF@2019": "tensorflow@2019",
+    "TensorFlow XLA@2019": "tensorflow-xla@2019",
+    "MXNet@2019": "mxnet@2019",
+    "PaddlePaddle@2019": "paddle@2019",
+    "NGC PyTorch@2019": "pytorch-ngc@2019",
+    "Torch 7@2019": "torch7@2019",
+}
+STORAGES = {"NVMe": "local-ssd", "SSD": "local-ssd", "gp3": "ebs-gp3", "Amazon S3": "s3", "RAM": "ram"}
 WORKLOADS = {
     "resnet-50": "resnet50",
     "ResNet50": "resnet50",
@@ -82,7 +117,9 @@ TYPED = [
     *(("inter_link", name, id) for name, id in LINKS.items()),
     *(("workload", name, id) for name, id in WORKLOADS.items()),
     *(("strategy", name, id) for name, id in STRATEGIES.items()),
+    *(("framework", name, id) for name, id in FRAMEWORKS.items()),
     ("precision", "FP16", "fp16"),
+    ("overlap", "Horovod", "fused"),
     ("precision", "mixed", "amp"),
     ("optimizer", "AdamW", "adam"),
     ("algorithm", "Recursive_Doubling", "recursive-doubling"),
@@ -93,6 +130,10 @@ AMBIGUOUS = {
     ("accelerator", "tpu-v5"): ("tpu-v5e", "tpu-v5p"),
     ("node", "dgx-1"): ("dgx-1p", "dgx-1v"),
     ("inter_link", "ethernet-25g"): ("ethernet-25g-rdma", "ethernet-25g-tcp"),
+    ("inter_link", "100 GbE"): ("ethernet-100g-rdma", "ethernet-100g-tcp"),
+    ("node", "p3"): ("aws-p3.16xlarge, aws-p3.2xlarge", "aws-p3.8xlarge"),
+    ("framework", "Horovod"): ("pytorch, tensorflow", "mxnet"),
+    ("storage", "EBS"): ("ebs-gp2", "ebs-gp3"),
 }
 
 
@@ -140,6 +181,69 @@ def test_a_family_says_which_of_its_members_was_taken():
     plain = answer("predict", "--accelerator", "V100_SXM2_16GB", "--workload", "ResNet-50")
     assert not plain["warnings"]
     assert not {word for word in plain["defaults"] if word.startswith(("--accelerator", "--workload"))}
+
+
+@pytest.mark.parametrize(("name", "id"), STORAGES.items())
+def test_storage_is_called_as_people_call_it(name, id):
+    real = {"workload": "resnet50", "input": "real", "gpus": 8}
+    said, meant = (predict(Scenario(**real, storage=storage)) for storage in (name, id))
+    assert said == meant
+    assert said.scenario["storage"] == id
+    assert answer("predict", "--input", "real", "--storage", name)["scenario"]["storage"] == id
+
+
+def test_every_option_takes_frameworks_and_storage_as_people_spell_them(tmp_path):
+    said = sweep(framework=["PyTorch@2020", "pytorch@2020", "TF@2020"], storage=["NVMe", "ssd"], input="real")
+    table = said.table()
+    assert table["framework"].tolist() == ["pytorch@2020", "tensorflow@2020"]
+    assert set(table["storage"]) == {"local-ssd"}
+    words = ("plan", "--epochs", "1", "--max-gpus", "4", "--node", "p3.16xlarge", "--local-batch-size", "64")
+    typed = answer(*words, "--framework", "TensorFlow")
+    meant = answer(*words, "--framework", "tensorflow")
+    assert typed["chosen"] == meant["chosen"]
+    words = ("plan", "--epochs", "1", "--max-gpus", "8", "--local-batch-size", "64")
+    hired = answer(*words, "--instance", "P4d,p5")
+    assert hired["goal"]["instances"] == ["p4d.24xlarge", "p5.48xlarge"]
+    assert "p5 is taken as p5.48xlarge, the most common; also p5.4xlarge" in hired["notes"]
+    file = tmp_path / "a.toml"
+    file.write_text('framework = "MXNet"\ninput = "real"\nstorage = "EBS gp3"\ngpus = 8\n')
+    first, second = answer("compare", str(file), "--set", "framework=Torch,storage=NVMe")["scenarios"]
+    assert (first["framework"], first["storage"]) == ("mxnet@2019", "ebs-gp3")
+    assert (second["framework"], second["storage"]) == ("pytorch@2019", "local-ssd")
+    with pytest.raises(InputError, match="unknown framework 'caffe'"):
+        predict(Scenario(framework="caffe"))
+
+
+def test_the_link_that_a_family_means_is_the_one_most_measured_rows_hold():
+    held = Counter(
+        link
+        for file in ("training_runs.csv", "collectives.csv")
+        for row in csv.DictReader((folder("validation") / "measured" / file).read_text("utf-8").splitlines())
+        for link in (row["intra_link"], row["inter_link"])
+    )
+    links = [one for one in CATALOGUE._named("links") if one.family]
+    for family in {one.family for one in links}:
+        members = {one.id: held[one.id] for one in links if one.family == family}
+        common = next(one.id for one in links if one.family == family and one.most_common)
+        if family == "ethernet":  # no link of it is measured more than others
+            assert common == DEFAULT_INTER_LINK
+        else:
+            assert members[common] == max(members.values())
+
+
+def test_a_kind_of_link_says_which_of_its_members_was_taken():
+    said = predict(Scenario(gpus=16, node="p4d", inter_link="ib", intra_link="nvlink"))
+    assert {"--inter-link ib-hdr-200g", "--intra-link nvlink3-nvswitch"} <= set(said.defaults)
+    notes = " ".join(said.warnings)
+    assert "ib is taken as ib-hdr-200g, the most common; also ib-edr-100g, " in notes
+    assert "nvlink is taken as nvlink3-nvswitch, the most common; also " in notes
+    words = ("collective", "--ranks", "16", "--nodes", "2", "--size", "1MB")
+    found = answer(*words, "--intra-link", "NVLink", "--inter-link", "Slingshot")
+    assert "Slingshot is taken as slingshot11-200g, the most common; also slingshot11-200g-tcp" in " ".join(
+        found["warnings"]
+    )
+    assert len(meaning("link", "nvlink", CATALOGUE._named("links")).others) > 4  # type: ignore[union-attr]
+    assert all(len(line) < 160 for line in said.warnings if "most common" in line)
 
 
 def test_a_scenario_fed_back_gives_the_same_answer_and_says_nothing_of_names():

@@ -34,6 +34,7 @@ OLD = {
     ("plan", "--max-global-batch"): "--max-global-batch-size",
     ("collective", "--link"): "--intra-link",
     ("collective", "--gpus"): "--ranks",
+    ("stragglers", "--gpus"): "--workers",
 }
 
 

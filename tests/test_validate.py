@@ -354,6 +354,47 @@ def test_a_table_names_things_as_people_do(tmp_path):
     assert said.iteration_time == meant.iteration_time
 
 
+AS_TYPED = {
+    "accelerator": ("V100 SXM2 16GB", "v100-sxm2-16gb"),
+    "framework": ("TF", "TensorFlow"),
+    "node": ("DGX 1V", "dgx-1v"),
+    "intra_link": ("NVLink2_cube_mesh", "nvlink2-cube-mesh"),
+    "inter_link": ("IB EDR", "ib-edr-100g"),
+    "precision": ("FP32", "fp32"),
+    "strategy": ("DDP", "all-reduce"),
+    "overlap": ("Horovod", "fused"),
+    "input": ("Synthetic", "synthetic"),
+}
+
+
+@pytest.mark.parametrize("column", AS_TYPED)
+def test_a_cell_is_read_as_people_spell_it(tmp_path, column):
+    as_typed, meant = (runs(tmp_path, EIGHT | {column: cell})[0] for cell in AS_TYPED[column])
+    scenario = scenario_of(as_typed, Catalogue.built_in())
+    assert scenario == scenario_of(meant, Catalogue.built_in())
+    assert predict(scenario).warnings == predict(scenario_of(meant, Catalogue.built_in())).warnings
+
+
+def test_what_is_unknown_is_named_and_an_empty_table_left_out(tmp_path):
+    unknown = ["zx1", "zx2", "zx2", "zx3", "zx4", "zx5", "zx6"]
+    rows = [ONE | {"run_id": str(i), "accelerator": name} for i, name in enumerate(unknown)]
+    shown = cli("--data", write(tmp_path / "a.csv", *rows)).stdout
+    assert "7  unknown accelerator: zx2, zx1, zx3, zx4 and 2 more" in shown
+    assert "<20%" not in shown
+    mixed = cli("--data", write(tmp_path / "a.csv", *rows, EIGHT)).stdout
+    assert "<20%" in mixed
+    cells = "measurement_id,source,collective,intra_link,size_bytes,time,world_size,nodes"
+    (tmp_path / "b.csv").write_text(f"{cells}\n1,s,AllReduce,pcie9,1000,1e-3,4,1\n")
+    shown = cli("--kind", "collectives", "--data", tmp_path / "b.csv").stdout
+    assert "1  unknown link: pcie9" in shown
+    assert "<20%" not in shown
+    head, first = (MEASURED / "mlperf.csv").read_text("utf-8").splitlines()[:2]
+    (tmp_path / "c.csv").write_text(f"{head}\n{first.replace(',resnet50,', ',gnmt,', 1)}\n")
+    shown = cli("--kind", "mlperf", "--data", tmp_path / "c.csv").stdout
+    assert "1  unknown benchmark: gnmt" in shown
+    assert "<20%" not in shown
+
+
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
@@ -367,6 +408,7 @@ def test_a_table_names_things_as_people_do(tmp_path):
         ({"accelerator": "k80", "precision": "bf16"}, "refused by the model: "),
         ({"intra_link": "tin-cans"}, "unknown link: tin-cans"),
         ({"inter_link": "string"}, "unknown link: string"),
+        ({"inter_link": "infiniband"}, "unknown link: infiniband"),
         # a family's name: which member, nobody says
         ({"workload": "vit"}, "unknown workload: vit"),
         ({"workload": "bert", "seq_len": "128"}, "unknown workload: bert"),

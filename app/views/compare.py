@@ -6,7 +6,7 @@ import streamlit as st
 
 from app import charts, own
 from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
-from app.options import MONEY, SCENARIO, Option, options, scenario, values, written
+from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values, written
 from perfmodel.comparison import Case, Comparison, Row, case_of, compare
 from perfmodel.specs.conditions import Conditions
 from perfmodel.step.terms import TERMS
@@ -141,9 +141,9 @@ def _flat(found: Comparison, row: Row) -> dict[str, Any]:
 
 def _python(base: dict[str, Any], said: list[str]) -> str:
     """The question in Python."""
-    given = ", ".join(f"{name}={value!r}" for name, value in values(base, SCENARIO).items())
+    given = arguments(values(base, SCENARIO))
     others = [
-        ", ".join(f"{name}={value!r}" for name, value in values(_laid_over(base, changed), SCENARIO).items())
+        arguments(values(_laid_over(base, changed), SCENARIO))
         for letter in LETTERS
         if (changed := changes(asked.picked, letter))
     ]

@@ -178,7 +178,7 @@ def _python(picked: dict[str, Any], counts: list[int]) -> str:
     return (
         "from perfmodel import Scenario, predict\n\n"
         f"for gpus in {counts}:\n"
-        f"    answer = predict(Scenario(world_size=gpus{options}))\n"
+        f"    answer = predict(Scenario(gpus=gpus{options}))\n"
         "    print(gpus, answer.iteration_time, answer.scaling_efficiency)"
     )
 

@@ -6,7 +6,7 @@ from app import charts, held_against
 from app.layout import Asked, ask, downloads, fold, ways_out
 from app.options import one_of, options, some_of
 from perfmodel.accuracy import Row
-from perfmodel.accuracy.summary import GROUPS, counted, refused_by_reason, statistics, trusted
+from perfmodel.accuracy.summary import GROUPS, counted, refusals, statistics, trusted
 
 KNOWN = options("validate")
 MODE = KNOWN["mode"]
@@ -90,7 +90,7 @@ def page(asked: Asked) -> None:
             st.markdown(held_against.section("In short"))
     with fold("What the model does not cover") as is_open:
         if is_open:
-            for reason, count in refused_by_reason(found).items():
+            for count, reason in refusals(row.reason for row in found):
                 st.markdown(f"* {count} runs refused: {reason}")
             st.markdown(held_against.misses())
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from perfmodel.accuracy.runs import NOT_STATED
-from perfmodel.accuracy.scenarios import Refused
+from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective_model import Point, check_mesh
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
+from perfmodel.specs.names import word_of
 from perfmodel.specs.store import Catalogue
 
 COLLECTIVES = {
@@ -105,7 +106,8 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
     ------
     Refused : one the model cannot be asked for, or too little stated
     """
-    collective, library = row["collective"], row.get("library", "")
+    typed, library = row["collective"], row.get("library", "")
+    collective = word_of(typed, COLLECTIVES, {name: key for key, name in COLLECTIVES.items()})
     if collective not in COLLECTIVES:
         raise Refused("unknown collective", collective) if collective else Refused("no collective")
     if library and not any(name in library for name in LIBRARIES):
@@ -120,10 +122,7 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
     between = row.get("inter_link", "") if nodes > 1 else ""
     if nodes > 1 and not between:
         raise Refused("no link between nodes")
-    known = catalogue.ids("links")
-    for link in (inside, between):
-        if link and link not in known:
-            raise Refused("unknown link", link)
+    inside, between = (link and named("links", link, catalogue) for link in (inside, between))
     nics = int(_number(row, "nics_per_node", where)) if row.get("nics_per_node") else 1
     point = Point(
         COLLECTIVES[collective],
@@ -146,8 +145,10 @@ def _way_to_the_adapter(row: dict[str, str], per_node: int, catalogue: Catalogue
     if per_node > 1:
         raise Refused("no link inside the node")
     accelerator = row.get("accelerator", "")
-    known = accelerator in catalogue.ids("accelerators")
-    return catalogue.accelerator(accelerator).host_link if known else "pcie3-x16"
+    try:
+        return catalogue.accelerator(named("accelerators", accelerator, catalogue)).host_link
+    except Refused:
+        return "pcie3-x16"
 
 
 def _stated(row: dict[str, str], column: str, where: str) -> float:

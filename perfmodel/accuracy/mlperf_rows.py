@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from perfmodel.accuracy.scenarios import Refused
-from perfmodel.accuracy.summary import by_reason
 from perfmodel.errors import InputError
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
+from perfmodel.specs.names import word_of
 
 YEARS = {
     "v0.5": 2018,
@@ -113,7 +113,8 @@ def _submission(row: dict[str, str], where: str, line: int) -> Submission:
     Refused : a benchmark the model does not know, or too little stated
     InputError : a cell that does not fit
     """
-    if row["workload"] not in BENCHMARKS:
+    benchmark = word_of(row["workload"], BENCHMARKS)
+    if benchmark not in BENCHMARKS:
         raise Refused("unknown benchmark", row["workload"]) if row["workload"] else Refused("no workload")
     for column in DECISIVE:
         if not row[column]:
@@ -128,7 +129,7 @@ def _submission(row: dict[str, str], where: str, line: int) -> Submission:
         run_id=row["run_id"] or f"line {line}",
         round=held,
         year=_whole(row, "year", where) if row["year"] else YEARS[held],
-        benchmark=row["workload"],
+        benchmark=benchmark,
         accelerator=row["accelerator"],
         nics=_whole(row, "nics_per_node", where) if row.get("nics_per_node") else None,
         nodes=nodes,
@@ -168,8 +169,8 @@ class Submissions(NamedTuple):
     """What a file holds."""
 
     known: list[Submission]
-    skipped: dict[str, int]
-    """Rows that were passed over, by reason."""
+    skipped: list[str]
+    """The reason of each row that was passed over."""
 
 
 def read_submissions(path: Path) -> Submissions:
@@ -199,7 +200,7 @@ def read_submissions(path: Path) -> Submissions:
         raise InputError(f"{path}: cannot be read: {error}") from None
     if not known and not skipped:
         raise InputError(f"{path}: no submissions below the header line")
-    return Submissions(known, by_reason(skipped))
+    return Submissions(known, skipped)
 
 
 @cache

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from perfmodel.accuracy.mlperf_rows import ROUNDS, Submission
-from perfmodel.accuracy.scenarios import Refused
+from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.prediction import predict
 from perfmodel.recipes import benchmarks
 from perfmodel.resolve import GENERIC_NODE
@@ -147,23 +147,25 @@ def scenario_of(submission: Submission, catalogue: Catalogue) -> Scenario:
     Refused : an accelerator or machine nobody specified
     """
     benchmark = BENCHMARKS[submission.benchmark]
-    if submission.accelerator not in catalogue.ids("accelerators"):
-        raise Refused("accelerator without a spec", submission.accelerator)
-    for link in (submission.intra_link, submission.inter_link):
-        if link and link not in catalogue.ids("links"):
-            raise Refused("unknown link", link)
+    try:
+        accelerator = named("accelerators", submission.accelerator, catalogue)
+    except Refused:
+        raise Refused("accelerator without a spec", submission.accelerator) from None
+    intra, inter = (
+        link and named("links", link, catalogue) for link in (submission.intra_link, submission.inter_link)
+    )
     chosen = {
         "workload": benchmark.workload,
         "optimizer": benchmark.optimizer,
         "overlap": benchmark.overlap,
         "sequence_length": benchmark.sequence_length,
         "framework": framework_of(submission),
-        "accelerator": submission.accelerator,
+        "accelerator": accelerator,
         "node": _node(submission, catalogue),
         "accelerators_per_node": submission.accelerators_per_node,
         "world_size": submission.world_size,
-        "intra_link": submission.intra_link or None,
-        "inter_link": submission.inter_link or None,
+        "intra_link": intra or None,
+        "inter_link": inter or None,
         "nics": submission.nics,
         **COMMON,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
@@ -13,7 +13,8 @@ from perfmodel.anchor import RANGES
 from perfmodel.errors import InputError
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Input, Overlap, Precision, Strategy
+from perfmodel.specs.names import NONE, word_of
+from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, SYNONYMS, Input, Overlap, Precision, Strategy
 
 LARGEST_BATCH = 1_000_000_000
 """Samples; recommenders take millions at a time."""
@@ -90,13 +91,19 @@ def _between(quantity: str) -> Callable[[str], float]:
     return check
 
 
-def _one_of(words: tuple[str, ...]) -> Callable[[str], str]:
+def _one_of(words: tuple[str, ...], synonyms: Mapping[str, str] = NONE) -> Callable[[str], str]:
     def check(cell: str) -> str:
-        if cell not in words:
+        word = word_of(cell, words, synonyms)
+        if word not in words:
             raise ValueError(f"one of {', '.join(words)}")
-        return cell
+        return word
 
     return check
+
+
+def _words(field: str, literal: Any, *more: str) -> Callable[[str], str]:
+    """One of the words of a scenario's field, or of more, as people spell it."""
+    return _one_of((*more, *get_args(literal)), SYNONYMS.get(field, NONE))
 
 
 def _or(blank: Any, check: Callable[[str], _T]) -> Callable[[str], Any]:
@@ -119,13 +126,13 @@ _COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "nodes": ("nodes", _or(0, _count)),
     "accelerators_per_node": ("accelerators_per_node", _or(0, _count)),
     "world_size": ("world_size", _or(0, _count)),
-    "precision": ("precision", _or("", _one_of(get_args(Precision)))),
+    "precision": ("precision", _or("", _words("precision", Precision))),
     "local_batch_size": ("local_batch_size", _or(None, _whole(LARGEST_BATCH))),
     "accumulation_steps": ("accumulation_steps", _or(1, _count)),
-    "strategy": ("strategy", _or("", _one_of(("single", *get_args(Strategy))))),
+    "strategy": ("strategy", _or("", _words("strategy", Strategy, "single"))),
     "servers": ("servers", _or(None, _count)),
-    "overlap": ("overlap", _or("unknown", _one_of((*get_args(Overlap), "unknown")))),
-    "input": ("input", _or("", _one_of(get_args(Input)))),
+    "overlap": ("overlap", _or("unknown", _words("overlap", Overlap, "unknown"))),
+    "input": ("input", _or("", _words("input", Input))),
     "samples_per_second": ("samples_per_second", _or(None, _between("samples_per_second"))),
     "iteration_time": ("iteration_time", _or(None, _between("iteration_time"))),
     "trust": ("trust", _or(UNSTATED_TRUST, _one_of(TRUSTS))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -9,8 +10,9 @@ from perfmodel.accuracy.runs import Run
 from perfmodel.accuracy.software import VARIANTS, optimizer_of, software_of
 from perfmodel.errors import InputError
 from perfmodel.resolve import GENERIC_NODE
+from perfmodel.specs.provenance import SourcedSpec
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.store import Catalogue
+from perfmodel.specs.store import Catalogue, Kind
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads import understood
 from perfmodel.workloads import workload as workload_named
@@ -49,8 +51,16 @@ def scenario_of(run: Run, catalogue: Catalogue, anchor_time: float | None = None
     ------
     Refused : an unknown name, or something left open that decides the time
     """
-    network = _check(run, catalogue)
-    run = run._replace(accelerator=_accelerator(run.accelerator, catalogue))
+    for column in ("accelerator", "workload", "world_size"):
+        if not getattr(run, column):
+            raise Refused(f"no {column.replace('_', ' ')}")
+    run = run._replace(
+        accelerator=named("accelerators", run.accelerator, catalogue),
+        node=_id("nodes", run.node, catalogue) or "",
+        intra_link=run.intra_link and named("links", run.intra_link, catalogue),
+        inter_link=run.inter_link and named("links", run.inter_link, catalogue),
+    )
+    network = _check(run)
     chosen: dict[str, Any] = {
         "workload": network_of(run),
         "framework": software_of(run, network.family),
@@ -81,14 +91,7 @@ def network_of(run: Run) -> str:
     return VARIANTS.get((run.source, run.workload), run.workload)
 
 
-def _check(run: Run, catalogue: Catalogue) -> Workload:
-    for column in ("accelerator", "workload", "world_size"):
-        if not getattr(run, column):
-            raise Refused(f"no {column.replace('_', ' ')}")
-    _accelerator(run.accelerator, catalogue)
-    for link in (run.intra_link, run.inter_link):
-        if link and not _is_link(link, catalogue):
-            raise Refused("unknown link", link)
+def _check(run: Run) -> Workload:
     network = _workload(network_of(run), run.sequence_length)
     if network is None:
         raise Refused("unknown workload", run.workload)
@@ -101,30 +104,31 @@ def _check(run: Run, catalogue: Catalogue) -> Workload:
     return network
 
 
-def _accelerator(name: str, catalogue: Catalogue) -> str:
-    """Id of the accelerator that a table names; which member of a family it was is not for us to choose."""
-    if name in _ids(catalogue, "accelerators"):
-        return name
-    try:
-        id = catalogue.accelerator(name).id
-    except InputError:
-        raise Refused("unknown accelerator", name) from None
-    if catalogue.others("accelerators", name):
-        raise Refused("unknown accelerator", name)
+def named(kind: Kind, name: str, catalogue: Catalogue) -> str:
+    """Return the id of what a table names; which member of a family it was is not for us to choose.
+
+    Raises
+    ------
+    Refused : an unknown name, or one of several things
+    """
+    id = _id(kind, name, catalogue)
+    if id is None:
+        raise Refused(f"unknown {kind.removesuffix('s')}", name)
     return id
 
 
-@lru_cache(maxsize=8)
-def _ids(catalogue: Catalogue, kind: Any) -> frozenset[str]:
-    return frozenset(catalogue.ids(kind))
-
-
 @lru_cache(maxsize=1024)
-def _is_link(name: str, catalogue: Catalogue) -> bool:
+def _id(kind: Kind, name: str, catalogue: Catalogue) -> str | None:
+    look_up: dict[Kind, Callable[[str], SourcedSpec]] = {
+        "accelerators": catalogue.accelerator,
+        "nodes": catalogue.node,
+        "links": catalogue.link,
+    }
     try:
-        return bool(catalogue.link(name))
+        id = look_up[kind](name).id
     except InputError:
-        return False
+        return None
+    return None if catalogue.others(kind, name) else id
 
 
 @lru_cache(maxsize=1024)
@@ -143,7 +147,7 @@ def _letters(name: str) -> str:
 
 def _node(run: Run, catalogue: Catalogue) -> str | None:
     """The machine, where it is known; a workstation where the usual one is too small for the run."""
-    if run.node in _ids(catalogue, "nodes"):
+    if run.node:
         return run.node
     usual = catalogue.accelerator(run.accelerator).usual_node
     if usual is not None and catalogue.node(usual).accelerators < run.accelerators_per_node:

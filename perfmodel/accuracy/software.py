@@ -6,6 +6,8 @@ import re
 from typing import NamedTuple
 
 from perfmodel.accuracy.runs import Run
+from perfmodel.errors import InputError
+from perfmodel.specs.framework import framework_id
 
 VARIANTS = {
     ("ryujaehun", "resnet101"): "resnet101-v1.5",
@@ -67,11 +69,14 @@ RULES = (
 
 
 def software_of(run: Run, family: str) -> str | None:
-    """Return ``NAME@YEAR`` of what ran ``run``, a network of ``family``; None where no rule knows it."""
-    for rule in RULES:
-        if _fits(rule, run, family):
-            return f"{rule.name}@{run.year}" if run.year else rule.name
-    return None
+    """Return ``NAME@YEAR`` of what ran ``run``, a network of ``family``; None where nobody knows it."""
+    name = next((rule.name for rule in RULES if _fits(rule, run, family)), None)
+    if name is None:
+        try:
+            name = framework_id(run.framework)
+        except InputError:
+            return None
+    return f"{name}@{run.year}" if run.year and "@" not in name else name
 
 
 def _fits(rule: Rule, run: Run, family: str) -> bool:

@@ -8,6 +8,7 @@ from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from perfmodel.accuracy.compare import Row
+from perfmodel.specs.names import shown
 
 GROUPS: dict[str, Callable[[Row], Any]] = {
     "source": lambda row: row.run.source,
@@ -130,6 +131,21 @@ def by_reason(reasons: Iterable[str | None]) -> dict[str, int]:
     {'unknown link': 2, 'no batch size': 1}
     """
     return dict(Counter(reason.split(": ")[0] for reason in reasons if reason).most_common())
+
+
+def refusals(reasons: Iterable[str | None]) -> list[tuple[int, str]]:
+    """Return how many were refused for each kind of reason, and of what is unknown the most frequent names.
+
+    >>> refusals(["unknown link: a", None, "no batch size", "unknown link: b"])
+    [(2, 'unknown link: a, b'), (1, 'no batch size')]
+    """
+    given = [reason for reason in reasons if reason]
+    found = []
+    for kind, count in by_reason(given).items():
+        names = [reason.removeprefix(f"{kind}: ") for reason in given if reason.startswith(f"{kind}: ")]
+        common = [name for name, _ in Counter(names).most_common()] if kind.startswith("unknown ") else []
+        found.append((count, f"{kind}: {shown(common, ', ')}" if common else kind))
+    return found
 
 
 def refused_by_reason(rows: Iterable[Row]) -> dict[str, int]:

@@ -39,7 +39,15 @@ class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option(
     "--variant", type=click.Choice((*VARIANTS, "all")), default="all", show_default=True, help="Of SGD."
 )
-@click.option("--workers", type=COUNT, default=16, show_default=True, help="Workers, backup ones included.")
+@click.option(
+    "--workers",
+    cls=Option,
+    old=["--gpus"],
+    type=COUNT,
+    default=16,
+    show_default=True,
+    help="Workers, backup ones included.",
+)
 @click.option(
     "--k",
     cls=Option,

@@ -130,7 +130,7 @@ def command(
     if form is not None:
         _tell((row.to_dict() for row in rows), found, form)
         return
-    _show(found, by or ("source",), out_of_sample)
+    _show(found, [row.reason for row in rows], by or ("source",), out_of_sample)
 
 
 def _tell(rows: Iterable[dict[str, Any]], summary: dict[str, Any], form: Form) -> None:
@@ -140,7 +140,7 @@ def _tell(rows: Iterable[dict[str, Any]], summary: dict[str, Any], form: Form) -
         show_rows(rows, form)
 
 
-def _show(found: dict[str, Any], by: tuple[str, ...], out_of_sample: bool) -> None:
+def _show(found: dict[str, Any], reasons: list[str | None], by: tuple[str, ...], out_of_sample: bool) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
@@ -170,6 +170,8 @@ def _show(found: dict[str, Any], by: tuple[str, ...], out_of_sample: bool) -> No
     for name, shown in [*groups, *((name, found["by"][name]) for name in by)]:
         whole = name == "all"  # the others' names leave no room for another column
         rows = table(name, *columns[:2], *(["sources"] if whole else []), *columns[2:])
+        if not shown:
+            continue
         rows.padding = (0, 1, 0, 0)  # the longest strategy's name fits
         for key, group in shown.items():
             cells = _cells(group)
@@ -177,17 +179,20 @@ def _show(found: dict[str, Any], by: tuple[str, ...], out_of_sample: bool) -> No
             shares = [*cells[2:4], *cells[5:], _percent(group["coverage_80"])]
             rows.add_row(key, *cells[:2], *of_sources, *shares)
         out.print(rows)
-    _show_refused(found["refused_by_reason"], out)
+    _show_refused(reasons, out)
     if found["trust_d"]:
         out.print(Text(f"{found['trust_d']} runs of trust D are left out of every statistic"))
 
 
-def _show_refused(by_reason: dict[str, int], out: Console) -> None:
+def _show_refused(reasons: Iterable[str | None], out: Console) -> None:
     from rich.text import Text
 
-    if by_reason:
+    from perfmodel.accuracy.summary import refusals
+
+    refused = refusals(reasons)
+    if refused:
         out.print(Text("not predicted:"))
-    for reason, count in by_reason.items():
+    for count, reason in refused:
         out.print(Text(f"{count:>6}  {reason}"))
 
 
@@ -236,6 +241,8 @@ def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, fo
     )
     out.print(Text("error = predicted / measured - 1 of the time; naive: median error of a nominal ring"))
     for size, groups in found["sizes"].items():
+        if not groups["all"]["n"]:
+            continue
         shown = table(size, "n", "mean", "median", "bias", "<10%", "<20%", "naive")
         shown.padding = (0, 1, 0, 0)
         shown.add_row("all", *_cells(groups["all"]))
@@ -244,7 +251,7 @@ def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, fo
             for key, group in groups[name].items():
                 shown.add_row(key, *_cells(group))
         out.print(shown)
-    _show_refused(found["refused_by_reason"], out)
+    _show_refused((row.measurement.reason for row in rows), out)
 
 
 def _mlperf(data: str | None, mode: Any, catalogue: Catalogue, form: Form | None) -> None:
@@ -252,13 +259,12 @@ def _mlperf(data: str | None, mode: Any, catalogue: Catalogue, form: Form | None
     from perfmodel.accuracy.mlperf_rows import Submissions, read_submissions, shipped_submissions
     from perfmodel.accuracy.summary import by_reason
 
-    read = Submissions(list(shipped_submissions()), {}) if data is None else read_submissions(Path(data))
+    read = Submissions(list(shipped_submissions()), []) if data is None else read_submissions(Path(data))
     answers = compare_mlperf(mode, read.known, catalogue)
     found = errors_by(answers)
-    refused = {
-        **read.skipped,
-        **by_reason([each.reason for each in answers] + [OTHERS] * (len(read.known) - len(answers))),
-    }
+    reasons = [*read.skipped, *(each.reason for each in answers)]
+    reasons += [OTHERS] * (len(read.known) - len(answers))
+    refused = by_reason(reasons)
     if form is not None:
         groups = {kind: {name: group._asdict() for name, group in of.items()} for kind, of in found.items()}
         told = {"mode": mode, "refused_by_reason": refused, **groups}
@@ -269,7 +275,7 @@ def _mlperf(data: str | None, mode: Any, catalogue: Catalogue, form: Form | None
     from perfmodel.cli.render import console, table
 
     out = console()
-    rows = len(read.known) + sum(read.skipped.values())
+    rows = len(read.known) + len(read.skipped)
     how = "from specs alone" if mode == "specs" else "anchored on machines of the other rounds"
     out.print(
         Text(f"{rows} submissions to MLPerf Training, {sum(refused.values())} not predicted, {how}"),
@@ -283,5 +289,6 @@ def _mlperf(data: str | None, mode: Any, catalogue: Catalogue, form: Form | None
             cells = (group.mean_absolute_error, group.median_absolute_error)
             shares = map(_percent, (group.within_10, group.within_20))
             shown.add_row(name, str(group.n), *map(_percent, cells), _percent(group.bias, "+"), *shares)
-    out.print(shown)
-    _show_refused(refused, out)
+    if shown.row_count:
+        out.print(shown)
+    _show_refused(reasons, out)

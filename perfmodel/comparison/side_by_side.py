@@ -65,7 +65,7 @@ def compare(cases: Sequence[Case]) -> Comparison:
 
     >>> from perfmodel.comparison import case_of
     >>> from perfmodel.specs.scenario import Scenario
-    >>> one, two = (case_of(f"{n} GPUs", Scenario(world_size=n)) for n in (8, 16))
+    >>> one, two = (case_of(f"{n} GPUs", Scenario(gpus=n)) for n in (8, 16))
     >>> found = compare([one, two])
     >>> [entry.option for entry in found.inputs]
     ['world_size']

@@ -14,7 +14,7 @@ from perfmodel.named import meaning_of
 from perfmodel.prediction.target import on_its_own_data, target_tokens, with_target
 from perfmodel.recipes import Recipe, benchmark_of, recipe, usual_recipe
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.names import word_of
+from perfmodel.specs.names import Meaning, Named, meaning, taken_as, word_of
 from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
@@ -103,7 +103,6 @@ class Goal:
         InputError : an unknown name, or one that fits several things of which none is the most common
         """
         notes: list[str] = []
-        offered = [offer.instance for offer in catalogue.instances()] if self.instances else []
 
         def ids(field: str, names: Iterable[str]) -> tuple[str, ...]:
             each: dict[str, None] = {}
@@ -113,6 +112,11 @@ class Goal:
                 notes.extend([str(meant)] if meant.others else [])
             return tuple(each)
 
+        def offer(name: str) -> str:
+            meant = _offer(name, catalogue)
+            notes.extend([taken_as(name, meant.id, meant.others)] if meant.others else [])
+            return meant.id
+
         def words(field: str, given: Iterable[str], literal: Any) -> tuple[str, ...]:
             return tuple(word_of(word, get_args(literal), SYNONYMS.get(field, {})) for word in given)
 
@@ -120,7 +124,7 @@ class Goal:
             self,
             workload=ids("workload", (self.workload,))[0],
             accelerators=ids("accelerator", self.accelerators),
-            instances=tuple(word_of(name, offered) for name in self.instances),
+            instances=tuple(map(offer, self.instances)),
             nodes=ids("node", self.nodes),
             strategies=words("strategy", self.strategies, Strategy),
             algorithms=words("algorithm", self.algorithms, Algorithm),
@@ -233,6 +237,16 @@ class Goal:
         """Return what is published of this workload's epochs against its batch, if anything is."""
         benchmark = benchmark_of(self.workload)
         return None if benchmark is None else epochs_fit(benchmark, self.target)
+
+
+def _offer(name: str, catalogue: Catalogue) -> Meaning:
+    """The cloud offer that a name means, or the name of its machine; an unknown one as it is."""
+    nodes = {offer.instance: offer.node for offer in catalogue.instances()}
+    if name in nodes:
+        return Meaning(name)
+    machines = {instance: catalogue.node(node) for instance, node in nodes.items()}
+    known = (Named(id, node.aliases, node.family, node.most_common) for id, node in machines.items())
+    return meaning("instance", name, known) or Meaning(name)
 
 
 def sized(max_gpus: int, held: int) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.names import Named, meaning
 from perfmodel.specs.scenario import ServerShards
 
 EARLIEST_YEAR, LATEST_YEAR = 2017, 2023
@@ -80,6 +81,21 @@ everything into small blocks.  Nothing is known of the servers of the others: ev
 
 DEFAULT_FRAMEWORK = "pytorch"
 
+CALLED: dict[str, tuple[str, ...]] = {
+    "pytorch": ("torch", "horovod"),
+    "pytorch-channels-last": ("pytorch-nhwc",),
+    "pytorch-apex": ("apex",),
+    "tensorflow": ("tf", "tf1", "tf2", "tensorflow1", "tensorflow2", "horovod"),
+    "pytorch-ngc": ("nvidia-pytorch",),
+    "tensorflow-xla": ("tensorflow+xla", "tf-xla", "tf+xla", "xla"),
+    "mxnet": ("apache-mxnet", "horovod"),
+    "mxnet-ngc": ("nvidia-mxnet",),
+    "paddle": ("paddlepaddle",),
+    "paddle-ngc": ("nvidia-paddle",),
+    "torch7": ("lua-torch",),
+}
+"""What else people call a framework; Horovod is a library of several."""
+
 
 def with_usual_year(text: str, accelerator_year: int) -> str:
     """Return ``NAME@YEAR``, the year being that of the software an accelerator is usually trained with.
@@ -101,12 +117,31 @@ def with_usual_year(text: str, accelerator_year: int) -> str:
     return f"{text}@{min(max(accelerator_year + USUAL_AGE, EARLIEST_YEAR), LATEST_YEAR)}"
 
 
+def framework_id(text: str) -> str:
+    """Return ``NAME`` or ``NAME@YEAR`` with the id of the framework that the name means.
+
+    Raises
+    ------
+    InputError : an unknown name, or one that fits several frameworks
+
+    >>> framework_id("PyTorch"), framework_id("TF@2020")
+    ('pytorch', 'tensorflow@2020')
+    """
+    name, at, year = text.partition("@")
+    if name in FRAMEWORKS:
+        return text
+    meant = meaning("framework", name, (Named(id, CALLED.get(id, ())) for id in FRAMEWORKS))
+    if meant is None:
+        raise unknown_name("framework", name, FRAMEWORKS)
+    return f"{meant.id}{at}{year}"
+
+
 def parse_framework(text: str) -> tuple[Framework, int]:
     """Return the framework of ``NAME`` or ``NAME@YEAR``, and the year of the software.
 
     Raises
     ------
-    InputError : an unknown name, or a year that is not one
+    InputError : as ``framework_id``, or a year that is not one
 
     Examples
     --------
@@ -114,9 +149,7 @@ def parse_framework(text: str) -> tuple[Framework, int]:
     >>> framework.fused, year
     (True, 2020)
     """
-    name, at, year = text.partition("@")
-    if name not in FRAMEWORKS:
-        raise unknown_name("framework", name, FRAMEWORKS)
+    name, at, year = framework_id(text).partition("@")
     if not at:
         return FRAMEWORKS[name], LATEST_YEAR
     if not (year.isdecimal() and len(year) == 4):

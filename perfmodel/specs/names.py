@@ -38,7 +38,18 @@ class Meaning(NamedTuple):
 
 def taken_as(typed: str, id: str, others: Sequence[str]) -> str:
     """Say which of several things a name was taken to mean."""
-    return f"{typed} is taken as {id}, the most common; also {', '.join(others)}"
+    return f"{typed} is taken as {id}, the most common; also {shown(others, ', ')}"
+
+
+def shown(ids: Sequence[str], last: str = " and ") -> str:
+    """Return the first few of some names in words.
+
+    >>> shown(["a", "b", "c"]), shown(["a", "b", "c", "d", "e", "f"])
+    ('a, b and c', 'a, b, c, d and 2 more')
+    """
+    if len(ids) > MOST_SHOWN:
+        return f"{', '.join(ids[:MOST_SHOWN])} and {len(ids) - MOST_SHOWN} more"
+    return last.join(part for part in (", ".join(ids[:-1]), ids[-1]) if part)
 
 
 def squashed(name: str) -> str:
@@ -106,18 +117,14 @@ def _relatives(typed: str, chosen: Named, known: list[Named]) -> list[Named]:
     if not chosen.family or squashed(typed) == squashed(chosen.id):
         return []
     family = [one for one in known if one.family == chosen.family and one != chosen]
-    return [one for one in family if _family(typed, one) or _words(typed, one)]
+    return [one for one in family if any(fits(typed, one) for fits in _FITS)]
 
 
 def _chosen(kind: str, typed: str, fitting: list[Named]) -> Named:
     common = [one for one in fitting if one.most_common] if len(fitting) > 1 else fitting
     if len(common) == 1 and len({one.family or one.id for one in fitting}) == 1:
         return common[0]
-    ids = [one.id for one in fitting]
-    shown = f"{', '.join(ids[:-1])} and {ids[-1]}"
-    if len(ids) > MOST_SHOWN:
-        shown = f"{', '.join(ids[:MOST_SHOWN])} and {len(ids) - MOST_SHOWN} more"
-    raise InputError(f"{kind} {typed!r} fits {shown}; name one of them")
+    raise InputError(f"{kind} {typed!r} fits {shown([one.id for one in fitting])}; name one of them")
 
 
 def _whole(typed: str, one: Named) -> bool:

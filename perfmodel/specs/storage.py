@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Annotated
+
+from pydantic import Field
 
 from perfmodel.errors import unknown_name
 from perfmodel.resources import folder
-from perfmodel.specs.provenance import Quantity, Source, Spec
+from perfmodel.specs.names import Named, meaning
+from perfmodel.specs.provenance import Quantity, Source, Spec, Text
 from perfmodel.specs.spec_file import load
 
 
 class StorageFile(Spec):
-    """Every kind of storage, by name."""
+    """Every kind of storage, by its id."""
 
+    called: dict[str, Annotated[tuple[Text, ...], Field(strict=False)]]
+    """What else people call it."""
     bandwidth: dict[str, Quantity]
     """Of one host reading in large blocks [B/s]."""
     sources: dict[str, Source]
@@ -24,9 +30,25 @@ def storages() -> StorageFile:
     return load(folder("hardware_specs") / "storage.toml", StorageFile)
 
 
+def storage_id(name: str) -> str:
+    """Return the id of the storage that a name means.
+
+    Raises
+    ------
+    InputError : an unknown name, or one that fits several kinds
+
+    >>> storage_id("NVMe"), storage_id("gp3")
+    ('local-ssd', 'ebs-gp3')
+    """
+    known = storages()
+    if name in known.bandwidth:
+        return name
+    meant = meaning("storage", name, (Named(id, known.called.get(id, ())) for id in known.bandwidth))
+    if meant is None:
+        raise unknown_name("storage", name, known.bandwidth)
+    return meant.id
+
+
 def storage(name: str) -> float:
-    """Return the bandwidth [B/s] of one kind of storage; an unknown name is an InputError."""
-    known = storages().bandwidth
-    if name not in known:
-        raise unknown_name("storage", name, known)
-    return known[name].value
+    """Return the bandwidth [B/s] of one kind of storage; for errors see ``storage_id``."""
+    return storages().bandwidth[storage_id(name)].value

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from perfmodel.errors import InputError
-from perfmodel.named import NAMED, meaning_of
+from perfmodel.named import BY_ID, meaning_of
 from perfmodel.specs.options import Axis, declared
 from perfmodel.specs.scenario import Scenario, by_field, field_of
 from perfmodel.specs.store import Catalogue
@@ -100,7 +100,7 @@ def _from_profile(found: Axes) -> Axes:
 def _by_id(found: Axes, catalogue: Catalogue) -> tuple[str, ...]:
     """Name everything by its id, each once, and return what was chosen where a name fits several things."""
     notes: list[str] = []
-    for field in NAMED:
+    for field in BY_ID:
         ids: dict[str | None, None] = {}
         for name in found[field]:
             if name is None:

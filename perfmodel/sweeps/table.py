@@ -91,7 +91,7 @@ def sweep(
 
     >>> found = sweep(
     ...     workload=["resnet50", "vgg16"],
-    ...     world_size=[1, 2, 4, 8, 16, 32, 64],
+    ...     gpus=[1, 2, 4, 8, 16, 32, 64],
     ...     inter_link=["ethernet-25g-tcp", "ib-edr-100g"],
     ... )
     >>> len(found)

@@ -1,7 +1,7 @@
 """Predicted steps replayed in real time on a machine without a GPU: sleeping in place of computing.
 
 >>> from perfmodel import Scenario, predict
->>> emulator = Emulator(predict(Scenario(workload="resnet50", world_size=2)), seed=1, speed=1e6)
+>>> emulator = Emulator(predict(Scenario(workload="resnet50", gpus=2)), seed=1, speed=1e6)
 >>> step = emulator.step()
 >>> [phase.name for phase in step.phases][:2], len(step.ranks)
 (['forward_time', 'backward_time'], 2)
