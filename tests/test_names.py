@@ -69,7 +69,7 @@ LINKS = {
     "InfiniBand": "ib-hdr-200g",
     "ib": "ib-hdr-200g",
     "ib hdr": "ib-hdr-200g",
-    "EDR": "ib-edr-100g",
+    "InfiniBand EDR": "ib-edr-100g",
     "ethernet": "ethernet-25g-tcp",
     "1GbE": "ethernet-1g-tcp",
     "RoCE": "roce-400g",
@@ -78,7 +78,8 @@ LINKS = {
     "NVLink": "nvlink3-nvswitch",
     "nvlink 4": "nvlink4-nvswitch",
     "pcie": "pcie3-x16",
-    "PCIe Gen4": "pcie4-x16",
+    "PCIe Gen5": "pcie5-x16",
+    "PCIe 4.0 x16": "pcie4-x16",
     "infinity fabric": "xgmi-gen3",
 }
 FRAMEWORKS = {
@@ -131,6 +132,8 @@ AMBIGUOUS = {
     ("node", "dgx-1"): ("dgx-1p", "dgx-1v"),
     ("inter_link", "ethernet-25g"): ("ethernet-25g-rdma", "ethernet-25g-tcp"),
     ("inter_link", "100 GbE"): ("ethernet-100g-rdma", "ethernet-100g-tcp"),
+    ("intra_link", "PCIe Gen4"): ("pcie4-x16", "pcie4-x8"),
+    ("intra_link", "pcie3"): ("pcie3-switch", "pcie3-x16"),
     ("node", "p3"): ("aws-p3.16xlarge, aws-p3.2xlarge", "aws-p3.8xlarge"),
     ("framework", "Horovod"): ("pytorch, tensorflow", "mxnet"),
     ("storage", "EBS"): ("ebs-gp2", "ebs-gp3"),

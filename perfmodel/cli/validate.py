@@ -289,6 +289,6 @@ def _mlperf(data: str | None, mode: Any, catalogue: Catalogue, form: Form | None
             cells = (group.mean_absolute_error, group.median_absolute_error)
             shares = map(_percent, (group.within_10, group.within_20))
             shown.add_row(name, str(group.n), *map(_percent, cells), _percent(group.bias, "+"), *shares)
-    if shown.row_count:
+    if found["all"]["all"].n:
         out.print(shown)
     _show_refused(reasons, out)
