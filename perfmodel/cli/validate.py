@@ -185,6 +185,8 @@ def _show(found: dict[str, Any], reasons: list[str | None], by: tuple[str, ...],
 
 
 def _show_refused(reasons: Iterable[str | None], out: Console) -> None:
+    from textwrap import fill
+
     from rich.text import Text
 
     from perfmodel.accuracy.summary import refusals
@@ -193,7 +195,7 @@ def _show_refused(reasons: Iterable[str | None], out: Console) -> None:
     if refused:
         out.print(Text("not predicted:"))
     for count, reason in refused:
-        out.print(Text(f"{count:>6}  {reason}"))
+        out.print(Text(fill(reason, out.width, initial_indent=f"{count:>6}  ", subsequent_indent=" " * 8)))
 
 
 def _cells(group: dict[str, Any]) -> list[str]:
