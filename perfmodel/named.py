@@ -46,6 +46,10 @@ def by_id(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, list[Mean
             one = meaning_of(field, name, catalogue)
             ids[field] = one.id
             meant += [one] if one.others else []
+    for field, to_id in _SINGLE.items():
+        name = getattr(scenario, field)
+        if name is not None and (id := to_id(name)) != name:
+            ids[field] = id
     return (scenario.model_copy(update=ids) if ids else scenario), meant
 
 

@@ -224,7 +224,7 @@ def test_the_link_that_a_family_means_is_the_one_most_measured_rows_hold():
         for row in csv.DictReader((folder("validation") / "measured" / file).read_text("utf-8").splitlines())
         for link in (row["intra_link"], row["inter_link"])
     )
-    links = [one for one in CATALOGUE._named("links") if one.family]
+    links = [one for one in CATALOGUE.named("links") if one.family]
     for family in {one.family for one in links}:
         members = {one.id: held[one.id] for one in links if one.family == family}
         common = next(one.id for one in links if one.family == family and one.most_common)
@@ -245,7 +245,7 @@ def test_a_kind_of_link_says_which_of_its_members_was_taken():
     assert "Slingshot is taken as slingshot11-200g, the most common; also slingshot11-200g-tcp" in " ".join(
         found["warnings"]
     )
-    assert len(meaning("link", "nvlink", CATALOGUE._named("links")).others) > 4  # type: ignore[union-attr]
+    assert len(meaning("link", "nvlink", CATALOGUE.named("links")).others) > 4  # type: ignore[union-attr]
     assert all(len(line) < 160 for line in said.warnings if "most common" in line)
 
 
@@ -273,7 +273,7 @@ def test_case_spaces_underscores_and_hyphens_do_not_matter(id, chance):
 
 @pytest.mark.parametrize("kind", ["accelerators", "nodes", "links"])
 def test_no_two_things_have_one_name_and_each_family_one_most_common(kind):
-    known = CATALOGUE._named(kind)
+    known = CATALOGUE.named(kind)
     assert len({squashed(one.id) for one in known}) == len(known)
     for family in {one.family for one in known} - {""}:
         members = [one for one in known if one.family == family]
