@@ -380,19 +380,19 @@ def test_what_is_unknown_is_named_and_an_empty_table_left_out(tmp_path):
     rows = [ONE | {"run_id": str(i), "accelerator": name} for i, name in enumerate(unknown)]
     shown = cli("--data", write(tmp_path / "a.csv", *rows)).stdout
     assert "7  unknown accelerator: zx2, zx1, zx3, zx4 and 2 more" in shown
-    assert "<20%" not in shown
+    assert "──" not in shown
     mixed = cli("--data", write(tmp_path / "a.csv", *rows, EIGHT)).stdout
-    assert "<20%" in mixed
+    assert "──" in mixed
     cells = "measurement_id,source,collective,intra_link,size_bytes,time,world_size,nodes"
     (tmp_path / "b.csv").write_text(f"{cells}\n1,s,AllReduce,pcie9,1000,1e-3,4,1\n")
     shown = cli("--kind", "collectives", "--data", tmp_path / "b.csv").stdout
     assert "1  unknown link: pcie9" in shown
-    assert "<20%" not in shown
+    assert "──" not in shown
     head, first = (MEASURED / "mlperf.csv").read_text("utf-8").splitlines()[:2]
     (tmp_path / "c.csv").write_text(f"{head}\n{first.replace(',resnet50,', ',gnmt,', 1)}\n")
     shown = cli("--kind", "mlperf", "--data", tmp_path / "c.csv").stdout
     assert "1  unknown benchmark: gnmt" in shown
-    assert "<20%" not in shown
+    assert "──" not in shown
 
 
 @pytest.mark.parametrize(
