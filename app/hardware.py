@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
 import streamlit as st
 
 from app import own
-from perfmodel.cli.specs import UNITS
 from perfmodel.errors import InputError
 from perfmodel.resources import folder as data_folder
 from perfmodel.spec_quality import report
-from perfmodel.specs.provenance import Provenance, Quantity, SourcedSpec
+from perfmodel.specs.numbers import number_rows, number_text
+from perfmodel.specs.provenance import Quantity, SourcedSpec
 from perfmodel.specs.store import Catalogue, Kind
-from perfmodel.units import parse, show
+from perfmodel.units import parse
 
-KINDS: tuple[Kind, ...] = ("accelerators", "nodes", "links")
 LARGEST = 100_000
 """Characters of a spec file somebody hands over."""
 FIELDS = {
@@ -29,44 +28,17 @@ FIELDS = {
 """Numbers of an accelerator that the form asks for -> label, unit, example."""
 
 
-def spec(catalogue: Catalogue, kind: Kind, id: str) -> SourcedSpec:
-    """Return one spec of a catalogue.
-
-    Raises
-    ------
-    InputError : an unknown id
-    """
-    get: Mapping[Kind, Callable[[str], SourcedSpec]] = {
-        "accelerators": catalogue.accelerator,
-        "nodes": catalogue.node,
-        "links": catalogue.link,
-    }
-    return get[kind](id)
-
-
-def kind_of(catalogue: Catalogue, id: str) -> Kind:
-    """Return what kind of thing an id is."""
-    return next(kind for kind in KINDS if id in catalogue.ids(kind))
-
-
-def told(name: str, value: float) -> str:
-    """Return a number of a spec with its unit."""
-    field = name.partition(".")[0]
-    unit = "B" if field.endswith("_bytes") else UNITS.get(field)
-    return show(value, unit) if unit else f"{value:g}"
-
-
 def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
     """Return one row for each spec of a kind: its numbers, in SI units, and what it is joined by."""
     rows = []
     for id in catalogue.ids(kind):
-        found = spec(catalogue, kind, id)
+        found = catalogue.spec(kind, id)
         row: dict[str, Any] = {"id": id, "name": found.name}
         for name, value in found:
             if isinstance(value, Quantity):
-                row[name] = told(name, value.value)
+                row[name] = number_text(name, value.value)
             elif isinstance(value, dict) and name == "peak_flops":
-                row |= {f"{key} peak": told(name, peak.value) for key, peak in value.items()}
+                row |= {f"{key} peak": number_text(name, peak.value) for key, peak in value.items()}
             elif isinstance(value, str | int) and name not in ("id", "name", "note"):
                 row[name] = value
         rows.append(row)
@@ -79,7 +51,7 @@ def provenance(found: SourcedSpec) -> list[dict[str, Any]]:
     rows = []
     for name, stated in found.statements():
         source = found.sources.get(stated.source or "")
-        for label, value in _values(name, stated):
+        for label, value in number_rows(name, stated):
             rows.append(
                 {
                     "number": label,
@@ -94,16 +66,9 @@ def provenance(found: SourcedSpec) -> list[dict[str, Any]]:
     return rows
 
 
-def _values(name: str, stated: Provenance) -> list[tuple[str, str]]:
-    if isinstance(stated, Quantity):
-        return [(name, told(name, stated.value))]
-    rings: dict[int, float] = dict(stated)["by_group_size"]
-    return [(f"{name}, {size} ranks", show(value, "B/s")) for size, value in rings.items()]
-
-
 def text_of(catalogue: Catalogue, id: str) -> str:
     """Return the file of a spec."""
-    for parent in (own.folder() / "specs", data_folder("hardware_specs") / kind_of(catalogue, id)):
+    for parent in (own.folder() / "specs", data_folder("hardware_specs") / catalogue.find(id)[0]):
         file = parent / f"{id}.toml"
         if file.is_file():
             return file.read_text("utf-8")
@@ -136,8 +101,7 @@ def take(text: str) -> tuple[str, list[str]]:
     file.write_text(text, "utf-8")
     try:
         catalogue = Catalogue([file.parent])
-        kind = kind_of(catalogue, id)
-        spec(catalogue, kind, id)
+        kind, _ = catalogue.find(id)
         findings = [f for f in report(catalogue, date.today()) if f.id == f"{kind}/{id}"]
     except InputError:
         if before is None:

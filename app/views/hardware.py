@@ -10,15 +10,16 @@ from app.layout import Asked, ask, downloads, told, ways_out
 from app.options import one_of
 from app.plain import plain
 from perfmodel.errors import InputError
+from perfmodel.specs.store import KINDS
 
 START = {"kind": "accelerators", "id": "v100-sxm2-16gb"}
-KIND = one_of("kind", hardware.KINDS, "accelerators", "What the table lists.")
+KIND = one_of("kind", KINDS, "accelerators", "What the table lists.")
 
 
 def ids() -> tuple[str, ...]:
     """Return every id of the session's catalogue, by kind."""
     catalogue = own.catalogue()
-    return tuple(id for kind in hardware.KINDS for id in catalogue.ids(kind))
+    return tuple(id for kind in KINDS for id in catalogue.ids(kind))
 
 
 def picture(kind: str) -> None:
@@ -106,7 +107,7 @@ def page(asked: Asked) -> None:
     with told():
         id = asked.picked.get("id", START["id"])
         catalogue = own.catalogue()
-        found = hardware.spec(catalogue, hardware.kind_of(catalogue, id), id)
+        kind_of_id, found = catalogue.find(id)
         rows = hardware.overview(catalogue, kind)
     numbers = hardware.provenance(found)
     stated = sum(row["basis"] in ("datasheet", "measured") for row in numbers)
@@ -125,7 +126,7 @@ def page(asked: Asked) -> None:
     st.dataframe(rows, hide_index=True)
     with st.container(horizontal=True):
         command = "specs show " + id
-        ways_out(command, {}, _python(hardware.kind_of(catalogue, id), id))
+        ways_out(command, {}, _python(kind_of_id, id))
         downloads("hardware", rows, json.dumps({"rows": rows, "spec": found.model_dump(mode="json")}))
     add()
 

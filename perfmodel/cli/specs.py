@@ -9,31 +9,13 @@ import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import catalogue_from, specs_option
-from perfmodel.errors import unknown_name
+from perfmodel.specs.store import KINDS
 from perfmodel.units import show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from perfmodel.specs.provenance import SourcedSpec
+    from perfmodel.specs.store import Kind
 
-    from perfmodel.specs.provenance import Provenance, SourcedSpec
-    from perfmodel.specs.store import Catalogue, Kind
-
-KINDS: tuple[Kind, ...] = ("accelerators", "nodes", "links")
-UNITS = {
-    "peak_flops": "FLOP/s",
-    "achieved_flops": "FLOP/s",
-    "memory_bandwidth": "B/s",
-    "achieved_memory_bandwidth": "B/s",
-    "network_bandwidth": "B/s",
-    "storage_bandwidth": "B/s",
-    "bandwidth": "B/s",
-    "hop_latency": "s",
-    "bulk_hop_latency": "s",
-    "base_clock": "Hz",
-    "boost_clock": "Hz",
-    "tdp": "W",
-}
-"""Unit of each number of a spec; what ends in ``_bytes`` is in bytes, the rest are plain numbers."""
 
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -57,7 +39,7 @@ def list_(kind: Kind, specs: tuple[str, ...], **options: Any) -> None:
     """
     form = take_form(options)
     catalogue = catalogue_from(specs)
-    found = [_get(catalogue, kind, id) for id in catalogue.ids(kind)]
+    found = [catalogue.spec(kind, id) for id in catalogue.ids(kind)]
     if form == "json":
         click.echo(json.dumps([spec.model_dump(mode="json", exclude_defaults=True) for spec in found]))
         return
@@ -84,16 +66,14 @@ def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
     Example: perfmodel specs show dgx-1v
     """
     catalogue = catalogue_from(specs)
-    kind = catalogue.kind_of(id)
-    if kind is None:
-        raise unknown_name("spec", id, (name for kind in KINDS for name in catalogue.ids(kind)))
-    spec = _get(catalogue, kind, id)
+    kind, spec = catalogue.find(id)
     if as_json:
         click.echo(spec.model_dump_json(exclude_defaults=True))
         return
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
+    from perfmodel.specs.numbers import number_rows
 
     out = console()
     out.print(Text(f"{spec.name}  ({kind.removesuffix('s')} {spec.id})"), style="bold")
@@ -104,7 +84,7 @@ def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
             out.print(Text(f"{name.replace('_', ' ')}: {value}"))
     shown = table("number", "value", "basis", "source", left=4)
     for name, stated in spec.statements():
-        for label, value in _values(name, stated):
+        for label, value in number_rows(name, stated):
             shown.add_row(label, value, stated.basis, stated.source or "")
     out.print(shown)
     for key, source in spec.sources.items():
@@ -148,29 +128,6 @@ def _numbers(spec: SourcedSpec) -> dict[str, Any]:
 
     plain = {name: value for name, value in spec if isinstance(value, (str, int)) and name != "note"}
     return plain | {name: told.value for name, told in spec.statements() if isinstance(told, Quantity)}
-
-
-def _get(catalogue: Catalogue, kind: Kind, id: str) -> SourcedSpec:
-    getters: dict[Kind, Callable[[str], SourcedSpec]] = {
-        "accelerators": catalogue.accelerator,
-        "nodes": catalogue.node,
-        "links": catalogue.link,
-    }
-    return getters[kind](id)
-
-
-def _values(name: str, stated: Provenance) -> list[tuple[str, str]]:
-    """One row of a number, several of what depends on the number of ranks."""
-    found = dict(stated)
-    if "value" in found:
-        return [(name, _with_unit(name, found["value"]))]
-    return [(f"{name}, {size} ranks", show(value, "B/s")) for size, value in found["by_group_size"].items()]
-
-
-def _with_unit(name: str, value: float) -> str:
-    field = name.partition(".")[0]
-    unit = "B" if field.endswith("_bytes") else UNITS.get(field)
-    return show(value, unit) if unit else f"{value:g}"
 
 
 def _accelerator_row(spec: Any) -> tuple[str, ...]:

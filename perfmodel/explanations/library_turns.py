@@ -89,14 +89,18 @@ def hidden_by_library(case: Case, node: Node) -> list[Turn]:
         at = _hiding(setting, on, name, sizes, ready) if len(sizes) > 1 else None
         if at is None or not present / FARTHEST < at < present * FARTHEST:
             continue
-        state = "now more: only the last message is exposed" if present > at else "now less: messages queue"
-        words = (
-            f"{name} of {told(at, 'B/s')} (now {told(present, 'B/s')}, {state}): from there on the backward "
-            f"pass hides all messages but the last"
-        )
-        exact = f"{name} = total/(gap - fixed)"
-        turns.append(Turn(words=words, parameter=name, unit="B/s", now=present, at=at, exact=exact))
+        turns.append(hiding_turn(name, present, at, "total/(gap - fixed)"))
     return turns
+
+
+def hiding_turn(name: str, present: float, at: float, solution: object) -> Turn:
+    """Return the turn at a link's bandwidth from which on only the last message is exposed [B/s]."""
+    state = "now more: only the last message is exposed" if present > at else "now less: messages queue"
+    words = (
+        f"{name} of {told(at, 'B/s')} (now {told(present, 'B/s')}, {state}): from there on the backward "
+        f"pass hides all messages but the last"
+    )
+    return Turn(words=words, parameter=name, unit="B/s", now=present, at=at, exact=f"{name} = {solution}")
 
 
 def _hiding(setting: Any, on: Fabric, name: str, sizes: Any, ready: Any) -> float | None:

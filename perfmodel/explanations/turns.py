@@ -11,7 +11,14 @@ from perfmodel.equations.nccl_all_reduce import nccl_all_reduce_time
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.explanations.arms import is_symbolic, symbolic
 from perfmodel.explanations.derivation import Derivation
-from perfmodel.explanations.library_turns import Turn, hidden_by_library, sizes_of_library, told
+from perfmodel.explanations.library_turns import (
+    FARTHEST,
+    Turn,
+    hidden_by_library,
+    hiding_turn,
+    sizes_of_library,
+    told,
+)
 from perfmodel.explanations.node import Node
 from perfmodel.sensitivity.case import Case
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
@@ -19,9 +26,6 @@ from perfmodel.step.communication import by_library
 from perfmodel.step.parts import fabric_of
 from perfmodel.units import show
 from perfmodel.vocabulary import QUANTITIES
-
-FARTHEST = 1e4
-"""Times the present value; beyond it nobody asks."""
 
 
 def turns_of(case: Case, found: Derivation) -> list[Turn]:
@@ -145,14 +149,7 @@ def _hidden(node: Node) -> list[Turn]:
         at, solution = best
         if not _holds(times, name, at, expression, size, bandwidth):
             continue
-        state = "now more: only the last message is exposed" if present > at else "now less: messages queue"
-        words = (
-            f"{name} of {told(at, 'B/s')} (now {told(present, 'B/s')}, {state}): from there on the backward "
-            f"pass hides all messages but the last"
-        )
-        turns.append(
-            Turn(words=words, parameter=name, unit="B/s", now=present, at=at, exact=f"{name} = {solution}")
-        )
+        turns.append(hiding_turn(name, present, at, solution))
     return turns
 
 

@@ -86,7 +86,7 @@ def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
     bought = _by_node("--purchase-price", goal.purchase_prices, names, catalogue)
     found = []
     priced = [node for node in (*given, *bought) if node != goal.server_node]
-    for node in _nodes(goal, offers, names, priced, catalogue):
+    for node in _nodes(goal, offers, names, priced):
         own = goal.conditions._replace(price=given.get(node), purchase_price=bought.get(node))
         if node not in bought:
             own = own._replace(service_years=None, used_fraction=None)
@@ -102,7 +102,6 @@ def _nodes(
     offers: dict[str, list[Instance]],
     names: dict[str, str],
     priced: Iterable[str],
-    catalogue: Catalogue,
 ) -> list[str]:
     """Node types to consider: those named, or all that are for hire; and those given a price."""
     for name in goal.instances:

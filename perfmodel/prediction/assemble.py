@@ -263,7 +263,7 @@ def _prediction(
     if (note := spread_note(setting, step.terms["straggler_time"] / iteration_time, constants)) is not None:
         warnings.append(note)
     if not memory.fits:
-        warnings.append(_does_not_fit(setting, memory))
+        warnings.append(_does_not_fit(memory))
     if come_to["mfu"] > 1:
         warnings.append(
             f"{come_to['mfu']:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}"
@@ -307,7 +307,7 @@ def _impossible(setting: Setting, computing: float, least: float) -> str:
     return f"{words}: nothing like it was measured, so take that for the prediction's limit"
 
 
-def _does_not_fit(setting: Setting, memory: Memory) -> str:
+def _does_not_fit(memory: Memory) -> str:
     gib = 2**30
     needed = f"does not fit: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
     if memory.largest_local_batch_size:

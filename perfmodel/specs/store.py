@@ -30,6 +30,7 @@ _CLASSES: dict[Kind, type[Accelerator] | type[Node] | type[Link]] = {
     "nodes": Node,
     "links": Link,
 }
+KINDS: tuple[Kind, ...] = tuple(_CLASSES)
 _TELLS: dict[str, Kind] = {
     "peak_flops": "accelerators",
     "accelerators": "nodes",
@@ -87,6 +88,22 @@ class Catalogue:
     def link(self, id: str) -> Link:
         """Return one link by its id or a name people use; an unknown one or a bad file: InputError."""
         return self._get("links", id, Link)
+
+    def spec(self, kind: Kind, id: str) -> Accelerator | Node | Link:
+        """Return one spec of a kind by its id or a name people use; unknown, or a bad file: InputError."""
+        return self._get(kind, id, _CLASSES[kind])
+
+    def find(self, name: str) -> tuple[Kind, Accelerator | Node | Link]:
+        """Return what an id, or else a name people use, stands for, and of what kind it is.
+
+        Raises
+        ------
+        InputError : nobody knows the name, it fits several things, or its file is bad
+        """
+        kind = self.kind_of(name)
+        if kind is None:
+            raise unknown_name("spec", name, (id for kind in KINDS for id in self.ids(kind)))
+        return kind, self.spec(kind, name)
 
     def instances(self) -> tuple[Instance, ...]:
         """Return every cloud offer; a later folder's replaces the same offer in the same region."""

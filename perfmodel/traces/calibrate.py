@@ -83,16 +83,20 @@ def profile_of_traces(
             found["jitter"] = Measure(
                 value=spread, deviation=deviation, basis=f"busy time of {len(busy)} steps"
             )
+    files = [*(trace.file for trace in traces), *(timing.file for timing in timings)]
+    return _profile(setting, files, link=_link(traces, timings), **found)
+
+
+def _profile(setting: Setting, files: Sequence[str], **found: Any) -> Profile:
+    """What was found, with the job that it is of."""
     return Profile(
         made_by=MADE_BY,
-        files=[trace.file.rsplit("/", 1)[-1] for trace in traces]
-        + [t.file.rsplit("/", 1)[-1] for t in timings],
+        files=[file.rsplit("/", 1)[-1] for file in files],
         workload=setting.workload.id,
         accelerator=setting.accelerator.id,
         precision=setting.precision,
         local_batch_size=setting.local_batch_size,
         accumulation_steps=setting.accumulation_steps,
-        link=_link(traces, timings),
         **found,
     )
 
@@ -145,14 +149,9 @@ def profile_of_times(times: Sequence[float], scenario: Scenario, catalogue: Cata
             "seconds, and the options of the job that was timed"
         )
     spread = pstdev(times) / fmean(times) if len(times) >= FEWEST_STEPS else None
-    return Profile(
-        made_by=MADE_BY,
-        files=[file.rsplit("/", 1)[-1]],
-        workload=setting.workload.id,
-        accelerator=setting.accelerator.id,
-        precision=setting.precision,
-        local_batch_size=setting.local_batch_size,
-        accumulation_steps=setting.accumulation_steps,
+    return _profile(
+        setting,
+        [file],
         computation=Measure(
             value=fmean(times) / expected,
             deviation=_error(times) / expected,

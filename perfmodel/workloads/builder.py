@@ -518,10 +518,9 @@ class Network:
         kernel: int,
         stride: int | None = None,
         padding: int = 0,
-        ceil_mode: bool = False,
     ) -> Tensor:
         """Average each window; nothing but the shape is needed backward."""
-        return self._pool(x, name, kernel, stride, padding, ceil_mode, keep=False)
+        return self._pool(x, name, kernel, stride, padding, False, keep=False)
 
     def _pool(
         self,
@@ -539,9 +538,9 @@ class Network:
         )
         return self.reduce(x, Tensor(x.channels, height, width), name, kernel, step, keep)
 
-    def global_pool(self, x: Tensor, name: str, height: int = 1, width: int = 1) -> Tensor:
-        """Average over all positions, or down to ``height`` x ``width`` of them."""
-        return self.reduce(x, Tensor(x.channels, height, width), name, x.height // height, 1, keep=False)
+    def global_pool(self, x: Tensor, name: str) -> Tensor:
+        """Average over all positions."""
+        return self.reduce(x, Tensor(x.channels, 1, 1), name, x.height, 1, keep=False)
 
     def reduce(self, x: Tensor, y: Tensor, name: str, kernel: int, stride: int, keep: bool) -> Tensor:
         """Make the elements of ``y`` from windows of ``x``; ``keep`` keeps input and chosen positions."""

@@ -154,8 +154,8 @@ def bert_layers(
     return net.layers
 
 
-def decoder_layers(design: Design, sequence_length: int, head: bool = True) -> list[Layer]:
-    """Causal stack with a norm before each sub-layer (GPT-2, Llama); ``head`` guesses each next token."""
+def decoder_layers(design: Design, sequence_length: int) -> list[Layer]:
+    """Causal stack with a norm before each sub-layer (GPT-2, Llama); its head guesses each next token."""
     net = Network()
     h = design.hidden
     x = net.embedding("embeddings.token", sequence_length, design.vocabulary, h)
@@ -184,9 +184,7 @@ def decoder_layers(design: Design, sequence_length: int, head: bool = True) -> l
         y = feed_forward(net, y, f"{name}.ffn", design.feed_forward, gated=design.gated, bias=design.bias)
         x = residual(net, x, y, f"{name}.ffn", design.dropout)
     x = net.layer_norm(x, "norm", design.norm_bias)
-    if head:
-        x = net.linear(x, "head", design.vocabulary, bias=False, weight=not design.tied)
-        net.loss(x)
+    net.loss(net.linear(x, "head", design.vocabulary, bias=False, weight=not design.tied))
     return net.layers
 
 

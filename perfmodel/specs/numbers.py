@@ -1,0 +1,41 @@
+"""The numbers of a spec as people read them."""
+
+from __future__ import annotations
+
+from perfmodel.specs.provenance import Provenance, Quantity
+from perfmodel.units import show
+
+UNITS = {
+    "peak_flops": "FLOP/s",
+    "achieved_flops": "FLOP/s",
+    "memory_bandwidth": "B/s",
+    "achieved_memory_bandwidth": "B/s",
+    "network_bandwidth": "B/s",
+    "storage_bandwidth": "B/s",
+    "bandwidth": "B/s",
+    "hop_latency": "s",
+    "bulk_hop_latency": "s",
+    "base_clock": "Hz",
+    "boost_clock": "Hz",
+    "tdp": "W",
+}
+"""Unit of each number of a spec; what ends in ``_bytes`` is in bytes, the rest are plain numbers."""
+
+
+def number_text(name: str, value: float) -> str:
+    """Return a number of a spec with its unit.
+
+    >>> number_text("peak_flops.fp32", 15.7e12), number_text("compute_units", 80.0)
+    ('15.7 TFLOP/s', '80')
+    """
+    field = name.partition(".")[0]
+    unit = "B" if field.endswith("_bytes") else UNITS.get(field)
+    return show(value, unit) if unit else f"{value:g}"
+
+
+def number_rows(name: str, stated: Provenance) -> list[tuple[str, str]]:
+    """Return name and value of a number; several of what depends on the number of ranks."""
+    if isinstance(stated, Quantity):
+        return [(name, number_text(name, stated.value))]
+    rings: dict[int, float] = dict(stated)["by_group_size"]
+    return [(f"{name}, {size} ranks", show(value, "B/s")) for size, value in rings.items()]
