@@ -160,7 +160,7 @@ def show(value: float, unit: str) -> str:
         word, scale = ("h", 3600.0) if size >= 7200 else ("min", 60.0)
         return f"{value / scale:.3g} {word}"
     if unit == "s":
-        prefixes = _OF_TIMES
+        prefixes: tuple[tuple[str, float], ...] = _OF_TIMES
     elif unit == "B" and value % BINARY["Mi"] == 0:
         prefixes = _OF_MEMORIES
         size = abs(value)

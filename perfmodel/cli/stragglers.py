@@ -117,10 +117,12 @@ def command(
         communication_time=communication_time,
         server_time=server_time,
     )
-    several = isinstance(answer, Stragglers)
-    rows = answer.rows if several else (answer,)
-    for name, why in answer.left_out.items() if several else ():
-        click.echo(f"note: {name} is left out: {why}", err=True)
+    if isinstance(answer, Stragglers):
+        rows: Sequence[StragglerPrediction] = answer.rows
+        for name, why in answer.left_out.items():
+            click.echo(f"note: {name} is left out: {why}", err=True)
+    else:
+        rows = (answer,)
     if curve:
         _print_curve(rows, workers, learning_rate, form)
     elif form in ("csv", "markdown"):

@@ -69,7 +69,9 @@ def check(table: dict[str, Any], model: type[Spec], file: Path) -> None:
 def built(table: dict[str, Any], model: type[_Spec]) -> _Spec:
     """Return the spec of a table that was checked, each value as the class declares its field."""
     fields = model.model_fields
-    return model.model_construct(**{key: _value(item, fields[key].annotation) for key, item in table.items()})
+    values: dict[str, Any] = {key: _value(item, fields[key].annotation) for key, item in table.items()}
+    one: Any = model.model_construct(**values)
+    return one  # type: ignore[no-any-return]
 
 
 def _value(item: Any, declared: Any) -> Any:

@@ -227,7 +227,7 @@ class Rates(NamedTuple):
     products: Array
     """Time of a very large product over that at the peak."""
     half_work: Array
-    shape_saturation: Array
+    shape_saturation: Real
     traffic: Array
     """Time of a pass's memory traffic over that at the nominal bandwidth."""
     update: float
