@@ -18,6 +18,7 @@ from perfmodel.calibration import FITTED, before_fit, calibration, read_calibrat
 from perfmodel.cli import main
 from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
+from perfmodel.explanations.recorder import recorded
 from perfmodel.fitting.design import Design
 from perfmodel.fitting.efficiency_fit import EfficiencyFit
 from perfmodel.fitting.out_of_sample import beside_shipped, shipped
@@ -32,6 +33,7 @@ from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Layer
+from perfmodel.step.computation import computation
 
 CATALOGUE = Catalogue.built_in()
 
@@ -74,6 +76,26 @@ def test_the_fit_and_predict_compute_the_same_time(alone):
     for row, log in zip(few, fitted, strict=True):
         synthetic = resolve(row.setting.scenario.model_copy(update={"input": "synthetic"}), CATALOGUE)
         assert math.log(time_of(synthetic, learned)) == pytest.approx(log, abs=1e-9)
+
+
+def test_the_fit_calls_the_formulas_that_predict_calls(alone):
+    row = alone[0]
+    design = Design([row.setting])
+    parameters = design.parameters()
+    rows = design.bind(parameters)
+    with recorded() as fitted:
+        rows.evaluate(parameters.mean)
+    with recorded() as predicted:
+        computation(row.setting, row.setting.local_batch_size, calibration()).alone(1)
+    by_the_fit, by_predict = ({call.name for call in calls} for calls in (fitted, predicted))
+    # what predict tells apart besides: passes, layers, and what is asked for, which no learned number moves
+    assert by_the_fit < by_predict
+    assert {name for name in by_predict - by_the_fit if name.startswith("layer_pass.")} <= {
+        "layer_pass.operation_flops",
+        "layer_pass.operation_bytes",
+        "layer_pass.unit_work",
+        "layer_pass.paced_layer_times",
+    }
 
 
 def test_derivatives_are_those_of_the_time(alone):

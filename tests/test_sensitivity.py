@@ -8,15 +8,18 @@ import shutil
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from perfmodel.calibration import calibration
 from perfmodel.cli import main
 from perfmodel.economics import economics
 from perfmodel.prediction import predict
+from perfmodel.resolve import resolve
 from perfmodel.resources import folder
 from perfmodel.sensitivity import sensitivity
 from perfmodel.sensitivity.arms import choices
-from perfmodel.sensitivity.case import answer
+from perfmodel.sensitivity.case import Case, answer
 from perfmodel.sensitivity.crossovers import crossovers
 from perfmodel.sensitivity.elasticity import STEP, elasticity, sums
 from perfmodel.sensitivity.inputs import INPUTS, inputs_of
@@ -335,3 +338,20 @@ def test_bad_input_is_told_in_a_line(bad, told):
     assert result.exit_code == 2
     assert told in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    workers=st.integers(1, 32),
+    gpus=st.integers(1, 8),
+    storage=st.sampled_from(["local-ssd", "ebs-gp2"]),
+    anchor=st.sampled_from([None, "iteration_time=10ms@1"]),
+)
+def test_the_longest_stage_of_the_input_is_what_a_prediction_waits_for(workers, gpus, storage, anchor):
+    options = {"loader_workers": workers, "storage": storage, "anchor": anchor}
+    options = {name: value for name, value in options.items() if value is not None}
+    scenario = Scenario(workload="resnet50", world_size=gpus, input="real", **options)
+    arms = choices(Case(resolve(scenario, BUILT_IN), calibration()))[-1].arms
+    rest = arms.pop("the rest of the iteration")
+    waited = predict(scenario).terms["input_time"]
+    assert max(0.0, max(arms.values()) - rest) == pytest.approx(waited, rel=1e-9, abs=1e-12)

@@ -1,22 +1,43 @@
 """Measured runs on one accelerator as one long table of layers, and their time with its derivatives.
 
-The equations are those of ``step.computation``; here they are evaluated for all rows at once, together
-with the derivative of every row's logarithmic time by every learned number.  A test holds the two equal.
+The times are those of ``step.computation``, by the same functions and formulas, for all rows at once; here
+stand only the derivatives of every row's logarithmic time by every learned number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from perfmodel.efficiency import KINDS, Conditions, Effects
+from perfmodel.efficiency import KINDS, Conditions, Effects, Efficiency
+from perfmodel.equations.host_pace import (
+    device_time,
+    host_stretch,
+    host_time,
+    layer_device_times,
+    once_an_iteration,
+    stretched_time,
+    update_on_device,
+    with_effect,
+)
+from perfmodel.equations.iteration import alone_time
+from perfmodel.equations.layer_pass import paced_time
 from perfmodel.fitting.parameters import Parameters
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Workload
-from perfmodel.step.computation import Demand, Service, arithmetic, conditions, demand, service
+from perfmodel.step.computation import (
+    Demand,
+    Service,
+    arithmetic,
+    busy_times,
+    conditions,
+    demand,
+    rates,
+    service,
+)
 from perfmodel.step.layers import LayerTable, layer_table
 
 if TYPE_CHECKING:
@@ -45,6 +66,16 @@ def _distinct(workload: Workload) -> _Distinct:
     return _Distinct(table._replace(**kept), count.astype(np.float64))
 
 
+_Columns = TypeVar("_Columns", LayerTable, Demand, Service)
+
+
+def _end_to_end(each: Sequence[_Columns]) -> _Columns:
+    """Join tables whose columns have shape (passes,); of a column that is one number, shape (tables,)."""
+    return type(each[0])(
+        *(np.concatenate([*map(np.atleast_1d, column)]) for column in zip(*each, strict=True))
+    )
+
+
 class Design:
     """Rows as arrays: those over passes lie end to end, those over rows have shape (rows,)."""
 
@@ -64,29 +95,15 @@ class Design:
         self.starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
         self.row = np.repeat(np.arange(self.rows), lengths)
         self.count = np.concatenate(counts)
-
-        def passes(source: Sequence[LayerTable | Demand | Service], field: str) -> NDArray[np.float64]:
-            return np.concatenate([getattr(item, field) for item in source])
-
-        self.product_time = (
-            passes(demands, "flops") / passes(services, "peak_flops") * passes(services, "penalty")
+        self.table, self.demand, self.service = (
+            _end_to_end(tables),
+            _end_to_end(demands),
+            _end_to_end(services),
         )
         bandwidths = [setting.accelerator.memory_bandwidth.value for setting in settings]
-        self.traffic_time = passes(demands, "bytes") / np.repeat(bandwidths, lengths)
-        self.work = passes(demands, "work")
-        self.depth, self.columns = passes(tables, "depth"), passes(tables, "columns")
-        self.units = passes(services, "units").astype(np.intp)
-        self.matrix = passes(services, "on_matrix_units").astype(np.intp)
-        self.transposed = passes(services, "transposed").astype(np.float64)
-        self.product = passes(tables, "product").astype(np.intp)
-        self.traffic = passes(tables, "traffic").astype(np.intp)
-        self.light = passes(tables, "light").astype(np.float64)
-        self.elementwise = passes(tables, "elementwise").astype(np.float64)
-
+        self.memory_bandwidth = np.repeat(bandwidths, lengths)
         updates = np.array([float(setting.states.update_bytes > 0) for setting in settings])
-        self.kernels = np.array([table.all_kernels for table in tables])
-        self.tensors = np.array([table.tensors for table in tables]) * updates
-        self.update_time = np.array([asked.update_time for asked in demands])
+        self.updated_tensors = self.table.tensors * updates
         self.steps = np.array([float(setting.accumulation_steps) for setting in settings])
 
     def parameters(self) -> Parameters:
@@ -106,10 +123,12 @@ class Bound:
     def __init__(self, design: Design, parameters: Parameters) -> None:
         """Look the numbers up."""
         self.design, self.parameters = design, parameters
-        self.slowdown = parameters.slowdown[design.units, design.product]
+        table, served = design.table, design.service
+        self.slowdown = parameters.slowdown[served.units, table.product]
         self.is_product = self.slowdown >= 0
-        self.traffic = parameters.traffic[design.traffic]
-        self.half = parameters.half[:, design.matrix]
+        self.traffic = parameters.traffic[table.traffic]
+        self.half = parameters.half[:, served.on_matrix_units.view(np.int8)]
+        self.sizes = np.stack([design.demand.work, table.depth, table.columns])
         self.effects = [
             (
                 effect.number,
@@ -123,12 +142,10 @@ class Bound:
         values = [getattr(on, condition) for on in self.design.conditions]
         return np.array([float(v if level is None else v == level) for v in values])
 
-    def _components(self, numbers: Array) -> Array:
-        """Logarithms of ``Effects``, shape (components, rows)."""
-        total = np.zeros((len(_COMPONENTS), self.design.rows))
-        for index, component, strength in self.effects:
-            total[component] += numbers[index] * strength
-        return total
+    def _effects(self, learned: Efficiency) -> Effects:
+        """Those of every row, each of shape (rows,)."""
+        of = {on: learned.effects(on) for on in set(self.design.conditions)}
+        return Effects(*np.array([of[on] for on in self.design.conditions]).T)
 
     def log_time(self, numbers: Array) -> Array:
         """Logarithm of every row's iteration time, shape (rows,)."""
@@ -137,37 +154,43 @@ class Bound:
     def evaluate(self, numbers: Array, derivatives: bool = True) -> tuple[Array, Array]:
         """Return the logarithmic times, shape (rows,), and their derivatives, shape (rows, parameters)."""
         d, p, row = self.design, self.parameters, self.design.row
-        on_vector, on_matrix, on_traffic, on_elementwise, on_light, on_total = self._components(numbers)
+        table, matrix, learned = d.table, d.service.on_matrix_units, p.efficiency(numbers)
 
         def by_row(values: Array) -> Array:
             sums: Array = np.add.reduceat(values, d.starts)
             return sums
 
-        ratios = np.exp(numbers[self.half]) / np.stack([d.work, d.depth, d.columns])
-        unit_effect = np.where(d.matrix == 1, on_matrix[row], on_vector[row])
-        slow = np.where(self.is_product, numbers[self.slowdown], 0.0) + unit_effect + d.light * on_light[row]
-        products = d.product_time * np.exp(slow) * (1 + ratios).prod(axis=0)
-        transposed = np.exp(numbers[p.channels_first]) * d.transposed
-        moved = numbers[self.traffic] + on_traffic[row] + d.elementwise * on_elementwise[row]
-        traffic = d.traffic_time * np.exp(moved) * (1 + transposed)
-        busy = np.sqrt(products * products + traffic * traffic) + 1e-15
-
-        floor, dispatch = np.exp(numbers[p.kernel_floor]), np.exp(numbers[p.dispatch_time])
-        update_kernels = np.exp(numbers[p.optimizer_kernels]) * d.tensors
-        update = d.update_time * np.exp(numbers[p.traffic[_PRODUCT]] + on_traffic)
-        kernels = d.steps * d.kernels + update_kernels
-        on_accelerator = d.steps * by_row(busy * d.count) + update + kernels * floor
-        on_host = kernels * dispatch
-        paced = np.hypot(on_accelerator, on_host)
-        overhead = np.exp(numbers[p.iteration_overhead])
-        whole = paced + overhead
-        log_time = np.log(whole) + on_total
+        at = rates(table, d.service, learned, Effects(*(each[row] for each in self._effects(learned))))
+        products, traffic = busy_times(d.demand, d.memory_bandwidth, at)
+        busy = paced_time(products, traffic)
+        floor, dispatch, overhead = learned.kernel_floor, learned.dispatch_time, learned.iteration_overhead
+        passes = layer_device_times(by_row(busy * d.count), table.all_kernels, floor)
+        update_kernels = learned.optimizer_kernels * d.updated_tensors
+        update = update_on_device(d.demand.update_time, at.update[d.starts], update_kernels, floor)
+        on_accelerator = device_time(d.steps, passes, update)
+        on_host = host_time(d.steps, table.all_kernels, update_kernels, dispatch)
+        paced = paced_time(on_accelerator, on_host)
+        stretch, effect = host_stretch(paced, on_accelerator), at.effect[d.starts]
+        log_time = np.log(
+            alone_time(
+                d.steps,
+                stretched_time(passes, stretch, effect),
+                with_effect(update, effect),
+                once_an_iteration(overhead, update, stretch, effect),
+            )
+        )
         if not derivatives:
             return log_time, np.empty((0, 0))
 
+        whole, kernels = paced + overhead, d.steps * table.all_kernels + update_kernels
+        ratios = np.exp(numbers[self.half]) / self.sizes
+        transposed = learned.channels_first * d.service.transposed
+        update_traffic = update - update_kernels * floor
         of_accelerator, of_host = on_accelerator / paced / whole, on_host / paced / whole
         each = of_accelerator * d.steps
-        by_product, by_traffic = products * products / busy * d.count, traffic * traffic / busy * d.count
+        by_product, by_traffic = (
+            part * part / np.maximum(busy, 1e-15) * d.count for part in (products, traffic)
+        )
         width = len(p.names)
 
         def scatter(index: NDArray[np.intp], values: Array) -> Array:
@@ -178,18 +201,18 @@ class Bound:
         slopes += scatter(self.traffic, by_traffic)
         for index, ratio in zip(self.half, ratios, strict=True):
             slopes += scatter(index, by_product * ratio / (1 + ratio))
-        slopes[:, p.traffic[_PRODUCT]] += of_accelerator * update
+        slopes[:, p.traffic[_PRODUCT]] += of_accelerator * update_traffic
         slopes[:, p.channels_first] += each * by_row(by_traffic * transposed / (1 + transposed))
         slopes[:, p.kernel_floor] += of_accelerator * kernels * floor
         slopes[:, p.dispatch_time] += of_host * on_host
         slopes[:, p.iteration_overhead] += overhead / whole
         slopes[:, p.optimizer_kernels] += (of_accelerator * floor + of_host * dispatch) * update_kernels
         of_components = (
-            each * by_row(by_product * (d.matrix == 0)),
-            each * by_row(by_product * d.matrix),
-            each * by_row(by_traffic) + of_accelerator * update,
-            each * by_row(by_traffic * d.elementwise),
-            each * by_row(by_product * d.light),
+            each * by_row(by_product * ~matrix),
+            each * by_row(by_product * matrix),
+            each * by_row(by_traffic) + of_accelerator * update_traffic,
+            each * by_row(by_traffic * table.elementwise),
+            each * by_row(by_product * table.light),
             np.ones(d.rows),
         )
         for number, component, strength in self.effects:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perfmodel.efficiency import CLASSES, GROUPS, KINDS, SIZES, UNITS
+from perfmodel.efficiency import CLASSES, GROUPS, KINDS, SIZES, UNITS, Efficiency
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -105,6 +105,15 @@ class Parameters:
         self, name: str, component: str, condition: str, mean: float, spread: float, level: str | None = None
     ) -> None:
         self.effects.append(Effect(self._add(name, mean, spread), component, condition, level))
+
+    def efficiency(self, numbers: Array) -> Efficiency:
+        """Return the learned numbers as a prediction takes them, those of joined classes for each of them."""
+        known = dict(zip(self.names, numbers.tolist(), strict=True))
+        for unit, row in zip(UNITS, self.slowdown.tolist(), strict=True):
+            for product, index in zip(CLASSES, row, strict=False):
+                if index >= 0:
+                    known[f"slowdown/{unit}/{product}"] = float(numbers[index])
+        return Efficiency(known)
 
     def join_classes(self) -> None:
         """Let every class of product share the efficiency of 1x1 convolutions on its unit; for ablations."""

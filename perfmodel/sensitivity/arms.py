@@ -8,24 +8,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.calibration import Calibration
+from perfmodel.equations.iteration import anchored_time
 from perfmodel.prediction.limits import limit_words, measures_link
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case
-from perfmodel.specs.storage import storage
 from perfmodel.step.communication import by_library, library_ways, message_times
 from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import evaluate
 from perfmodel.step.fabric import (
     Fabric,
     adapter_limits,
-    bulk_bandwidth,
     busiest_ports,
     fraction,
     inside_limits,
     inside_link,
     port_times,
 )
-from perfmodel.step.input_wait import SAMPLE_ELEMENT_BYTES, decode_rate
+from perfmodel.step.input_wait import stage_times
 from perfmodel.step.messages import messages
 from perfmodel.step.parts import (
     anchor_factor,
@@ -193,15 +192,11 @@ def _ports(case: Case, on: Fabric) -> Choice:
 def _feeding(case: Case, factor: float) -> Choice:
     """What the samples of one iteration wait for; an anchor's factor is in all of it."""
     setting, constants = case.setting, case.constants
-    workload, terms = setting.workload, evaluate(setting, constants).terms
+    terms = evaluate(setting, constants).terms
     samples = setting.local_batch_size * setting.accumulation_steps
-    node = samples * setting.accelerators_per_node
+    stages = stage_times(setting, setting.accelerators_per_node, samples, constants)
     arms = {"the rest of the iteration": sum(terms.values()) - terms["input_time"]}
-    arms["reading"] = factor * node * workload.stored_bytes / storage(setting.storage)
-    if math.isfinite(speed := decode_rate(setting, constants)):
-        arms["decoding"] = factor * node / (setting.loader_workers * speed)
-    copied = samples * workload.input_elements * SAMPLE_ELEMENT_BYTES
-    arms["copying"] = factor * copied / bulk_bandwidth(setting.host_link, constants)
+    arms |= {stage: float(anchored_time(time, factor)) for stage, time in stages.items() if time}
     found = _choice("an iteration and its samples", "max", "s", arms, "without effect")
     if found.active == "the rest of the iteration" and found.words.startswith(f"{found.active} binds"):
         return found._replace(words="samples are there in time: reading, decoding and copying have no effect")

@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
-from perfmodel.efficiency import CLASSES, KINDS, UNITS, Conditions, Efficiency
+from perfmodel.efficiency import CLASSES, KINDS, UNITS, Conditions, Effects, Efficiency
 from perfmodel.equations.compute import launch_overhead, update_time
 from perfmodel.equations.host_pace import (
     device_time,
@@ -220,7 +220,7 @@ def service(table: LayerTable, by: Arithmetic) -> Service:
 
 
 class Rates(NamedTuple):
-    """How fast a setting's software runs each pass, whatever the batch; arrays of shape (2 * layers,)."""
+    """How fast a setting's software runs each pass, whatever the batch; arrays of shape (passes,)."""
 
     peak_flops: Array
     """Of the units that serve each product [FLOP/s]."""
@@ -230,33 +230,50 @@ class Rates(NamedTuple):
     shape_saturation: Real
     traffic: Array
     """Time of a pass's memory traffic over that at the nominal bandwidth."""
-    update: float
+    update: Real
     """The same of the optimizer's."""
-    effect: float
+    effect: Real
     """On the whole."""
 
 
-@lru_cache(maxsize=256)
-def _rates(workload: Workload, by: Arithmetic, learned: Efficiency, on: Conditions) -> Rates:
-    table = layer_table(workload)
-    served, effects = service(table, by), learned.effects(on)
+def rates(table: LayerTable, served: Service, learned: Efficiency, effects: Effects) -> Rates:
+    """Return how fast passes run.
+
+    Parameters
+    ----------
+    table, served : the passes of one network, or of many end to end
+    learned : the efficiencies
+    effects : numbers, or where passes differ in them arrays of shape (passes,)
+    """
     group = served.on_matrix_units.view(np.int8)
     products = learned.slowdown[served.units, table.product]
-    products *= np.array([effects.vector, effects.matrix])[group]
+    products *= np.where(served.on_matrix_units, effects.matrix, effects.vector)
     products *= np.where(table.light, effects.light, 1.0) * served.penalty
     half_work, half_depth, half_columns = learned.half[:, group]
-    by_kind = learned.traffic * effects.traffic
-    by_kind[:_PRODUCT_TRAFFIC] *= effects.elementwise
-    traffic = by_kind[table.traffic]
+    traffic = learned.traffic[table.traffic] * effects.traffic
+    traffic *= np.where(table.elementwise, effects.elementwise, 1.0)
     return Rates(
         served.peak_flops,
         products,
         half_work,
         shape_saturation(table.depth, table.columns, half_depth, half_columns),
         np.where(served.transposed, traffic * (1 + learned.channels_first), traffic),
-        float(by_kind[_PRODUCT_TRAFFIC]),
+        float(learned.traffic[_PRODUCT_TRAFFIC]) * effects.traffic,
         effects.total,
     )
+
+
+@lru_cache(maxsize=256)
+def _rates(workload: Workload, by: Arithmetic, learned: Efficiency, on: Conditions) -> Rates:
+    table = layer_table(workload)
+    return rates(table, service(table, by), learned, learned.effects(on))
+
+
+def busy_times(asked: Demand, memory_bandwidth: Any, at: Rates) -> tuple[Any, Any]:
+    """Return what products and memory traffic take in each pass, each on its own [s]."""
+    saturation = small_product_saturation(asked.work, at.half_work, at.shape_saturation)
+    products = product_time(asked.flops, at.peak_flops, at.products, saturation)
+    return products, traffic_time(asked.bytes, memory_bandwidth, at.traffic)
 
 
 def computation(
@@ -284,13 +301,10 @@ def computation(
     steps = setting.accumulation_steps if steps is None else steps
     table, learned = layer_table(setting.workload), calibration.efficiency
     asked = demand(setting, table, local_batch_size * 1.0)
-    rates = _rates(setting.workload, arithmetic(setting), learned, conditions(setting))
-    effect, floor, dispatch_time = rates.effect, learned.kernel_floor, learned.dispatch_time
+    at = _rates(setting.workload, arithmetic(setting), learned, conditions(setting))
+    effect, floor, dispatch_time = at.effect, learned.kernel_floor, learned.dispatch_time
 
-    saturation = small_product_saturation(asked.work, rates.half_work, rates.shape_saturation)
-    products = product_time(asked.flops, rates.peak_flops, rates.products, saturation)
-    traffic = traffic_time(asked.bytes, setting.accelerator.memory_bandwidth.value, rates.traffic)
-    busy = paced_time(products, traffic)
+    busy = paced_time(*busy_times(asked, setting.accelerator.memory_bandwidth.value, at))
     busy_forward, busy_backward = (
         sum_over_layers(forward_passes(busy)),
         sum_over_layers(backward_passes(busy)),
@@ -298,7 +312,7 @@ def computation(
     passes_on_device = layer_device_times(both_passes(busy_forward, busy_backward), table.all_kernels, floor)
 
     update_kernels = learned.optimizer_kernels * table.tensors if setting.states.update_bytes else 0.0
-    update = update_on_device(asked.update_time, rates.update, update_kernels, floor)
+    update = update_on_device(asked.update_time, at.update, update_kernels, floor)
     device = device_time(steps, passes_on_device, update)
     host = host_time(steps, table.all_kernels, update_kernels, dispatch_time)
     stretch = host_stretch(paced_time(device, host), device)

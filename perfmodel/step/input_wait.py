@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from perfmodel.calibration import Calibration
@@ -21,6 +22,30 @@ def decode_rate(setting: Setting, calibration: Calibration) -> float:
     if setting.decode_rate is not None:
         return setting.decode_rate
     return calibration.decode_rate * (NATIVE_SPEED if setting.framework.native_decoding else 1)
+
+
+def stage_times(
+    setting: Setting, accelerators: Any, samples: Any, calibration: Calibration
+) -> dict[str, Any]:
+    """Return what each stage of the pipeline takes for the samples of one iteration, were it alone [s].
+
+    Takes what ``input_time`` takes; samples are real.
+    """
+    from perfmodel.specs.storage import storage
+
+    stored = setting.workload.stored_bytes
+    reading = input_rate(1, math.inf, storage(setting.storage), stored)
+    decoding = input_rate(setting.loader_workers, decode_rate(setting, calibration), math.inf, stored)
+    copied = setting.workload.input_elements * SAMPLE_ELEMENT_BYTES
+    host = bulk_bandwidth(setting.host_link, calibration)
+    return {
+        stage: exposed_input_time(accelerators, samples, rate, size, host, 0.0)
+        for stage, rate, size in (
+            ("reading", reading, 0.0),
+            ("decoding", decoding, 0.0),
+            ("copying", math.inf, copied),
+        )
+    }
 
 
 def input_time(
