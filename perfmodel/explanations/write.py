@@ -9,6 +9,7 @@ from perfmodel.economics import KWH
 from perfmodel.explanations.equations import Cost, Equation, Explanation, Symbol, largest
 from perfmodel.explanations.library_turns import Turn
 from perfmodel.explanations.plain_math import plain
+from perfmodel.templating import render
 from perfmodel.units import UNITS, show
 
 WIDTH = 80
@@ -159,43 +160,26 @@ def _rest(found: Explanation) -> str:
 
 def markdown(found: Explanation) -> str:
     """Return an explanation as Markdown with LaTeX equations."""
-    whole = found.iteration_time
-    parts = [f"# {found.title}\n", f"Iteration time {whole:.9g} s: the sum of the exposed terms.\n"]
-    rows = [f"| {name} | {time:.9g} | {time / whole:.1%} |" for name, time in found.terms.items()]
-    parts.append("\n".join(["| term | s | share |", "| :--- | ---: | ---: |", *rows]) + "\n")
-    if found.costs:
-        rows = [f"| {name} | {amount(cost)} |" for name, cost in found.costs.items()]
-        parts.append("\n".join(["| cost | |", "| :--- | ---: |", *rows]) + "\n")
-        parts.extend(f"Assumed: {line}.\n" for line in found.assumed)
-        parts.extend(f"Unknown: {line}.\n" for line in found.unknown)
-    term = ""
-    for equation in found.equations:
-        if equation.term != term:
-            term = equation.term
-            parts.append(f"## {term}\n")
-        cites = f" [{', '.join(equation.cites)}]" if equation.cites else ""
-        parts.append(f"**({equation.number})** {equation.title}{cites}\n")
-        parts.append(f"$$ {equation.latex} $$\n")
-        parts.extend(f"*{active}*\n" for active in equation.active)
-        rows = [
-            f"| ${symbol.symbol}$ | {symbol.parameter} | {_markdown_cell(_full(symbol))} |"
-            for symbol in equation.symbols
-        ]
-        result = f"{_value_full(equation.value, equation.unit, equation.quantity)}"
-        rows.append(f"| **${equation.symbol}$** | **{equation.quantity}** | **{_markdown_cell(result)}** |")
-        parts.append("\n".join(["| | | |", "| :--- | :--- | :--- |", *rows]) + "\n")
-    if near := [turn.words for turn in found.turns if _is_near(turn)]:
-        parts.append("## Where it turns\n")
-        parts.append("".join(f"- {_markdown_cell(words)}\n" for words in near))
-    if rest := _rest(found):
-        parts.append(f"{rest}\n")
-    parts.append("## Sources\n")
-    parts.append("".join(f"- [{key}] {cited}\n" for key, cited in found.sources.items()))
-    return "\n".join(parts)
+    return _rendered("explanation.md.j2", found)
 
 
-def _markdown_cell(told: str) -> str:
-    return told.replace("|", "\\|")
+def latex(found: Explanation) -> str:
+    r"""Return an explanation as a LaTeX document."""
+    return _rendered("explanation.tex.j2", found)
+
+
+def _rendered(template: str, found: Explanation) -> str:
+    return render(
+        template,
+        found=found,
+        amount=amount,
+        full=_full,
+        result=lambda equation: _value_full(equation.value, equation.unit, equation.quantity),
+        turns=[turn.words for turn in found.turns if _is_near(turn)],
+        taken=_taken(found),
+        rest=_rest(found),
+        tex=_escaped,
+    )
 
 
 def _full(symbol: Symbol) -> str:
@@ -210,43 +194,6 @@ def _value_full(value: Any, unit: str, name: str) -> str:
     if isinstance(value, float):
         return f"{value:.9g}" if unit == "1" else f"{value:.9g} {unit}"
     return value_told(value, unit, name)
-
-
-def latex(found: Explanation) -> str:
-    r"""Return an explanation as a LaTeX document."""
-    lines = [
-        "\\documentclass{article}",
-        "\\usepackage{amsmath}",
-        "\\usepackage[utf8]{inputenc}",
-        "\\begin{document}",
-        f"\\section*{{{_escaped(found.title)}}}",
-        f"Iteration time {found.iteration_time:.9g} s: the sum of the exposed terms.",
-    ]
-    lines += [f"\\par {_escaped(f'{name}: {amount(cost)}')}" for name, cost in found.costs.items()]
-    lines += [f"\\par {_escaped(line)}" for line in _taken(found)]
-    term = ""
-    for equation in found.equations:
-        if equation.term != term:
-            term = equation.term
-            lines.append(f"\\subsection*{{{_escaped(term)}}}")
-        lines.append(f"\\paragraph{{({equation.number})}} {_escaped(equation.title)}")
-        lines.append(f"\\[ {equation.latex} \\]")
-        lines.append("\\begin{itemize}")
-        lines += [
-            f"\\item ${symbol.symbol}$, {_escaped(symbol.parameter)}: {_escaped(_full(symbol))}"
-            for symbol in equation.symbols
-        ]
-        result = _escaped(_value_full(equation.value, equation.unit, equation.quantity))
-        lines.append(f"\\item gives ${equation.symbol}$, {_escaped(equation.quantity)}: {result}")
-        lines.append("\\end{itemize}")
-    if near := [turn.words for turn in found.turns if _is_near(turn)]:
-        lines += ["\\subsection*{Where it turns}", "\\begin{itemize}"]
-        lines += [f"\\item {_escaped(words)}" for words in near]
-        lines.append("\\end{itemize}")
-    lines += ["\\subsection*{Sources}", "\\begin{itemize}"]
-    lines += [f"\\item {_escaped(cited)}" for cited in found.sources.values()] or ["\\item none"]
-    lines += ["\\end{itemize}", "\\end{document}"]
-    return "\n".join(lines) + "\n"
 
 
 _SPECIAL = {
