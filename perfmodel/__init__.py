@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from perfmodel.api.collective import collective
+    from perfmodel.api.compare import compare
     from perfmodel.api.scale import scale
     from perfmodel.api.stragglers import stragglers
     from perfmodel.errors import InputError
@@ -35,6 +36,7 @@ __all__ = [
     "Scenario",
     "check_quote",
     "collective",
+    "compare",
     "explain",
     "predict",
     "read_quote",
@@ -52,6 +54,7 @@ _HOMES = {
     "Scenario": "perfmodel.specs.scenario",
     "check_quote": "perfmodel.quote",
     "collective": "perfmodel.api.collective",
+    "compare": "perfmodel.api.compare",
     "explain": "perfmodel.explanations",
     "predict": "perfmodel.prediction",
     "read_quote": "perfmodel.quote",

@@ -19,6 +19,7 @@ CALLS = {
     "sweep": "sweep(world_size=[1, 2]).table()",
     "collective": "collective('all-reduce', ranks=8, size='100MB', link='nvlink3-nvswitch')",
     "stragglers": "stragglers('sync', workers=16)",
+    "compare": "compare({'gpus': 1}, {'gpus': 2})",
     "explain": "explain(perfmodel.Scenario(world_size=2))",
 }
 """A call of each function; each is made after every module of the package was imported."""
@@ -43,6 +44,11 @@ def test_every_function_has_a_call():
 
 
 TABLES = {
+    "comparison": (lambda: perfmodel.compare({"gpus": 4}, {"gpus": 8, "precision": "fp32"}), 22),
+    "sweep": (
+        lambda: perfmodel.sweep(world_size=[1, 2, 3], inter_link=["ib-edr-100g", "ethernet-25g-tcp"]),
+        6,
+    ),
     "scale": (lambda: perfmodel.scale(gpus=[1, 8]), 2),
     "collective": (lambda: perfmodel.collective(ranks=16, size=["1KB", 1e6, 10**9], node="dgx-a100"), 3),
     "stragglers": (lambda: perfmodel.stragglers(workers=8), 8),
@@ -73,6 +79,18 @@ def test_a_missing_package_is_named(method, package, monkeypatch):
 
 
 JSON = {
+    "comparison": (
+        lambda: perfmodel.compare(
+            {"gpus": 32},
+            perfmodel.Scenario(world_size=32, algorithm="tree"),
+            names=["base", "algorithm=tree"],
+        ),
+        "compare --gpus 32 --set algorithm=tree",
+    ),
+    "sweep": (
+        lambda: perfmodel.sweep(workload=["resnet50", "vgg16"], world_size=range(1, 4)),
+        "sweep --workload resnet50,vgg16 --gpus 1-3",
+    ),
     "explanation": (lambda: perfmodel.explain(perfmodel.Scenario(world_size=2)), "explain --gpus 2"),
     "scale": (
         lambda: perfmodel.scale(workload="vgg16", gpus=[1, 4]),

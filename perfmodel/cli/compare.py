@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from pathlib import Path
@@ -52,7 +51,8 @@ def command(
       perfmodel compare a.toml b.toml
       perfmodel compare --compare-to saved.json --gpus 64
     """
-    from perfmodel.comparison import case_of, compare, saved_case
+    from perfmodel.api.compare import compare
+    from perfmodel.comparison import case_of, saved_case
     from perfmodel.specs.conditions import Conditions
 
     form = take_form(options)
@@ -61,13 +61,11 @@ def command(
     cases = [saved_case(Path(saved), catalogue, conditions)] if saved is not None else []
     scenarios = _scenarios(files, changes, options, bool(cases))
     cases += [case_of(name, scenario, catalogue, conditions) for name, scenario in scenarios.items()]
-    found = compare(cases)
+    found = compare(*cases)
     if form == "json":
-        told = found.model_dump(mode="json")
-        scenarios_told = [case.prediction.scenario for case in cases]
-        click.echo(json.dumps(told | {"scenarios": scenarios_told}))
+        click.echo(found.to_json())
     elif form == "csv":
-        click.echo(csv_text(_table(found, row) for row in found.rows), nl=False)
+        click.echo(csv_text(found.records()), nl=False)
     elif form == "markdown":
         click.echo(_markdown(found))
     else:
@@ -140,17 +138,6 @@ def _value(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, (int, float)) else text.strip("\"'")
-
-
-def _table(found: Comparison, row: Row) -> dict[str, Any]:
-    """A row of a table file: the values, then differences and ratios from the second case on."""
-    table: dict[str, Any] = {"quantity": row.quantity, "unit": row.unit}
-    table |= dict(zip(found.names, row.values, strict=True))
-    for name, difference, relative in zip(
-        found.names[1:], row.differences[1:], row.relative[1:], strict=True
-    ):
-        table |= {f"{name} difference": difference, f"{name} relative": relative}
-    return table
 
 
 def _shown(value: float | None, unit: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Rows of the table on the screen."""
-MOST_IN_JSON = 100_000
 FIGURES = ("iteration_time", "samples_per_second", "scaling_efficiency")
 """Shown beside what is varied."""
 TITLES = {
@@ -119,7 +117,7 @@ def _write(found: Sweep, output: str, as_json: bool) -> None:
         raise InputError(f"--output {output}: expected a name that ends in .csv or .parquet")
     rows = writers[suffix](output)
     if as_json:
-        told = {"output": output, "rows_written": rows, **_whole(found)}
+        told = {"output": output, "rows_written": rows, **found.summary()}
         click.echo(json.dumps(told))
         return
     click.echo(f"{rows:,} of {len(found):,} scenarios written to {output}")
@@ -128,30 +126,17 @@ def _write(found: Sweep, output: str, as_json: bool) -> None:
 
 
 def _show_rows(found: Sweep, form: str) -> None:
-    import json
-
     from perfmodel.cli.export import markdown_table
+    from perfmodel.sweeps.table import MOST_IN_JSON
 
     if len(found) > MOST_IN_JSON:
         raise InputError(
             f"{len(found):,} scenarios are too many for --{form}; --csv and --output take any number"
         )
-    rows = list(_rows(found))
     if form == "json":
-        click.echo(json.dumps({"rows": rows, **_whole(found)}))
+        click.echo(found.to_json())
     else:
-        click.echo(markdown_table(rows, found.columns), nl=False)
-
-
-def _whole(found: Sweep) -> dict[str, Any]:
-    """What the JSON says of a sweep as a whole."""
-    return {"scenarios": len(found), "refused": found.refused, "notes": list(found.notes)}
-
-
-def _rows(found: Sweep) -> Iterator[dict[str, Any]]:
-    for chunk in found.chunks():
-        for row in zip(*(chunk[name].tolist() for name in found.columns), strict=True):
-            yield {name: None if x != x else x for name, x in zip(found.columns, row, strict=True)}
+        click.echo(markdown_table(found.records(), found.columns), nl=False)
 
 
 def _show(found: Sweep) -> None:
@@ -163,7 +148,7 @@ def _show(found: Sweep) -> None:
     out = console()
     names = found.columns
     shown = table(*(TITLES.get(name, name.replace("_", " ")) for name in names), left=0)
-    rows = _rows(found)
+    rows = found.rows()
     for row in itertools.islice(rows, SHOWN):
         shown.add_row(*(_cell(name, row[name]) for name in names))
     left = sum(1 for _ in rows)

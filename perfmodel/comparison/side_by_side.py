@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +11,19 @@ from pydantic import BaseModel, ConfigDict
 from perfmodel.comparison.case import Case
 from perfmodel.comparison.verdict import notes, verdict
 from perfmodel.errors import InputError
+from perfmodel.tables import Cell, Record, Table, aligned
+from perfmodel.units import UNITS, show
 
 SAMPLES = 1e6
 """Over which costs are told: they do not depend on the batch."""
+SHOWN = (
+    "iteration_time",
+    "samples_per_second",
+    "scaling_efficiency",
+    "memory_bytes",
+    "cost_per_million_samples",
+)
+"""Quantities of the repr."""
 _FOLLOWING = ("nodes", "global_batch_size")
 """Entries of a scenario that follow from the others."""
 
@@ -37,10 +48,10 @@ class Input(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     option: str
-    values: list[Any]
+    values: list[Cell]
 
 
-class Comparison(BaseModel):
+class Comparison(BaseModel, Table):
     """Cases against the first of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,6 +61,40 @@ class Comparison(BaseModel):
     rows: list[Row]
     verdict: str
     notes: list[str]
+    scenarios: list[dict[str, Cell]]
+    """As they were understood."""
+
+    def records(self) -> list[Record]:
+        """Return a row for each quantity: the values, then differences and ratios from the second case on."""
+        return [self._record(row) for row in self.rows]
+
+    def _record(self, row: Row) -> Record:
+        record: Record = {"quantity": row.quantity, "unit": row.unit}
+        record |= dict(zip(self.names, row.values, strict=True))
+        changes = zip(self.names[1:], row.differences[1:], row.relative[1:], strict=True)
+        for name, difference, relative in changes:
+            record |= {f"{name} difference": difference, f"{name} relative": relative}
+        return record
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel compare --json`` prints."""
+        return json.dumps(self.model_dump(mode="json"))
+
+    def __repr__(self) -> str:
+        shown = [row for row in self.rows if row.quantity in SHOWN]
+        cells = [
+            (
+                row.quantity.replace("_", " "),
+                *(
+                    "-" if v is None else show(v, row.unit) if row.unit in UNITS else f"{v:.4g}"
+                    for v in row.values
+                ),
+            )
+            for row in shown
+        ]
+        return aligned(f"Comparison: {self.verdict}", ("", *self.names), cells)
+
+    __str__ = __repr__
 
 
 def compare(cases: Sequence[Case]) -> Comparison:
@@ -84,6 +129,7 @@ def compare(cases: Sequence[Case]) -> Comparison:
         rows=_rows(cases),
         verdict=verdict(cases),
         notes=notes(cases),
+        scenarios=[case.prediction.scenario for case in cases],
     )
 
 

@@ -12,6 +12,7 @@ from perfmodel.errors import needed
 from perfmodel.writing import replacing
 
 if TYPE_CHECKING:
+    import pyarrow
     from numpy.typing import NDArray
 
     Table = dict[str, NDArray[Any]]
@@ -67,8 +68,7 @@ def _write_parquet_file(pyarrow: Any, path: Path, columns: Sequence[str], chunks
     written, writer = 0, None
     try:
         for chunk in chunks:
-            arrays = {name: _arrow(pyarrow, name, chunk[name]) for name in columns}
-            table = pyarrow.table(arrays)
+            table = arrow_table(columns, chunk)
             writer = writer or pyarrow.parquet.ParquetWriter(path, table.schema)
             writer.write_table(table)
             written += len(table)
@@ -76,6 +76,13 @@ def _write_parquet_file(pyarrow: Any, path: Path, columns: Sequence[str], chunks
         if writer is not None:
             writer.close()
     return written
+
+
+def arrow_table(columns: Sequence[str], chunk: Table) -> pyarrow.Table:
+    """Return one array for each column as an Arrow table."""
+    import pyarrow
+
+    return pyarrow.table({name: _arrow(pyarrow, name, chunk[name]) for name in columns})
 
 
 def _arrow(pyarrow: Any, name: str, column: NDArray[Any]) -> Any:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from perfmodel.calibration import Calibration, calibration
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError, needed, unknown_name
 from perfmodel.specs.scenario import Scenario, by_field, field_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import TERMS
 from perfmodel.sweeps.axes import Axes, axes
 from perfmodel.sweeps.groups import Block, Groups
+from perfmodel.tables import Record, Table
 
 if TYPE_CHECKING:
+    import pandas
+    import pyarrow
     from numpy.typing import NDArray
 
-Table = dict[str, "NDArray[Any]"]
+Columns: TypeAlias = dict[str, "NDArray[Any]"]
+"""A table as one array for each column, all of a length."""
 
 ALWAYS = (
     "workload",
@@ -31,6 +36,7 @@ ALWAYS = (
     "global_batch_size",
 )
 """Options that tell scenarios apart even where nobody asked for them."""
+MOST_IN_JSON = 100_000
 WHOLE = ("world_size", "nodes", "local_batch_size", "global_batch_size", "accumulation_steps")
 ANSWERS = (
     "nodes",
@@ -103,7 +109,7 @@ def sweep(
     return Sweep(options, catalogue or Catalogue.built_in(), constants or calibration(), columns)
 
 
-class Sweep:
+class Sweep(Table):
     """Scenarios that are crossed, and their answers when they are asked for."""
 
     def __init__(
@@ -136,7 +142,7 @@ class Sweep:
             count *= len(values)
         return count
 
-    def chunks(self) -> Iterator[Table]:
+    def chunks(self) -> Iterator[Columns]:
         """Yield the table in parts of some thousand scenarios; memory does not grow with their number.
 
         Raises
@@ -152,10 +158,65 @@ class Sweep:
         if none:
             raise InputError(f"none of {len(self):,} scenarios can be predicted: {next(iter(self.refused))}")
 
-    def table(self) -> Table:
+    def table(self) -> Columns:
         """Return the whole table, one array for each column."""
         parts = list(self.chunks())
         return {name: np.concatenate([part[name] for part in parts]) for name in self.columns}
+
+    def rows(self) -> Iterator[Record]:
+        """Yield each scenario as a row, None where a number is not known; memory does not grow."""
+        for chunk in self.chunks():
+            for row in zip(*(chunk[name].tolist() for name in self.columns), strict=True):
+                yield {name: None if x != x else x for name, x in zip(self.columns, row, strict=True)}
+
+    def records(self) -> list[Record]:
+        """Return every row; ``table`` takes less memory."""
+        return list(self.rows())
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel sweep --json`` prints.
+
+        Raises
+        ------
+        InputError : more scenarios than anybody reads as JSON
+        """
+        if len(self) > MOST_IN_JSON:
+            raise InputError(
+                f"{len(self):,} scenarios are too many for --json; --csv and --output take any number"
+            )
+        return json.dumps({"rows": self.records(), **self.summary()})
+
+    def summary(self) -> dict[str, int | dict[str, int] | list[str]]:
+        """Return what the JSON says of the sweep as a whole: counts of scenarios and refusals, and notes."""
+        return {"scenarios": len(self), "refused": self.refused, "notes": list(self.notes)}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the whole table as a pandas table.
+
+        Raises
+        ------
+        MissingPackage : pandas is not installed
+        """
+        needed("pandas", "pandas", "a pandas table")
+        import pandas
+
+        return pandas.DataFrame(self.table())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the whole table as an Arrow table, as ``to_parquet`` writes it.
+
+        Raises
+        ------
+        MissingPackage : pyarrow is not installed
+        """
+        needed("pyarrow", "parquet", "an Arrow table")
+        from perfmodel.sweeps.files import arrow_table
+
+        return arrow_table(self.columns, self.table())
+
+    def __repr__(self) -> str:
+        varied = [f"{len(values)} x {name}" for name, values in self._axes.items() if len(values) > 1]
+        return f"<Sweep: {len(self):,} scenarios ({', '.join(varied) or 'one'}), {len(self.columns)} columns>"
 
     def to_csv(self, path: str) -> int:
         """Write a CSV file, ``-`` for standard output, and return how many rows it has."""
@@ -170,7 +231,7 @@ class Sweep:
         return write_parquet(path, self.columns, self.chunks())
 
 
-def _flat(block: Block, columns: tuple[str, ...]) -> Table:
+def _flat(block: Block, columns: tuple[str, ...]) -> Columns:
     """Answer a block and give every column one value for each scenario."""
     told = block()
     shape = told["iteration_time"].shape

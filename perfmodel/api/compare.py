@@ -1,0 +1,63 @@
+"""``perfmodel.compare``: predictions side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from perfmodel.comparison import Case, Comparison, case_of
+from perfmodel.comparison import compare as beside
+from perfmodel.errors import InputError
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario_options import scenario_from
+from perfmodel.specs.store import Catalogue
+
+
+def compare(
+    *scenarios: Scenario | Mapping[str, Any] | Case,
+    names: Sequence[str] | None = None,
+    conditions: Conditions | None = None,
+    catalogue: Catalogue | None = None,
+) -> Comparison:
+    """Predict several scenarios and set each beside the first.
+
+    Parameters
+    ----------
+    scenarios : two or more, or mappings of their options; a ``Case`` has a name and costs of its own
+    names : of the scenarios; by default A, B, C
+    conditions : prices, power and failures; by default prices of the catalogue
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : as ``predict``, with the scenario's name before it; fewer than two scenarios; two of one name
+
+    Examples
+    --------
+    Twice the accelerators, the same batch on each:
+
+    >>> found = compare({"gpus": 8}, {"gpus": 16}, names=["eight", "sixteen"])
+    >>> [(entry.option, entry.values) for entry in found.inputs]
+    [('world_size', [8, 16])]
+    >>> found.verdict.startswith("sixteen is 1.9")
+    True
+    """
+    if names is not None and len(names) != len(scenarios):
+        raise InputError(f"names: {len(names)} of {len(scenarios)} scenarios; give one for each")
+    cases = []
+    for index, scenario in enumerate(scenarios):
+        if isinstance(scenario, Case):
+            cases.append(scenario if names is None else scenario._replace(name=names[index]))
+            continue
+        name = names[index] if names is not None else _letter(index)
+        try:
+            cases.append(case_of(name, scenario_from(scenario, {}), catalogue, conditions))
+        except InputError as error:
+            said = str(error)
+            raise InputError(said if said.startswith(f"{name}: ") else f"{name}: {said}") from None
+    return beside(cases)
+
+
+def _letter(index: int) -> str:
+    return chr(ord("A") + index) if index < 26 else str(index + 1)
