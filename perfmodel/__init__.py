@@ -1,7 +1,11 @@
 """A closed-form performance model of distributed deep-learning training.
 
+Each command of the command line that answers is a function of its name; ``help(perfmodel.predict)`` and the
+others say what they take.  An answer has attributes, reads well when shown, and ``to_json`` gives what the
+command prints; what is a table has ``to_pandas`` and ``to_arrow``.
+
 >>> import perfmodel
->>> answer = perfmodel.predict(perfmodel.Scenario(workload="resnet50", gpus=32))
+>>> answer = perfmodel.predict(workload="resnet50", gpus=32)
 >>> answer.scaling
 'weak'
 """
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from perfmodel.explanations import explain
     from perfmodel.prediction import Prediction, predict
     from perfmodel.quote import check_quote, read_quote
+    from perfmodel.specs.conditions import Conditions
     from perfmodel.specs.scenario import Scenario
     from perfmodel.specs.store import Catalogue
     from perfmodel.sweeps import sweep
@@ -30,6 +35,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Catalogue",
+    "Conditions",
     "Emulator",
     "InputError",
     "Prediction",
@@ -48,6 +54,7 @@ __all__ = [
 
 _HOMES = {
     "Catalogue": "perfmodel.specs.store",
+    "Conditions": "perfmodel.specs.conditions",
     "Emulator": "perfmodel.traces.emulate",
     "InputError": "perfmodel.errors",
     "Prediction": "perfmodel.prediction",

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import get_type_hints
 
 import pytest
 
 import perfmodel
 from perfmodel.errors import InputError, MissingPackage
 from perfmodel.prediction.result import Interval
+from perfmodel.specs.scenario_options import SizedOptions
 from perfmodel.tables import Table
 
 CALLS = {
-    "predict": "predict(perfmodel.Scenario(workload='resnet50', world_size=32))",
+    "predict": "predict(workload='resnet50', gpus=32)",
     "scale": "scale(workload='vgg16', gpus=[1, 4])",
     "sweep": "sweep(world_size=[1, 2]).table()",
     "collective": "collective('all-reduce', ranks=8, size='100MB', link='nvlink3-nvswitch')",
@@ -44,7 +46,7 @@ def test_every_function_has_a_call():
 
 
 TABLES = {
-    "comparison": (lambda: perfmodel.compare({"gpus": 4}, {"gpus": 8, "precision": "fp32"}), 22),
+    "comparison": (lambda: perfmodel.compare({"gpus": 4}, {"gpus": 8, "precision": "fp32"}), 15),
     "sweep": (
         lambda: perfmodel.sweep(world_size=[1, 2, 3], inter_link=["ib-edr-100g", "ethernet-25g-tcp"]),
         6,
@@ -79,10 +81,14 @@ def test_a_missing_package_is_named(method, package, monkeypatch):
 
 
 JSON = {
+    "prediction": (
+        lambda: perfmodel.predict(workload="vgg16", gpus=8, local_batch_size=32),
+        "predict --workload vgg16 --gpus 8 --local-batch-size 32",
+    ),
     "comparison": (
         lambda: perfmodel.compare(
             {"gpus": 32},
-            perfmodel.Scenario(world_size=32, algorithm="tree"),
+            perfmodel.Scenario(gpus=32, algorithm="tree"),
             names=["base", "algorithm=tree"],
         ),
         "compare --gpus 32 --set algorithm=tree",
@@ -91,7 +97,7 @@ JSON = {
         lambda: perfmodel.sweep(workload=["resnet50", "vgg16"], world_size=range(1, 4)),
         "sweep --workload resnet50,vgg16 --gpus 1-3",
     ),
-    "explanation": (lambda: perfmodel.explain(perfmodel.Scenario(world_size=2)), "explain --gpus 2"),
+    "explanation": (lambda: perfmodel.explain(gpus=2), "explain --gpus 2"),
     "scale": (
         lambda: perfmodel.scale(workload="vgg16", gpus=[1, 4]),
         "scale --workload vgg16 --gpus 1,4",
@@ -136,6 +142,20 @@ def test_numbers_of_accelerators_are_checked():
     for wrong in ([], 8, [0], [True], [1.5], "1,2", [10**9]):
         with pytest.raises(InputError, match="gpus"):
             perfmodel.scale(gpus=wrong)  # type: ignore[arg-type]
+
+
+def test_keywords_are_the_options_of_a_scenario():
+    """Editors offer them and type checkers check them: by name and type what a ``Scenario`` declares."""
+    declared = get_type_hints(perfmodel.Scenario)
+    offered = get_type_hints(SizedOptions)
+    assert offered.pop("gpus") is int
+    assert offered == {name: declared[name] for name in perfmodel.Scenario.model_fields}
+
+
+def test_an_option_is_refused_as_a_scenario_refuses_it():
+    for call in (perfmodel.predict, perfmodel.scale, perfmodel.explain):
+        with pytest.raises(InputError, match="unknown option 'inter_lnk'; nearest: inter_link"):
+            call(inter_lnk="ib-edr-100g")
 
 
 def test_options_are_laid_over_a_scenario():

@@ -42,7 +42,6 @@ def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: A
       perfmodel cite --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
     from perfmodel.calibration import calibration
-    from perfmodel.explanations.equations import title_of
     from perfmodel.explanations.sources import (
         assumed_of,
         bibtex,
@@ -73,7 +72,7 @@ def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: A
     elif as_bibtex:
         click.echo(bibtex(found), nl=False)
     else:
-        for line in _wrapped(title_of(prediction), ""):
+        for line in _wrapped(prediction.headline, ""):
             click.echo(line)
         for line in _lines(found, assumed):
             click.echo(line)

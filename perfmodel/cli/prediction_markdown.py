@@ -6,7 +6,7 @@ from typing import Any
 
 from perfmodel.cli.economics_options import amount
 from perfmodel.cli.export import markdown_table
-from perfmodel.cli.render import figures, headline, interval_lines, target_lines
+from perfmodel.cli.render import figures, interval_lines, target_lines
 from perfmodel.prediction.result import Prediction
 from perfmodel.step.terms import TERMS
 from perfmodel.units import show
@@ -27,7 +27,7 @@ def prediction_markdown(
     terms.append({"iteration": "iteration time", "time": show(whole, "s"), "share": "100.0%"})
     told = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
     facts = [{"figure": label, "value": value} for label, value in told]
-    parts = [f"**{headline(prediction)}**", markdown_table(terms), markdown_table(facts)]
+    parts = [f"**{prediction.headline}**", markdown_table(terms), markdown_table(facts)]
     if money is not None:
         parts.append(markdown_table(_costs(money)))
         if money["price"]:

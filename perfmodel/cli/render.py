@@ -47,7 +47,7 @@ def table(*columns: str, left: int = 1) -> Table:
 def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = None) -> None:
     """Print one prediction, with the time to a target where it was asked for."""
     out = console()
-    out.print(Text(headline(prediction)), style="bold")
+    out.print(Text(prediction.headline), style="bold")
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
     rows = table("iteration", "time", "share")
     for name, time in prediction.terms.items():
@@ -64,15 +64,6 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
         out.print(Text("defaults taken: " + ", ".join(prediction.defaults)))
     for warning in prediction.warnings:
         out.print(Text(f"note: {warning}"))
-
-
-def headline(prediction: Prediction) -> str:
-    """The job in a line."""
-    asked = prediction.scenario
-    return (
-        f"{asked['workload']} on {asked['world_size']} x {asked['accelerator']}, {asked['precision']}, "
-        f"batch {asked['local_batch_size']} each, {asked['strategy']}"
-    )
 
 
 def filled(text: str, width: int, start: str = "") -> str:

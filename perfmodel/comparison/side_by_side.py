@@ -81,20 +81,20 @@ class Comparison(BaseModel, Table):
         return json.dumps(self.model_dump(mode="json"))
 
     def __repr__(self) -> str:
-        shown = [row for row in self.rows if row.quantity in SHOWN]
         cells = [
-            (
-                row.quantity.replace("_", " "),
-                *(
-                    "-" if v is None else show(v, row.unit) if row.unit in UNITS else f"{v:.4g}"
-                    for v in row.values
-                ),
-            )
-            for row in shown
+            (row.quantity.replace("_", " "), *(_shown(value, row.unit) for value in row.values))
+            for row in self.rows
+            if row.quantity in SHOWN
         ]
         return aligned(f"Comparison: {self.verdict}", ("", *self.names), cells)
 
     __str__ = __repr__
+
+
+def _shown(value: float | None, unit: str) -> str:
+    if value is None:
+        return "-"
+    return show(value, unit) if unit in UNITS else f"{value:.4g} {unit}"
 
 
 def compare(cases: Sequence[Case]) -> Comparison:

@@ -17,7 +17,6 @@ from perfmodel.explanations.library_turns import Turn
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.plain_math import greek
 from perfmodel.formula import FORMULAS
-from perfmodel.prediction.result import Prediction
 from perfmodel.units import show
 from perfmodel.vocabulary import QUANTITIES
 
@@ -126,15 +125,6 @@ class Explanation:
             f"<Explanation: {self.title}: {show(self.iteration_time, 's')}; {len(self.equations)} equations, "
             f"{len(self.sources)} sources; print it to read them>"
         )
-
-
-def title_of(prediction: Prediction) -> str:
-    """Return what was predicted, in a line."""
-    asked = prediction.scenario
-    return (
-        f"{asked['workload']} on {asked['world_size']} x {asked['accelerator']}, {asked['precision']}, "
-        f"batch {asked['local_batch_size']} each, {asked['strategy']}"
-    )
 
 
 def equations_of(found: Derivation, costs: Mapping[str, Node] | None = None) -> list[Equation]:

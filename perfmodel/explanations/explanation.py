@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.economics import economics
 from perfmodel.explanations.derivation import derivation
-from perfmodel.explanations.equations import Cost, Explanation, equations_of, title_of
+from perfmodel.explanations.equations import Cost, Explanation, equations_of
 from perfmodel.explanations.money import costs
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.recorder import recorded
@@ -16,6 +18,7 @@ from perfmodel.prediction import predict
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import AnyScenario
+from perfmodel.specs.scenario_options import SizedOptions, scenario_from
 from perfmodel.specs.store import Catalogue
 
 UNITS = {
@@ -32,10 +35,11 @@ UNITS = {
 
 
 def explain(
-    scenario: AnyScenario,
+    scenario: AnyScenario | None = None,
     catalogue: Catalogue | None = None,
     constants: Calibration | None = None,
     conditions: Conditions | None = None,
+    **options: Unpack[SizedOptions],
 ) -> Explanation:
     """Return the equations of a prediction with its numbers, each before it is needed.
 
@@ -43,6 +47,7 @@ def explain(
     ----------
     scenario, catalogue, constants : as for ``predict``
     conditions : prices, power and failures, where costs are to be explained too
+    options : of the scenario, over what it says
 
     Raises
     ------
@@ -50,12 +55,13 @@ def explain(
 
     Examples
     --------
-    >>> found = explain({"workload": "resnet50", "gpus": 8})
+    >>> found = explain(workload="resnet50", gpus=8)
     >>> abs(sum(found.terms.values()) / found.iteration_time - 1) < 1e-12
     True
     >>> found.equations[-1].formula
     'iteration.iteration_time'
     """
+    scenario = scenario_from(scenario, options)
     catalogue = catalogue or Catalogue.built_in()
     constants = constants or calibration()
     with recorded() as calls:
@@ -73,7 +79,7 @@ def explain(
     ran = list(dict.fromkeys(call.name for call in calls))
     keys = dict.fromkeys(key for name in ran for key in FORMULAS[name].cites)
     return Explanation(
-        title=title_of(prediction),
+        title=prediction.headline,
         iteration_time=prediction.iteration_time,
         terms=dict(prediction.terms),
         costs={

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,9 +35,17 @@ from perfmodel.step.parts import (
 from perfmodel.step.stragglers import spread_note
 from perfmodel.units import show
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from perfmodel.specs.scenario_options import SizedOptions
+
 
 def predict(
-    scenario: AnyScenario, catalogue: Catalogue | None = None, constants: Calibration | None = None
+    scenario: AnyScenario | None = None,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+    **options: Unpack[SizedOptions],
 ) -> Prediction:
     """Predict one training iteration.
 
@@ -47,6 +55,7 @@ def predict(
         names
     catalogue : hardware to choose from; by default what comes with the package
     constants : learned efficiencies; by default those that come with the package
+    options : of the scenario, over what it says
 
     Raises
     ------
@@ -57,8 +66,16 @@ def predict(
     A ring hides most of its traffic behind the backward pass of ResNet-50:
 
     >>> from perfmodel.specs.scenario import Scenario
-    >>> answer = predict(Scenario(workload="resnet50", accelerator="v100-sxm2-16gb", gpus=32))
+    >>> scenario = Scenario(workload="resnet50", accelerator="v100-sxm2-16gb", gpus=32)
+    >>> answer = predict(scenario)
     >>> 0.5 < answer.scaling_efficiency < 1
+    True
+
+    Options as keywords are a scenario of their own, or laid over one:
+
+    >>> predict(workload="resnet50", gpus=32).iteration_time == answer.iteration_time
+    True
+    >>> predict(scenario, inter_link="ethernet-10g-tcp").iteration_time > answer.iteration_time
     True
 
     The answer's own scenario, with every default in it, has the same answer:
@@ -66,6 +83,10 @@ def predict(
     >>> predict(answer.scenario).iteration_time == answer.iteration_time
     True
     """
+    if options or scenario is None:
+        from perfmodel.specs.scenario_options import scenario_from
+
+        scenario = scenario_from(scenario, options)
     setting, constants = settled(scenario, catalogue or Catalogue.built_in(), constants or calibration())
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):

@@ -7,6 +7,8 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from perfmodel.units import rate, show
+
 
 class _Result(BaseModel):
     """Made by ``predict`` alone, which does not have its own work checked again."""
@@ -96,3 +98,30 @@ class Prediction(_Result):
     warnings: list[str]
     scenario: dict[str, Any]
     """The question as it was understood."""
+
+    @property
+    def headline(self) -> str:
+        """The job in a line."""
+        asked = self.scenario
+        return (
+            f"{asked['workload']} on {asked['world_size']} x {asked['accelerator']}, {asked['precision']}, "
+            f"batch {asked['local_batch_size']} each, {asked['strategy']}"
+        )
+
+    def __repr__(self) -> str:
+        lines = [
+            f"<Prediction: {self.headline}",
+            f"  iteration {_times(self)}, {rate(self.samples_per_second)} {self.sample}s/s",
+            f"  speed-up {self.speedup:.2f}, {self.scaling} scaling efficiency {self.scaling_efficiency:.1%}",
+            f"  {self.verdict}>",
+        ]
+        return "\n".join(lines)
+
+    __str__ = __repr__
+
+
+def _times(prediction: Prediction) -> str:
+    time, interval = show(prediction.iteration_time, "s"), prediction.interval
+    if interval is None:
+        return time
+    return f"{time} (80 %: {show(interval.low_80, 's')} to {show(interval.high_80, 's')})"

@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 from perfmodel.specs.scenario import (
     Algorithm,
+    AnyScenario,
     Input,
     Optimizer,
     Overlap,
@@ -67,7 +68,7 @@ class SizedOptions(Options, total=False):
     """Another word for ``world_size``."""
 
 
-def scenario_from(scenario: Scenario | Mapping[str, Any] | None, options: Mapping[str, Any]) -> Scenario:
+def scenario_from(scenario: AnyScenario | None, options: Mapping[str, Any]) -> Scenario:
     """Return a scenario with options laid over it; either batch size takes the place of the other.
 
     Parameters
@@ -79,8 +80,10 @@ def scenario_from(scenario: Scenario | Mapping[str, Any] | None, options: Mappin
     ------
     InputError : an unknown option, or a value that does not fit it
 
-    >>> scenario_from({"workload": "vgg16"}, {"gpus": 8}).world_size
-    8
+    >>> vgg = Scenario(workload="vgg16", local_batch_size=32)
+    >>> strong = scenario_from(vgg, {"gpus": 8, "global_batch_size": 512})
+    >>> strong.workload, strong.world_size, strong.local_batch_size, strong.global_batch_size
+    ('vgg16', 8, None, 512)
     """
     if isinstance(scenario, Scenario):
         if not options:
