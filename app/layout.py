@@ -19,6 +19,7 @@ from app.plain import plain
 from app.state import START, chosen, close_page, open_page, widget, with_own
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
+from perfmodel.specs.scenario import Scenario
 
 
 class Asked(NamedTuple):
@@ -30,7 +31,11 @@ class Asked(NamedTuple):
     """Where the answer in words belongs, above the page's own widgets."""
 
     def predict(self, changed: Mapping[str, Any] = {}) -> Prediction:
-        """Predict the scenario, with some options changed; None leaves one to the model.
+        """Predict ``scenario(changed)``."""
+        return predict(self.scenario(changed), own.catalogue())
+
+    def scenario(self, changed: Mapping[str, Any] = {}) -> Scenario:
+        """Return the scenario, with some options changed; None leaves one to the model.
 
         Raises
         ------
@@ -41,7 +46,7 @@ class Asked(NamedTuple):
             if given in changed:
                 picked.pop(other, None)
         kept = {name: value for name, value in picked.items() if value is not None}
-        return predict(scenario(kept, own.profile()), own.catalogue())
+        return scenario(kept, own.profile())
 
 
 BATCHES = ("local-batch-size", "global-batch-size")

@@ -18,7 +18,9 @@ from streamlit.testing.v1 import AppTest
 
 from app.menu import PAGES
 from app.options import SCENARIO
+from app.plain import plain
 from perfmodel.cli.app import streamlit_words
+from perfmodel.explanations import explain
 from perfmodel.planning import Goal, search
 from perfmodel.planning.verdict import verdict
 from perfmodel.prediction import predict
@@ -179,13 +181,26 @@ def test_the_extremes_of_every_widget(page):
             sound(test.slider(key=slider.key).set_value(value).run())
 
 
+@pytest.mark.parametrize("asked", [{}, {"strategy": "parameter-server"}])
+def test_equations_behind_the_bars_are_those_that_ran(asked):
+    test = opened(gpus="8", **asked)
+    test.session_state["fold-Equations behind the bars"] = True
+    sound(test.run())
+    scenario = Scenario(workload="resnet50", accelerator="v100-sxm2-16gb", world_size=8, **asked)
+    found = explain(scenario).equations
+    assert [element.value.strip("$\n ") for element in test.latex] == [each.latex for each in found]
+    shown = words(test)
+    for each in found:
+        assert plain(f"({each.number}) {each.title}") in shown
+
+
 def test_what_cannot_be_is_told_where_the_answer_would_stand():
     test = opened(accelerator="k80", precision="bf16")
     assert "bf16" in errors(test)
     assert not test.metric
 
 
-@pytest.mark.parametrize("module", ["options", "layout", "equations"])
+@pytest.mark.parametrize("module", ["options", "layout"])
 def test_worked_examples(module):
     assert doctest.testmod(import_module(f"app.{module}")).failed == 0
 

@@ -1,9 +1,12 @@
 """Predict: one iteration, where its time goes, and what a person can do with the answer."""
 
+from itertools import groupby
+
 import streamlit as st
 
-from app import charts, equations, measured, money, own
+from app import charts, measured, money, own
 from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, ways_out
+from app.plain import plain
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.step.terms import TERMS
@@ -77,20 +80,21 @@ def figures(prediction: Prediction) -> None:
         )
 
 
-def behind(prediction: Prediction) -> None:
-    """The equations, one bar after another."""
-    formulas = dict(equations.TERMS)
-    exchange = equations.EXCHANGES.get(prediction.scenario["strategy"])
-    if exchange:
-        formulas["exposed communication"] = (exchange, *formulas["exposed communication"])
+def behind(asked: Asked) -> None:
+    """The equations that ran, with what they gave, one bar after another."""
     with fold("Equations behind the bars") as is_open:
-        for term, names in formulas.items() if is_open else ():
-            st.markdown(f"**{term}**")
-            for name in names:
-                line, equation = equations.told(name)
-                st.caption(f"{line} `{name}`")
-                if equation:
-                    st.latex(equation)
+        if not is_open:
+            return
+        from perfmodel.explanations import explain
+        from perfmodel.explanations.write import value_told
+
+        found = explain(asked.scenario(), own.catalogue())
+        for term, equations in groupby(found.equations, lambda equation: equation.term):
+            st.markdown(f"**{TERMS[term].label if term in TERMS else 'iteration time'}**")
+            for each in equations:
+                given = value_told(each.value, each.unit, each.quantity)
+                st.caption(plain(f"({each.number}) {each.title} {each.quantity} = {given}"))
+                st.latex(each.latex)
 
 
 def page(asked: Asked) -> None:
@@ -118,7 +122,7 @@ def page(asked: Asked) -> None:
         ways_out("predict", asked.picked)
         rows = [{"term": TERMS[name].label, "seconds": time} for name, time in prediction.terms.items()]
         downloads("prediction", rows, prediction.to_json)
-    behind(prediction)
+    behind(asked)
     money.told(costs)
     near = measured.family(found)
     with fold("Nearest measured runs") as is_open:
