@@ -86,7 +86,7 @@ def from_parameter(name: str, parameter: click.Option, **more: Any) -> Option:
         shown = "choices"
     default = str(parameter.default) if isinstance(parameter.default, str | int | float) else ""
     usual = getattr(parameter, "usual", "") or default
-    settled = {
+    settled: dict[str, Any] = {
         "label": getattr(parameter, "label", "") or name.replace("-", " ").capitalize(),
         "choices": choices,
         "kind": shown,

@@ -18,8 +18,10 @@ import perfmodel.cli
 from app.buying import known as plan_form
 from app.options import MONEY, SCENARIO, options
 from perfmodel import Scenario, sweep
+from perfmodel.api.scale import COUNTS
 from perfmodel.equations.algorithms import ALGORITHMS, CollectiveName
 from perfmodel.equations.stragglers import VARIANTS
+from perfmodel.planning import Goal
 from perfmodel.recipes import NAMES as RECIPES
 from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_STORAGE
 from perfmodel.specs.conditions import Conditions
@@ -228,6 +230,18 @@ def test_words_of_other_options_are_those_of_what_they_name():
     assert {*parameters("stragglers")["variant"].type.choices} == {*VARIANTS, "all"}
     for command in ("predict", "plan"):
         assert tuple(parameters(command)["recipe"].type.choices) == RECIPES
+
+
+def test_defaults_of_commands_are_those_of_the_functions():
+    usual = {name: one.default for name, one in inspect.signature(perfmodel.stragglers).parameters.items()}
+    for name, field in (("variant", "variant"), ("workers", "workers"), ("local-steps", "local_steps")):
+        assert parameters("stragglers")[name].default == usual[field]
+    assert parameters("stragglers")["distribution"].default == usual["distribution"]
+    assert parameters("scale")["gpus"].default == ",".join(map(str, COUNTS))
+    assert parameters("plan")["max-gpus"].default == Goal().max_gpus
+    usual = {name: one.default for name, one in inspect.signature(perfmodel.collective).parameters.items()}
+    assert parameters("collective")["collective"].default == usual["name"]
+    assert parameters("collective")["algorithm"].default == usual["algorithm"]
 
 
 def test_a_word_is_understood_in_any_spelling_in_every_field():

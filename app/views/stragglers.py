@@ -52,7 +52,8 @@ def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
 def variants(picked: dict[str, Any], times: Distribution) -> Stragglers:
     """Return every variant, as ``perfmodel stragglers`` has them."""
     named = ("workers", "k", "local-steps", "communication-time", "server-time")
-    return stragglers(distribution=times, **values(picked, named, "stragglers"))
+    found: Stragglers = stragglers(distribution=times, **values(picked, named, "stragglers"))
+    return found
 
 
 def times_of(found: Sequence[StragglerPrediction]) -> go.Figure:

@@ -12,7 +12,7 @@ from perfmodel import units
 from perfmodel.errors import InputError
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.options import MEASURED, Declared
-from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE, SYNONYMS
+from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE
 
 MOST_DIGITS = 12
 """Of a whole number; Python itself refuses to read some thousands."""
@@ -160,7 +160,7 @@ ABOVE_ZERO, TIME = Number(), Time()
 def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-ignore]
     """Return what a declared option takes."""
     if one.choices:
-        return Word(one.choices, SYNONYMS.get(one.field, NONE))
+        return Word(one.choices, one.info.synonyms)
     if one.type is int:
         return Count(int(one.most or LARGEST_WORLD_SIZE))
     if one.type is float and one.unit == "s":

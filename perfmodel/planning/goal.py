@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Self, get_args
+from typing import Any, Final, Self
 
 from perfmodel.economics import BOTH_LENGTHS
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
@@ -16,15 +16,7 @@ from perfmodel.recipes import Recipe, benchmark_of, recipe, usual_recipe
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.names import Meaning, Named, meaning, taken_as, word_of
 from perfmodel.specs.options import declared
-from perfmodel.specs.scenario import (
-    LARGEST_BATCH_SIZE,
-    LARGEST_WORLD_SIZE,
-    SYNONYMS,
-    Algorithm,
-    Precision,
-    Scenario,
-    Strategy,
-)
+from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
 
 SHARED: Final = tuple(field for field, one in declared(Scenario).items() if one.info.plan)
@@ -117,8 +109,9 @@ class Goal:
             notes.extend([taken_as(name, meant.id, meant.others)] if meant.others else [])
             return meant.id
 
-        def words(field: str, given: Iterable[str], literal: Any) -> tuple[str, ...]:
-            return tuple(word_of(word, get_args(literal), SYNONYMS.get(field, {})) for word in given)
+        def words(field: str, given: Iterable[str]) -> tuple[str, ...]:
+            one = declared(Scenario)[field]
+            return tuple(word_of(word, one.choices, one.info.synonyms) for word in given)
 
         return replace(
             self,
@@ -126,9 +119,9 @@ class Goal:
             accelerators=ids("accelerator", self.accelerators),
             instances=tuple(map(offer, self.instances)),
             nodes=ids("node", self.nodes),
-            strategies=words("strategy", self.strategies, Strategy),
-            algorithms=words("algorithm", self.algorithms, Algorithm),
-            precisions=words("precision", self.precisions, Precision),
+            strategies=words("strategy", self.strategies),
+            algorithms=words("algorithm", self.algorithms),
+            precisions=words("precision", self.precisions),
             meant=tuple(notes),
         )
 
@@ -143,11 +136,12 @@ class Goal:
             if value is not None and not 1 <= value <= largest:
                 option = name.replace("_", "-")
                 raise InputError(f"--{option} {value}: expected a whole number from 1 to {largest:,}")
-        for name, kind, known in (
-            ("strategies", "strategy", get_args(Strategy)),
-            ("algorithms", "algorithm", get_args(Algorithm)),
-            ("precisions", "precision", get_args(Precision)),
+        for name, kind in (
+            ("strategies", "strategy"),
+            ("algorithms", "algorithm"),
+            ("precisions", "precision"),
         ):
+            known = declared(Scenario)[kind].choices
             for value in getattr(self, name):
                 if value not in known:
                     raise unknown_name(f"{kind} of --{name}", value, known)

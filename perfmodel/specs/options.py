@@ -5,14 +5,17 @@ widgets of a page and the words of the JSON schema.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from inspect import Parameter, Signature, cleandoc
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
+
+from perfmodel.specs.names import NONE, word_of
+from perfmodel.units import parse
 
 Axis = Literal["computation", "way", "data", "place", "batch", "size"]
 Offers = Literal[
@@ -29,6 +32,8 @@ class OptionInfo(NamedTuple):
     """What people read over a widget; by default its name."""
     name: str = ""
     """Where people write it, where that is not the field's own name with dashes."""
+    synonyms: Mapping[str, str] = NONE
+    """Other words for a choice -> the choice."""
     unit: str = ""
     """One of ``MEASURED``, where the number may be written with its unit."""
     offers: Offers | None = None
@@ -96,7 +101,10 @@ class _Signature:
 
 
 class Described(BaseModel, defer_build=True):
-    """A model whose fields carry label, words and unit, also in its JSON schema."""
+    """A model whose fields carry label, words and unit, also in its JSON schema.
+
+    It takes a word in any spelling, or a synonym, and a number with its unit, such as ``115kB``.
+    """
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -106,12 +114,26 @@ class Described(BaseModel, defer_build=True):
             field.title, field.description = one.label, one.words
             if one.unit:
                 field.json_schema_extra = {"unit": one.unit}
+            read = _reader(one)
+            if read is not None and not any(isinstance(known, BeforeValidator) for known in field.metadata):
+                field.metadata = [*field.metadata, BeforeValidator(read)]
         cls.__signature__ = _Signature()  # type: ignore[assignment]
 
     @classmethod
     def __pydantic_on_complete__(cls) -> None:
         """Keep the signature short; pydantic calls it when it has built the class and written its own."""
         cls.__signature__ = _Signature()  # type: ignore[assignment]
+
+
+def _reader(one: Declared) -> Callable[[Any], Any] | None:
+    """What makes of a text the value that is meant; None where it is the text itself."""
+    if one.choices:
+        return lambda value: (
+            word_of(value, one.choices, one.info.synonyms) if isinstance(value, str) else value
+        )
+    if one.unit in MEASURED:
+        return lambda value: parse(value, one.unit) if isinstance(value, str) else value
+    return None
 
 
 @cache

@@ -4,12 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.specs.names import NONE, word_of
-from perfmodel.specs.options import MEASURED, Described, OptionInfo, declared
-from perfmodel.units import parse
+from perfmodel.specs.options import Described, OptionInfo, declared
 
 Strategy = Literal["all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"]
 Precision = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
@@ -171,7 +169,7 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     oversubscription: Annotated[float, OptionInfo(axis="place")] = 1.0
     rack_nodes: Annotated[_Count | None, OptionInfo(axis="place")] = None
     placement: Annotated[Placement, OptionInfo(axis="place")] = "contiguous"
-    strategy: Annotated[Strategy, OptionInfo(basic=True)] = "all-reduce"
+    strategy: Annotated[Strategy, OptionInfo(synonyms=SYNONYMS["strategy"], basic=True)] = "all-reduce"
     servers: Annotated[_Count | None, OptionInfo(axis="place", basic=True)] = None
     server_shards: Annotated[
         ServerShards | None, OptionInfo(label="How gradients are dealt out to servers")
@@ -182,9 +180,11 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     local_aggregation: Annotated[
         bool, OptionInfo(label="Gradients summed in a machine before servers see them")
     ] = True
-    algorithm: Algorithm = "auto"
-    overlap: Overlap | None = None
-    precision: Annotated[Precision | None, OptionInfo(axis="computation", basic=True)] = None
+    algorithm: Annotated[Algorithm, OptionInfo(synonyms=SYNONYMS["algorithm"])] = "auto"
+    overlap: Annotated[Overlap | None, OptionInfo(synonyms=SYNONYMS["overlap"])] = None
+    precision: Annotated[
+        Precision | None, OptionInfo(synonyms=SYNONYMS["precision"], axis="computation", basic=True)
+    ] = None
     local_batch_size: Annotated[
         _Samples | None, OptionInfo(label="Batch per GPU (weak scaling)", axis="batch", basic=True)
     ] = None
@@ -192,7 +192,9 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
         _Samples | None, OptionInfo(label="Batch of the whole job (strong scaling)", axis="batch")
     ] = None
     accumulation_steps: Annotated[_Count, OptionInfo(axis="batch")] = 1
-    optimizer: Annotated[Optimizer | None, OptionInfo(axis="computation", plan=True)] = None
+    optimizer: Annotated[
+        Optimizer | None, OptionInfo(synonyms=SYNONYMS["optimizer"], axis="computation", plan=True)
+    ] = None
     framework: Annotated[str | None, OptionInfo(axis="computation", plan=True)] = None
     input: Annotated[Input, OptionInfo(plan=True)] = "synthetic"
     loader_workers: Annotated[_Count | None, OptionInfo(axis="place", plan=True)] = None
@@ -204,15 +206,6 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     jitter: Annotated[str | None, OptionInfo(commas=True, plan=True)] = None
     anchor: Annotated[str | None, OptionInfo(commas=True)] = None
     profile: Annotated[str | None, OptionInfo(commas=True, file=True)] = None
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _as_typed(cls, value: Any, info: ValidationInfo) -> Any:
-        """Take a word in any spelling, or a synonym, and a number with its unit, such as ``115kB``."""
-        one = declared(cls)[str(info.field_name)]
-        if isinstance(value, str) and one.choices:
-            return word_of(value, one.choices, SYNONYMS.get(one.field, NONE))
-        return parse(value, one.unit) if isinstance(value, str) and one.unit in MEASURED else value
 
     if TYPE_CHECKING:
         gpus: int = 1
