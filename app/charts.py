@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from perfmodel.prediction import Prediction
+from perfmodel.step.memory import listed
 from perfmodel.step.terms import TERMS
 from perfmodel.units import show
 
@@ -155,17 +156,25 @@ def parts(rows: Mapping[str, Mapping[str, float]], names: Mapping[str, str], x: 
 
 
 def memory(prediction: Prediction) -> go.Figure:
-    """What training needs of one accelerator's memory."""
+    """What training needs of one accelerator's memory, by its uses."""
     needed, there = prediction.memory.bytes / 2**30, prediction.memory.capacity / 2**30
     figure = go.Figure(
-        go.Bar(
-            x=[needed],
-            y=["memory"],
-            orientation="h",
-            marker={"color": BLUE if prediction.memory.fits else RED},
-            hovertemplate="%{x:.1f} GiB needed<extra></extra>",
-        )
+        [
+            go.Bar(
+                x=[size / 2**30],
+                y=["memory"],
+                name=label,
+                orientation="h",
+                marker={
+                    "color": BLUE if prediction.memory.fits else RED,
+                    "line": {"color": "white", "width": 1},
+                },
+                hovertemplate=f"{label}: %{{x:.1f}} of {needed:.1f} GiB needed<extra></extra>",
+            )
+            for label, size in listed(prediction.memory.rows)
+        ]
     )
+    figure.update_layout(barmode="stack", showlegend=False)
     figure.add_vline(x=there, line={"dash": "dash", "color": GREY})
     figure.update_xaxes(title=f"memory of one GPU [GiB], of {there:.1f} there", rangemode="tozero")
     figure.update_yaxes(visible=False)

@@ -133,11 +133,10 @@ QUANTITIES: dict[str, Quantity] = {
     "loader_workers": Quantity("w", "1", "processes or threads of a host that decode"),
     "decode_rate": Quantity("r", "samples/s", "samples one loader worker decodes"),
     "memory_bytes": Quantity("M", "B", "memory of one accelerator"),
-    "state_bytes_per_parameter": Quantity(
-        "k", "B", "parameters, gradients and optimizer state, for each parameter"
-    ),
+    "bytes_per_parameter": Quantity("k", "B", "kept for each parameter: its weight, gradient or moments"),
+    "memory_rows": Quantity("M_i", "B", "each use of memory, by name"),
+    "fixed_bytes": Quantity("M_0", "B", "memory that does not grow with the batch"),
     "activation_bytes_per_sample": Quantity("A", "B", "kept from the forward for the backward pass"),
-    "reserved_bytes": Quantity("M_0", "B", "context, libraries, workspace, communication buffers"),
     "elements": Quantity("d", "1", "numbers in a gradient"),
     "density": Quantity("\\rho", "1", "share of the elements that is kept"),
     "value_bytes": Quantity("e", "B", "of one value"),

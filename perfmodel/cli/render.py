@@ -12,6 +12,7 @@ from rich.text import Text
 
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Interval, Prediction
+from perfmodel.step.memory import listed
 from perfmodel.step.terms import TERMS
 from perfmodel.units import rate, show
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 LABEL = 22
 """Columns of a label, in front of its value."""
+MEMORY_ROWS = 3
+"""Uses of memory in a summary, the largest; JSON has them all."""
 
 
 class _Output(Console):
@@ -154,6 +157,8 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     told.append(
         ("memory", f"{memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB per accelerator; {fits}")
     )
+    if uses := listed(memory.rows):
+        told.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))
     return told
 
 

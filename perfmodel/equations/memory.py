@@ -6,27 +6,18 @@ from perfmodel.ops import Real
 
 
 @formula(cites="rajbhandari2020")
-def training_memory_bytes(
-    parameters: Real,
-    state_bytes_per_parameter: Real,
-    local_batch_size: Real,
-    activation_bytes_per_sample: Real,
-    reserved_bytes: Real,
-) -> Real:
-    r"""Memory of one training step: model states, activations, and what the framework keeps.
+def parameter_memory_bytes(parameters: Real, bytes_per_parameter: Real) -> Real:
+    r"""Memory of something that is kept for every parameter: its weight, its gradient, its moments.
 
-    .. math:: M = \Psi k + b\,A + M_0
+    .. math:: W = \Psi k
 
-    fp32 SGD with momentum keeps weight, gradient and momentum: k = 12 B; Adam k = 16 B, with
-    half-precision copies as well: 2 + 2 + 12 = 16 B (Rajbhandari et al. 2020).
+    fp32 SGD with momentum keeps weight, gradient and momentum: 4 B each; Adam a second moment, and with
+    half-precision copies as well 2 + 2 + 12 = 16 B (Rajbhandari et al. 2020).
 
     Parameters
     ----------
     parameters : Psi [1]
-    state_bytes_per_parameter : k [B]
-    local_batch_size : b [samples]
-    activation_bytes_per_sample : A [B], kept from the forward for the backward pass
-    reserved_bytes : M_0 [B], context, libraries, workspace, communication buffers
+    bytes_per_parameter : k [B]
 
     Returns
     -------
@@ -34,37 +25,76 @@ def training_memory_bytes(
 
     Examples
     --------
-    1 million parameters at 12 B, 10 samples of 2 MB, 1 MB reserved: 12 + 20 + 1 MB.
+    The two moments that Adam keeps of 1 million parameters, 4 B each.
 
-    >>> training_memory_bytes(1e6, 12, 10, 2e6, 1e6)
+    >>> parameter_memory_bytes(1e6, 8)
+    8000000.0
+    """
+    return parameters * bytes_per_parameter
+
+
+@formula(cites="rajbhandari2020")
+def activation_memory_bytes(local_batch_size: Real, activation_bytes_per_sample: Real) -> Real:
+    r"""Memory of the activations of one micro-batch, kept from the forward for the backward pass.
+
+    .. math:: M_a = b\,A
+
+    Parameters
+    ----------
+    local_batch_size : b [samples]
+    activation_bytes_per_sample : A [B]
+
+    Returns
+    -------
+    memory [B]
+
+    Examples
+    --------
+    10 samples of 2 MB.
+
+    >>> activation_memory_bytes(10, 2e6)
+    20000000.0
+    """
+    return local_batch_size * activation_bytes_per_sample
+
+
+@formula(cites="rajbhandari2020", symbolic=False)
+def training_memory_bytes(**memory_rows: Real) -> Real:
+    r"""Memory of one training step: model states, activations, and what the framework keeps.
+
+    .. math:: M = \sum_i M_i
+
+    Parameters
+    ----------
+    memory_rows : M_i [B], by name
+
+    Returns
+    -------
+    memory [B]
+
+    Examples
+    --------
+    12 MB of states, 20 MB of activations and 1 MB reserved.
+
+    >>> training_memory_bytes(states=12e6, activations=20e6, reserved=1e6)
     33000000.0
     """
-    return (
-        parameters * state_bytes_per_parameter
-        + local_batch_size * activation_bytes_per_sample
-        + reserved_bytes
-    )
+    return sum(memory_rows.values())
 
 
 @formula(cites="rajbhandari2020")
 def largest_local_batch_size(
-    memory_bytes: Real,
-    parameters: Real,
-    state_bytes_per_parameter: Real,
-    activation_bytes_per_sample: Real,
-    reserved_bytes: Real,
+    memory_bytes: Real, fixed_bytes: Real, activation_bytes_per_sample: Real
 ) -> Real:
     r"""Largest batch whose training step fits; 0 where the model alone does not.
 
-    .. math:: b = \max\left(0, \left\lfloor \frac{M - \Psi k - M_0}{A} \right\rfloor\right)
+    .. math:: b = \max\left(0, \left\lfloor \frac{M - M_0}{A} \right\rfloor\right)
 
     Parameters
     ----------
     memory_bytes : M [B], what one accelerator has
-    parameters : Psi [1]
-    state_bytes_per_parameter : k [B]
+    fixed_bytes : M_0 [B], whatever the batch
     activation_bytes_per_sample : A [B]
-    reserved_bytes : M_0 [B]
 
     Returns
     -------
@@ -74,8 +104,7 @@ def largest_local_batch_size(
     --------
     34 MB less 12 MB of states and 1 MB reserved leave 21 MB: ten samples of 2 MB.
 
-    >>> largest_local_batch_size(34e6, 1e6, 12, 2e6, 1e6)
+    >>> largest_local_batch_size(34e6, 13e6, 2e6)
     10
     """
-    free = memory_bytes - parameters * state_bytes_per_parameter - reserved_bytes
-    return ops.maximum(0, ops.floor(free / activation_bytes_per_sample))
+    return ops.maximum(0, ops.floor((memory_bytes - fixed_bytes) / activation_bytes_per_sample))

@@ -83,6 +83,8 @@ class Explanation:
     title: str
     iteration_time: float
     terms: dict[str, float]
+    memory: dict[str, float]
+    """What training takes of one accelerator's memory [B], by the rows of ``perfmodel.step.memory``."""
     costs: dict[str, Cost]
     """``cost_of_iteration``, ``energy_of_run`` and the like; empty where none was asked for."""
     assumed: list[str]

@@ -82,6 +82,7 @@ def explain(
         title=prediction.headline,
         iteration_time=prediction.iteration_time,
         terms=dict(prediction.terms),
+        memory=prediction.memory.rows,
         costs={
             name: Cost(value=float(node.value), unit=UNITS[name.partition("_of_")[0]])
             for name, node in money.items()

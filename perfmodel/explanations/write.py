@@ -9,6 +9,7 @@ from perfmodel.economics import KWH
 from perfmodel.explanations.equations import Cost, Equation, Explanation, Symbol, largest
 from perfmodel.explanations.library_turns import Turn
 from perfmodel.explanations.plain_math import plain
+from perfmodel.step.memory import listed
 from perfmodel.templating import render
 from perfmodel.units import UNITS, show
 
@@ -149,10 +150,16 @@ def _is_near(turn: Turn) -> bool:
     return turn.now is None or 1 / NEAR < turn.at / turn.now < NEAR
 
 
+def _memory(found: Explanation) -> str:
+    uses = ", ".join(f"{label} {show(size, 'B')}" for label, size in listed(found.memory))
+    return f"Memory of one accelerator, {show(sum(found.memory.values()), 'B')}: {uses}."
+
+
 def _rest(found: Explanation) -> str:
     shown = {equation.formula for equation in found.equations}
     others = [name for name in found.recorded if name not in shown]
-    lines = [] if found.complete else ["Some steps are a search or a queue, named where they stand."]
+    lines = [_memory(found)]
+    lines += [] if found.complete else ["Some steps are a search or a queue, named where they stand."]
     if others:
         lines.append(f"Formulas that ran besides, for speed-up, memory and searches: {', '.join(others)}.")
     return " ".join(lines)

@@ -21,13 +21,13 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import choice_told
 from perfmodel.step.evaluate import Step, evaluate
 from perfmodel.step.fabric import Fabric, busiest_ports, crosses_nodes
+from perfmodel.step.memory import memory_of
 from perfmodel.step.parts import (
     alone_time,
     best_way,
     communicates,
     computation_of,
     figures,
-    memory_of,
     merging_cost,
     scaled,
     whole_batch,
@@ -258,9 +258,13 @@ def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> floa
 
 
 def _memory(setting: Setting, constants: Calibration) -> Memory:
-    needed, capacity, largest = memory_of(setting, constants)
+    rows, needed, capacity, largest = memory_of(setting, constants)
     return Memory.made(
-        bytes=float(needed), capacity=capacity, fits=needed <= capacity, largest_local_batch_size=largest
+        bytes=float(needed),
+        capacity=capacity,
+        fits=needed <= capacity,
+        largest_local_batch_size=largest,
+        rows=rows,
     )
 
 

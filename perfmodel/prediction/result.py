@@ -40,6 +40,8 @@ class Memory(_Result):
     fits: bool
     largest_local_batch_size: int
     """The largest that fits; 0 where not even the model does."""
+    rows: dict[str, float] = {}
+    """What it is made of, summing to ``bytes``; empty in answers saved before there were any."""
 
 
 class Interval(_Result):

@@ -27,15 +27,19 @@ FORMATS: dict[str, Format] = {
 class OptimizerStates(NamedTuple):
     """What an optimizer keeps and moves, in bytes a parameter."""
 
-    state_bytes: int
-    """fp32 weight, gradient and moments kept in memory."""
+    moment_bytes: int
+    """Averages of gradients kept in memory, in fp32."""
     update_bytes: int
     """Read and written by one update."""
+    weight_bytes: int = 4
+    """fp32, whatever the precision of the arithmetic."""
+    gradient_bytes: int = 4
+    """As they are kept, in fp32."""
 
 
 OPTIMIZERS: dict[str, OptimizerStates] = {
-    "none": OptimizerStates(8, 0),  # forward and backward alone, as many benchmarks time them
-    "sgd": OptimizerStates(12, 20),  # with momentum, as these networks are trained
-    "adam": OptimizerStates(16, 28),
-    "lamb": OptimizerStates(16, 40),  # Adam, then norms of weight and update, then the step
+    "none": OptimizerStates(0, 0),  # forward and backward alone, as many benchmarks time them
+    "sgd": OptimizerStates(4, 20),  # with momentum, as these networks are trained
+    "adam": OptimizerStates(8, 28),
+    "lamb": OptimizerStates(8, 40),  # Adam, then norms of weight and update, then the step
 }

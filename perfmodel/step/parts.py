@@ -15,7 +15,6 @@ from perfmodel.calibration import Calibration
 from perfmodel.equations import iteration as equations
 from perfmodel.equations.compute import flops_utilization
 from perfmodel.equations.iteration import accumulated_time, anchored_time, fed_time, rest_of_iteration
-from perfmodel.equations.memory import largest_local_batch_size, training_memory_bytes
 from perfmodel.equations.overlap import contended_time
 from perfmodel.equations.scaling import (
     strong_scaling_efficiency,
@@ -29,6 +28,7 @@ from perfmodel.step.communication import communication, hiding_cost
 from perfmodel.step.computation import Computation, along_layers, computation
 from perfmodel.step.fabric import Fabric, fabric
 from perfmodel.step.input_wait import input_time
+from perfmodel.step.memory import memory_of
 from perfmodel.step.messages import MERGED
 
 WAYS = (MERGED, "none", "wfbp", "bucketed", "fused", "priority")
@@ -154,23 +154,10 @@ def whole_batch(setting: Setting, constants: Calibration) -> tuple[int, float]:
 
     The largest that fits, since one accelerator alone would use it.
     """
-    _, _, fits = memory_of(setting, constants)
+    fits = memory_of(setting, constants).largest_local_batch_size
     largest = min(setting.global_batch_size, max(fits, 1))
     micro = max(largest, setting.local_batch_size)
     return micro, setting.global_batch_size / micro
-
-
-def memory_of(setting: Setting, constants: Calibration) -> tuple[Any, float, int]:
-    """Return what training needs and what there is [B], and the largest local batch that fits."""
-    workload = setting.workload
-    state = setting.states.state_bytes + setting.format.weight_copy_bytes
-    activation = setting.format.activation_bytes * workload.saved_elements
-    capacity = setting.accelerator.memory_capacity
-    model = workload.parameters, state
-    needed = training_memory_bytes(*model, setting.local_batch_size, activation, constants.reserved_bytes)
-    kept = max(activation, 1.0)  # a table of layers may say nothing of activations
-    largest = largest_local_batch_size(capacity, *model, kept, constants.reserved_bytes)
-    return needed, capacity, int(float(largest))
 
 
 def figures(setting: Setting, iteration_time: Any, baseline_time: Any, exposed: Any) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from perfmodel.prediction.interval import factors, strengths
 from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric
+from perfmodel.step.memory import memory_of
 from perfmodel.step.parts import (
     alone_time,
     anchor_factor,
     exchange,
     figures,
-    memory_of,
     scaled,
 )
 from perfmodel.step.terms import Moment, terms_of
@@ -68,12 +68,13 @@ def answers(setting: Setting, plans: Plans, places: Places, constants: Calibrati
         factor,
         constants,
     )
-    needed, capacity, largest = memory_of(block, constants)
+    needed = memory_of(block, constants)
     told: dict[str, Any] = {"iteration_time": iteration_time, **terms}
     told |= figures(block, iteration_time, baseline_time, exposed)
     told |= {"baseline_time": baseline_time, "communication_time": alone}
-    told |= {"memory_bytes": needed, "memory_capacity": capacity, "fits": needed <= capacity}
-    told |= {"largest_local_batch_size": largest}
+    told |= {"memory_bytes": needed.bytes, "memory_capacity": needed.capacity}
+    told |= {"fits": needed.bytes <= needed.capacity}
+    told |= {"largest_local_batch_size": needed.largest_local_batch_size}
     told |= _interval(block, work, terms, places, iteration_time, constants)
     return told
 

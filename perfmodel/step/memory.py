@@ -1,0 +1,110 @@
+"""The memory that training takes of one accelerator, in one table of rows: every listing and chart reads it.
+
+A new use of memory is one entry here: its name, what people call it, and the function that says how many
+bytes it takes, once or for each sample of a micro-batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from perfmodel.calibration import Calibration
+from perfmodel.equations.memory import (
+    activation_memory_bytes,
+    largest_local_batch_size,
+    parameter_memory_bytes,
+    training_memory_bytes,
+)
+from perfmodel.resolve import Setting
+
+
+class Row(NamedTuple):
+    """One use of memory."""
+
+    name: str
+    """Key of ``Memory.rows``."""
+    label: str
+    """For people."""
+    bytes: Callable[[Setting, Calibration], Any]
+    """What it takes [B]; of a row that ``grows``, for one sample."""
+    grows: bool = False
+    """Whether every sample of a micro-batch takes as much again."""
+
+
+def _weights(setting: Setting, _: Calibration) -> Any:
+    return parameter_memory_bytes(setting.workload.parameters, setting.states.weight_bytes)
+
+
+def _weight_copy(setting: Setting, _: Calibration) -> Any:
+    return parameter_memory_bytes(setting.workload.parameters, setting.format.weight_copy_bytes)
+
+
+def _gradients(setting: Setting, _: Calibration) -> Any:
+    return parameter_memory_bytes(setting.workload.parameters, setting.states.gradient_bytes)
+
+
+def _optimizer(setting: Setting, _: Calibration) -> Any:
+    return parameter_memory_bytes(setting.workload.parameters, setting.states.moment_bytes)
+
+
+def _activations(setting: Setting, _: Calibration) -> Any:
+    return setting.format.activation_bytes * setting.workload.saved_elements
+
+
+def _reserved(_: Setting, constants: Calibration) -> Any:
+    return constants.reserved_bytes
+
+
+ROWS: dict[str, Row] = {
+    row.name: row
+    for row in (
+        Row("weights", "weights", _weights),
+        Row("weight_copy", "16-bit weights", _weight_copy),
+        Row("gradients", "gradients", _gradients),
+        Row("optimizer", "optimizer's moments", _optimizer),
+        Row("activations", "activations", _activations, grows=True),
+        Row("reserved", "context and libraries", _reserved),
+    )
+}
+"""Every use of memory by name; they sum to what training needs."""
+
+
+class Need(NamedTuple):
+    """What training takes of one accelerator's memory; bytes are numbers, or arrays where batches are."""
+
+    rows: dict[str, Any]
+    """Bytes by the names of ``ROWS``."""
+    bytes: Any
+    """Of all rows together."""
+    capacity: float
+    """What a program can use [B]."""
+    largest_local_batch_size: int
+    """The largest that fits; 0 where not even the model does."""
+
+
+def memory_of(setting: Setting, constants: Calibration) -> Need:
+    """Return what training takes of one accelerator's memory."""
+    rows: dict[str, Any] = {}
+    fixed = each_sample = 0.0
+    for name, _, size_of, grows in ROWS.values():
+        size = size_of(setting, constants)
+        if grows:
+            each_sample += size
+            size = activation_memory_bytes(setting.local_batch_size, size)
+        else:
+            fixed += size
+        rows[name] = size
+    capacity = setting.accelerator.memory_capacity
+    # a table of layers may say nothing of activations
+    largest = largest_local_batch_size(capacity, fixed, max(each_sample, 1.0))
+    return Need(rows, training_memory_bytes(**rows), capacity, int(float(largest)))
+
+
+def listed(rows: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Return label and bytes of the rows that take any, the largest first.
+
+    >>> listed({"weights": 4.0, "weight_copy": 0.0, "activations": 9.0})
+    [('activations', 9.0), ('weights', 4.0)]
+    """
+    return sorted(((ROWS[name].label, size) for name, size in rows.items() if size), key=lambda row: -row[1])
