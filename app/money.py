@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.layout import fold
 from app.options import MONEY, values
-from perfmodel.economics import economics
+from perfmodel.economics import economics, spans
 from perfmodel.prediction import Prediction
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
@@ -38,7 +38,6 @@ def _told(found: Mapping[str, Any]) -> None:
     price = found["price"]
     if price:
         st.markdown(f"{price['usd_per_hour']:,.4g} USD/h for each machine, {price['basis']}")
-    spans = {"iteration": found["per_iteration"], "epoch": found["per_epoch"], "run": found["run"]}
     st.dataframe(
         [
             {
@@ -48,8 +47,7 @@ def _told(found: Mapping[str, Any]) -> None:
                 "energy [kWh]": span["energy"],
                 "carbon [g CO2]": span["carbon"],
             }
-            for name, span in spans.items()
-            if span
+            for name, span in spans(found).items()
         ],
         hide_index=True,
     )

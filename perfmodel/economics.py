@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -309,6 +310,17 @@ def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalog
         "unknown": _unknown(conditions, price, node, powered)
         + ([NO_SERVER_PRICE.format(server_node)] if served and price and not server_price else []),
     }
+
+
+def spans(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return time, cost, energy and carbon of one iteration, one epoch and the run, as far as they are known.
+
+    Parameters
+    ----------
+    found : what ``economics`` returned
+    """
+    named = {"iteration": "per_iteration", "epoch": "per_epoch", "run": "run"}
+    return {name: found[key] for name, key in named.items() if found[key]}
 
 
 def _samples(prediction: Prediction, conditions: Conditions) -> float | None:

@@ -48,16 +48,14 @@ def show_economics(found: dict[str, Any]) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
+    from perfmodel.economics import spans
     from perfmodel.units import show
 
     out = console()
     rows = table("cost", "time", "USD", "kWh", "kg CO2")
-    for key, label in (("per_iteration", "iteration"), ("per_epoch", "epoch"), ("run", "run")):
-        span = found[key]
-        if span:
-            name = _run(span) if key == "run" else label
-            cells = (amount(span["cost"]), amount(span["energy"]), amount(span["carbon"], 1e-3))
-            rows.add_row(name, show(span["time"], "s"), *cells)
+    for name, span in spans(found).items():
+        cells = (amount(span["cost"]), amount(span["energy"]), amount(span["carbon"], 1e-3))
+        rows.add_row(_run(span) if name == "run" else name, show(span["time"], "s"), *cells)
     out.print(rows)
     for line in (*_price(found["price"]), *_failures(found["reliability"])):
         out.print(Text(line))

@@ -11,8 +11,6 @@ from perfmodel.prediction.result import Prediction
 from perfmodel.step.terms import TERMS
 from perfmodel.units import show
 
-_SPANS = {"per_iteration": "iteration", "per_epoch": "epoch", "run": "run"}
-
 
 def prediction_markdown(
     prediction: Prediction, reached: dict[str, Any] | None = None, money: dict[str, Any] | None = None
@@ -45,6 +43,8 @@ def prediction_markdown(
 
 
 def _costs(money: dict[str, Any]) -> list[dict[str, str]]:
+    from perfmodel.economics import spans
+
     return [
         {
             "cost": label,
@@ -53,6 +53,5 @@ def _costs(money: dict[str, Any]) -> list[dict[str, str]]:
             "kWh": amount(span["energy"]),
             "kg CO2": amount(span["carbon"], 1e-3),
         }
-        for key, label in _SPANS.items()
-        if (span := money[key])
+        for label, span in spans(money).items()
     ]
