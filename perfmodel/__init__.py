@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from perfmodel.api.collective import collective
     from perfmodel.api.compare import compare
+    from perfmodel.api.plan import plan
     from perfmodel.api.scale import scale
     from perfmodel.api.stragglers import stragglers
     from perfmodel.errors import InputError
@@ -44,6 +45,7 @@ __all__ = [
     "collective",
     "compare",
     "explain",
+    "plan",
     "predict",
     "read_quote",
     "scale",
@@ -63,6 +65,7 @@ _HOMES = {
     "collective": "perfmodel.api.collective",
     "compare": "perfmodel.api.compare",
     "explain": "perfmodel.explanations",
+    "plan": "perfmodel.api.plan",
     "predict": "perfmodel.prediction",
     "read_quote": "perfmodel.quote",
     "scale": "perfmodel.api.scale",

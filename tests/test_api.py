@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import asdict
 from typing import get_type_hints
 
 import pytest
 
 import perfmodel
 from perfmodel.errors import InputError, MissingPackage
+from perfmodel.planning.goal import SHARED
 from perfmodel.prediction.result import Interval
-from perfmodel.specs.scenario_options import SizedOptions
+from perfmodel.specs.scenario_options import RunOptions, SizedOptions
 from perfmodel.tables import Table
 
 CALLS = {
@@ -21,6 +23,7 @@ CALLS = {
     "sweep": "sweep(world_size=[1, 2]).table()",
     "collective": "collective('all-reduce', ranks=8, size='100MB', link='nvlink3-nvswitch')",
     "stragglers": "stragglers('sync', workers=16)",
+    "plan": "plan(epochs=1, accelerators='v100-sxm2-16gb', max_gpus=8)",
     "compare": "compare({'gpus': 1}, {'gpus': 2})",
     "explain": "explain(perfmodel.Scenario(world_size=2))",
 }
@@ -80,7 +83,14 @@ def test_a_missing_package_is_named(method, package, monkeypatch):
         getattr(perfmodel.scale(gpus=[1]), method)()
 
 
+def planned():
+    """Return a small search."""
+    limits = {"deadline": "24h", "accelerators": ["v100-sxm2-16gb"], "max_gpus": 32}
+    return perfmodel.plan("resnet50", epochs=90, sequence_length=None, **limits)
+
+
 JSON = {
+    "plans": (planned, "plan --epochs 90 --deadline 24h --accelerator v100-sxm2-16gb --max-gpus 32"),
     "prediction": (
         lambda: perfmodel.predict(workload="vgg16", gpus=8, local_batch_size=32),
         "predict --workload vgg16 --gpus 8 --local-batch-size 32",
@@ -175,3 +185,18 @@ def test_rows_are_typed():
 def test_sizes_are_checked(size):
     with pytest.raises(InputError):
         perfmodel.collective(ranks=8, size=size, link="pcie3-x16")
+
+
+def test_a_plan_is_its_row_of_the_search():
+    plans = planned()
+    assert plans.chosen is not None
+    assert asdict(plans.chosen) == plans.search.chosen
+    assert [asdict(each) for each in plans.front] == plans.search.front
+    assert [asdict(each) for each in plans.rejected] == plans.search.lost
+    assert plans.launch is not None
+    assert plans.launch.predict.startswith("perfmodel predict --workload resnet50 --node ")
+    assert plans.to_pandas()["name"].tolist() == [each.name for each in plans.front]
+
+
+def test_what_every_candidate_shares_is_declared_once():
+    assert set(get_type_hints(RunOptions)) == set(SHARED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -159,9 +158,9 @@ def command(
     if script and form is None:
         _show_script(found, as_slurm)
     elif form == "json":
-        from perfmodel.planning.report import report
+        from perfmodel.api.plan import Plans
 
-        click.echo(json.dumps(report(found)))
+        click.echo(Plans(found).to_json())
     elif form is not None:
         show_rows(found.front, form)
     else:

@@ -51,12 +51,13 @@ def report(found: Found) -> dict[str, Any]:
         "prices": found.prices(),
         "target": found.fit.target if found.fit else None,
         "recipe": recipe.name if found.fit and (recipe := found.goal.chosen_recipe()) else None,
-        "launch": _launch(found),
+        "launch": launch(found),
         "notes": notes(found),
     }
 
 
-def _launch(found: Found) -> dict[str, str | None] | None:
+def launch(found: Found) -> dict[str, str | None] | None:
+    """Return the lines that predict and start the plan chosen; None where torchrun cannot start it."""
     chosen, workload = found.chosen, found.goal.workload
     if chosen is None:
         return None

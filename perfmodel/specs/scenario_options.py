@@ -20,11 +20,26 @@ from perfmodel.specs.scenario import (
 )
 
 
-class Options(TypedDict, total=False):
+class RunOptions(TypedDict, total=False):
+    """Options of a ``Scenario`` that every candidate of ``plan`` shares."""
+
+    sequence_length: int | None
+    optimizer: Optimizer | None
+    framework: str | None
+    input: Input
+    loader_workers: int | None
+    storage: str | None
+    dataset: str | None
+    dataset_samples: int | None
+    sample_bytes: float | None
+    decode_rate: float | None
+    jitter: str | None
+
+
+class Options(RunOptions, total=False):
     """Every option of a ``Scenario`` but the number of accelerators; a test holds the two to each other."""
 
     workload: str
-    sequence_length: int | None
     accelerator: str | None
     node: str | None
     accelerators_per_node: int | None
@@ -46,16 +61,6 @@ class Options(TypedDict, total=False):
     local_batch_size: int | None
     global_batch_size: int | None
     accumulation_steps: int
-    optimizer: Optimizer | None
-    framework: str | None
-    input: Input
-    loader_workers: int | None
-    storage: str | None
-    dataset: str | None
-    dataset_samples: int | None
-    sample_bytes: float | None
-    decode_rate: float | None
-    jitter: str | None
     anchor: str | None
     profile: str | None
 

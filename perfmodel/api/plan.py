@@ -1,0 +1,311 @@
+"""``perfmodel.plan``: what to hire for a run, by when and for how much."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from perfmodel.planning import Found, Goal, search
+from perfmodel.planning.report import launch, report
+from perfmodel.planning.verdict import named, notes, verdict
+from perfmodel.specs.conditions import Conditions
+from perfmodel.tables import Record, Table, aligned
+from perfmodel.units import parse, show
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from perfmodel.calibration import Calibration
+    from perfmodel.specs.scenario_options import RunOptions
+    from perfmodel.specs.store import Catalogue
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """Machines to hire and how to train on them; None where something is not known."""
+
+    name: str
+    """Of the machine: its provider's, or the node's id."""
+    node: str
+    instance: str | None
+    provider: str | None
+    accelerator: str
+    world_size: int
+    nodes: int
+    servers: int | None
+    strategy: str
+    algorithm: str | None
+    precision: str
+    local_batch_size: int
+    global_batch_size: int
+    iteration_time: float
+    """[s]"""
+    samples_per_second: float
+    memory_bytes: float
+    sequence_length: int | None
+    samples: float
+    """Of the run."""
+    epochs: float | None
+    goodput: float
+    run_time: float
+    """[s], failures and checkpoints included."""
+    run_time_low_80: float | None
+    run_time_high_80: float | None
+    run_time_high_95: float | None
+    cost: float | None
+    """[$]"""
+    energy: float | None
+    """[kWh]"""
+    carbon: float | None
+    """[g]"""
+    server_node: str | None
+    usd_per_hour: float | None
+    """Of one node."""
+    price_basis: str | None
+    price_region: str | None
+    price_date: str | None
+    price_source: str | None
+    meets_deadline: bool | None
+    sure_of_deadline: bool | None
+    """Whether the upper end of the 80 % interval meets it too."""
+    within_budget: bool | None
+    within_published: bool | None
+    """Whether somebody has trained with such a batch."""
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        """Return the plan of a search's row."""
+        return cls(**{field.name: row[field.name] for field in fields(cls)})
+
+    def __repr__(self) -> str:
+        cost = "price unknown" if self.cost is None else f"{self.cost:,.4g} USD"
+        return (
+            f"<{type(self).__name__}: {named(asdict(self))}: {show(self.run_time, 's')}, {cost}; "
+            f"{self.strategy}, {self.precision}, batch {self.local_batch_size} each>"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class RejectedPlan(Plan):
+    """The best plan of a machine that was not chosen."""
+
+    reason: str
+    """In a word or two: over the deadline, dearer."""
+    why: str
+    """In words, with the difference."""
+
+
+@dataclass(frozen=True)
+class UnpricedMachine:
+    """A machine whose price nobody has said."""
+
+    name: str
+    node: str
+    candidates: int
+    best: Plan
+    """Of fewest node hours in time, else the fastest."""
+    worth_usd_per_hour: float | None
+    """What a node may cost to be as cheap as the plan chosen."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Lines that predict and start a plan; None where torchrun cannot start it."""
+
+    predict: str
+    torchrun: str | None
+    slurm: str | None
+
+
+@dataclass(frozen=True, repr=False)
+class Plans(Table):
+    """The answer of a search; as a table, its front of run time against cost."""
+
+    search: Found
+    """Every candidate, in arrays."""
+
+    @cached_property
+    def verdict(self) -> list[str]:
+        """What to hire, how sure that is, and what else to consider."""
+        return verdict(self.search)
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What was taken for granted, and what would make the answer better."""
+        return notes(self.search)
+
+    @property
+    def met(self) -> bool:
+        """Whether a plan of known price meets every limit."""
+        return self.search.met
+
+    @cached_property
+    def chosen(self) -> Plan | None:
+        """The cheapest in time, or where only a budget is given, the fastest within it."""
+        return _plan(self.search.chosen)
+
+    @cached_property
+    def cheapest(self) -> Plan | None:
+        """The cheapest plan that meets the deadline."""
+        return _plan(self.search.cheapest)
+
+    @cached_property
+    def fastest(self) -> Plan | None:
+        """The fastest plan within the budget."""
+        return _plan(self.search.fastest)
+
+    @cached_property
+    def surest(self) -> Plan | None:
+        """The cheapest that meets the deadline at the upper end of its 80 % interval too."""
+        return _plan(self.search.surest)
+
+    @cached_property
+    def front(self) -> tuple[Plan, ...]:
+        """Plans that no other beats in time and cost at once, the fastest first."""
+        return tuple(map(Plan.of, self.search.front))
+
+    @cached_property
+    def energy_front(self) -> tuple[Plan, ...]:
+        """Plans that no other beats in time and energy at once, the fastest first."""
+        return tuple(map(Plan.of, self.search.energy_front))
+
+    @cached_property
+    def rejected(self) -> tuple[RejectedPlan, ...]:
+        """The best plan of every machine that was not chosen, with the reason; ``lost`` in the JSON."""
+        return tuple(map(RejectedPlan.of, self.search.lost))
+
+    @cached_property
+    def unpriced(self) -> tuple[UnpricedMachine, ...]:
+        """Machines without a price, and what would be worth paying."""
+        return tuple(UnpricedMachine(**row | {"best": Plan.of(row["best"])}) for row in self.search.unpriced)
+
+    @cached_property
+    def launch(self) -> Launch | None:
+        """How to predict and start the plan chosen."""
+        lines = launch(self.search)
+        return None if lines is None else Launch(**lines)
+
+    @property
+    def candidates(self) -> int:
+        """How many plans were tried."""
+        return len(self.search)
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """How many plans could not be, by the reason."""
+        return self.search.left_out
+
+    def records(self) -> list[Record]:
+        """Return the front, a row for each plan."""
+        return [asdict(each) for each in self.front]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel plan --json`` prints."""
+        return json.dumps(report(self.search))
+
+    def __repr__(self) -> str:
+        rows = [
+            (
+                f"{each.nodes} x {each.name}",
+                str(each.world_size),
+                show(each.run_time, "s"),
+                "-" if each.cost is None else f"{each.cost:,.4g}",
+                f"{each.global_batch_size:,}",
+            )
+            for each in self.front
+        ]
+        return aligned(f"Plans: {' '.join(self.verdict)}", ("front", "GPUs", "run", "USD", "batch"), rows)
+
+
+def _plan(row: Mapping[str, Any] | None) -> Plan | None:
+    return None if row is None else Plan.of(row)
+
+
+def plan(
+    workload: str = "resnet50",
+    *,
+    epochs: float | None = None,
+    samples: float | None = None,
+    target: str | None = None,
+    recipe: str | None = None,
+    deadline: float | str | None = None,
+    budget: float | None = None,
+    accelerators: str | Sequence[str] = (),
+    instances: str | Sequence[str] = (),
+    nodes: str | Sequence[str] = (),
+    max_gpus: int = 512,
+    strategies: str | Sequence[str] = (),
+    algorithms: str | Sequence[str] = (),
+    precisions: str | Sequence[str] = (),
+    local_batch_sizes: int | Sequence[int] = (),
+    max_global_batch_size: int | None = None,
+    server_node: str | None = None,
+    prices: Mapping[str, float] | None = None,
+    purchase_prices: Mapping[str, float] | None = None,
+    conditions: Conditions | None = None,
+    catalogue: Catalogue | None = None,
+    constants: Calibration | None = None,
+    **options: Unpack[RunOptions],
+) -> Plans:
+    """Search what to hire for a run: the cheapest in time, the fastest within budget, and why not others.
+
+    Parameters
+    ----------
+    workload : network, or a file
+    epochs, samples : of the run; without either, it ends at the published target
+    target, recipe : the quality that ends the run, and how training to it goes, ``stock`` or ``mlperf``
+    deadline : of the run [s], or a text such as ``"24h"``
+    budget : of the run [$]
+    accelerators, instances, nodes : to choose from; by default everything for hire
+    max_gpus : in the job
+    strategies, algorithms, precisions, local_batch_sizes : to choose from
+    max_global_batch_size : by default the largest published
+    server_node : machine of a parameter server; by default as those that train
+    prices, purchase_prices : of one node by its name [$/h], [$]
+    conditions : region, power and failures; its own prices and length of the run are not used
+    catalogue, constants : as for ``predict``
+    options : of every candidate's scenario alike
+
+    Raises
+    ------
+    InputError : something unknown or impossible; no plan at all
+
+    Examples
+    --------
+    >>> found = plan("resnet50", epochs=90, deadline="24h", accelerators="v100-sxm2-16gb", max_gpus=32)
+    >>> found.chosen.run_time < 86400, found.chosen.cost == min(each.cost for each in found.front)
+    (True, True)
+    """
+    goal = Goal(
+        workload=workload,
+        epochs=epochs,
+        samples=samples,
+        target=target,
+        recipe=recipe,
+        deadline=parse(deadline, "s") if isinstance(deadline, str) else deadline,
+        budget=budget,
+        accelerators=_names(accelerators),
+        instances=_names(instances),
+        nodes=_names(nodes),
+        max_gpus=max_gpus,
+        strategies=_names(strategies),
+        algorithms=_names(algorithms),
+        precisions=_names(precisions),
+        server_node=server_node,
+        local_batch_sizes=(local_batch_sizes,)
+        if isinstance(local_batch_sizes, int)
+        else tuple(local_batch_sizes),
+        max_global_batch=max_global_batch_size,
+        prices=dict(prices or {}),
+        purchase_prices=dict(purchase_prices or {}),
+        conditions=conditions or Conditions(),
+        options={name: value for name, value in options.items() if value is not None},
+    )
+    return Plans(search(goal, catalogue, constants))
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
