@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from perfmodel.api.plan import plan
     from perfmodel.api.scale import scale
     from perfmodel.api.stragglers import stragglers
+    from perfmodel.api.validate import validate
     from perfmodel.errors import InputError
     from perfmodel.explanations import explain
     from perfmodel.prediction import Prediction, predict
@@ -51,6 +52,7 @@ __all__ = [
     "scale",
     "stragglers",
     "sweep",
+    "validate",
     "workload",
 ]
 
@@ -71,6 +73,7 @@ _HOMES = {
     "scale": "perfmodel.api.scale",
     "stragglers": "perfmodel.api.stragglers",
     "sweep": "perfmodel.sweeps",
+    "validate": "perfmodel.api.validate",
     "workload": "perfmodel.workloads",
 }
 

@@ -24,6 +24,7 @@ CALLS = {
     "collective": "collective('all-reduce', ranks=8, size='100MB', link='nvlink3-nvswitch')",
     "stragglers": "stragglers('sync', workers=16)",
     "plan": "plan(epochs=1, accelerators='v100-sxm2-16gb', max_gpus=8)",
+    "validate": "validate('collectives')",
     "compare": "compare({'gpus': 1}, {'gpus': 2})",
     "explain": "explain(perfmodel.Scenario(world_size=2))",
 }
@@ -90,6 +91,7 @@ def planned():
 
 
 JSON = {
+    "validation": (lambda: perfmodel.validate("collectives"), "validate --kind collectives"),
     "plans": (planned, "plan --epochs 90 --deadline 24h --accelerator v100-sxm2-16gb --max-gpus 32"),
     "prediction": (
         lambda: perfmodel.predict(workload="vgg16", gpus=8, local_batch_size=32),

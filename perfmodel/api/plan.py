@@ -186,7 +186,9 @@ class Plans(Table):
     def launch(self) -> Launch | None:
         """How to predict and start the plan chosen."""
         lines = launch(self.search)
-        return None if lines is None else Launch(**lines)
+        if lines is None:
+            return None
+        return Launch(str(lines["predict"]), lines["torchrun"], lines["slurm"])
 
     @property
     def candidates(self) -> int:

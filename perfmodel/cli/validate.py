@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from perfmodel.accuracy.compare import Constants
-    from perfmodel.cli.export import Form
+    from perfmodel.accuracy import Row
+    from perfmodel.api.validate import Kind, Validation
     from perfmodel.specs.store import Catalogue
 
 GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
@@ -52,7 +51,7 @@ GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
 @export_options
 def command(
     data: str | None,
-    kind: str,
+    kind: Kind,
     mode: Any,
     by: tuple[str, ...],
     specs: tuple[str, ...],
@@ -75,7 +74,6 @@ def command(
     --json has every row and the summary, --csv and --markdown the rows.  With --out-of-sample or --report,
     the runs of --data are judged by a fit to them and those that come along, each without its own source.
     """
-    from perfmodel.accuracy import compare, read_runs, shipped_runs
     from perfmodel.writing import check_writable
 
     form = take_form(options)
@@ -90,61 +88,62 @@ def command(
         raise InputError("--ablation and --plots belong to the report: give --report FILE too")
     if kind != "training" and report is not None:
         raise InputError(f"--report holds every kind: leave --kind {kind} out")
-    catalogue = catalogue_from(specs)
-    if kind == "collectives":
-        _collectives(data, catalogue, out_of_sample, form)
-        return
-    if kind == "mlperf":
-        _mlperf(data, mode, catalogue, form)
-        return
-    runs = shipped_runs() if data is None else read_runs(data)
-    constants: Constants = lambda run: None  # noqa: E731
-    if out_of_sample or report is not None:
-        from perfmodel.fitting.out_of_sample import beside_shipped, shipped
+    from perfmodel.api.validate import of_training, validate
 
-        learned = shipped() if data is None and not specs else beside_shipped(runs, catalogue)
-        constants = learned.of
+    catalogue = catalogue_from(specs) if specs else None
     if report is not None:
-        from perfmodel.accuracy.out_of_sample_file import NAME, write_rows
-        from perfmodel.accuracy.report import write_report
-
-        specs_rows, anchored = (compare(runs, each, catalogue, constants) for each in ("specs", "anchored"))
-        more = ""
-        if ablation:
-            from perfmodel.fitting.ablation import section
-
-            more = section(runs, learned)
-        write_report(Path(report), specs_rows, anchored, more)
-        write_rows(Path(report).parent / NAME, (*specs_rows, *anchored))
-        if plots:
-            from perfmodel.accuracy.plots import write_plots
-
-            write_plots(Path(report).parent / "plots", specs_rows, anchored)
-        click.echo(f"wrote {report} and {NAME} beside it", err=True)
+        judged = _write_report(Path(report), data, catalogue, ablation, plots)
         if form is None:
             return
-    from perfmodel.accuracy.summary import summary
-
-    rows = compare(runs, mode, catalogue, constants)
-    found = summary(rows)
-    if form is not None:
-        _tell((row.to_dict() for row in rows), found, form)
-        return
-    _show(found, [row.reason for row in rows], by or ("source",), out_of_sample)
-
-
-def _tell(rows: Iterable[dict[str, Any]], summary: dict[str, Any], form: Form) -> None:
-    if form == "json":
-        click.echo(json.dumps({"rows": list(rows), "summary": summary}, allow_nan=False))
+        answer = of_training(judged[mode])
     else:
-        show_rows(rows, form)
+        answer = validate(kind, mode=mode, data=data, out_of_sample=out_of_sample, catalogue=catalogue)
+    if form == "json":
+        click.echo(answer.to_json())
+    elif form is not None:
+        show_rows(answer.records(), form)
+    elif kind == "collectives":
+        _show_collectives(answer, out_of_sample)
+    elif kind == "mlperf":
+        _show_mlperf(answer)
+    else:
+        _show(answer, by or ("source",), out_of_sample)
 
 
-def _show(found: dict[str, Any], reasons: list[str | None], by: tuple[str, ...], out_of_sample: bool) -> None:
+def _write_report(
+    path: Path, data: str | None, catalogue: Catalogue | None, ablation: bool, plots: bool
+) -> dict[str, list[Row]]:
+    """Write the report and what goes beside it; return the rows of each mode."""
+    from perfmodel.accuracy import compare, read_runs, shipped_runs
+    from perfmodel.accuracy.out_of_sample_file import NAME, write_rows
+    from perfmodel.accuracy.report import write_report
+    from perfmodel.fitting.out_of_sample import beside_shipped, shipped
+
+    runs = shipped_runs() if data is None else read_runs(data)
+    learned = shipped() if data is None and catalogue is None else beside_shipped(runs, catalogue)
+    specs_rows = compare(runs, "specs", catalogue, learned.of)
+    anchored = compare(runs, "anchored", catalogue, learned.of)
+    more = ""
+    if ablation:
+        from perfmodel.fitting.ablation import section
+
+        more = section(runs, learned)
+    write_report(path, specs_rows, anchored, more)
+    write_rows(path.parent / NAME, (*specs_rows, *anchored))
+    if plots:
+        from perfmodel.accuracy.plots import write_plots
+
+        write_plots(path.parent / "plots", specs_rows, anchored)
+    click.echo(f"wrote {path} and {NAME} beside it", err=True)
+    return {"specs": specs_rows, "anchored": anchored}
+
+
+def _show(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
 
+    found: Any = answer.summary
     out = console()
     out.print(
         Text(
@@ -179,7 +178,7 @@ def _show(found: dict[str, Any], reasons: list[str | None], by: tuple[str, ...],
             shares = [*cells[2:4], *cells[5:], _percent(group["coverage_80"])]
             rows.add_row(key, *cells[:2], *of_sources, *shares)
         out.print(rows)
-    _show_refused(reasons, out)
+    _show_refused(answer.reasons, out)
     if found["trust_d"]:
         out.print(Text(f"{found['trust_d']} runs of trust D are left out of every statistic"))
 
@@ -217,25 +216,12 @@ def _percent(share: float | None, sign: str = "") -> str:
     return f"{share:{sign}.{1 if abs(share) < 0.9995 else 0}%}"
 
 
-def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, form: Form | None) -> None:
-    from perfmodel.accuracy.collective_fit import (
-        compare_beside_shipped,
-        compare_collectives,
-        summarise,
-    )
-    from perfmodel.accuracy.collective_rows import read_measurements, shipped_measurements
-
-    measured = shipped_measurements() if data is None else read_measurements(Path(data), catalogue)
-    own = data is not None and out_of_sample
-    rows = compare_beside_shipped(measured) if own else compare_collectives(measured, out_of_sample)
-    found = summarise(rows)
-    if form is not None:
-        _tell((row.to_dict() for row in rows), found, form)
-        return
+def _show_collectives(answer: Validation[Any], out_of_sample: bool) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
 
+    found: Any = answer.summary
     out = console()
     how = "each source by a fit to the others" if out_of_sample else "by the shipped fit"
     out.print(
@@ -253,44 +239,29 @@ def _collectives(data: str | None, catalogue: Catalogue, out_of_sample: bool, fo
             for key, group in groups[name].items():
                 shown.add_row(key, *_cells(group))
         out.print(shown)
-    _show_refused((row.measurement.reason for row in rows), out)
+    _show_refused(answer.reasons, out)
 
 
-def _mlperf(data: str | None, mode: Any, catalogue: Catalogue, form: Form | None) -> None:
-    from perfmodel.accuracy.mlperf import OTHERS, compare_mlperf, errors_by
-    from perfmodel.accuracy.mlperf_rows import Submissions, read_submissions, shipped_submissions
-    from perfmodel.accuracy.summary import by_reason
-
-    read = Submissions(list(shipped_submissions()), []) if data is None else read_submissions(Path(data))
-    answers = compare_mlperf(mode, read.known, catalogue)
-    found = errors_by(answers)
-    reasons = [*read.skipped, *(each.reason for each in answers)]
-    reasons += [OTHERS] * (len(read.known) - len(answers))
-    refused = by_reason(reasons)
-    if form is not None:
-        groups = {kind: {name: group._asdict() for name, group in of.items()} for kind, of in found.items()}
-        told = {"mode": mode, "refused_by_reason": refused, **groups}
-        _tell((answer.to_dict() for answer in answers), told, form)
-        return
+def _show_mlperf(answer: Validation[Any]) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
 
     out = console()
-    rows = len(read.known) + len(read.skipped)
-    how = "from specs alone" if mode == "specs" else "anchored on machines of the other rounds"
+    rows = len(answer.reasons) + sum(not row.reason for row in answer.rows)
+    how = "from specs alone" if answer.mode == "specs" else "anchored on machines of the other rounds"
     out.print(
-        Text(f"{rows} submissions to MLPerf Training, {sum(refused.values())} not predicted, {how}"),
+        Text(f"{rows} submissions to MLPerf Training, {len(answer.reasons)} not predicted, {how}"),
         style="bold",
     )
     out.print(Text("error = predicted / measured - 1 of time to train; epochs from the other rounds"))
     shown = table("", "n", "mean", "median", "bias", "<10%", "<20%")
-    for of in found.values():
+    for of in ({"all": answer.errors}, *answer.groups.values()):
         shown.add_section()
         for name, group in of.items():
             cells = (group.mean_absolute_error, group.median_absolute_error)
             shares = map(_percent, (group.within_10, group.within_20))
             shown.add_row(name, str(group.n), *map(_percent, cells), _percent(group.bias, "+"), *shares)
-    if found["all"]["all"].n:
+    if answer.errors.n:
         out.print(shown)
-    _show_refused(reasons, out)
+    _show_refused(answer.reasons, out)

@@ -1,0 +1,234 @@
+"""``perfmodel.validate``: the model against measured runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, overload
+
+from perfmodel.accuracy.collective_fit import Row as CollectiveRow
+from perfmodel.accuracy.collective_fit import compare_beside_shipped, compare_collectives, summarise
+from perfmodel.accuracy.collective_rows import read_measurements, shipped_measurements
+from perfmodel.accuracy.compare import Mode, Row, compare
+from perfmodel.accuracy.mlperf import OTHERS, Answer, compare_mlperf, errors_by
+from perfmodel.accuracy.mlperf_rows import Submissions, read_submissions, shipped_submissions
+from perfmodel.accuracy.runs import read_runs, shipped_runs
+from perfmodel.accuracy.summary import Errors, by_reason, errors, summary
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.store import Catalogue
+from perfmodel.tables import Record, Table, aligned
+
+if TYPE_CHECKING:
+    from perfmodel.accuracy.compare import Constants
+
+Kind = Literal["training", "collectives", "mlperf"]
+KINDS: tuple[Kind, ...] = ("training", "collectives", "mlperf")
+MODES: tuple[Mode, ...] = ("specs", "anchored")
+
+
+class _Measured(Protocol):
+    """A measured row with what the model says of it."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+AnyRow = TypeVar("AnyRow", bound=_Measured, covariant=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Validation(Table, Generic[AnyRow]):
+    """Measured rows, each with its prediction, and how far off those are."""
+
+    kind: Kind
+    mode: Mode
+    rows: tuple[AnyRow, ...]
+    errors: Errors
+    """Of the rows that count: of training those of trust A and B whose anchor, if any, is not in doubt."""
+    naive: Errors | None
+    """Of the naive answer to the same rows."""
+    coverage_80: float | None
+    """Share of the measured times inside their 80 % intervals; None where that is not counted."""
+    groups: dict[str, dict[str, Errors]]
+    """By source, accelerator and the like."""
+    reasons: tuple[str, ...]
+    """Why rows could not be predicted, one for each."""
+    summary: Mapping[str, object]
+    """All of that as ``perfmodel validate --json`` prints it."""
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """How many rows could not be predicted, by the kind of reason."""
+        return by_reason(self.reasons)
+
+    def records(self) -> list[Record]:
+        """Return the rows."""
+        return [row.to_dict() for row in self.rows]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel validate --json`` prints: ``rows`` and ``summary``."""
+        return json.dumps({"rows": self.records(), "summary": self.summary}, allow_nan=False)
+
+    def __repr__(self) -> str:
+        how = "from specs alone" if self.mode == "specs" else "anchored"
+        if self.kind == "collectives":
+            how = "by the fit to measured collectives"
+        title = f"Validation: {len(self.rows)} rows of {self.kind}, {len(self.reasons)} refused, {how}"
+        lines = {"model": self.errors} | ({"naive": self.naive} if self.naive else {})
+        rows = [
+            (name, str(each.n), *map(_percent, (each.median_absolute_error, each.bias, each.within_20)))
+            for name, each in lines.items()
+        ]
+        return aligned(title, ("", "n", "median error", "bias", "within 20 %"), rows)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+@overload
+def validate(
+    kind: Literal["training"] = ...,
+    *,
+    mode: Mode = ...,
+    data: str | Path | None = ...,
+    out_of_sample: bool = ...,
+    catalogue: Catalogue | None = ...,
+) -> Validation[Row]: ...
+@overload
+def validate(
+    kind: Literal["collectives"],
+    *,
+    mode: Mode = ...,
+    data: str | Path | None = ...,
+    out_of_sample: bool = ...,
+    catalogue: Catalogue | None = ...,
+) -> Validation[CollectiveRow]: ...
+@overload
+def validate(
+    kind: Literal["mlperf"],
+    *,
+    mode: Mode = ...,
+    data: str | Path | None = ...,
+    out_of_sample: bool = ...,
+    catalogue: Catalogue | None = ...,
+) -> Validation[Answer]: ...
+def validate(
+    kind: Kind = "training",
+    *,
+    mode: Mode = "specs",
+    data: str | Path | None = None,
+    out_of_sample: bool = False,
+    catalogue: Catalogue | None = None,
+) -> Validation[Row] | Validation[CollectiveRow] | Validation[Answer]:
+    """Predict measured runs and set the two beside each other: signed errors, next to a naive answer's.
+
+    Parameters
+    ----------
+    kind : what was measured: iterations of ``training``, ``collectives``, or ``mlperf``, times to train
+    mode : predict from ``specs`` alone, or ``anchored`` on the measured time of one accelerator; not of
+        collectives
+    data : CSV file of measured rows; by default those that come with the package
+    out_of_sample : predict each source by a fit to all the others, some seconds more; not of mlperf, of which
+        nothing is learned
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown kind or mode; a file that cannot be read
+
+    Examples
+    --------
+    >>> found = validate("collectives")
+    >>> found.errors.median_absolute_error < found.naive.median_absolute_error
+    True
+    """
+    if kind not in KINDS:
+        raise unknown_name("kind", str(kind), KINDS)
+    if mode not in MODES:
+        raise unknown_name("mode", str(mode), MODES)
+    if kind == "collectives":
+        return _collectives(data, out_of_sample, catalogue or Catalogue.built_in())
+    if kind == "mlperf":
+        return _mlperf(data, mode, catalogue or Catalogue.built_in())
+    runs = shipped_runs() if data is None else read_runs(str(data))
+    constants: Constants = lambda run: None  # noqa: E731
+    if out_of_sample:
+        from perfmodel.fitting.out_of_sample import beside_shipped, shipped
+
+        whole = data is None and catalogue is None
+        constants = (shipped() if whole else beside_shipped(runs, catalogue)).of
+    return of_training(compare(runs, mode, catalogue, constants))
+
+
+def of_training(rows: Sequence[Row]) -> Validation[Row]:
+    """Return the answer that predicted training runs make.
+
+    Raises
+    ------
+    InputError : no row
+    """
+    if not rows:
+        raise InputError("no measured run to predict")
+    found = summary(rows)
+    return Validation(
+        kind="training",
+        mode=rows[0].mode,
+        rows=tuple(rows),
+        errors=_errors(found),
+        naive=_errors(found["baseline"]),
+        coverage_80=found["coverage_80"],
+        groups={by: {name: _errors(each) for name, each in of.items()} for by, of in found["by"].items()},
+        reasons=tuple(row.reason for row in rows if row.reason),
+        summary=found,
+    )
+
+
+def _errors(table: Mapping[str, Any]) -> Errors:
+    return Errors(*(table[name] for name in Errors._fields))
+
+
+def _collectives(
+    data: str | Path | None, out_of_sample: bool, catalogue: Catalogue
+) -> Validation[CollectiveRow]:
+    measured = shipped_measurements() if data is None else read_measurements(Path(data), catalogue)
+    own = data is not None and out_of_sample
+    rows = compare_beside_shipped(measured) if own else compare_collectives(measured, out_of_sample)
+    found = summarise(rows)
+    able = [(row, row.measurement.time) for row in rows if row.predicted_time is not None]
+    groups = {"size": {size: _errors(of["all"]) for size, of in found["sizes"].items()}}
+    for size, of in found["sizes"].items():
+        for by in of.keys() - {"all"}:
+            groups[f"{by}, {size}"] = {name: _errors(each) for name, each in of[by].items()}
+    return Validation(
+        kind="collectives",
+        mode="specs",
+        rows=tuple(rows),
+        errors=errors([row.predicted_time / time - 1 for row, time in able if row.predicted_time]),
+        naive=errors([row.naive_time / time - 1 for row, time in able if row.naive_time]),
+        coverage_80=None,
+        groups=groups,
+        reasons=tuple(row.measurement.reason for row in rows if row.measurement.reason),
+        summary=found,
+    )
+
+
+def _mlperf(data: str | Path | None, mode: Mode, catalogue: Catalogue) -> Validation[Answer]:
+    read = Submissions(list(shipped_submissions()), []) if data is None else read_submissions(Path(data))
+    answers = compare_mlperf(mode, read.known, catalogue)
+    found = errors_by(answers)
+    reasons = [*read.skipped, *(each.reason for each in answers)]
+    reasons = [reason for reason in reasons if reason] + [OTHERS] * (len(read.known) - len(answers))
+    groups = {kind: {name: group._asdict() for name, group in of.items()} for kind, of in found.items()}
+    return Validation(
+        kind="mlperf",
+        mode=mode,
+        rows=tuple(answers),
+        errors=found["all"]["all"],
+        naive=None,
+        coverage_80=None,
+        groups={by: of for by, of in found.items() if by != "all"},
+        reasons=tuple(reasons),
+        summary={"mode": mode, "refused_by_reason": by_reason(reasons), **groups},
+    )
