@@ -4,7 +4,6 @@ What ``declared`` returns of a class makes the options of the command line, the 
 widgets of a page and the words of the JSON schema.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from inspect import Parameter, Signature, cleandoc
@@ -166,18 +165,24 @@ def declared(cls: type) -> dict[str, Declared]:
     }
 
 
-_SECTION = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
-_LINE = re.compile(r"^(\w+) : (?:\[([^]]+)\] )?(.+(?:\n +.+)*)", re.MULTILINE)
-_DEFAULT = re.compile(r" +\[default: (.*)\]$")
+_BOUNDS = ("gt", "ge", "le")
 
 
 def _lines(cls: type) -> dict[str, tuple[str, str, str]]:
     """Unit, words and default of each parameter in the docstring of a class."""
-    _, *section = _SECTION.split(cleandoc(cls.__dict__.get("__doc__") or ""))
+    _, _, section = cleandoc(cls.__dict__.get("__doc__") or "").partition("Parameters\n----------\n")
+    texts: dict[str, str] = {}
+    name = ""
+    for line in section.partition("\n\n")[0].splitlines():
+        if line.startswith(" "):
+            texts[name] += f" {line.strip()}"
+        else:
+            name, _, texts[name] = line.partition(" : ")
     lines = {}
-    for name, unit, text in _LINE.findall(section[0] if section else ""):
-        words, default, _ = (*_DEFAULT.split(" ".join(text.split())), "", "")[:3]
-        lines[name] = (unit, words, default)
+    for name, text in texts.items():
+        unit, _, rest = text[1:].partition("] ") if text.startswith("[") else ("", "", text)
+        words, _, default = rest.partition("[default: ")
+        lines[name] = (unit, words.rstrip(), default.removesuffix("]"))
     return lines
 
 
@@ -198,9 +203,7 @@ def _declared(
 ) -> Declared:
     choices = get_args(kind) if get_origin(kind) is Literal else ()
     info = next((one for one in metadata if isinstance(one, OptionInfo)), OptionInfo())
-    bounds = {
-        name: getattr(one, name) for one in metadata for name in ("gt", "ge", "le") if hasattr(one, name)
-    }
+    bounds = {name: getattr(one, name) for one in metadata for name in _BOUNDS if hasattr(one, name)}
     if not usual and default is not None and not isinstance(default, bool):
         usual = f"{default:g}" if isinstance(default, float) else str(default)
     return Declared(
