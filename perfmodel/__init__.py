@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from perfmodel.api.calibrate import calibrate
     from perfmodel.api.collective import collective
     from perfmodel.api.compare import compare
     from perfmodel.api.plan import plan
@@ -42,6 +43,7 @@ __all__ = [
     "InputError",
     "Prediction",
     "Scenario",
+    "calibrate",
     "check_quote",
     "collective",
     "compare",
@@ -63,6 +65,7 @@ _HOMES = {
     "InputError": "perfmodel.errors",
     "Prediction": "perfmodel.prediction",
     "Scenario": "perfmodel.specs.scenario",
+    "calibrate": "perfmodel.api.calibrate",
     "check_quote": "perfmodel.quote",
     "collective": "perfmodel.api.collective",
     "compare": "perfmodel.api.compare",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
 from perfmodel.errors import InputError
 from perfmodel.reading import read_toml
+from perfmodel.writing import write_whole
 
 MEASURES = (
     "computation",
@@ -75,6 +77,28 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     """Of one step, when neither kernels nor short gaps nor waiting for samples fill it [s]: the host's, and
     its profiler's.  Carried over, unless real samples were measured and synthetic ones are asked for: the
     copy of samples that lets the accelerator run dry is gone then."""
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel calibrate --json`` prints of a trace or of times."""
+        return self.model_dump_json()
+
+    def write(self, path: str | Path) -> None:
+        """Write the file that a scenario's ``profile`` names, whole or not at all.
+
+        Raises
+        ------
+        InputError : it cannot be written
+        """
+        write_whole(Path(path), to_toml(self))
+
+    def __repr__(self) -> str:
+        known = [name for name in (*MEASURES, "link") if getattr(self, name) is not None]
+        return (
+            f"<Profile: {self.workload} on {self.accelerator}, {self.precision}, batch "
+            f"{self.local_batch_size} each, from {', '.join(self.files)}: {', '.join(known)}>"
+        )
+
+    __str__ = __repr__
 
 
 def read_profile(path: str) -> Profile:

@@ -25,16 +25,26 @@ CALLS = {
     "stragglers": "stragglers('sync', workers=16)",
     "plan": "plan(epochs=1, accelerators='v100-sxm2-16gb', max_gpus=8)",
     "validate": "validate('collectives')",
+    "calibrate": "calibrate(times=TIMES, local_batch_size=32)",
     "compare": "compare({'gpus': 1}, {'gpus': 2})",
     "explain": "explain(perfmodel.Scenario(world_size=2))",
 }
 """A call of each function; each is made after every module of the package was imported."""
 
 
-def test_no_module_takes_the_name_of_a_function():
+@pytest.fixture
+def times(tmp_path):
+    """Write a file of iteration times."""
+    path = tmp_path / "times.csv"
+    path.write_text("".join(f"{0.1 + i / 1000}\n" for i in range(8)))
+    return str(path)
+
+
+def test_no_module_takes_the_name_of_a_function(times):
     """Importing every module first leaves each name the function it is."""
     code = f"""
 import importlib, pkgutil, perfmodel
+TIMES = {times!r}
 for module in pkgutil.walk_packages(perfmodel.__path__, "perfmodel."):
     importlib.import_module(module.name)
 for call in {list(CALLS.values())}:
@@ -202,3 +212,23 @@ def test_a_plan_is_its_row_of_the_search():
 
 def test_what_every_candidate_shares_is_declared_once():
     assert set(get_type_hints(RunOptions)) == set(SHARED)
+
+
+def test_a_profile_is_learned_from_times(times, tmp_path, invoke):
+    profile = perfmodel.calibrate(times=times, workload="resnet50", local_batch_size=32)
+    words = ["calibrate", "--times", times, "--workload", "resnet50", "--local-batch-size", "32", "--json"]
+    assert json.loads(profile.to_json()) == json.loads(invoke(*words).stdout)
+    assert repr(profile).startswith("<Profile: resnet50 on v100-sxm2-16gb, amp, batch 32 each")
+    profile.write(tmp_path / "mine.toml")
+    traced = perfmodel.predict(workload="resnet50", profile=str(tmp_path / "mine.toml"))
+    assert traced.mode == "traced"
+
+
+def test_what_calibrate_learns_from_goes_together(times):
+    for wrong, message in (
+        ({"times": times, "traces": "step.json"}, "give one"),
+        ({"times": times, "data": "runs.csv"}, "leave traces and times out"),
+        ({"gpus": 8}, "gpus: of a job"),
+    ):
+        with pytest.raises(InputError, match=message):
+            perfmodel.calibrate(**wrong)

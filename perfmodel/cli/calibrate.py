@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.errors import InputError
 from perfmodel.specs.scenario import SHORT
-
-if TYPE_CHECKING:
-    from perfmodel.profile import Profile
 
 
 @click.command("calibrate")
@@ -85,45 +82,34 @@ def _profile(
     specs: tuple[str, ...],
     options: dict[str, Any],
 ) -> None:
+    from perfmodel.api.calibrate import calibrate, of_traces
     from perfmodel.profile import to_toml
-    from perfmodel.traces.calibrate import profile_of_times, profile_of_traces
-    from perfmodel.traces.step_times import read_step_times
     from perfmodel.writing import check_writable
 
-    scenario, catalogue = scenario_from(options), catalogue_from(specs)
+    scenario = scenario_from(options)
     if output is not None:
         check_writable(Path(output))
-    found: Profile
     if times is not None:
-        found = profile_of_times(read_step_times(Path(times), skip), scenario, catalogue, times)
+        profile = calibrate(scenario, times=times, skip=skip, specs=specs)
     else:
         from perfmodel.cli.trace import read_all
-        from perfmodel.traces.traced_job import NOT_SAID, job_of
 
-        devices, timings = read_all(traces)
-        for why in job_of(devices, scenario, catalogue)[1]:
-            click.echo(f"note: {why}", err=True)
-        found = profile_of_traces(devices, timings, scenario, catalogue, skip)
-        left = [name for name in NOT_SAID if name not in scenario.model_fields_set]
-        if devices and left:
-            taken = ", ".join(f"--{name.replace('_', '-')} {getattr(found, name)}" for name in left)
-            click.echo(f"note: a trace does not say {taken}: say it, if that is not the job", err=True)
+        profile, notes = of_traces(*read_all(traces), scenario, catalogue_from(specs), skip)
+        for note in notes:
+            click.echo(f"note: {note}", err=True)
     if output:
-        from perfmodel.writing import write_whole
-
-        write_whole(Path(output), to_toml(found))
+        profile.write(output)
         click.echo(f"wrote {output}", err=True)
     if as_json:
-        click.echo(found.model_dump_json())
+        click.echo(profile.to_json())
     elif not output:
-        click.echo(to_toml(found), nl=False)
+        click.echo(to_toml(profile), nl=False)
 
 
 def _fit(data: str | None, output: str | None, check: bool, as_json: bool, specs: tuple[str, ...]) -> None:
-    from perfmodel.accuracy import read_runs, shipped_runs
+    from perfmodel.api.calibrate import fit
     from perfmodel.calibration import FITTED
-    from perfmodel.fitting.out_of_sample import OutOfSample, shipped
-    from perfmodel.fitting.write import difference, fitted, inputs_of, write_fitted
+    from perfmodel.fitting.write import difference, fitted
     from perfmodel.reading import LARGEST_OPTIONS, read_json
     from perfmodel.writing import check_writable
 
@@ -138,17 +124,16 @@ def _fit(data: str | None, output: str | None, check: bool, as_json: bool, specs
         written = read_json(path, LARGEST_OPTIONS)
     else:
         check_writable(path)
-    runs = shipped_runs() if data is None else read_runs(data)
-    learned = shipped() if data is None and not specs else OutOfSample(runs, catalogue_from(specs))
-    inputs = inputs_of(data, specs)
+    answer = fit(data, specs)
     if check:
-        far = difference(learned, written)
-        told = f"largest relative difference from {path.name}: {far:.2g}"
-        click.echo(json.dumps({"largest_difference": far, **fitted(learned, inputs)}) if as_json else told)
+        far = difference(answer.learned, written)
+        line = f"largest relative difference from {path.name}: {far:.2g}"
+        table = {"largest_difference": far, **fitted(answer.learned, answer.inputs)}
+        click.echo(json.dumps(table) if as_json else line)
         raise SystemExit(0 if far <= 1e-5 else 1)
-    write_fitted(path, learned, inputs)
-    counts = learned.counts()
-    told = f"from {counts['one accelerator']} runs on one accelerator, {counts['anchored']} on several"
-    click.echo(f"wrote {path}: {told}", err=True)
+    answer.write(path)
+    counts = answer.runs
+    line = f"from {counts['one accelerator']} runs on one accelerator, {counts['anchored']} on several"
+    click.echo(f"wrote {path}: {line}", err=True)
     if as_json:
-        click.echo(json.dumps(fitted(learned, inputs)))
+        click.echo(answer.to_json())

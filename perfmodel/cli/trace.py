@@ -108,19 +108,9 @@ def read_all(names: tuple[str, ...]) -> tuple[list[DeviceTrace], list[Timings]]:
     ------
     InputError : a file that cannot be read or is none of the kinds
     """
-    from perfmodel.traces.read import files_of, read_trace
+    from perfmodel.traces import read
 
-    traces: list[DeviceTrace] = []
-    timings: list[Timings] = []
-    for path in files_of(names):
-        found = _read(path, read_trace)
-        if isinstance(found, list):
-            traces += found
-        else:
-            timings.append(found)
-    if not traces and not timings:
-        raise InputError("no trace given")
-    return traces, timings
+    return read.read_all(names, lambda path: _read(path, read.read_trace))
 
 
 def _read(path: Path, read: Any) -> Any:

@@ -47,6 +47,33 @@ def files_of(paths: Sequence[str]) -> list[Path]:
     return found
 
 
+def read_all(
+    names: Sequence[str], read: Callable[[Path], list[DeviceTrace] | Timings] | None = None
+) -> tuple[list[DeviceTrace], list[Timings]]:
+    """Return the traces of files and folders, and the times of messages among them.
+
+    Parameters
+    ----------
+    names : of files and folders
+    read : reads one file; by default ``read_trace``
+
+    Raises
+    ------
+    InputError : a file that cannot be read or is none of the kinds
+    """
+    traces: list[DeviceTrace] = []
+    timings: list[Timings] = []
+    for path in files_of(names):
+        content = (read or read_trace)(path)
+        if isinstance(content, list):
+            traces += content
+        else:
+            timings.append(content)
+    if not traces and not timings:
+        raise InputError("no trace given")
+    return traces, timings
+
+
 def read_trace(path: Path, progress: Progress | None = None) -> list[DeviceTrace] | Timings:
     """Return what a file holds: the devices of a trace, or the timings of nccl-tests.
 
