@@ -100,6 +100,11 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
 
     __str__ = __repr__
 
+    @property
+    def measures_input(self) -> bool:
+        """Whether it says how long a step waits for real samples."""
+        return self.input == "real" and self.input_time is not None
+
 
 def read_profile(path: str) -> Profile:
     """Return the profile of a TOML file, read once as long as it stays as it is.

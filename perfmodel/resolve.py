@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from perfmodel import ops
 from perfmodel.calibration import calibration
@@ -19,6 +19,9 @@ from perfmodel.specs.workload import Workload
 from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
 from perfmodel.workloads.data import decoding, fed
+
+if TYPE_CHECKING:
+    from perfmodel.profile import Profile
 
 _T = TypeVar("_T")
 
@@ -46,6 +49,8 @@ class Setting(NamedTuple):
     """
 
     scenario: Scenario
+    profile: Profile | None
+    """What the scenario's own measurement says, which stands in for the model's numbers."""
     workload: Workload
     accelerator: Accelerator
     node: Node
@@ -91,6 +96,14 @@ class Setting(NamedTuple):
     defaults: tuple[str, ...]
     """Each option the scenario left open, with the value it got."""
     warnings: tuple[str, ...]
+
+
+def _profile(path: str | None) -> Profile | None:
+    if path is None:
+        return None
+    from perfmodel.profile import read_profile
+
+    return read_profile(path)
 
 
 class _Defaults(list[str]):
@@ -165,6 +178,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")
     return Setting(
         scenario=scenario,
+        profile=_profile(scenario.profile),
         workload=workload,
         accelerator=accelerator,
         node=node,

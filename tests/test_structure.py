@@ -38,3 +38,14 @@ def test_modules_stay_readable():
 def test_every_module_says_what_it_is_for():
     silent = [path for path in PACKAGE.rglob("*.py") if not path.read_text().startswith(('"""', 'r"""'))]
     assert not silent
+
+
+def test_a_profile_is_read_where_a_scenario_is_settled_and_nowhere_on_the_way_to_its_time():
+    folders = ("step", "prediction", "sensitivity")
+    readers = {
+        path.relative_to(PACKAGE).as_posix()
+        for folder in folders
+        for path in (PACKAGE / folder).rglob("*.py")
+        if "read_profile" in path.read_text("utf-8")
+    }
+    assert readers == {"prediction/assemble.py"}

@@ -38,6 +38,7 @@ from perfmodel.units import show
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from perfmodel.profile import Profile
     from perfmodel.specs.scenario_options import SizedOptions
 
 
@@ -160,11 +161,11 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
     baseline_time = _baseline_time(setting, step, constants)
     # a profile stands on a measurement as an anchor does
-    mode = "anchored" if setting.scenario.anchor or setting.scenario.profile else "specs"
+    mode = "anchored" if setting.scenario.anchor or setting.profile else "specs"
     widening = doubts(setting, step.work, step.terms, constants)
     uncertain = interval(step.iteration_time, mode, setting, widening, constants)
-    if uncertain is not None and setting.scenario.profile is not None:
-        uncertain = _with_noise(uncertain, setting, step.terms)
+    if uncertain is not None and setting.profile is not None:
+        uncertain = _with_noise(uncertain, setting, setting.profile, step.terms)
     least_computing, least_time = least_times(setting)
     computing = float(step.work.alone(setting.accumulation_steps))
     if computing < least_computing:
@@ -185,11 +186,9 @@ def _too_fast(iteration_time: float, least_time: float) -> str:
     )
 
 
-def _with_noise(uncertain: Interval, setting: Setting, terms: dict[str, float]) -> Interval:
-    from perfmodel.profile import read_profile
+def _with_noise(uncertain: Interval, setting: Setting, profile: Profile, terms: dict[str, float]) -> Interval:
     from perfmodel.step.profiled import noise
 
-    profile = read_profile(str(setting.scenario.profile))
     return _widened(uncertain, sum(terms.values()), float(noise(setting, profile, terms)))
 
 
@@ -297,7 +296,7 @@ def _prediction(
         iteration_time=iteration_time,
         terms=step.terms,
         interval=uncertain,
-        mode="anchored" if setting.scenario.anchor else "traced" if setting.scenario.profile else "specs",
+        mode="anchored" if setting.scenario.anchor else "traced" if setting.profile else "specs",
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
@@ -327,7 +326,7 @@ def _impossible(setting: Setting, computing: float, least: float) -> str:
     )
     if setting.scenario.anchor:
         return f"{words}: check the anchor's unit and batch"
-    if setting.scenario.profile:
+    if setting.profile:
         return f"{words}: check that the profile is of this accelerator and precision"
     return f"{words}: nothing like it was measured, so take that for the prediction's limit"
 
@@ -365,11 +364,7 @@ def _understood(setting: Setting) -> dict[str, object]:
         "storage": setting.storage or None,
         "scaling": setting.scaling,
     }
-    if setting.scenario.profile is not None:
-        from perfmodel.profile import read_profile
-        from perfmodel.step.profiled import measures_input
-
-        if measures_input(read_profile(setting.scenario.profile)):
-            # the measured wait stands, unless it was asked for other workers
-            filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}
+    if setting.profile is not None and setting.profile.measures_input:
+        # the measured wait stands, unless it was asked for other workers
+        filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}
     return filled

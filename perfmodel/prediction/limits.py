@@ -36,7 +36,7 @@ def bottleneck(setting: Setting, constants: Calibration) -> tuple[str, float]:
 def limits_inside(setting: Setting, constants: Calibration) -> dict[str, float]:
     """Return what may bind all rings inside a node [B/s]: of a profile that measured it, the link alone."""
     limits = inside_limits(setting, constants)
-    if setting.scenario.profile is not None and measures_link(setting.scenario.profile):
+    if setting.profile is not None and setting.profile.link is not None:
         return {"link": limits["link"]}
     return limits
 
@@ -49,13 +49,6 @@ def narrowest(limits: dict[str, float]) -> str:
     """
     least = min(limits, key=limits.__getitem__)
     return least if limits[least] * TIE < limits["link"] else "link"
-
-
-def measures_link(profile: str) -> bool:
-    """Whether a profile says what the link inside a node carries, so that no limit of the model binds."""
-    from perfmodel.profile import read_profile
-
-    return read_profile(profile).link is not None
 
 
 def limit_words(setting: Setting, limit: str) -> str:

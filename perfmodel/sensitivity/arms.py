@@ -9,7 +9,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import anchored_time
-from perfmodel.prediction.limits import limit_words, measures_link
+from perfmodel.prediction.limits import limit_words, limits_inside
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case
 from perfmodel.step.communication import by_library, library_ways, message_times
@@ -20,7 +20,6 @@ from perfmodel.step.fabric import (
     adapter_limits,
     busiest_ports,
     fraction,
-    inside_limits,
     inside_link,
     port_times,
 )
@@ -70,20 +69,10 @@ def choices(case: Case) -> list[Choice]:
                 found.append(_way(case, work, on))
         if setting.strategy == "parameter-server":
             found.append(_ports(case, on))
-    if setting.scenario.input == "real" and not _is_measured(setting):
+    waits_as_measured = setting.profile is not None and setting.profile.measures_input
+    if setting.scenario.input == "real" and not waits_as_measured:
         found.append(_feeding(case, factor))
     return found
-
-
-def _is_measured(setting: Setting) -> bool:
-    """Whether a profile says how long samples are waited for, so that no rate of the model binds."""
-    path = setting.scenario.profile
-    if path is None:
-        return False
-    from perfmodel.profile import read_profile
-    from perfmodel.step.profiled import measures_input
-
-    return measures_input(read_profile(path))
 
 
 def _choice(of: str, kind: str, unit: str, arms: dict[str, float], without: str) -> Choice:
@@ -115,9 +104,8 @@ def _rates(case: Case, on: Fabric) -> list[Choice]:
             "between nodes": float(on.inter_link_bandwidth),
         }
         found.append(_choice("rate of the ring or tree", "min", "B/s", arms, "without effect"))
-    profile = setting.scenario.profile
-    inside = inside_limits(setting, constants)
-    if setting.world_size > 1 and len(inside) > 1 and not (profile and measures_link(profile)):
+    inside = limits_inside(setting, constants)
+    if setting.world_size > 1 and len(inside) > 1:
         arms = {inside_link(setting).id: inside.pop("link")}
         arms |= {limit_words(setting, name): rate for name, rate in inside.items()}
         found.append(_choice("rate inside a node", "min", "B/s", arms, "without effect"))

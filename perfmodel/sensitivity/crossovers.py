@@ -101,7 +101,7 @@ def _swept(
 
 def _is_fixed(setting: Setting) -> bool:
     """Whether the options hold for one number of accelerators alone."""
-    return setting.scenario.profile is not None
+    return setting.profile is not None
 
 
 def _network(
@@ -139,7 +139,7 @@ def _batches(
     setting: Setting, asked: dict[str, Any], catalogue: Catalogue, constants: Calibration
 ) -> list[Crossover]:
     """Batches from which the network, and then samples, no longer bind; and the end of memory."""
-    if setting.scenario.anchor is not None or setting.scenario.profile is not None:
+    if setting.scenario.anchor is not None or setting.profile is not None:
         return []  # a measurement holds for the batch it was made with
     options = {n: v for n, v in asked.items() if n not in ("global_batch_size", "local_batch_size")}
     columns = ["local_batch_size", "iteration_time", "forward_time", "backward_time"]

@@ -63,13 +63,10 @@ def input_time(
     """
     if setting.scenario.input == "synthetic":
         return 0.0
-    if setting.scenario.profile is not None:
-        from perfmodel.profile import read_profile
-        from perfmodel.step.profiled import measures_input, profiled_input_time
+    if setting.profile is not None and setting.profile.measures_input:
+        from perfmodel.step.profiled import profiled_input_time
 
-        profile = read_profile(setting.scenario.profile)
-        if measures_input(profile):
-            return profiled_input_time(setting, profile, samples, busy_time)
+        return profiled_input_time(setting, setting.profile, samples, busy_time)
     workload = setting.workload
     if not workload.stored_bytes:
         raise unknown_samples(workload)

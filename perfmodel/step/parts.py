@@ -43,25 +43,21 @@ def computation_of(
     Takes what ``perfmodel.step.computation.computation`` takes.
     """
     work = computation(setting, micro, constants, steps, forward_layers)
-    if setting.scenario.profile is None:
+    if setting.profile is None:
         return work
-    from perfmodel.profile import read_profile
     from perfmodel.step.profiled import profiled
 
-    return profiled(
-        work, read_profile(setting.scenario.profile), steps, setting.scenario.input == "synthetic"
-    )
+    return profiled(work, setting.profile, steps, setting.scenario.input == "synthetic")
 
 
 def fabric_of(setting: Setting, constants: Calibration) -> Fabric:
     """Return bandwidths and latencies, with a profile's numbers where one is given."""
     on = fabric(setting, constants)
-    if setting.scenario.profile is None:
+    if setting.profile is None:
         return on
-    from perfmodel.profile import read_profile
     from perfmodel.step.profiled import profiled_fabric
 
-    return profiled_fabric(on, read_profile(setting.scenario.profile))
+    return profiled_fabric(on, setting.profile)
 
 
 def alone_time(

@@ -92,11 +92,6 @@ def _idles_for_samples(profile: Profile, synthetic: bool) -> bool:
     return synthetic and profile.input == "real"
 
 
-def measures_input(profile: Profile) -> bool:
-    """Whether a profile says how long a step waits for real samples."""
-    return profile.input == "real" and profile.input_time is not None
-
-
 def profiled_input_time(setting: Setting, profile: Profile, samples: Any, busy_time: Any) -> Any:
     """Return the time [s] an accelerator waits for real samples, as measured, number or array.
 
@@ -158,7 +153,7 @@ def noise(setting: Setting, profile: Profile, terms: dict[str, Any]) -> Any:
     link = profile.link
     for measure, time in (
         (profile.computation, busy),
-        (profile.input_time if measures_input(profile) else None, terms["input_time"]),
+        (profile.input_time if profile.measures_input else None, terms["input_time"]),
         (profile.jitter if setting.scenario.jitter is None else None, terms["straggler_time"]),
         (link.bandwidth if link else None, terms["exposed_communication_time"]),
     ):
@@ -181,7 +176,7 @@ def defaults_of(setting: Setting, profile: Profile) -> list[str]:
     """Return the options left open, but for what the profile measured: the loader's wait, the jitter."""
     asked = setting.scenario
     measured: tuple[str, ...] = ()
-    if measures_input(profile) and asked.loader_workers is None:
+    if profile.measures_input and asked.loader_workers is None:
         measured += ("--loader-workers ", "--storage ")
     if profile.jitter is None or asked.jitter is not None:
         return [option for option in setting.defaults if not option.startswith(measured)]
@@ -221,7 +216,7 @@ def _waits_told(setting: Setting, profile: Profile) -> list[str]:
                 "--input synthetic leaves it" if profile.input == "real" else "remove [idle_time] to leave it"
             )
             told.append(f"{show(idle.value, 's')} of host idling carried over from the profile; {way} out")
-    if waited is None or not measures_input(profile):
+    if waited is None or not profile.measures_input:
         return told
     workers, before = setting.scenario.loader_workers, profile.loader_workers
     if not synthetic and workers not in (None, before) and profile.loader_time is None:

@@ -39,18 +39,12 @@ def spread_note(setting: Setting, share: float, calibration: Calibration) -> str
     """
     if share < NOTED or setting.scenario.jitter is not None:
         return None
-    if setting.scenario.profile is not None and _measures_jitter(setting.scenario.profile):
+    if setting.profile is not None and setting.profile.jitter is not None:
         return None
     n = setting.world_size
     allowed = 1 / jitter.straggler_factor(_usual_law(calibration), n)
     spread = f"{calibration.jitter:.1%}"
     return f"stragglers cap {n} GPUs at {allowed:.0%} if steps vary {spread} independently (--jitter)"
-
-
-def _measures_jitter(profile: str) -> bool:
-    from perfmodel.profile import read_profile
-
-    return read_profile(profile).jitter is not None
 
 
 def _usual_law(calibration: Calibration) -> Distribution:

@@ -85,7 +85,7 @@ def _communication(moment: Moment, _: Mapping[str, Any]) -> Any:
 def _stragglers(moment: Moment, before: Mapping[str, Any]) -> Any:
     """A worker's whole iteration spreads; of a profile only its passes do, not the idling measured beside."""
     setting, work, steps = moment.setting, moment.work, moment.setting.accumulation_steps
-    if setting.scenario.profile is None:
+    if setting.profile is None:
         busy_time = work.alone(steps)
     else:
         busy_time = accumulated_time(steps, work.pass_time)

@@ -29,6 +29,8 @@ from perfmodel.sweeps.plans import Plans
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from perfmodel.profile import Profile
+
     Array = NDArray[np.float64]
 
 ONE_BY_ONE = ("optimal", "fused")
@@ -101,14 +103,14 @@ def _interval(
     iteration_time: Any,
     constants: Calibration,
 ) -> dict[str, Any]:
-    anchored = setting.scenario.anchor or setting.scenario.profile
+    anchored = setting.scenario.anchor or setting.profile
     mode = "anchored" if anchored else "specs"
     if mode not in constants.spread:
         return {}
     found = strengths(setting, work, terms, places.unseen_link, constants)
     near, far = factors(found, mode, constants.spread)
-    if setting.scenario.profile is not None:
-        near, far = _with_noise(setting, terms, near, far)
+    if setting.profile is not None:
+        near, far = _with_noise(setting, setting.profile, terms, near, far)
     exchanged = least_gradient_bytes(setting.workload) * places.least_exchange_rate
     least_time = np.maximum(least_computation_time(setting), exchanged)
     low_95 = iteration_time / far
@@ -121,11 +123,12 @@ def _interval(
     }
 
 
-def _with_noise(setting: Setting, terms: dict[str, Any], near: Any, far: Any) -> tuple[Any, Any]:
-    from perfmodel.profile import read_profile
+def _with_noise(
+    setting: Setting, profile: Profile, terms: dict[str, Any], near: Any, far: Any
+) -> tuple[Any, Any]:
     from perfmodel.step.profiled import NORMAL_80, NORMAL_95, noise, noisy
 
-    deviation = noise(setting, read_profile(str(setting.scenario.profile)), terms)
+    deviation = noise(setting, profile, terms)
     return noisy(near, NORMAL_80, deviation), noisy(far, NORMAL_95, deviation)
 
 

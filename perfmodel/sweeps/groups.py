@@ -83,11 +83,10 @@ class Groups:
             return
         found = self._with_algorithm(setting, found, count)
         constants = self._constants
-        if setting.scenario.profile is not None:
-            from perfmodel.profile import read_profile
+        if setting.profile is not None:
             from perfmodel.step.profiled import with_profile
 
-            constants = with_profile(constants, read_profile(setting.scenario.profile))
+            constants = with_profile(constants, setting.profile)
         for rows, some in _pieces(setting, plans, found):
             yield _block(setting, rows, some, constants)
 
@@ -119,7 +118,7 @@ class Groups:
         else:
             asked["global_batch_size"] = micro * asked["world_size"]
         setting = resolve(Scenario.model_construct(**asked), self._catalogue)
-        if setting.scenario.profile is not None and setting.scenario.anchor is not None:
+        if setting.profile is not None and setting.scenario.anchor is not None:
             raise InputError("anchor and profile: give one, both say how fast one accelerator is")
         return setting
 
