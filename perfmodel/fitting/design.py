@@ -71,9 +71,9 @@ _Columns = TypeVar("_Columns", LayerTable, Demand, Service)
 
 def _end_to_end(each: Sequence[_Columns]) -> _Columns:
     """Join tables whose columns have shape (passes,); of a column that is one number, shape (tables,)."""
-    return type(each[0])(
-        *(np.concatenate([*map(np.atleast_1d, column)]) for column in zip(*each, strict=True))
-    )
+    joined: Any = type(each[0])
+    columns: list[tuple[Any, ...]] = list(zip(*each, strict=True))
+    return joined(*(np.concatenate([np.atleast_1d(part) for part in column]) for column in columns))  # type: ignore[no-any-return]
 
 
 class Design:
@@ -142,10 +142,10 @@ class Bound:
         values = [getattr(on, condition) for on in self.design.conditions]
         return np.array([float(v if level is None else v == level) for v in values])
 
-    def _effects(self, learned: Efficiency) -> Effects:
-        """Those of every row, each of shape (rows,)."""
+    def _effects(self, learned: Efficiency) -> Array:
+        """Those of every row, shape (effects, rows)."""
         of = {on: learned.effects(on) for on in set(self.design.conditions)}
-        return Effects(*np.array([of[on] for on in self.design.conditions]).T)
+        return np.array([of[on] for on in self.design.conditions]).T
 
     def log_time(self, numbers: Array) -> Array:
         """Logarithm of every row's iteration time, shape (rows,)."""
@@ -160,7 +160,8 @@ class Bound:
             sums: Array = np.add.reduceat(values, d.starts)
             return sums
 
-        at = rates(table, d.service, learned, Effects(*(each[row] for each in self._effects(learned))))
+        effects: Any = self._effects(learned)[:, row]
+        at: Any = rates(table, d.service, learned, Effects(*effects))
         products, traffic = busy_times(d.demand, d.memory_bandwidth, at)
         busy = paced_time(products, traffic)
         floor, dispatch, overhead = learned.kernel_floor, learned.dispatch_time, learned.iteration_overhead
