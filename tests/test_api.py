@@ -232,3 +232,11 @@ def test_what_calibrate_learns_from_goes_together(times):
     ):
         with pytest.raises(InputError, match=message):
             perfmodel.calibrate(**wrong)
+
+
+def test_a_sweep_varies_a_scenario():
+    base = perfmodel.Scenario(workload="vgg16", local_batch_size=16)
+    frame = perfmodel.sweep(base, gpus=[1, 2]).to_pandas()
+    assert frame["workload"].tolist() == ["vgg16", "vgg16"]
+    assert frame["global_batch_size"].tolist() == [16, 32]
+    assert perfmodel.sweep(base, global_batch_size=64, gpus=2).table()["local_batch_size"].tolist() == [32]

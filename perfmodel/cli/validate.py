@@ -91,6 +91,7 @@ def command(
     from perfmodel.api.validate import of_training, validate
 
     catalogue = catalogue_from(specs) if specs else None
+    answer: Validation[Any]
     if report is not None:
         judged = _write_report(Path(report), data, catalogue, ablation, plots)
         if form is None:

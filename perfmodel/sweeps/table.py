@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.errors import InputError, needed, unknown_name
-from perfmodel.specs.scenario import Scenario, by_field, field_of
+from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import TERMS
 from perfmodel.sweeps.axes import Axes, axes
@@ -71,11 +71,12 @@ def answer_columns() -> tuple[str, ...]:
 
 
 def sweep(
+    scenario: AnyScenario | None = None,
     *,
     catalogue: Catalogue | None = None,
     constants: Calibration | None = None,
     columns: Sequence[str] | None = None,
-    **options: Any,
+    **options: object,
 ) -> Sweep:
     """Cross options and predict every scenario.
 
@@ -83,6 +84,7 @@ def sweep(
 
     Parameters
     ----------
+    scenario : what the options are laid over, or a mapping of its own
     options : fields of ``Scenario``, or ``gpus``: each a value or a list, tuple, range or array of values
     catalogue, constants : as for ``predict``
     columns : of the table; by default the options given and every answer
@@ -106,7 +108,10 @@ def sweep(
     >>> bool((table["iteration_time"] > 0).all())
     True
     """
-    return Sweep(options, catalogue or Catalogue.built_in(), constants or calibration(), columns)
+    if isinstance(scenario, Scenario):
+        scenario = scenario.model_dump(exclude_unset=True)
+    table = laid_over(scenario or {}, options)
+    return Sweep(table, catalogue or Catalogue.built_in(), constants or calibration(), columns)
 
 
 class Sweep(Table):
