@@ -47,6 +47,9 @@ def maximum(a: Real, b: Real) -> Real:
     """The larger of two values, element by element for arrays."""
     if type(a) in _PLAIN and type(b) in _PLAIN:
         return max(a, b)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and (type(a) is numpy.ndarray or type(b) is numpy.ndarray):
+        return numpy.maximum(a, b)
     library: Any = _library(a, b)
     if library is math:
         return max(a, b)
@@ -57,6 +60,9 @@ def minimum(a: Real, b: Real) -> Real:
     """The smaller of two values, element by element for arrays."""
     if type(a) in _PLAIN and type(b) in _PLAIN:
         return min(a, b)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and (type(a) is numpy.ndarray or type(b) is numpy.ndarray):
+        return numpy.minimum(a, b)
     library: Any = _library(a, b)
     if library is math:
         return min(a, b)

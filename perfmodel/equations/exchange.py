@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import ops
@@ -266,6 +267,28 @@ def least_bandwidth(intra_link_bandwidth: Real, inter_link_bandwidth: Real) -> R
     12
     """
     return ops.minimum(intra_link_bandwidth, inter_link_bandwidth)
+
+
+@formula(cites=())
+def least_times(**communication_times: Real) -> Real:
+    r"""Time of each message by the algorithm that is fastest for it.
+
+    .. math:: c_k = \min_a c_{a,k}
+
+    Parameters
+    ----------
+    communication_times : c_a [s], by algorithm, shape (..., messages)
+
+    Returns
+    -------
+    communication_times [s], of the same shape
+
+    Examples
+    --------
+    >>> least_times(ring=3, tree=2)  # 3 ms by a ring, 2 by a tree
+    2
+    """
+    return reduce(ops.minimum, communication_times.values())
 
 
 @formula(cites=())

@@ -55,6 +55,42 @@ class Library(NamedTuple):
     """Of one channel of an NVLink ring, which the limits of a channel go with [B/s]."""
 
 
+class Rates(NamedTuple):
+    """What the bandwidth of every way follows from; a way's own in arrays of shape (ways, settings, 1)."""
+
+    channels: Any
+    channel_bandwidth: Any
+    nominal_channel_bandwidth: Any
+    bus_share: Array
+    channel_share: Array
+    most_channels: Array
+    bus_traffic: Array
+    switch_bandwidth: Any
+    """Of one rank to the switch that adds up [B/s]."""
+    switch_efficiency: Array | None
+    """Of that switch, endless for a way that does not pass it; None where there is none."""
+
+    @property
+    def bandwidth(self) -> Any:
+        """Bandwidth of each way [B/s]."""
+        found = way_bandwidth(*self[:7])
+        if self.switch_efficiency is None:
+            return found
+        return bandwidth_by_switch(
+            found, self.switch_efficiency, self.switch_bandwidth, self.channels, self.bus_traffic
+        )
+
+    def of(self, rows: Any) -> Rates:
+        """Return those of some ways."""
+        efficiency = self.switch_efficiency
+        return Rates(
+            *self[:3],
+            *(array[rows] for array in self[3:7]),
+            self.switch_bandwidth,
+            None if efficiency is None else efficiency[rows],
+        )
+
+
 class Ways(NamedTuple):
     """Every way NCCL may do an all-reduce: arrays of shape (ways, settings, 1), either of the last two 1."""
 
@@ -65,6 +101,8 @@ class Ways(NamedTuple):
     intra_hop_latency: Array
     inter_hops: Array
     inter_hop_latency: Array
+    rates: Rates
+    """What their bandwidth follows from."""
     algorithm_bandwidth: Array
     """Before the correction for the message's size [B/s]."""
     correction: Array
@@ -73,7 +111,12 @@ class Ways(NamedTuple):
     def of(self, algorithm: str) -> Ways:
         """Return the ways of one algorithm: its protocols."""
         rows = [row for row, (name, _) in enumerate(self.names) if name == algorithm]
-        return Ways(tuple(self.names[row] for row in rows), *(array[rows] for array in self[1:]))
+        return Ways(
+            tuple(self.names[row] for row in rows),
+            *(array[rows] for array in self[1:6]),
+            self.rates.of((rows,)),
+            *(array[rows] for array in self[7:]),
+        )
 
     def times(self, message_bytes: Any) -> Array:
         """Return the time of messages, shape (messages,), by each way [s]: (ways, settings, messages)."""
@@ -83,7 +126,8 @@ class Ways(NamedTuple):
 
     def taken(self, message_bytes: Any, best: Any) -> Array:
         """Return the time of messages [s], each by a way of its own of the one setting: row ``best``."""
-        base, near, near_latency, far, far_latency, bandwidth = (array[best, 0, 0] for array in self[1:7])
+        base, near, near_latency, far, far_latency = (array[best, 0, 0] for array in self[1:6])
+        bandwidth = self.rates.of((best, 0, 0)).bandwidth
         correction = self.correction[best, size_class(message_bytes)]
         times: Any = nccl_all_reduce_time(
             base, near, near_latency, far, far_latency, message_bytes, correction, bandwidth
@@ -135,6 +179,132 @@ def nccl_all_reduce_time(
     return latency + message_bytes * (size_correction / algorithm_bandwidth)
 
 
+@formula(cites="nccl-tuning", symbolic=False)
+def channels(link_bandwidth: Any, nominal_channel_bandwidth: Any) -> Any:
+    r"""How many channels NCCL runs side by side.
+
+    .. math:: c = \max\left(1, \left\lfloor B / b_0 + \frac{1}{2} \right\rfloor\right)
+
+    Parameters
+    ----------
+    link_bandwidth : B [B/s], of the slower level
+    nominal_channel_bandwidth : b_0 [B/s]
+
+    Returns
+    -------
+    channels [1]
+
+    Examples
+    --------
+    150 GB/s in channels of 20.
+
+    >>> float(channels(150e9, 20e9))
+    8.0
+    """
+    import numpy as np
+
+    return np.maximum(1.0, np.rint(link_bandwidth / nominal_channel_bandwidth))
+
+
+@formula(cites="nccl-tuning")
+def channel_bandwidth(link_bandwidth: Real, channels: Real) -> Real:
+    r"""What falls to each channel.
+
+    .. math:: b = B / c
+
+    Parameters
+    ----------
+    link_bandwidth : B [B/s], of the slower level
+    channels : c [1]
+
+    Returns
+    -------
+    channel_bandwidth [B/s]
+
+    Examples
+    --------
+    >>> channel_bandwidth(120e9, 6)  # 120 GB/s over six
+    20000000000.0
+    """
+    return link_bandwidth / channels
+
+
+@formula(cites="nccl-tuning")
+def way_bandwidth(
+    channels: Real,
+    channel_bandwidth: Real,
+    nominal_channel_bandwidth: Real,
+    bus_share: Real,
+    channel_share: Real,
+    most_channels: Real,
+    bus_traffic: Real,
+) -> Real:
+    r"""Bandwidth of an algorithm and protocol of NCCL over what its channels carry.
+
+    .. math:: B_a = \frac{1}{v} \min\left(s\,c\,b,\; q\,c\,b_0,\; m\,b_0\right)
+
+    Parameters
+    ----------
+    channels : c [1]
+    channel_bandwidth : b [B/s]
+    nominal_channel_bandwidth : b_0 [B/s]
+    bus_share : s [1]
+    channel_share : q [1]
+    most_channels : m [1]
+    bus_traffic : v [1]
+
+    Returns
+    -------
+    algorithm_bandwidth [B/s]
+
+    Examples
+    --------
+    A ring of eight by LL128 takes 0.92 of six channels of 20 GB/s, each of which could do 20: 110.4 GB/s on
+    the bus, where 1.75 bytes pass for each.
+
+    >>> round(way_bandwidth(6, 20e9, 20e9, 0.92, 1, 1e30, 1.75) / 1e9, 3)
+    63.086
+    """
+    rate = bus_share * (channels * channel_bandwidth)
+    capped = ops.minimum(rate, channel_share * (nominal_channel_bandwidth * channels))
+    return ops.minimum(capped, most_channels * nominal_channel_bandwidth) / bus_traffic
+
+
+@formula(cites="nccl-tuning")
+def bandwidth_by_switch(
+    algorithm_bandwidth: Real,
+    switch_efficiency: Real,
+    link_bandwidth: Real,
+    channels: Real,
+    bus_traffic: Real,
+) -> Real:
+    r"""Bandwidth of a way of NCCL, where a switch that adds up is on it.
+
+    .. math:: B_a' = \min\left(B_a,\; \frac{2\,\eta_v B}{v}\left(1 - \frac{1}{\max(c, 2)}\right)\right)
+
+    Parameters
+    ----------
+    algorithm_bandwidth : B_a [B/s], without that switch
+    switch_efficiency : \eta_v [1], endless for a way that does not pass it
+    link_bandwidth : B [B/s], of one rank to the switch
+    channels : c [1]
+    bus_traffic : v [1]
+
+    Returns
+    -------
+    algorithm_bandwidth [B/s]
+
+    Examples
+    --------
+    Twice 0.85 of 450 GB/s, 15/16 of it, where 1.75 bytes pass for each: 409.82.
+
+    >>> round(bandwidth_by_switch(1e30, 0.85, 450e9, 16, 1.75) / 1e9, 2)
+    409.82
+    """
+    of_switch = 2 * switch_efficiency * link_bandwidth * (1 - 1 / ops.maximum(channels, 2))
+    return ops.minimum(algorithm_bandwidth, of_switch / bus_traffic)
+
+
 def size_class(message_bytes: Any) -> Any:
     """Return the column of ``Ways.correction`` for each message: 0 and the last are beyond NCCL's table.
 
@@ -171,6 +341,8 @@ class _Table(NamedTuple):
     limits: tuple[Limits, Limits]
     """On two nodes, and on more; the first alone on one."""
     correction: Array
+    switch_efficiency: Array
+    """Of a switch that adds up, endless for ways that do not pass it."""
 
 
 class Limits(NamedTuple):
@@ -223,6 +395,7 @@ def _table(
         column(lambda a, p: POSTS[p] if several and a == "ring" else 0.0),
         (limits[0], limits[1]),
         np.array([of if a == "tree" else [1.0] * _COLUMNS for (a, _), of in zip(names, tables, strict=True)]),
+        column(lambda a, _: known.nvls_efficiency[row] if a in extra else ENDLESS),
     )
 
 
@@ -241,7 +414,7 @@ def _limits(algorithm: str, p: int, row: int, at: int, processor: str) -> tuple[
         return TREE_SHARE * left, channel / CHANNEL, most
     if algorithm == "nvls-tree":
         return (2.0 if at == 1 else 1.0), known.nvls_tree_channel[row][at] / CHANNEL, most
-    return 1.0, ENDLESS, ENDLESS
+    return ENDLESS, ENDLESS, ENDLESS
 
 
 def _hops(table: _Table, group_size: Any, nodes: Any, switch_adds: bool) -> Array:
@@ -306,14 +479,15 @@ def ways(
         limits = Limits(*(np.where(nodes <= 2, few, many) for few, many in zip(two, more, strict=True)))
     elif nodes <= 2:
         limits = two
-    rate = graph.channels * (graph.inter_bandwidth if several else graph.intra_bandwidth)
-    channel = library.channel_bandwidth
-    capped = np.minimum(limits.share * rate, limits.per_channel * (channel * graph.channels))
-    bus = np.minimum(capped, limits.most * channel)
-    if switch_adds:
-        efficiency = NCCL_2_30.nvls_efficiency[GENERATIONS.index(graph.generation)]
-        by_switch = 2 * efficiency * switch_bandwidth * (1 - 1 / np.maximum(graph.channels, 2))
-        bus[-1] = np.minimum(bus[-1], by_switch) if several else by_switch
+    rates = Rates(
+        graph.channels,
+        graph.inter_bandwidth if several else graph.intra_bandwidth,
+        library.channel_bandwidth,
+        *limits,
+        factor,
+        switch_bandwidth,
+        table.switch_efficiency if switch_adds else None,
+    )
     intra_latency = table.intra_small * intra.small + table.intra_large * intra.large
     inter_latency = table.inter_small * inter.small + table.inter_large * inter.large
     if several:
@@ -329,6 +503,7 @@ def ways(
         intra_latency,
         inter_hops,
         inter_latency,
-        bus / factor,
+        rates,
+        rates.bandwidth,
         table.correction,
     )

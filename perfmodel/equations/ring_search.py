@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from perfmodel.equations.link_rates import rings_bandwidth
+
 WRITE_PAYLOAD = 0.94
 """Part of an NVLink packet that is data when a rank writes to its neighbour: 256 of 272 bytes."""
 READ_PAYLOAD = 0.80
@@ -101,7 +103,8 @@ def ring_bandwidth(
     47.0
     """
     found = rings(peer_graph, group_size)
-    return found.rings * link_bandwidth * (READ_PAYLOAD if found.forwarded else WRITE_PAYLOAD)
+    payload = READ_PAYLOAD if found.forwarded else WRITE_PAYLOAD
+    return float(rings_bandwidth(found.rings, link_bandwidth, payload))
 
 
 def _edge(a: int, b: int) -> Edge:

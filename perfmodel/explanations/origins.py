@@ -12,12 +12,10 @@ import numpy as np
 from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.recorder import Call
-from perfmodel.prediction.limits import bottleneck, limit_words
-from perfmodel.resolve import Setting
+from perfmodel.profile import MEASURES, read_profile
 from perfmodel.sensitivity.case import Case
 from perfmodel.step.communication import HOST_UPLINKS
 from perfmodel.step.evaluate import Step
-from perfmodel.step.fabric import at_servers, crosses_nodes
 from perfmodel.step.messages import MERGED
 from perfmodel.step.parts import best_way, communicates
 from perfmodel.vocabulary import QUANTITIES
@@ -65,7 +63,7 @@ class Origins:
     def __init__(self, case: Case, step: Step, notes: Mapping[str, str] | None = None) -> None:
         """Take what was predicted, its evaluation, and what else is known of parameters."""
         self._notes = _notes(case, step) | dict(notes or {})
-        self._of_fabric = _of_fabric(case, step)
+        self._of_things = _of_profile(case) | _of_fabric(case, step)
         layers = [layer.name for layer in case.setting.workload.layers]
         self._layers = tuple(layers)
         self._passes = tuple(
@@ -77,7 +75,7 @@ class Origins:
         """Return an input as a quantity that is not worked out."""
         key = (name, id(value))
         if key not in self._leaves:
-            note = self._of_fabric.get(id(value)) or self._notes.get(name, "")
+            note = self._of_things.get(id(value)) or self._notes.get(name, "")
             self._leaves[key] = Node(name, value, note=note, labels=self._labels(value))
         return self._leaves[key]
 
@@ -192,7 +190,24 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "intra_hop_latency": "by the algorithm and protocol that NCCL takes",
         "inter_hop_latency": "by the algorithm and protocol that NCCL takes",
         "size_correction": "by NCCL's table, of a tree",
-        "algorithm_bandwidth": f"of {_slower(case, step)}, by its way",
+        "bus_share": "by NCCL's table, of its protocol",
+        "channel_share": "by NCCL's table, of its algorithm and protocol",
+        "most_channels": "by NCCL's table, of its protocol",
+        "bus_traffic": "of the algorithm that NCCL takes",
+        "switch_efficiency": "by NCCL's table",
+        "nominal_channel_bandwidth": "fitted, from NCCL's table",
+        "achieved_fraction": "fitted to links of its kind",
+        "kernel_fraction": "fitted",
+        "server_fraction": "fitted; 1 where no kernel adds up",
+        "staged_fraction": "fitted",
+        "oversubscription_factor": "all nodes in one rack",
+        "oversubscription": "as asked",
+        "ranks_per_rack": "as asked",
+        "adapters": "of a node",
+        "connections": "between two machines",
+        "links": f"of {setting.intra_link.id}",
+        "rings": f"that {setting.intra_link.id} closes",
+        "payload_fraction": "of a packet of NVLink",
         "reduction_bandwidth": "the time to add is left out",
         "pipeline_blocks": "assumed",
         "cycle_time": "Horovod's default",
@@ -206,26 +221,34 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
     return notes
 
 
-def _slower(case: Case, step: Step) -> str:
-    on = step.fabric
-    outer = case.setting.nodes > 1 and on.inter_link_bandwidth < on.intra_link_bandwidth
-    return "inter_link_bandwidth" if outer else "intra_link_bandwidth"
-
-
-def _adapters(case: Case, side: Setting) -> str:
-    adapters = f"{side.nics} x {side.inter_link.id}"
-    binding, _ = bottleneck(side, case.constants) if crosses_nodes(case.setting) else ("link", 1)
-    return adapters if binding == "link" else f"{adapters}, {limit_words(side, binding)} binding"
+def _of_profile(case: Case) -> dict[int, str]:
+    """What a profile measured, by the identity of its numbers."""
+    path = case.setting.scenario.profile
+    if path is None:
+        return {}
+    profile = read_profile(path)
+    link = profile.link
+    measures = [getattr(profile, name) for name in MEASURES]
+    measures += [link.latency, link.bandwidth] if link is not None else []
+    return {id(measure.value): "the profile" for measure in measures if measure is not None}
 
 
 def _of_fabric(case: Case, step: Step) -> dict[int, str]:
-    setting = case.setting
+    """Where numbers of links and machines come from, by their identity."""
+    setting, on = case.setting, step.fabric
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
-    on = step.fabric
-    return {
-        id(on.intra_hop_latency): inside.id,
-        id(on.intra_link_bandwidth): inside.id,
-        id(on.inter_hop_latency): setting.inter_link.id,
-        id(on.inter_link_bandwidth): _adapters(case, setting),
-        id(on.server_bandwidth): _adapters(case, at_servers(setting) if setting.servers else setting),
-    }
+    found = {id(on.intra_hop_latency): inside.id, id(on.inter_hop_latency): setting.inter_link.id}
+    for link in (setting.host_link, setting.server_link, setting.inter_link, setting.intra_link):
+        found[id(link.bandwidth.value)] = f"{link.id}, nominal"
+        for known in (link.achieved_fraction, link.flow_bandwidth):
+            found[id(known and known.value)] = link.id
+        for size, rate in link.ring_bandwidth_by_group_size.items():
+            found[id(rate)] = f"{link.id}, measured on rings of {size}"
+    for node in (setting.server_node, setting.node):
+        for limit in (node.network_bandwidth, node.cross_socket_bandwidth):
+            found[id(limit and limit.value)] = node.id
+    constants = case.constants
+    found[id(constants.tcp_ceiling)] = "fitted: what the kernel's TCP carries at most"
+    found[id(constants.server_ceiling)] = "assumed: what one server adds up"
+    found.pop(id(None), None)
+    return found

@@ -15,6 +15,8 @@ _GREEK = {
     "lambda": "λ",
     "mu": "μ",
     "rho": "ρ",
+    "phi": "φ",
+    "ell": "l",
     "sigma": "σ",
     "tau": "τ",
     "Psi": "Ψ",

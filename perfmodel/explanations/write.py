@@ -6,6 +6,7 @@ import textwrap
 from typing import Any
 
 from perfmodel.economics import KWH
+from perfmodel.equations.nccl_all_reduce import ENDLESS
 from perfmodel.explanations.equations import Cost, Equation, Explanation, Symbol, largest
 from perfmodel.explanations.library_turns import Turn
 from perfmodel.explanations.plain_math import plain
@@ -24,7 +25,7 @@ ADDED = ("s", "B", "FLOP")
 
 def number(value: float | None, unit: str) -> str:
     """Return one value as people write it."""
-    if value is None:
+    if value is None or value >= ENDLESS:
         return "without limit"
     if unit in UNITS and unit != "1":
         return show(value, unit)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
-from perfmodel.equations.exchange import least_bandwidth, shared_bandwidth, slowest_hop
+from perfmodel.equations.exchange import least_bandwidth, least_times, shared_bandwidth, slowest_hop
 from perfmodel.equations.nccl import nccl_times
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
@@ -115,8 +115,10 @@ def chosen_times(
 
 def cheapest(times: dict[str, Callable[[Any], Any]], message_bytes: Any) -> Any:
     """Time of each message by whichever algorithm is fastest for it."""
-    able = [time(message_bytes) for name, time in times.items() if name not in ONLY_WHEN_ASKED]
-    return np.min(np.stack(np.broadcast_arrays(*able)), axis=0)
+    able = {name: time(message_bytes) for name, time in times.items() if name not in ONLY_WHEN_ASKED}
+    of_all = np.broadcast_arrays(*able.values())
+    wins = np.bincount(np.argmin(of_all, axis=0).ravel(), minlength=len(able))
+    return least_times(**{name: able[name] for name, won in zip(able, wins.tolist(), strict=True) if won})
 
 
 def told(

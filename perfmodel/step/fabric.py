@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
+from perfmodel.equations.link_rates import (
+    achieved_bandwidth,
+    connections_bandwidth,
+    kernel_spared_fraction,
+    narrowest_bandwidth,
+    node_bandwidth,
+    one_link_bandwidth,
+    staged_bandwidth,
+)
 from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
 from perfmodel.step.server_shards import imbalance
@@ -42,18 +51,26 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
     """Return the bandwidths and latencies of a setting, as bulk transfers see them."""
     # variables in host memory are reached over the host's link, whatever joins the accelerators
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
-    between, servers = min(adapter_limits(setting, calibration).values()), at_servers(setting)
+    between, servers = narrowest(adapter_limits(setting, calibration)), at_servers(setting)
     return Fabric(
         _latency(inside),
-        min(inside_limits(setting, calibration).values()),
+        narrowest(inside_limits(setting, calibration)),
         _latency(setting.inter_link),
         between,
-        between if servers is setting else min(adapter_limits(servers, calibration).values()),
+        between if servers is setting else narrowest(adapter_limits(servers, calibration)),
         inside.hop_latency.value,
         setting.inter_link.hop_latency.value,
         calibration.library_base_latency,
         calibration.channel_bandwidth,
     )
+
+
+def narrowest(limits: dict[str, float]) -> float:
+    """Return the least of several limits [B/s]."""
+    if len(limits) == 1:
+        return next(iter(limits.values()))
+    least: float = narrowest_bandwidth(**{f"{name}_bandwidth": rate for name, rate in limits.items()})
+    return least
 
 
 def at_servers(setting: Setting) -> Setting:
@@ -87,17 +104,20 @@ def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, floa
     ``link``: their ports; ``kernel``: its TCP; ``connections``: what a provider lets each carry; ``machine``:
     what the provider lets the whole machine send; ``server``: what one parameter server adds up.
     """
-    link = setting.inter_link
-    ports = port_limits(link, calibration, setting.connections)
-    limits = {name: setting.nics * rate for name, rate in ports.items()}
+    link, nics, served = setting.inter_link, setting.nics, setting.strategy == "parameter-server"
+    limits = port_limits(link, calibration, setting.connections)
+    share = calibration.server_fraction if served and link.passes_kernel else 1.0
+    slower = _rack_factor(setting)
+    is_plain = share == slower == 1.0
+    if nics > 1 or not is_plain:
+        limits = {name: node_bandwidth(rate, nics, share, slower) for name, rate in limits.items()}
     if (whole := machine_limit(setting)) is not None:
-        limits["machine"] = whole * fraction(link, calibration)
-    if setting.strategy == "parameter-server":
-        if link.passes_kernel:
-            limits = {name: rate * calibration.server_fraction for name, rate in limits.items()}
-        limits["server"] = calibration.server_ceiling
-    oversubscribed = _rack_factor(setting)
-    return {name: rate / oversubscribed for name, rate in limits.items()}
+        reached: Any = achieved_bandwidth(whole, fraction(link, calibration))
+        limits["machine"] = reached if is_plain else node_bandwidth(reached, 1, share, slower)
+    if served:
+        most = calibration.server_ceiling
+        limits["server"] = most if slower == 1.0 else node_bandwidth(most, 1, 1.0, slower)
+    return limits
 
 
 def machine_limit(setting: Setting) -> float | None:
@@ -140,22 +160,25 @@ def fraction(link: Link, calibration: Calibration) -> float:
     own = known.get(link.kind, known["other"])
     if link.scope == "intra" or link.passes_kernel:
         return own
-    return max(own, min(known[KERNEL_TCP], calibration.tcp_ceiling / link.bandwidth.value))
+    share: float = kernel_spared_fraction(
+        own, known[KERNEL_TCP], calibration.tcp_ceiling, link.bandwidth.value
+    )
+    return share
 
 
 def port_limits(link: Link, calibration: Calibration, connections: int) -> dict[str, float]:
     """Return what may bind bulk transfers over one adapter or port [B/s], by ``adapter_limits``' names."""
-    limits = {"link": link.bandwidth.value * fraction(link, calibration)}
+    limits: dict[str, Any] = {"link": achieved_bandwidth(link.bandwidth.value, fraction(link, calibration))}
     if link.passes_kernel:
         limits["kernel"] = calibration.tcp_ceiling
     if link.flow_bandwidth is not None:
-        limits["connections"] = connections * link.flow_bandwidth.value
+        limits["connections"] = connections_bandwidth(connections, link.flow_bandwidth.value)
     return limits
 
 
 def bulk_bandwidth(link: Link, calibration: Calibration, connections: int = NCCL_CONNECTIONS) -> float:
     """Rate of bulk transfers over one adapter or port [B/s]."""
-    return min(port_limits(link, calibration, connections).values())
+    return narrowest(port_limits(link, calibration, connections))
 
 
 def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> float:
@@ -210,7 +233,7 @@ def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float
     if setting.accelerator.peer_access or not adds_on_accelerators(setting):
         return limits  # the others sum in host memory, or copy one way at a time
     # by way of host memory, where peers are shut off
-    return {name: rate * calibration.staged_fraction for name, rate in limits.items()}
+    return {name: staged_bandwidth(rate, calibration.staged_fraction) for name, rate in limits.items()}
 
 
 def _is_mesh(setting: Setting, link: Link) -> bool:
@@ -230,4 +253,5 @@ def _mesh_bandwidth(setting: Setting, link: Link) -> float:
 
     graph = setting.node.peer_graph
     links_of_first = sum(count for a, b, count in graph if 0 in (a, b))
-    return of_rings(graph, setting.accelerators_per_node, link.bandwidth.value / links_of_first)
+    each: Any = one_link_bandwidth(link.bandwidth.value, links_of_first)
+    return of_rings(graph, setting.accelerators_per_node, each)

@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.equations.nccl_all_reduce import Latencies, Library, Ways, ways
+from perfmodel.equations.exchange import least_bandwidth
+from perfmodel.equations.nccl_all_reduce import (
+    Latencies,
+    Library,
+    Ways,
+    channel_bandwidth,
+    channels,
+    ways,
+)
 from perfmodel.equations.nccl_graph import Graph
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
@@ -63,11 +71,11 @@ def graph_of(nodes: Any, link: Link, on: Fabric, accelerator: Accelerator | None
     """What NCCL's search finds on these links: channels at the pace of the slower level."""
     slower = on.intra_link_bandwidth
     if nodes > 1 if isinstance(nodes, int) else np.all(nodes > 1):
-        slower = np.minimum(slower, on.inter_link_bandwidth)
-    channels = np.maximum(1.0, np.rint(slower / on.channel_bandwidth))
-    each = slower / channels
+        slower = least_bandwidth(slower, on.inter_link_bandwidth)
+    count = channels(slower, on.channel_bandwidth)
+    each = channel_bandwidth(slower, count)
     return Graph(
-        channels,
+        count,
         each,
         each,
         generation(link, accelerator),

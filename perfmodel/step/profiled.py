@@ -6,6 +6,15 @@ from typing import Any, TypeGuard
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
+from perfmodel.equations.host_pace import micro_batch_time, pass_time
+from perfmodel.equations.measured_steps import (
+    measured_wait,
+    pass_stretch,
+    profiled_time,
+    ring_hop_latency,
+    wait_with_workers,
+    with_idle_time,
+)
 from perfmodel.profile import Measure, Profile
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
@@ -69,21 +78,26 @@ def profiled(work: Computation, profile: Profile, steps: Any, synthetic: bool) -
     if profile.computation is None:
         return work
     factor = profile.computation.value
-    launches, once = work.launch_overhead_time * factor, work.iteration_overhead_time * factor
-    if profile.launch_overhead is not None:
-        launches, once = profile.launch_overhead.value / steps, 0.0
+    launches: Any
+    once: Any
+    if profile.launch_overhead is None:
+        launches = profiled_time(work.launch_overhead_time, factor)
+        once = profiled_time(work.iteration_overhead_time, factor)
+    else:
+        launches, once = micro_batch_time(profile.launch_overhead.value, steps), 0.0
     if profile.idle_time is not None and not _idles_for_samples(profile, synthetic):
-        once = once + profile.idle_time.value
-    forward_time, backward_time = work.forward_time * factor, work.backward_time * factor
-    stretch = (forward_time + backward_time + launches) / work.pass_time
+        once = with_idle_time(once, profile.idle_time.value)
+    forward_time: Any = profiled_time(work.forward_time, factor)
+    backward_time: Any = profiled_time(work.backward_time, factor)
+    stretch = along_layers(pass_stretch(pass_time(forward_time, backward_time, launches), work.pass_time))
     return work._replace(
         forward_time=forward_time,
         backward_time=backward_time,
         launch_overhead_time=launches,
-        update_time=work.update_time * factor,
+        update_time=profiled_time(work.update_time, factor),
         iteration_overhead_time=once,
-        forward_by_layer=work.forward_by_layer * along_layers(stretch),
-        backward_by_layer=work.backward_by_layer * along_layers(stretch),
+        forward_by_layer=profiled_time(work.forward_by_layer, stretch),
+        backward_by_layer=profiled_time(work.backward_by_layer, stretch),
     )
 
 
@@ -106,13 +120,17 @@ def profiled_input_time(setting: Setting, profile: Profile, samples: Any, busy_t
     samples : of one accelerator, all micro-batches together
     busy_time : the rest of the iteration [s]
     """
-    share = samples / (profile.local_batch_size * profile.accumulation_steps)
-    waited = profile.input_time.value * share if profile.input_time is not None else 0.0
+    measured = profile.local_batch_size * profile.accumulation_steps
+    waited: Any = measured_wait(profile.input_time.value, samples, measured) if profile.input_time else 0.0
     if setting.scenario.loader_workers is None or profile.loader_time is None:
         return waited
     workers = setting.loader_workers
-    prepared = profile.loader_time.value * share / workers
-    return ops.where(workers == profile.loader_workers, waited, ops.maximum(0.0, prepared - busy_time))
+    same = workers == profile.loader_workers
+    if same is True:
+        return waited
+    prepared = measured_wait(profile.loader_time.value, samples, measured)
+    foreseen = wait_with_workers(prepared, workers, busy_time)
+    return foreseen if same is False else ops.where(same, waited, foreseen)
 
 
 def profiled_fabric(on: Fabric, profile: Profile) -> Fabric:
@@ -120,7 +138,7 @@ def profiled_fabric(on: Fabric, profile: Profile) -> Fabric:
     link = profile.link
     if link is None:
         return on
-    hop_latency = link.latency.value / (2 * (link.group_size - 1))
+    hop_latency = ring_hop_latency(link.latency.value, link.group_size)
     return on._replace(
         intra_hop_latency=hop_latency,
         intra_small_latency=hop_latency,

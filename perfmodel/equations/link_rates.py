@@ -1,0 +1,215 @@
+"""What links carry of large messages: the share of their rate that is reached, and several together."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from perfmodel import ops
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites=())
+def achieved_bandwidth(link_bandwidth: Real, achieved_fraction: Real) -> Real:
+    r"""What large messages reach of a nominal rate.
+
+    .. math:: B' = \phi\,B
+
+    Parameters
+    ----------
+    link_bandwidth : B [B/s], nominal
+    achieved_fraction : phi [1]
+
+    Returns
+    -------
+    link_bandwidth [B/s]
+
+    Examples
+    --------
+    NVLink of 450 GB/s by a ring: 0.745 of it.
+
+    >>> achieved_bandwidth(450e9, 0.745)
+    335250000000.0
+    """
+    return link_bandwidth * achieved_fraction
+
+
+@formula(cites=())
+def kernel_spared_fraction(
+    achieved_fraction: Real, kernel_fraction: Real, kernel_bandwidth: Real, link_bandwidth: Real
+) -> Real:
+    r"""Share of a port that a transport reaches which spares the kernel its work: no less than its TCP does.
+
+    .. math:: \phi' = \max\left(\phi, \min\left(\phi_k, \frac{B_k}{B}\right)\right)
+
+    Whoever has both may take the faster.
+
+    Parameters
+    ----------
+    achieved_fraction : phi [1], of such transports
+    kernel_fraction : phi_k [1], of the kernel's TCP
+    kernel_bandwidth : B_k [B/s], beyond which the kernel carries no more
+    link_bandwidth : B [B/s], nominal
+
+    Returns
+    -------
+    achieved_fraction [1]
+
+    Examples
+    --------
+    TCP reaches 0.93 of a port of 1.25 GB/s, which is less than the 2.6 GB/s that it carries at most.
+
+    >>> kernel_spared_fraction(0.8, 0.93, 2.6e9, 1.25e9)
+    0.93
+    """
+    return ops.maximum(achieved_fraction, ops.minimum(kernel_fraction, kernel_bandwidth / link_bandwidth))
+
+
+@formula(cites=())
+def connections_bandwidth(connections: Real, flow_bandwidth: Real) -> Real:
+    r"""What a provider lets several connections carry together.
+
+    .. math:: B = n_c\,B_f
+
+    Parameters
+    ----------
+    connections : n_c [1]
+    flow_bandwidth : B_f [B/s], of one
+
+    Returns
+    -------
+    connections_bandwidth [B/s]
+
+    Examples
+    --------
+    Four of 5 Gbit/s.
+
+    >>> connections_bandwidth(4, 0.625e9)
+    2500000000.0
+    """
+    return connections * flow_bandwidth
+
+
+@formula(cites=())
+def node_bandwidth(
+    link_bandwidth: Real, adapters: Real, server_fraction: Real, oversubscription_factor: Real
+) -> Real:
+    r"""What all adapters of a node carry together.
+
+    .. math:: B' = n_a\,\phi_s\,B / f
+
+    Parameters
+    ----------
+    link_bandwidth : B [B/s], of one
+    adapters : n_a [1]
+    server_fraction : phi_s [1], that traffic with parameter servers reaches; 1 for any other
+    oversubscription_factor : f [1], by which racks slow it
+
+    Returns
+    -------
+    link_bandwidth [B/s]
+
+    Examples
+    --------
+    Four adapters of 10 GB/s, slowed twice by their rack.
+
+    >>> node_bandwidth(10e9, 4, 1, 2)
+    20000000000.0
+    """
+    return adapters * link_bandwidth * server_fraction / oversubscription_factor
+
+
+@formula(cites=())
+def staged_bandwidth(link_bandwidth: Real, staged_fraction: Real) -> Real:
+    r"""What is left of a link by way of host memory, where accelerators do not see each other's.
+
+    .. math:: B' = \phi_h\,B
+
+    Parameters
+    ----------
+    link_bandwidth : B [B/s]
+    staged_fraction : phi_h [1]
+
+    Returns
+    -------
+    link_bandwidth [B/s]
+
+    Examples
+    --------
+    >>> staged_bandwidth(12e9, 0.5)  # half of 12 GB/s
+    6000000000.0
+    """
+    return link_bandwidth * staged_fraction
+
+
+@formula(cites=())
+def narrowest_bandwidth(**bandwidths: Real) -> Real:
+    r"""What passes several limits in a row: the least.
+
+    .. math:: B = \min_i B_i
+
+    Parameters
+    ----------
+    bandwidths : B_i [B/s], by name
+
+    Returns
+    -------
+    link_bandwidth [B/s]
+
+    Examples
+    --------
+    >>> narrowest_bandwidth(link_bandwidth=12, kernel_bandwidth=3)  # GB/s
+    3
+    """
+    return reduce(ops.minimum, bandwidths.values())
+
+
+@formula(cites=())
+def one_link_bandwidth(link_bandwidth: Real, links: Real) -> Real:
+    r"""Rate of one of the links that an accelerator sends over.
+
+    .. math:: B_1 = B / \ell
+
+    Parameters
+    ----------
+    link_bandwidth : B [B/s], of all
+    links : \ell [1]
+
+    Returns
+    -------
+    link_bandwidth [B/s]
+
+    Examples
+    --------
+    A V100 sends 150 GB/s over six.
+
+    >>> one_link_bandwidth(150e9, 6)
+    25000000000.0
+    """
+    return link_bandwidth / links
+
+
+@formula(cites=())
+def rings_bandwidth(rings: Real, link_bandwidth: Real, payload_fraction: Real) -> Real:
+    r"""What rings over links of their own carry together.
+
+    .. math:: B = r\,B_1\,\eta
+
+    Parameters
+    ----------
+    rings : r [1], in both directions
+    link_bandwidth : B_1 [B/s], of one link
+    payload_fraction : \eta [1], of its packets that is data
+
+    Returns
+    -------
+    bus_bandwidth [B/s]
+
+    Examples
+    --------
+    Two rings of 25 GB/s, 94 % of them data.
+
+    >>> round(rings_bandwidth(2, 25e9, 0.94) / 1e9, 3)
+    47.0
+    """
+    return rings * link_bandwidth * payload_fraction

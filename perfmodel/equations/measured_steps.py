@@ -1,0 +1,155 @@
+"""A measured profile in place of the model's own times: its computation, gaps, idling, waits and links."""
+
+from __future__ import annotations
+
+from perfmodel import ops
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites=())
+def profiled_time(time: Real, profile_factor: Real) -> Real:
+    r"""A modelled time, as much longer as a profile's computation was.
+
+    .. math:: t' = p\,t
+
+    Parameters
+    ----------
+    time : t [s], or shape (..., L)
+    profile_factor : p [1]
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    Busy for 1.2 times as long as modelled.
+
+    >>> profiled_time(10.0, 1.2)
+    12.0
+    """
+    return time * profile_factor
+
+
+@formula(cites=())
+def pass_stretch(pass_time: Real, modelled_pass_time: Real) -> Real:
+    r"""By how much the passes of a profile are longer than modelled: each layer's share is.
+
+    .. math:: p = t_p / t_0
+
+    Parameters
+    ----------
+    pass_time : t_p [s]
+    modelled_pass_time : t_0 [s]
+
+    Returns
+    -------
+    profile_factor [1]
+
+    Examples
+    --------
+    >>> pass_stretch(30, 20)  # 30 ms in place of 20
+    1.5
+    """
+    return pass_time / modelled_pass_time
+
+
+@formula(cites=())
+def with_idle_time(iteration_overhead: Real, idle_time: Real) -> Real:
+    r"""What an iteration takes besides its kernels, with the host's idling.
+
+    .. math:: o' = o + h
+
+    Parameters
+    ----------
+    iteration_overhead : o [s]
+    idle_time : h [s], measured
+
+    Returns
+    -------
+    iteration_overhead [s]
+
+    Examples
+    --------
+    >>> with_idle_time(2, 3)  # ms
+    5
+    """
+    return iteration_overhead + idle_time
+
+
+@formula(cites=())
+def measured_wait(time: Real, samples: Real, measured_samples: Real) -> Real:
+    r"""A measured time of a step's samples, for another number of them.
+
+    .. math:: t' = t\,\frac{n}{n_0}
+
+    Parameters
+    ----------
+    time : t [s], measured
+    samples : n [samples]
+    measured_samples : n_0 [samples]
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    10 ms for 64 samples, of 128.
+
+    >>> measured_wait(10, 128, 64)
+    20.0
+    """
+    return time * (samples / measured_samples)
+
+
+@formula(cites=())
+def wait_with_workers(loader_time: Real, loader_workers: Real, busy_time: Real) -> Real:
+    r"""Wait for samples that other workers prepare beside the rest of the iteration.
+
+    .. math:: t_i = \max\left(0, \frac{t_l}{w} - t_b\right)
+
+    Parameters
+    ----------
+    loader_time : t_l [s], of one worker for all samples of the step
+    loader_workers : w [1]
+    busy_time : t_b [s]
+
+    Returns
+    -------
+    input_time [s]
+
+    Examples
+    --------
+    Four workers share 200 ms, 30 of which hide.
+
+    >>> wait_with_workers(200, 4, 30)
+    20.0
+    """
+    return ops.maximum(0.0, loader_time / loader_workers - busy_time)
+
+
+@formula(cites=())
+def ring_hop_latency(base_latency: Real, group_size: Real) -> Real:
+    r"""Latency of a hop, from the time of a ring's all-reduce of nothing.
+
+    .. math:: \alpha = \frac{T_0}{2(n-1)}
+
+    Parameters
+    ----------
+    base_latency : T_0 [s]
+    group_size : n [1], at least 2
+
+    Returns
+    -------
+    hop_latency [s]
+
+    Examples
+    --------
+    28 us on eight ranks: 14 hops.
+
+    >>> ring_hop_latency(28, 8)
+    2.0
+    """
+    return base_latency / (2 * (group_size - 1))
