@@ -338,7 +338,7 @@ def test_bandwidths_are_worked_out_from_the_specs(name):
 
 def test_active_arms_are_told():
     equations = of("a ring over Ethernet").equations
-    (way,) = (each for each in equations if each.formula == "nccl_all_reduce.way_bandwidth")
+    (way,) = (each for each in equations if each.formula == "nccl_bandwidth.way_bandwidth")
     (line,) = way.active
     assert line.startswith("min is bus_share*channel_bandwidth*channels, not ")
     feeding = [line for equation in of("slow storage").equations for line in equation.active]

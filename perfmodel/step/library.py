@@ -8,14 +8,8 @@ from typing import Any
 import numpy as np
 
 from perfmodel.equations.exchange import least_bandwidth
-from perfmodel.equations.nccl_all_reduce import (
-    Latencies,
-    Library,
-    Ways,
-    channel_bandwidth,
-    channels,
-    ways,
-)
+from perfmodel.equations.nccl_all_reduce import Latencies, Library, Ways, ways
+from perfmodel.equations.nccl_bandwidth import channel_bandwidth, channels
 from perfmodel.equations.nccl_graph import Graph
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
