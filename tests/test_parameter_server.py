@@ -220,7 +220,7 @@ def test_one_large_tensor_fills_a_server() -> None:
 @given(st.integers(1, 1000), st.floats(1, 1e12))
 def test_a_ring_and_a_parameter_server_move_as_much(ranks: int, size: float) -> None:
     """One of the ranks is the server, or servers run on the ranks: the same total as a ring."""
-    ring = volumes.all_reduce_total_bytes(ranks, size)
+    ring = ranks * volumes.all_reduce_bytes_per_rank(ranks, size)
     assert server_load.parameter_server_total_bytes(ranks - 1, size) == pytest.approx(ring, rel=1e-12)
     assert server_load.colocated_total_bytes(ranks, size) == pytest.approx(ring, rel=1e-12)
 

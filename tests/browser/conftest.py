@@ -95,7 +95,7 @@ def window_of(context: BrowserContext, address: str) -> Window:
     complaints: list[str] = []
     strangers: list[str] = []
     page = context.new_page()
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(180_000)  # of a hang: a busy machine is slow
     page.on("console", lambda said: complaints.append(said.text) if _complains(said) else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     for kind in ("request", "websocket"):
