@@ -37,8 +37,8 @@ WIDEST = 2.5
 """Of an interval that is drawn whole, its end over the iteration."""
 
 
-def draw(figure: go.Figure, name: str, told: str, height: int = 380, **more: Any) -> Any:
-    """Put a figure on the page; ``told`` says in words what it shows."""
+def draw(figure: go.Figure, name: str, report: str, height: int = 380, **more: Any) -> Any:
+    """Put a figure on the page; ``report`` says in words what it shows."""
     figure.update_layout(
         height=height,
         margin={"l": 8, "r": 8, "t": 24, "b": 8},
@@ -47,7 +47,7 @@ def draw(figure: go.Figure, name: str, told: str, height: int = 380, **more: Any
     return st.plotly_chart(
         figure,
         key=name,
-        alt=told,
+        alt=report,
         config={"displaylogo": False, "toImageButtonOptions": {"filename": name}},
         **more,
     )
@@ -229,13 +229,13 @@ def lines(
             mode="lines",
             line={"color": GREY, "dash": "dot"},
         )
-    for index, (name, (xs, ys, told)) in enumerate(points.items()):
+    for index, (name, (xs, ys, report)) in enumerate(points.items()):
         figure.add_scatter(
             x=list(xs),
             y=list(ys),
             name=name,
             mode="markers",
-            text=list(told),
+            text=list(report),
             marker={"symbol": "x", "size": 8, "color": COLOURS[(index + 5) % len(COLOURS)]},
             hovertemplate="%{text}<extra></extra>",
         )

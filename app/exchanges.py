@@ -12,7 +12,7 @@ from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.crossover import crossover_bytes
 from perfmodel.equations.parameter_server import parameter_server_time
 from perfmodel.errors import InputError
-from perfmodel.prediction.collective import Fabric, algorithms, collective
+from perfmodel.prediction.collective import CollectiveFabric, algorithms, collective
 from perfmodel.prediction.collective import fabric_of as command_fabric
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import bulk_bandwidth
@@ -30,23 +30,23 @@ class Point(NamedTuple):
     """[B/s], as nccl-tests define it."""
 
 
-def times(name: str, fabric: Fabric, servers: int | None) -> dict[str, Callable[[float], float]]:
+def times(name: str, fabric: CollectiveFabric, servers: int | None) -> dict[str, Callable[[float], float]]:
     """Return every way these ranks can do a collective, as a function of message bytes that gives seconds.
 
     Raises
     ------
     InputError : links that cannot join these ranks
     """
-    found: dict[str, Callable[[float], float]] = {
+    result: dict[str, Callable[[float], float]] = {
         NCCL: lambda size: collective(name, "auto", fabric, size).time
     }
-    found |= algorithms(name, fabric)
+    result |= algorithms(name, fabric)
     if name == "all-reduce":
-        found[SERVER] = _served(fabric, servers)
-    return found
+        result[SERVER] = _served(fabric, servers)
+    return result
 
 
-def _served(fabric: Fabric, servers: int | None) -> Callable[[float], float]:
+def _served(fabric: CollectiveFabric, servers: int | None) -> Callable[[float], float]:
     """Every rank pushes to dedicated servers and pulls, over its share of its machine's adapters."""
     link = fabric.inter_link or fabric.link
     port = bulk_bandwidth(link, before_fit()) * (fabric.nics if fabric.inter_link else 1)
@@ -63,7 +63,9 @@ def point(name: str, group_size: int, size: float, time: float) -> Point:
     return Point(time, float(bus_bandwidth(name, reached, group_size)) if reached else 0.0)
 
 
-def by_size(name: str, fabric: Fabric, sizes: Sequence[float], servers: int | None) -> dict[str, list[Point]]:
+def by_size(
+    name: str, fabric: CollectiveFabric, sizes: Sequence[float], servers: int | None
+) -> dict[str, list[Point]]:
     """Return every algorithm at every message size [B].
 
     Raises
@@ -77,19 +79,19 @@ def by_size(name: str, fabric: Fabric, sizes: Sequence[float], servers: int | No
 
 
 def by_ranks(
-    name: str, fabrics: Sequence[Fabric], size: float, servers: int | None
+    name: str, fabrics: Sequence[CollectiveFabric], size: float, servers: int | None
 ) -> dict[str, list[Point | None]]:
     """Return every algorithm at every number of ranks; None where it cannot run there."""
-    found: dict[str, list[Point | None]] = {}
+    result: dict[str, list[Point | None]] = {}
     for index, fabric in enumerate(fabrics):
         try:
             able = times(name, fabric, servers)
             for known, time in able.items():
-                line = found.setdefault(known, [None] * len(fabrics))
+                line = result.setdefault(known, [None] * len(fabrics))
                 line[index] = point(name, fabric.group_size, size, float(time(size)))
         except InputError:  # a mesh that joins fewer ranks
             continue
-    return found
+    return result
 
 
 class Crossover(NamedTuple):
@@ -113,7 +115,7 @@ def crossovers(
         {name: p.time for name in among if (p := lines[name][index]) is not None}
         for index in range(len(sizes))
     ]
-    found = []
+    result = []
     for (low, at_low), (high, at_high) in pairwise(zip(sizes, rows, strict=True)):
         if not at_low or not at_high:
             continue
@@ -121,8 +123,8 @@ def crossovers(
         if before == after or after not in at_low or before not in at_high:
             continue
         first, second = (_straight(low, at_low[name], high, at_high[name]) for name in (before, after))
-        found.append(Crossover(float(crossover_bytes(*first, *second)), before, after))
-    return found
+        result.append(Crossover(float(crossover_bytes(*first, *second)), before, after))
+    return result
 
 
 def _straight(low: float, at_low: float, high: float, at_high: float) -> tuple[float, float]:
@@ -131,7 +133,7 @@ def _straight(low: float, at_low: float, high: float, at_high: float) -> tuple[f
     return at_low - slope * low, slope
 
 
-def told(crossing: Crossover, show: Callable[[float, str], str]) -> str:
+def crossing_words(crossing: Crossover, show: Callable[[float, str], str]) -> str:
     """Say where the fastest changes."""
     return f"below {show(crossing.message_bytes, 'B')} {crossing.smaller}, above it {crossing.larger}"
 
@@ -142,7 +144,7 @@ def fabric_of(
     catalogue: Catalogue,
     default_link: str,
     per_node: int | None = None,
-) -> Fabric:
+) -> CollectiveFabric:
     """Return the fabric of the command line's options; with ``per_node`` on as many machines as that fills.
 
     Raises

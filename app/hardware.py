@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import own
+from app import session_hardware
 from perfmodel.errors import InputError
 from perfmodel.resources import folder as data_folder
 from perfmodel.spec_quality import report
@@ -32,9 +32,9 @@ def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
     """Return one row for each spec of a kind: its numbers, in SI units, and what it is joined by."""
     rows = []
     for id in catalogue.ids(kind):
-        found = catalogue.spec(kind, id)
-        row: dict[str, Any] = {"id": id, "name": found.name}
-        for name, value in found:
+        result = catalogue.spec(kind, id)
+        row: dict[str, Any] = {"id": id, "name": result.name}
+        for name, value in result:
             if isinstance(value, Quantity):
                 row[name] = number_text(name, value.value)
             elif isinstance(value, dict) and name == "peak_flops":
@@ -46,11 +46,11 @@ def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
     return [{name: row.get(name) for name in columns} for row in rows]
 
 
-def provenance(found: SourcedSpec) -> list[dict[str, Any]]:
+def provenance(result: SourcedSpec) -> list[dict[str, Any]]:
     """Return every number of a spec with its basis, its source, and the day somebody read it."""
     rows = []
-    for name, stated in found.statements():
-        source = found.sources.get(stated.source or "")
+    for name, stated in result.statements():
+        source = result.sources.get(stated.source or "")
         for label, value in number_rows(name, stated):
             rows.append(
                 {
@@ -68,7 +68,10 @@ def provenance(found: SourcedSpec) -> list[dict[str, Any]]:
 
 def text_of(catalogue: Catalogue, id: str) -> str:
     """Return the file of a spec."""
-    for parent in (own.folder() / "specs", data_folder("hardware_specs") / catalogue.find(id)[0]):
+    for parent in (
+        session_hardware.folder() / "specs",
+        data_folder("hardware_specs") / catalogue.find(id)[0],
+    ):
         file = parent / f"{id}.toml"
         if file.is_file():
             return file.read_text("utf-8")
@@ -95,7 +98,7 @@ def take(text: str) -> tuple[str, list[str]]:
     id = table.get("id")
     if not isinstance(id, str) or not id.replace("-", "").replace(".", "").replace("_", "").isalnum():
         raise InputError("id: expected the name of the spec, letters, digits, dot, dash and underscore")
-    file = own.folder() / "specs" / f"{id[:100]}.toml"
+    file = session_hardware.folder() / "specs" / f"{id[:100]}.toml"
     before = file.read_text("utf-8") if file.is_file() else None
     file.parent.mkdir(exist_ok=True)
     file.write_text(text, "utf-8")
@@ -115,7 +118,7 @@ def take(text: str) -> tuple[str, list[str]]:
 
 def forget() -> None:
     """Drop the session's own specs."""
-    for file in own.specs():
+    for file in session_hardware.specs():
         file.unlink()
     st.session_state.pop("catalogue", None)
 
@@ -134,9 +137,9 @@ def accelerator_toml(like: str, id: str, numbers: Mapping[str, str], peaks: Mapp
     >>> table["tdp"]["value"], table["tdp"]["basis"], table["peak_flops"]["fp32"]["value"]
     (350.0, 'assumed', 20000000000000.0)
     """
-    if id in own.catalogue().ids("accelerators"):
+    if id in session_hardware.catalogue().ids("accelerators"):
         raise InputError(f"{id} is taken; give yours a name of its own")
-    base = own.catalogue().accelerator(like).model_dump(mode="python", exclude_defaults=True)
+    base = session_hardware.catalogue().accelerator(like).model_dump(mode="python", exclude_defaults=True)
     table = {**base, "id": id, "name": id, "accepted": []}
     for name, said in numbers.items():
         table[name] = _assumed(said, FIELDS[name][1])

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import own
+from app import session_hardware
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
 from app.state import START, chosen, close_page, open_page, widget, with_own
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
 
     def predict(self, changed: Mapping[str, Any] = {}) -> Prediction:
         """Predict ``scenario(changed)``."""
-        return predict(self.scenario(changed), own.catalogue())
+        return predict(self.scenario(changed), session_hardware.catalogue())
 
     def scenario(self, changed: Mapping[str, Any] = {}) -> Scenario:
         """Return the scenario, with some options changed; None leaves one to the model.
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
             if given in changed:
                 picked.pop(other, None)
         kept = {name: value for name, value in picked.items() if value is not None}
-        return scenario(kept, own.profile())
+        return scenario(kept, session_hardware.profile())
 
 
 BATCHES = ("local-batch-size", "global-batch-size")
@@ -135,8 +135,8 @@ def _brought() -> None:
             persist_state="session",
             help=st.session_state["profile-told"],
         )
-    if own.specs():
-        st.caption(f"With {len(own.specs())} of your own specs; they are not part of the URL.")
+    if session_hardware.specs():
+        st.caption(f"With {len(session_hardware.specs())} of your own specs; they are not part of the URL.")
 
 
 @contextmanager
@@ -151,12 +151,12 @@ def fold(title: str) -> Iterator[bool]:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def mistakes_shown() -> Iterator[None]:
     """Say what a user's input got wrong where the answer would stand, and stop there."""
     try:
         yield
     except InputError as error:
-        st.error(plain(own.without_folder(str(error))))
+        st.error(plain(session_hardware.without_folder(str(error))))
         st.stop()
 
 
@@ -167,7 +167,7 @@ def ways_out(
     more: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Offer the question as a command, with options given more than once, and as Python."""
-    file = own.PROFILE if own.profile() else None
+    file = session_hardware.PROFILE if session_hardware.profile() else None
     profile = {"profile": file} if file else {}
     with st.container(horizontal=True, width="content"):
         with st.popover("Copy as command"):
@@ -194,21 +194,21 @@ def downloads(
         return csv_text(rows() if callable(rows) else rows)
 
     def whole() -> str:
-        found = answer() if callable(answer) else answer
-        return found if isinstance(found, str) else json.dumps(found, allow_nan=False)
+        result = answer() if callable(answer) else answer
+        return result if isinstance(result, str) else json.dumps(result, allow_nan=False)
 
     with st.container(horizontal=True, width="content"):
         st.download_button("Download CSV", table, f"{name}.csv", "text/csv", on_click="ignore")
         st.download_button("Download JSON", whole, f"{name}.json", "application/json", on_click="ignore")
 
 
-def sentence(told: str) -> str:
+def sentence(report: str) -> str:
     """Return a verdict as a sentence.
 
     >>> sentence("compute-bound: 74% of the iteration")
     'Compute-bound: 74% of the iteration.'
     """
-    return f"{told[:1].upper()}{told[1:].removesuffix('.')}."
+    return f"{report[:1].upper()}{report[1:].removesuffix('.')}."
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -26,16 +26,16 @@ def costs(prediction: Prediction, picked: Mapping[str, Any], catalogue: Catalogu
     return economics(prediction, Conditions(**values(picked, MONEY)), catalogue)
 
 
-def told(found: Mapping[str, Any]) -> None:
+def show_costs(result: Mapping[str, Any]) -> None:
     """Show the costs, what was assumed and what is unknown."""
     with fold("Money, energy, carbon") as is_open:
         if is_open:
-            _told(found)
+            _show_costs(result)
 
 
-def _told(found: Mapping[str, Any]) -> None:
+def _show_costs(result: Mapping[str, Any]) -> None:
     """Show them."""
-    price = found["price"]
+    price = result["price"]
     if price:
         st.markdown(f"{price['usd_per_hour']:,.4g} USD/h for each machine, {price['basis']}")
     st.dataframe(
@@ -47,13 +47,13 @@ def _told(found: Mapping[str, Any]) -> None:
                 "energy [kWh]": span["energy"],
                 "carbon [g CO2]": span["carbon"],
             }
-            for name, span in spans(found).items()
+            for name, span in spans(result).items()
         ],
         hide_index=True,
     )
     if price and price["source"]:
         st.caption(f"{price['instance']} in {price['region']} on {price['date']}: {price['source']}")
-    failures = found["reliability"]
+    failures = result["reliability"]
     if failures:
         interval = failures["checkpoint_interval"]
         best = (
@@ -63,7 +63,7 @@ def _told(found: Mapping[str, Any]) -> None:
             f"{failures['goodput']:.1%} of the time is work kept; a failure every "
             f"{show(failures['failure_interval'], 's')}, {best}."
         )
-    for line in found["unknown"]:
+    for line in result["unknown"]:
         st.markdown(f"Unknown: {line}")
-    if found["assumed"]:
-        st.caption("Assumed: " + "; ".join(found["assumed"]))
+    if result["assumed"]:
+        st.caption("Assumed: " + "; ".join(result["assumed"]))

@@ -64,10 +64,10 @@ class Option(NamedTuple):
 @cache
 def options(command: str = "predict") -> dict[str, Option]:
     """Return every option of a command that takes a value or can be said and denied, by its name there."""
-    found: click.Command = import_module(f"perfmodel.cli.{command}").command
+    result: click.Command = import_module(f"perfmodel.cli.{command}").command
     return {
         name: from_parameter(name, parameter)
-        for parameter in found.params
+        for parameter in result.params
         if isinstance(parameter, click.Option) and (parameter.secondary_opts or not parameter.is_flag)
         for name in [parameter.opts[0].removeprefix("--")]
     }

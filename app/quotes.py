@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app import own
+from app import session_hardware
 from app.options import SCENARIO, values
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.quote import Checked, Claim, Quote, read_quote
@@ -62,7 +62,7 @@ def handed_over(content: bytes, name: str) -> Quote:
     ------
     InputError : a file that is none
     """
-    path = own.folder() / "quote.toml"
+    path = session_hardware.folder() / "quote.toml"
     path.write_bytes(content)
     try:
         quote = read_quote(path)[0]

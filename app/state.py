@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import own
+from app import session_hardware
 from app.options import Option, offered, read, written
 from app.plain import plain
 from perfmodel.errors import InputError, unknown_name
@@ -86,9 +86,9 @@ def chosen(known: Mapping[str, Option]) -> dict[str, Any]:
 
 def with_own(option: Option) -> Option:
     """Return an option that also offers the session's own hardware."""
-    if not own.specs() or not option.offers:
+    if not session_hardware.specs() or not option.offers:
         return option
-    return option._replace(choices=offered(option.offers, own.catalogue()))
+    return option._replace(choices=offered(option.offers, session_hardware.catalogue()))
 
 
 def widget(option: Option) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app import own
+from app import session_hardware
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.profile import Profile, to_toml
@@ -51,7 +51,7 @@ def read(files: Sequence[Any]) -> Seen | None:
 
 def _read(files: Sequence[Any]) -> Seen:
     seen = Seen([], [])
-    place = own.folder() / "traces"
+    place = session_hardware.folder() / "traces"
     for index, file in enumerate(files):
         path = place / str(index) / (re.sub(r"[^A-Za-z0-9._-]", "_", file.name)[-80:] or "trace")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,15 +59,15 @@ def _read(files: Sequence[Any]) -> Seen:
             file.seek(0)
             shutil.copyfileobj(file, out)
         try:
-            found = read_trace(path)
+            result = read_trace(path)
         except InputError as error:
             raise InputError(str(error).replace(f"{path.parent}/", "")) from None
         finally:
             path.unlink()
-        if isinstance(found, list):
-            seen.traces.extend(found)
+        if isinstance(result, list):
+            seen.traces.extend(result)
         else:
-            seen.timings.append(found)
+            seen.timings.append(result)
     return seen
 
 
@@ -79,13 +79,13 @@ def calibrate(seen: Seen, scenario: Scenario, skip: int) -> Profile:
     InputError : a trace without marked steps
     """
     session = st.session_state
-    found = profile_of_traces(seen.traces, seen.timings, scenario, own.catalogue(), skip)
+    result = profile_of_traces(seen.traces, seen.timings, scenario, session_hardware.catalogue(), skip)
     # a name that was not there before: a profile is read once for each name
     session["profiles"] = session.get("profiles", 0) + 1
     session["profile-name"] = f"profile-{session['profiles']}.toml"
-    (own.folder() / session["profile-name"]).write_text(to_toml(found), "utf-8")
-    session["profile-told"] = f"{found.workload} on {found.accelerator}: {', '.join(found.files)}"
-    return found
+    (session_hardware.folder() / session["profile-name"]).write_text(to_toml(result), "utf-8")
+    session["profile-told"] = f"{result.workload} on {result.accelerator}: {', '.join(result.files)}"
+    return result
 
 
 def against_prediction(seen: Seen, prediction: Prediction, skip: int) -> list[dict[str, Any]]:
@@ -95,7 +95,7 @@ def against_prediction(seen: Seen, prediction: Prediction, skip: int) -> list[di
     ------
     InputError : no marked steps; more ranks than a timeline draws
     """
-    path = own.folder() / "predicted.json"
+    path = session_hardware.folder() / "predicted.json"
     write_timeline(path, prediction)
     predicted = read_trace(path)
     rows = difference(seen.traces, predicted if isinstance(predicted, list) else [], skip)

@@ -237,7 +237,7 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
     )
     samples = _samples(prediction, conditions)
     work = work_time(samples, prediction.samples_per_second) if samples else None
-    found = rates(
+    result = rates(
         prediction.iteration_time,
         sum_of_terms(**only_kind(times, "busy")),
         sum_of_terms(**only_kind(times, "network")),
@@ -251,23 +251,23 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
         servers=servers,
     )
     if servers.usd_per_hour is None and served:
-        found = found._replace(cost=None)
-    if not found.goodput > 0:
+        result = result._replace(cost=None)
+    if not result.goodput > 0:
         raise InputError("the job fails more often than it can restart: it never ends")
     run: Any = work
     failures: Any = None
-    if work is not None and found.failure_interval is not None:
-        run = run_time(work, found.goodput)
-        failures = expected_failures(run, found.failure_interval)
+    if work is not None and result.failure_interval is not None:
+        run = run_time(work, result.goodput)
+        failures = expected_failures(run, result.failure_interval)
     epoch = prediction.epoch_time
     return Spending(
         price,
         server_price,
-        _span(found, prediction.iteration_time),
-        _span(found, epoch) if epoch else None,
-        _span(found, run) if run else None,
+        _span(result, prediction.iteration_time),
+        _span(result, epoch) if epoch else None,
+        _span(result, run) if run else None,
         samples,
-        found,
+        result,
         failures,
     )
 
@@ -312,15 +312,15 @@ def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalog
     }
 
 
-def spans(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def spans(result: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return time, cost, energy and carbon of one iteration, one epoch and the run, as far as they are known.
 
     Parameters
     ----------
-    found : what ``economics`` returned
+    result : what ``economics`` returned
     """
     named = {"iteration": "per_iteration", "epoch": "per_epoch", "run": "run"}
-    return {name: found[key] for name, key in named.items() if found[key]}
+    return {name: result[key] for name, key in named.items() if result[key]}
 
 
 def _samples(prediction: Prediction, conditions: Conditions) -> float | None:
@@ -342,21 +342,21 @@ def unknown_data_set(workload_id: str) -> str:
     )
 
 
-def _span(found: Rates, time: float) -> Span:
+def _span(result: Rates, time: float) -> Span:
     def total(rate: Any) -> Any:
         return None if rate is None else amount_over(rate, time)
 
-    return Span(time, total(found.cost), total(found.energy), total(found.carbon))
+    return Span(time, total(result.cost), total(result.energy), total(result.carbon))
 
 
 def _reliability(spent: Spending) -> dict[str, float | None] | None:
-    found = spent.rates
-    if found.failure_interval is None:
+    result = spent.rates
+    if result.failure_interval is None:
         return None
-    interval = float(found.checkpoint_interval)
+    interval = float(result.checkpoint_interval)
     return {
-        "goodput": float(found.goodput),
-        "failure_interval": float(found.failure_interval),
+        "goodput": float(result.goodput),
+        "failure_interval": float(result.failure_interval),
         "checkpoint_interval": interval if math.isfinite(interval) else None,
         "failures": None if spent.failures is None else float(spent.failures),
     }

@@ -32,7 +32,7 @@ SIZES = ("half_work", "half_depth", "half_columns")
 GROUPS = ("vector", "matrix")
 
 
-class Conditions(NamedTuple):
+class EffectInputs(NamedTuple):
     """What a configuration's effects hang on."""
 
     architecture: str
@@ -91,7 +91,7 @@ class Efficiency:
         """Whether measured runs spoke of something, e.g. ``workload/resnet50``."""
         return name in self._log
 
-    def effects(self, on: Conditions) -> Effects:
+    def effects(self, on: EffectInputs) -> Effects:
         """Return the factors of a configuration."""
         get, architecture = self._get, on.architecture
         logarithms = (

@@ -114,10 +114,10 @@ def read_profile(path: str) -> Profile:
     InputError : the file cannot be read, a key is unknown or missing, a value does not fit
     """
     try:
-        found = os.stat(path)
+        result = os.stat(path)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'no name'}") from None
-    return _profile(path, found.st_mtime_ns, found.st_size)
+    return _profile(path, result.st_mtime_ns, result.st_size)
 
 
 @lru_cache(maxsize=64)

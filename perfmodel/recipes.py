@@ -99,10 +99,10 @@ def recipe(benchmark: str, name: str, target: str | None = None) -> Recipe:
         return Recipe(
             "mlperf", epochs_fit(benchmark, target), (), "MLPerf training submissions, v0.5 to v1.1"
         )
-    found = _stock().get((benchmark, name))
-    if found is None:
+    result = _stock().get((benchmark, name))
+    if result is None:
         raise InputError(f"--recipe {name}: none is known for {benchmark}; known: mlperf")
-    return found
+    return result
 
 
 @cache
@@ -113,14 +113,14 @@ def _document() -> dict[str, Any]:
 @cache
 def _stock() -> dict[tuple[str, str], Recipe]:
     document = _document()
-    found = {}
+    result = {}
     for entry in document["recipes"]:
         phases = tuple(Phase(float(p["amount"]), p.get("sequence_length")) for p in entry["phases"])
         sources = "; ".join(document["sources"][key]["title"] for key in entry["sources"])
-        found[entry["benchmark"], entry["recipe"]] = Recipe(
+        result[entry["benchmark"], entry["recipe"]] = Recipe(
             entry["recipe"], _fixed(entry, sum(phase.amount for phase in phases)), phases, sources
         )
-    return found
+    return result
 
 
 def _fixed(entry: dict[str, Any], amount: float) -> EpochsFit:

@@ -9,10 +9,10 @@ from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.named import by_id
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.formats import FORMATS, OPTIMIZERS, Format, OptimizerStates
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framework, with_usual_year
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
-from perfmodel.specs.plan import FORMATS, OPTIMIZERS, Format, OptimizerStates
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload

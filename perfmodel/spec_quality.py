@@ -77,9 +77,11 @@ def _examined(name: str, examine: Callable[[], Examined]) -> list[Finding]:
     except InputError as error:
         return [Finding(name, "suspicious", "unreadable", str(error))]
     codes = {code for _, code, _ in doubts}
-    found = [Finding(name, kind, code, text) for kind, code, text in doubts if code not in accepted]
+    result = [Finding(name, kind, code, text) for kind, code, text in doubts if code not in accepted]
     idle = [code for code in accepted if code not in codes]
-    return found + [Finding(name, "accepted", code, f"accepts {code!r}, which nobody finds") for code in idle]
+    return result + [
+        Finding(name, "accepted", code, f"accepts {code!r}, which nobody finds") for code in idle
+    ]
 
 
 def _accelerator(id: str, catalogue: Catalogue, today: date) -> Examined:

@@ -67,16 +67,16 @@ def check_writable(path: Path) -> None:
 def _mode(path: Path) -> int | None:
     """Mode of the file that is there; None where there is none."""
     try:
-        found = os.stat(path).st_mode
+        result = os.stat(path).st_mode
     except FileNotFoundError:  # or a link that leads nowhere yet
         return None
     except (OSError, ValueError) as error:  # ValueError: a null byte in the name
         raise _refused(path, getattr(error, "strerror", None) or str(error)) from None
-    if stat.S_ISDIR(found):
+    if stat.S_ISDIR(result):
         raise _refused(path, "it is a folder")
-    if not stat.S_ISREG(found):
+    if not stat.S_ISREG(result):
         raise _refused(path, "it is a device, pipe or socket; name a regular file")
-    return stat.S_IMODE(found)
+    return stat.S_IMODE(result)
 
 
 def _refused(path: Path, reason: str) -> InputError:

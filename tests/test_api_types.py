@@ -15,7 +15,7 @@ import perfmodel
 from perfmodel.calibration import Calibration
 from perfmodel.equations.distribution import Distribution
 from perfmodel.fitting.out_of_sample import OutOfSample
-from perfmodel.planning import Found
+from perfmodel.planning import SearchResult
 from perfmodel.prediction.error_curve import ErrorCurves
 from perfmodel.specs import scenario_options
 from perfmodel.specs.store import Catalogue
@@ -41,7 +41,7 @@ NAMES = vars(scenario_options) | {
     "Constants": object,
 }
 """Names of annotations that modules import for type checkers alone."""
-WORKED_OUT_FROM = {Found, OutOfSample, Calibration, Distribution}
+WORKED_OUT_FROM = {SearchResult, OutOfSample, Calibration, Distribution}
 """What an answer was made from, which it keeps at hand."""
 UNTYPED = {"Prediction.scenario"}
 """A mapping of options, as a ``Scenario`` takes it back."""

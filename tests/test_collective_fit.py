@@ -13,7 +13,7 @@ from perfmodel.accuracy.collective_fit import LEARNED, compare_collectives, summ
 from perfmodel.accuracy.collective_rows import COLLECTIVES, COLUMNS, read_measurements, shipped_measurements
 from perfmodel.cli import main
 from perfmodel.errors import InputError
-from perfmodel.prediction.collective import Fabric, collective
+from perfmodel.prediction.collective import CollectiveFabric, collective
 from perfmodel.prediction.collective_model import RESULT, Point, features, fitted, log_time, names
 from perfmodel.specs.store import Catalogue
 
@@ -104,16 +104,19 @@ def test_the_fit_finds_what_it_was_told():
 
 def test_a_mesh_without_a_ring_falls_back_to_the_host_and_takes_no_more_ranks_than_it_has():
     mesh, host = CATALOGUE.link("nvlink1-cube-mesh"), CATALOGUE.link("pcie3-x16")
-    on = [collective("all-reduce", "auto", Fabric(5, 1, link, None, 1), 1e9).time for link in (mesh, host)]
+    on = [
+        collective("all-reduce", "auto", CollectiveFabric(5, 1, link, None, 1), 1e9).time
+        for link in (mesh, host)
+    ]
     assert on[0] == pytest.approx(on[1], rel=0.01)
     for algorithm in ("auto", "ring"):
         with pytest.raises(InputError, match="joins 8 ranks"):
-            collective("all-reduce", algorithm, Fabric(12, 1, mesh, None, 1), 1e9)
+            collective("all-reduce", algorithm, CollectiveFabric(12, 1, mesh, None, 1), 1e9)
 
 
 def test_an_unseen_link_reaches_what_its_kind_does():
     told = {
-        link: collective("all-reduce", "auto", Fabric(4, 1, CATALOGUE.link(link), None, 1), 1e10)
+        link: collective("all-reduce", "auto", CollectiveFabric(4, 1, CATALOGUE.link(link), None, 1), 1e10)
         for link in ("pcie3-x16", "pcie4-x16", "nvlink3-quad-mesh")
     }
     assert told["pcie3-x16"].bus_bandwidth == pytest.approx(12e9, rel=0.05)  # what NCCL plans with
@@ -121,7 +124,7 @@ def test_an_unseen_link_reaches_what_its_kind_does():
     assert told["nvlink3-quad-mesh"].bus_bandwidth < 0.94 * 300e9
     switch, two = CATALOGUE.link("nvlink3-nvswitch"), ("ib-edr-100g", "ethernet-100g-tcp")
     fast, slow = (
-        collective("all-reduce", "auto", Fabric(16, 2, switch, CATALOGUE.link(inter), 1), 1e10).time
+        collective("all-reduce", "auto", CollectiveFabric(16, 2, switch, CATALOGUE.link(inter), 1), 1e10).time
         for inter in two
     )
     assert slow / fast == pytest.approx(0.96 * 12.5 / 3.125, rel=0.02)  # the ceiling of the kernel's TCP
@@ -130,7 +133,7 @@ def test_an_unseen_link_reaches_what_its_kind_does():
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8, 16])
 @pytest.mark.parametrize("name", ["all-reduce", "all-gather", "all-to-all", "reduce-scatter"])
 def test_time_grows_with_bytes_and_beats_no_bound(name, ranks):
-    fabric = Fabric(ranks, 1, CATALOGUE.link("nvlink3-nvswitch"), None, 1)
+    fabric = CollectiveFabric(ranks, 1, CATALOGUE.link("nvlink3-nvswitch"), None, 1)
     found = [collective(name, "auto", fabric, size) for size in np.geomspace(1e3, 1e10, 12)]
     times = [one.time for one in found]
     assert times == sorted(times)

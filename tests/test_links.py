@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from perfmodel.calibration import before_fit, calibration
 from perfmodel.prediction import predict
-from perfmodel.prediction.collective import ALGORITHMS, Fabric, collective
+from perfmodel.prediction.collective import ALGORITHMS, CollectiveFabric, collective
 from perfmodel.specs.link import Link
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -71,7 +71,9 @@ def test_collectives(name, per_node, nics, algorithm, nodes, size):
     inside = CATALOGUE.link("nvlink2-nvswitch")
 
     def time_over(link: Link) -> float:
-        return collective(name, algorithm, Fabric(per_node * nodes, nodes, inside, link, nics), size).time
+        return collective(
+            name, algorithm, CollectiveFabric(per_node * nodes, nodes, inside, link, nics), size
+        ).time
 
     assert slower(time_over) == []
 

@@ -17,7 +17,7 @@ from perfmodel.equations.nccl_all_reduce import Latencies, size_class, ways
 from perfmodel.equations.nccl_constants import NCCL_2_30
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
-from perfmodel.prediction.collective import Fabric, algorithms, collective
+from perfmodel.prediction.collective import CollectiveFabric, algorithms, collective
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 
@@ -137,7 +137,7 @@ def test_best_among_collectives_is_no_slower_than_any_other(
     if per_node * nodes == 1:
         return
     outer = CATALOGUE.link(inter) if nodes > 1 else None
-    fabric = Fabric(per_node * nodes, nodes, CATALOGUE.link(link), outer, 1)
+    fabric = CollectiveFabric(per_node * nodes, nodes, CATALOGUE.link(link), outer, 1)
     best, auto = (collective(name, algorithm, fabric, size) for algorithm in ("best", "auto"))
     others = {known: collective(name, known, fabric, size).time for known in algorithms(name, fabric)}
     others.pop("switch-tree", None)  # asks for a network that adds

@@ -15,8 +15,8 @@ import click
 import pytest
 
 import perfmodel.cli
-from app.buying import known as plan_form
 from app.options import MONEY, SCENARIO, options
+from app.plan_form import known as plan_form
 from perfmodel import Scenario, sweep
 from perfmodel.api.scale import COUNTS
 from perfmodel.equations.algorithms import ALGORITHMS, CollectiveName

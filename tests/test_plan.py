@@ -13,13 +13,13 @@ import pytest
 from perfmodel import Catalogue, InputError, Scenario, predict
 from perfmodel.economics import economics
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
-from perfmodel.planning import Found, Goal, search
+from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.candidates import valued
 from perfmodel.planning.front import front
 from perfmodel.planning.goal import sized
 from perfmodel.planning.launch import predict_command, slurm_job, torchrun
-from perfmodel.planning.lost import dollars
 from perfmodel.planning.machines import Machine
+from perfmodel.planning.rejected import dollars
 from perfmodel.planning.startable import NCCL_ALGORITHMS, NEARLY, startable
 from perfmodel.planning.verdict import notes, verdict
 from perfmodel.prediction.target import time_to_target
@@ -181,7 +181,7 @@ MACHINES = (
 )
 
 
-def by_hand(goal: Goal, fit: EpochsFit | None = None) -> Found:
+def by_hand(goal: Goal, fit: EpochsFit | None = None) -> SearchResult:
     """Three plans of which every iteration takes 0.1 s: 80 ms at work, 10 ms sending, 10 ms waiting."""
     size = np.array([32.0, 8.0, 8.0])
     batch = np.array([256, 128, 256])
@@ -209,7 +209,7 @@ def by_hand(goal: Goal, fit: EpochsFit | None = None) -> Found:
         "node": np.array([machine.node for machine in MACHINES], dtype=object),
     }
     network = workload("resnet50")
-    return Found(goal, MACHINES, valued(table, goal, MACHINES, network, fit, CATALOGUE), {}, fit)
+    return SearchResult(goal, MACHINES, valued(table, goal, MACHINES, network, fit, CATALOGUE), {}, fit)
 
 
 def test_a_rented_plan_by_hand():
@@ -293,7 +293,7 @@ def test_a_plan_nobody_can_start_gives_way_to_one_nearly_as_good():
         for name in ("run_time", "cost"):
             table[name] = table[name].copy()
             table[name][1] = more * table[name][0]
-        near = Found(found.goal, found.machines, table, {}, None)
+        near = SearchResult(found.goal, found.machines, table, {}, None)
         assert near.chosen["node"] == near.fastest["node"] == taken
         assert [row["node"] for row in near.front] == [taken]
         (other,) = near.lost

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from app import charts, exchanges, own
-from app.layout import Asked, ask, downloads, sentence, told, ways_out
+from app import charts, exchanges, session_hardware
+from app.layout import Asked, ask, downloads, mistakes_shown, sentence, ways_out
 from app.options import convert, one_of, options, some_of
-from perfmodel.prediction.collective import Fabric
+from perfmodel.prediction.collective import CollectiveFabric
 from perfmodel.units import show
 
 START = {"intra-link": "nvlink2-cube-mesh", "inter-link": "ethernet-25g-tcp", "ranks": 32, "size": "100MB"}
@@ -58,10 +58,10 @@ def page(asked: Asked) -> None:
     picked, y = asked.picked, asked.picked.get("show", "time")
     name = picked.get("collective", "all-reduce")
     ranks, servers = picked.get("ranks", 8), picked.get("servers")
-    with told():
+    with mistakes_shown():
         size = convert(SIZE, picked.get("size", "100MB"))[0]
         sizes = convert(SIZE, "1KB..1GB")
-        fabric = exchanges.fabric_of(picked, ranks, own.catalogue(), LINK)
+        fabric = exchanges.fabric_of(picked, ranks, session_hardware.catalogue(), LINK)
         if ranks < 2:
             st.info("One rank has nobody to talk to: choose two or more.")
             return
@@ -95,10 +95,10 @@ def page(asked: Asked) -> None:
         downloads("communication", rows, {"rows": rows})
 
 
-def _fabrics(asked: Asked, fabric: Fabric) -> list[Fabric]:
+def _fabrics(asked: Asked, fabric: CollectiveFabric) -> list[CollectiveFabric]:
     """The same machines, more and more of them."""
     return [
-        exchanges.fabric_of(asked.picked, ranks, own.catalogue(), LINK, per_node=fabric.per_node)
+        exchanges.fabric_of(asked.picked, ranks, session_hardware.catalogue(), LINK, per_node=fabric.per_node)
         for ranks in RANKS
     ]
 
@@ -111,24 +111,24 @@ def _verdict(
         k: at[k][0] for k in wanted
     }
     best = min(each, key=lambda known: each[known].time)
-    told = (
+    report = (
         f"{best} is fastest: {show(each[best].time, 's')}, {show(each[best].bus_bandwidth, 'B/s')} on the bus"
     )
     if exchanges.NCCL in wanted:
-        told += f"; NCCL's choice, by its measurements, takes {show(at[exchanges.NCCL][0].time, 's')}"
-    crossings = "; ".join(exchanges.told(mark, show) for mark in marks)
-    return f"{told}. {sentence(crossings)}" if crossings else told
+        report += f"; NCCL's choice, by its measurements, takes {show(at[exchanges.NCCL][0].time, 's')}"
+    crossings = "; ".join(exchanges.crossing_words(mark, show) for mark in marks)
+    return f"{report}. {sentence(crossings)}" if crossings else report
 
 
-def _python(name: str, fabric: Fabric, size: float) -> str:
+def _python(name: str, fabric: CollectiveFabric, size: float) -> str:
     """The question in Python."""
     outer = f'catalogue.link("{fabric.inter_link.id}")' if fabric.inter_link else "None"
     return (
-        "from perfmodel.prediction.collective import Fabric, collective\n"
+        "from perfmodel.prediction.collective import CollectiveFabric, collective\n"
         "from perfmodel.specs.store import Catalogue\n\n"
         "catalogue = Catalogue.built_in()\n"
-        f'fabric = Fabric({fabric.group_size}, {fabric.nodes}, catalogue.link("{fabric.link.id}"), {outer}, '
-        f"{fabric.nics})\n"
+        f"fabric = CollectiveFabric({fabric.group_size}, {fabric.nodes}, "
+        f'catalogue.link("{fabric.link.id}"), {outer}, {fabric.nics})\n'
         f'print(collective("{name}", "best", fabric, {size!r}))'
     )
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, own
-from app.layout import Asked, ask_scenario, downloads, sentence, told, ways_out
+from app import charts, session_hardware
+from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, ways_out
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values, written
 from perfmodel.comparison import Case, Comparison, Row, case_of, compare
 from perfmodel.specs.conditions import Conditions
@@ -56,7 +56,12 @@ def cases(asked: Asked) -> list[Case]:
     if len(plans) == 1:
         plans["B: the same"] = {}
     return [
-        case_of(name, scenario(_laid_over(base, changed), own.profile()), own.catalogue(), conditions)
+        case_of(
+            name,
+            scenario(_laid_over(base, changed), session_hardware.profile()),
+            session_hardware.catalogue(),
+            conditions,
+        )
         for name, changed in plans.items()
     ]
 
@@ -88,9 +93,9 @@ def _change(relative: float | None) -> str:
     return "" if relative is None else f"{relative:+.1%}" if relative else "same"
 
 
-def table(found: Comparison) -> list[dict[str, str]]:
+def table(result: Comparison) -> list[dict[str, str]]:
     """Return every quantity, and what the others differ by from the first."""
-    letters = [name.partition(":")[0] for name in found.names]
+    letters = [name.partition(":")[0] for name in result.names]
     return [
         {
             "": _label(row.quantity),
@@ -101,15 +106,15 @@ def table(found: Comparison) -> list[dict[str, str]]:
                 for letter, change in list(zip(letters, row.relative, strict=True))[1:]
             },
         }
-        for row in found.rows
+        for row in result.rows
     ]
 
 
 def page(asked: Asked) -> None:
     """Draw the answer."""
-    with told():
+    with mistakes_shown():
         predicted = cases(asked)
-        found = compare(predicted)
+        result = compare(predicted)
     answers = {case.name: case.prediction for case in predicted}
     with asked.top:
         first = predicted[0].prediction.scenario
@@ -117,26 +122,26 @@ def page(asked: Asked) -> None:
             f"{first['world_size']} x {first['accelerator']} training {first['workload']}, and otherwise",
             anchor=False,
         )
-        st.markdown(f"**{sentence(found.verdict)}**")
-    if found.inputs:
+        st.markdown(f"**{sentence(result.verdict)}**")
+    if result.inputs:
         differ = "; ".join(
-            f"{entry.option}: {' / '.join(str(value) for value in entry.values)}" for entry in found.inputs
+            f"{entry.option}: {' / '.join(str(value) for value in entry.values)}" for entry in result.inputs
         )
         st.caption(f"What differs: {differ}")
     short = {name.partition(":")[0]: answer for name, answer in answers.items()}
-    charts.draw(charts.side_by_side(short), "compare", found.verdict, height=120 + 60 * len(short))
-    st.dataframe(table(found), hide_index=True, height="content")
-    for note in found.notes:
+    charts.draw(charts.side_by_side(short), "compare", result.verdict, height=120 + 60 * len(short))
+    st.dataframe(table(result), hide_index=True, height="content")
+    for note in result.notes:
         st.caption(note[:1].upper() + note[1:])
     base = {name: value for name, value in asked.picked.items() if name in (*SCENARIO, *MONEY)}
     said = [_said(changed) for letter in LETTERS if (changed := changes(asked.picked, letter))]
     with st.container(horizontal=True):
         ways_out("compare", base, _python(base, said), [("set", text) for text in said])
-        downloads("compare", [_flat(found, row) for row in found.rows], found.model_dump(mode="json"))
+        downloads("compare", [_flat(result, row) for row in result.rows], result.model_dump(mode="json"))
 
 
-def _flat(found: Comparison, row: Row) -> dict[str, Any]:
-    return {"quantity": row.quantity, "unit": row.unit, **dict(zip(found.names, row.values, strict=True))}
+def _flat(result: Comparison, row: Row) -> dict[str, Any]:
+    return {"quantity": row.quantity, "unit": row.unit, **dict(zip(result.names, row.values, strict=True))}
 
 
 def _python(base: dict[str, Any], said: list[str]) -> str:

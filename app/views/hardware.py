@@ -5,8 +5,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, hardware, own
-from app.layout import Asked, ask, downloads, told, ways_out
+from app import charts, hardware, session_hardware
+from app.layout import Asked, ask, downloads, mistakes_shown, ways_out
 from app.options import one_of
 from app.plain import plain
 from perfmodel.errors import InputError
@@ -18,19 +18,19 @@ KIND = one_of("kind", KINDS, "accelerators", "What the table lists.")
 
 def ids() -> tuple[str, ...]:
     """Return every id of the session's catalogue, by kind."""
-    catalogue = own.catalogue()
+    catalogue = session_hardware.catalogue()
     return tuple(id for kind in KINDS for id in catalogue.ids(kind))
 
 
 def picture(kind: str) -> None:
     """Draw what tells the things of a kind apart."""
-    catalogue = own.catalogue()
+    catalogue = session_hardware.catalogue()
     points: list[tuple[float, float, Any]]
     if kind == "accelerators":
-        found = [catalogue.accelerator(id) for id in catalogue.ids("accelerators")]
+        result = [catalogue.accelerator(id) for id in catalogue.ids("accelerators")]
         points = [
             (spec.memory_bandwidth.value, max(peak.value for peak in spec.peak_flops.values()), spec)
-            for spec in found
+            for spec in result
         ]
         titles = ("memory bandwidth [B/s]", "highest dense peak [FLOP/s]")
     elif kind == "links":
@@ -43,7 +43,7 @@ def picture(kind: str) -> None:
         nodes = [catalogue.node(id) for id in catalogue.ids("nodes")]
         points = [(node.accelerators, node.nics or 1, node) for node in nodes]
         titles = ("accelerators of a machine [1]", "network adapters [1]")
-    mine = {file.stem for file in own.specs()}
+    mine = {file.stem for file in session_hardware.specs()}
     groups = {
         kind: [point for point in points if point[2].id not in mine],
         "your own": [point for point in points if point[2].id in mine],
@@ -57,7 +57,7 @@ def add() -> None:
     st.caption("Kept for this session alone; every page then offers it. Not part of the URL.")
     by_form, as_toml = st.tabs(["An accelerator, by form", "Anything, as TOML"])
     with by_form, st.form("own-accelerator", border=False):
-        like = st.selectbox("Like", own.catalogue().ids("accelerators"), key="form-like")
+        like = st.selectbox("Like", session_hardware.catalogue().ids("accelerators"), key="form-like")
         name = st.text_input("Its name", placeholder="my-gpu", key="form-id")
         numbers = {
             field: st.text_input(label, placeholder=f"as the other; or {example}", key=f"form-{field}")
@@ -75,7 +75,7 @@ def add() -> None:
                 formats = {kind: said for kind, said in peaks.items() if said}
                 taken(hardware.accelerator_toml(like, name, given, formats))
             except InputError as error:
-                st.error(plain(own.without_folder(str(error))))
+                st.error(plain(session_hardware.without_folder(str(error))))
     with as_toml, st.form("own-toml", border=False):
         file = st.file_uploader("A spec file", type=["toml"], max_upload_size=1, key="toml-file")
         text = st.text_area(
@@ -87,9 +87,9 @@ def add() -> None:
             except UnicodeDecodeError:
                 st.error(plain(f"{file.name if file else 'the file'}: not UTF-8 text; expected TOML"))
             except InputError as error:
-                st.error(plain(own.without_folder(str(error))))
-    if own.specs():
-        st.markdown("Yours: " + ", ".join(f"`{path.stem}`" for path in own.specs()))
+                st.error(plain(session_hardware.without_folder(str(error))))
+    if session_hardware.specs():
+        st.markdown("Yours: " + ", ".join(f"`{path.stem}`" for path in session_hardware.specs()))
         st.button("Forget them", on_click=hardware.forget)
 
 
@@ -104,21 +104,21 @@ def taken(text: str) -> None:
 def page(asked: Asked) -> None:
     """Draw the catalogue."""
     kind = asked.picked.get("kind", "accelerators")
-    with told():
+    with mistakes_shown():
         id = asked.picked.get("id", START["id"])
-        catalogue = own.catalogue()
-        kind_of_id, found = catalogue.find(id)
+        catalogue = session_hardware.catalogue()
+        kind_of_id, result = catalogue.find(id)
         rows = hardware.overview(catalogue, kind)
-    numbers = hardware.provenance(found)
+    numbers = hardware.provenance(result)
     stated = sum(row["basis"] in ("datasheet", "measured") for row in numbers)
     with asked.top:
-        st.subheader(found.name, anchor=False)
+        st.subheader(result.name, anchor=False)
         st.markdown(
             f"**{stated} of the {len(numbers)} numbers of `{id}` are from a data sheet or measured; the "
             f"catalogue holds {len(rows)} {kind}.**"
         )
-    if found.note:
-        st.caption(found.note)
+    if result.note:
+        st.caption(result.note)
     st.dataframe(numbers, hide_index=True, column_config={"address": st.column_config.LinkColumn()})
     with st.expander("The file"):
         st.code(hardware.text_of(catalogue, id), language="toml")
@@ -127,7 +127,7 @@ def page(asked: Asked) -> None:
     with st.container(horizontal=True):
         command = "specs show " + id
         ways_out(command, {}, _python(kind_of_id, id))
-        downloads("hardware", rows, json.dumps({"rows": rows, "spec": found.model_dump(mode="json")}))
+        downloads("hardware", rows, json.dumps({"rows": rows, "spec": result.model_dump(mode="json")}))
     add()
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import buying, charts, own
-from app.layout import Asked, ask, downloads, fold, told, ways_out
+from app import charts, plan_form, session_hardware
+from app.layout import Asked, ask, downloads, fold, mistakes_shown, ways_out
 from perfmodel.units import show
 
 START = {"epochs": "90", "deadline": "24h", "max-gpus": 64}
@@ -13,9 +13,9 @@ BODY = ("epochs", "deadline", "budget", "max-gpus")
 SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", "price")
 
 
-def rows_of(found: dict[str, Any]) -> list[dict[str, Any]]:
+def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the front, then the best plan of every machine that lost."""
-    return [*found["front"], *found["lost"]]
+    return [*result["front"], *result["lost"]]
 
 
 def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -43,27 +43,27 @@ def load(rows: list[dict[str, Any]], chosen: Any, workload: str) -> None:
     indices += [[index] for index in chosen.selection.get("rows", [])]
     if indices:
         index = indices[0][0] if isinstance(indices[0], list) else indices[0]
-        st.switch_page("views/predict.py", query_params=buying.as_query(rows[int(index)], workload))
+        st.switch_page("views/predict.py", query_params=plan_form.as_query(rows[int(index)], workload))
 
 
 def page(asked: Asked) -> None:
     """Draw the answer."""
-    with told():
-        goal = buying.goal(asked.picked, OFFERED)
-        found = buying.found(goal)
+    with mistakes_shown():
+        goal = plan_form.goal(asked.picked, OFFERED)
+        result = plan_form.found(goal)
     with asked.top:
         st.subheader(f"What to hire to train {goal.workload}", anchor=False)
-        first, *more = found["verdict"]
+        first, *more = result["verdict"]
         st.markdown(f"**{first}**")
         for line in more:
             st.markdown(line)
-    rows = rows_of(found)
-    if found["front"]:
-        figure = charts.pareto(found["front"], found["lost"], found["chosen"], goal.deadline, goal.budget)
+    rows = rows_of(result)
+    if result["front"]:
+        figure = charts.pareto(result["front"], result["lost"], result["chosen"], goal.deadline, goal.budget)
         st.caption("Click a point, or a row below, to load it into Predict")
         load(rows, charts.draw(figure, "plan", first, height=440, on_select="rerun"), goal.workload)
-    if found["chosen"] and st.button("Load the chosen plan into Predict"):
-        st.switch_page("views/predict.py", query_params=buying.as_query(found["chosen"], goal.workload))
+    if result["chosen"] and st.button("Load the chosen plan into Predict"):
+        st.switch_page("views/predict.py", query_params=plan_form.as_query(result["chosen"], goal.workload))
     event = st.dataframe(
         table(rows),
         hide_index=True,
@@ -73,29 +73,29 @@ def page(asked: Asked) -> None:
         column_config={"cost [USD]": st.column_config.NumberColumn(format="%.2f")},
     )
     load(rows, event, goal.workload)
-    once, each = buying.as_words(asked.picked)
+    once, each = plan_form.as_words(asked.picked)
     with st.container(horizontal=True):
         ways_out(
             "plan", once, f"from perfmodel.planning import Goal, search\n\nresult = search({goal!r})", each
         )
-        downloads("plan", table(rows), found)
+        downloads("plan", table(rows), result)
     with fold("How it would be started") as is_open:
-        if is_open and found["launch"]:
-            for text in filter(None, found["launch"].values()):
+        if is_open and result["launch"]:
+            for text in filter(None, result["launch"].values()):
                 st.code(text, language="shell", wrap_lines=True)
     with fold("Machines without a price, plans left out, what was assumed") as is_open:
         if is_open:
-            for row in found["unpriced"]:
+            for row in result["unpriced"]:
                 worth = row["worth_usd_per_hour"]
                 priced = f"worth up to {worth:,.3g} USD/h each" if worth else "not in time"
                 st.markdown(f"* {row['name']}: no price is known; {priced}")
-            for reason, count in found["left_out"].items():
+            for reason, count in result["left_out"].items():
                 st.markdown(f"* {count:,} plans left out: {reason}")
-            for note in found["notes"]:
+            for note in result["notes"]:
                 st.markdown(f"* {note}")
 
 
-OFFERED = buying.known(own.catalogue())
+OFFERED = plan_form.known(session_hardware.catalogue())
 page(
     ask(
         "plan",

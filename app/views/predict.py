@@ -4,8 +4,8 @@ from itertools import groupby
 
 import streamlit as st
 
-from app import charts, measured, money, own
-from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, ways_out
+from app import charts, money, session_hardware, similar_runs
+from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, ways_out
 from app.plain import plain
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
@@ -86,27 +86,27 @@ def behind(asked: Asked) -> None:
         if not is_open:
             return
         from perfmodel.explanations import explain
-        from perfmodel.explanations.write import value_told
+        from perfmodel.explanations.write import value_text
 
-        found = explain(asked.scenario(), own.catalogue())
-        for term, equations in groupby(found.equations, lambda equation: equation.term):
+        result = explain(asked.scenario(), session_hardware.catalogue())
+        for term, equations in groupby(result.equations, lambda equation: equation.term):
             st.markdown(f"**{TERMS[term].label if term in TERMS else 'iteration time'}**")
             for each in equations:
-                given = value_told(each.value, each.unit, each.quantity)
+                given = value_text(each.value, each.unit, each.quantity)
                 st.caption(plain(f"({each.number}) {each.title} {each.quantity} = {given}"))
                 st.latex(each.latex)
 
 
 def page(asked: Asked) -> None:
     """Draw the answer."""
-    with told():
+    with mistakes_shown():
         prediction = asked.predict()
-        costs = money.costs(prediction, asked.picked, own.catalogue())
-    found = prediction.scenario
+        costs = money.costs(prediction, asked.picked, session_hardware.catalogue())
+    result = prediction.scenario
     with asked.top:
         presets()
         st.subheader(
-            f"{found['world_size']} x {found['accelerator']} training {found['workload']}", anchor=False
+            f"{result['world_size']} x {result['accelerator']} training {result['workload']}", anchor=False
         )
         st.markdown(f"**{sentence(prediction.verdict)}**")
     for warning in prediction.warnings:
@@ -123,12 +123,12 @@ def page(asked: Asked) -> None:
         rows = [{"term": TERMS[name].label, "seconds": time} for name, time in prediction.terms.items()]
         downloads("prediction", rows, prediction.to_json)
     behind(asked)
-    money.told(costs)
-    near = measured.family(found)
+    money.show_costs(costs)
+    near = similar_runs.family(result)
     with fold("Nearest measured runs") as is_open:
         if is_open:
-            st.caption(f"{len(near)} of {found['workload']} on {found['accelerator']}, the nearest first")
-            st.dataframe(measured.rows(near[: measured.SHOWN]), hide_index=True)
+            st.caption(f"{len(near)} of {result['workload']} on {result['accelerator']}, the nearest first")
+            st.dataframe(similar_runs.rows(near[: similar_runs.SHOWN]), hide_index=True)
     st.caption("Defaults taken: " + ", ".join(f"`{default}`" for default in prediction.defaults))
 
 

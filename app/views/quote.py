@@ -3,8 +3,8 @@
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import charts, own, quotes
-from app.layout import Asked, ask_scenario, downloads, told, ways_out
+from app import charts, quotes, session_hardware
+from app.layout import Asked, ask_scenario, downloads, mistakes_shown, ways_out
 from app.options import one_of, text_of, whole_of
 from app.plain import plain
 from perfmodel.quote import Checked, Quote, check_quote, example_names, read_quote
@@ -80,9 +80,9 @@ def picture(claim: Checked, index: int) -> None:
 
 def page(asked: Asked) -> None:
     """Draw the answer."""
-    with told():
+    with mistakes_shown():
         quote = quote_of(asked)
-        checked = check_quote(quote, own.catalogue(), "the quote")
+        checked = check_quote(quote, session_hardware.catalogue(), "the quote")
     worst = min(checked, key=lambda claim: list(COLOURS).index(claim.verdict))
     with asked.top:
         st.subheader(plain(quote.title), anchor=False)

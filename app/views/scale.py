@@ -4,8 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, measured, money, own
-from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, ways_out
+from app import charts, money, session_hardware, similar_runs
+from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
@@ -53,15 +53,15 @@ def curves(asked: Asked) -> dict[str, list[Prediction]]:
         for name in asked.picked.get("strategies", ())
     }
     plans |= {name: {"inter-link": name} for name in asked.picked.get("networks", ())}
-    found = {}
+    result = {}
     for name, changed in plans.items():
         try:
             line = [asked.predict({**changed, "gpus": n}) for n in counts[:MOST]]
         except InputError as error:
             st.error(plain(f"{name}: {error}" if name else str(error)))
             continue
-        found[name or _chosen(line[-1], asked)] = line
-    return found
+        result[name or _chosen(line[-1], asked)] = line
+    return result
 
 
 def _chosen(last: Prediction, asked: Asked) -> str:
@@ -69,20 +69,20 @@ def _chosen(last: Prediction, asked: Asked) -> str:
     return f"{last.scenario['inter_link' if asked.picked.get('networks') else 'strategy']} (chosen)"
 
 
-def values(found: dict[str, list[Prediction]], asked: Asked, y: str) -> dict[str, list[float | None]]:
+def values(result: dict[str, list[Prediction]], asked: Asked, y: str) -> dict[str, list[float | None]]:
     """Return what is drawn of each prediction."""
     if y in FIELDS:
-        return {name: [getattr(p, FIELDS[y]) for p in line] for name, line in found.items()}
-    return {name: [_epoch_cost(p, asked) for p in line] for name, line in found.items()}
+        return {name: [getattr(p, FIELDS[y]) for p in line] for name, line in result.items()}
+    return {name: [_epoch_cost(p, asked) for p in line] for name, line in result.items()}
 
 
 def _epoch_cost(prediction: Prediction, asked: Asked) -> float | None:
-    epoch = money.costs(prediction, asked.picked, own.catalogue())["per_epoch"]
+    epoch = money.costs(prediction, asked.picked, session_hardware.catalogue())["per_epoch"]
     return epoch["cost"] if epoch else None
 
 
 def table(
-    found: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str
+    result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str
 ) -> list[dict[str, Any]]:
     """Return every point as ``perfmodel scale --csv`` prints it, with the name of its curve."""
     return [
@@ -95,23 +95,23 @@ def table(
             "high_80": p.interval.high_80 if p.interval else None,
             **({} if y in FIELDS else {"cost_per_epoch": value}),
         }
-        for name, line in found.items()
+        for name, line in result.items()
         for p, value in zip(line, drawn[name], strict=True)
     ]
 
 
-def picture(found: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str) -> None:
+def picture(result: dict[str, list[Prediction]], drawn: dict[str, list[float | None]], y: str) -> None:
     """Draw one quantity of every curve, with its band, the ideal, and measured runs of the same family."""
-    xs = {name: [p.scenario["world_size"] for p in line] for name, line in found.items()}
-    first = next(iter(found.values()))
-    counts = xs[next(iter(found))]
+    xs = {name: [p.scenario["world_size"] for p in line] for name, line in result.items()}
+    first = next(iter(result.values()))
+    counts = xs[next(iter(result))]
     ideal = {"efficiency": (counts, [1.0 for _ in counts]), "speedup": (counts, counts)}.get(y)
     figure = charts.lines(
-        {name: (xs[name], drawn[name]) for name in found},
+        {name: (xs[name], drawn[name]) for name in result},
         "GPUs [1]",
         YS[y],
         log_y=y in ("throughput", "speedup"),
-        bands=_bands(found, y),
+        bands=_bands(result, y),
         points=_measured(first[-1].scenario, y),
         ideal=ideal,
         percent=y == "efficiency",
@@ -120,10 +120,10 @@ def picture(found: dict[str, list[Prediction]], drawn: dict[str, list[float | No
     charts.draw(figure, y, f"{YS[y]} against GPUs")
 
 
-def _bands(found: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[float], list[float]]]:
+def _bands(result: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[float], list[float]]]:
     """The 80 % interval of the time, or what it makes of the rate."""
     bands = {}
-    for name, line in found.items():
+    for name, line in result.items():
         spans = [(p, p.interval) for p in line if p.interval]
         if len(spans) < len(line) or y not in ("time", "throughput"):
             continue
@@ -142,32 +142,32 @@ def _measured(scenario: dict[str, Any], y: str) -> dict[str, tuple[list[float], 
     """Runs of the same network, accelerator, precision and batch."""
     runs = [
         run
-        for run in measured.family(scenario)
+        for run in similar_runs.family(scenario)
         if (run.precision, run.local_batch_size) == (scenario["precision"], scenario["local_batch_size"])
     ]
     value = {"throughput": lambda run: run.samples_per_second, "time": measured_time}.get(y)
     points = [(run, seen) for run in runs if value and (seen := value(run)) is not None]
     if not points:
         return {}
-    told = [
+    report = [
         f"{run.source}: {run.strategy}, {run.inter_link or run.node or 'one machine'}" for run, _ in points
     ]
     return {
         "measured (same batch and precision)": (
             [run.world_size for run, _ in points],
             [seen for _, seen in points],
-            told,
+            report,
         )
     }
 
 
-def ends(found: dict[str, list[Prediction]]) -> str:
+def ends(result: dict[str, list[Prediction]]) -> str:
     """Say how each curve ends."""
     each = [
         f"{name}: {line[-1].scaling_efficiency:.1%}, {line[-1].samples_per_second:,.0f} samples/s"
-        for name, line in found.items()
+        for name, line in result.items()
     ]
-    last = next(iter(found.values()))[-1]
+    last = next(iter(result.values()))[-1]
     return f"At {last.scenario['world_size']} GPUs: {'; '.join(each)}. {sentence(last.verdict)}"
 
 
@@ -186,24 +186,24 @@ def _python(picked: dict[str, Any], counts: list[int]) -> str:
 def page(asked: Asked) -> None:
     """Draw the answer."""
     y = asked.picked.get("show", "efficiency")
-    with told():
-        found = curves(asked)
-        if not found:
+    with mistakes_shown():
+        result = curves(asked)
+        if not result:
             return
-        drawn = values(found, asked, y)
-    first = next(iter(found.values()))
+        drawn = values(result, asked, y)
+    first = next(iter(result.values()))
     with asked.top:
         st.subheader(f"{first[-1].scenario['workload']} on {first[-1].scenario['accelerator']}", anchor=False)
-        st.markdown(f"**{ends(found)}**")
+        st.markdown(f"**{ends(result)}**")
     if y == "cost" and not any(value for line in drawn.values() for value in line):
         st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
-    for warning in dict.fromkeys(warning for line in found.values() for p in line for warning in p.warnings):
+    for warning in dict.fromkeys(warning for line in result.values() for p in line for warning in p.warnings):
         st.warning(warning)
-    picture(found, drawn, y)
-    for name, line in found.items():
+    picture(result, drawn, y)
+    for name, line in result.items():
         for note in cut(line):
             st.caption(plain(f"{name}: {note}"))
-    rows = table(found, drawn, y)
+    rows = table(result, drawn, y)
     with st.container(horizontal=True):
         picked = {k: v for k, v in asked.picked.items() if k not in ("show", "strategies", "networks")}
         ways_out("scale", picked, _python(picked, [p.scenario["world_size"] for p in first]))

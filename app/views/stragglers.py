@@ -7,8 +7,8 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import charts, own
-from app.layout import Asked, ask, downloads, fold, told, ways_out
+from app import charts, session_hardware
+from app.layout import Asked, ask, downloads, fold, mistakes_shown, ways_out
 from app.options import options, values
 from perfmodel.api.stragglers import USUAL, Stragglers, law_of, stragglers
 from perfmodel.equations.distribution import Distribution
@@ -41,7 +41,7 @@ RATE = KNOWN["learning-rate"]
 
 def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
     """Return the law of a worker's time, and the options that say it."""
-    sample = own.sample()
+    sample = session_hardware.sample()
     if sample is not None:
         return sample, {"distribution": "empirical:times.csv"}
     name = picked.get("distribution", str(LAW.parameter.default))
@@ -52,15 +52,15 @@ def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
 def variants(picked: dict[str, Any], times: Distribution) -> Stragglers:
     """Return every variant, as ``perfmodel stragglers`` has them."""
     named = ("workers", "k", "local-steps", "communication-time", "server-time")
-    found: Stragglers = stragglers(distribution=times, **values(picked, named, "stragglers"))
-    return found
+    result: Stragglers = stragglers(distribution=times, **values(picked, named, "stragglers"))
+    return result
 
 
-def times_of(found: Sequence[StragglerPrediction]) -> go.Figure:
+def times_of(result: Sequence[StragglerPrediction]) -> go.Figure:
     """Time per update and per gradient of each variant, with what is proven of the first."""
     figure = go.Figure()
-    names = [row.variant for row in found]
-    for row in found:
+    names = [row.variant for row in result]
+    for row in result:
         figure.add_scatter(
             x=[row.low, row.high],
             y=[row.variant, row.variant],
@@ -70,27 +70,27 @@ def times_of(found: Sequence[StragglerPrediction]) -> go.Figure:
             showlegend=False,
         )
     figure.add_scatter(
-        x=[row.time_per_gradient for row in found],
+        x=[row.time_per_gradient for row in result],
         y=names,
         name="time per gradient",
         mode="markers+text",
-        text=[show(row.time_per_gradient, "s") for row in found],
+        text=[show(row.time_per_gradient, "s") for row in result],
         textposition="top center",
         marker={"color": charts.ORANGE, "symbol": "diamond", "size": 11},
         hovertemplate="%{y}: %{text} per gradient<extra></extra>",
     )
     figure.add_scatter(
-        x=[row.update_time for row in found],
+        x=[row.update_time for row in result],
         y=names,
         name="time per update (grey: proven bounds)",
         mode="markers+text",
-        text=[show(row.update_time, "s") for row in found],
+        text=[show(row.update_time, "s") for row in result],
         textposition="top center",
         marker={"color": charts.BLUE, "size": 11},
-        customdata=[row.status for row in found],
+        customdata=[row.status for row in result],
         hovertemplate="%{y}: %{text} per update, %{customdata}<extra></extra>",
     )
-    spread = [time for row in found for time in (row.update_time, row.time_per_gradient)]
+    spread = [time for row in result for time in (row.update_time, row.time_per_gradient)]
     figure.update_xaxes(title="mean time [s]", **charts.scale(True, spread))
     figure.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
     return figure
@@ -99,13 +99,13 @@ def times_of(found: Sequence[StragglerPrediction]) -> go.Figure:
 def page(asked: Asked) -> None:
     """Draw the answer."""
     picked = asked.picked
-    with told():
+    with mistakes_shown():
         times, said = law(picked)
         answer = variants(picked, times)
-        found, workers = answer.rows, answer.workers
+        result, workers = answer.rows, answer.workers
         per_gradient = answer.sync_over_async[1]
         curves = answer.error_curves(**values(picked, (RATE.name,), "stragglers"))
-    fastest = min(found, key=lambda row: row.time_per_gradient)
+    fastest = min(result, key=lambda row: row.time_per_gradient)
     with asked.top:
         st.subheader(f"{workers} workers, {times}", anchor=False)
         st.markdown(
@@ -114,14 +114,14 @@ def page(asked: Asked) -> None:
             f"{fastest.variant} is fastest: {show(fastest.time_per_gradient, 's')} per gradient, "
             f"{fastest.mean_staleness:.1f} updates stale.**"
         )
-    charts.draw(times_of(found), "variants", "Mean time of each variant")
+    charts.draw(times_of(result), "variants", "Mean time of each variant")
     st.caption("Bound on the error of an example objective against wall clock")
     lines = {curve.variant: (curves.times, curve.error) for curve in curves.variants}
     charts.draw(
         charts.lines(lines, "time [s]", "error bound [1]", log_y=True), "error", "Error against wall clock"
     )
     st.caption(curves.note)
-    rows = [asdict(row) for row in found]
+    rows = [asdict(row) for row in result]
     command = {k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")} | said
     with st.container(horizontal=True):
         ways_out("stragglers", command, _python(str(times), workers, picked))
@@ -139,7 +139,7 @@ def page(asked: Asked) -> None:
                         "fresh": row.fresh_fraction,
                         "status": row.status,
                     }
-                    for row in found
+                    for row in result
                 ],
                 hide_index=True,
             )
@@ -163,8 +163,8 @@ def upload() -> None:
             max_upload_size=LARGEST_SAMPLE,
             key="times-file",
         )
-    with told():
-        own.take_sample(file.getvalue() if file else None)
+    with mistakes_shown():
+        session_hardware.take_sample(file.getvalue() if file else None)
     if file:
         st.caption(f"From {file.name}; an upload is not part of the URL.")
 

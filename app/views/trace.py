@@ -4,8 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, own, uploads
-from app.layout import Asked, ask_scenario, downloads, fold, sentence, told, ways_out
+from app import charts, session_hardware, uploads
+from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import options, scenario
 from app.plain import plain
 from perfmodel.errors import InputError
@@ -66,7 +66,7 @@ def beside(seen: uploads.Seen, asked: Asked, skip: int) -> None:
     try:
         st.dataframe(uploads.against_prediction(seen, asked.predict(), skip), hide_index=True)
     except InputError as error:
-        st.error(plain(own.without_folder(str(error))))
+        st.error(plain(session_hardware.without_folder(str(error))))
 
 
 def learn(seen: uploads.Seen, asked: Asked) -> None:
@@ -77,18 +77,20 @@ def learn(seen: uploads.Seen, asked: Asked) -> None:
         "The options beside the page must say what job the trace is of: network, GPU, batch, precision."
     )
     if st.button("Calibrate on this trace", type="primary"):
-        with told():
+        with mistakes_shown():
             uploads.calibrate(seen, scenario(asked.picked), skip)
     if "profile-told" not in st.session_state:
         return
-    text = (own.folder() / st.session_state["profile-name"]).read_text("utf-8")
+    text = (session_hardware.folder() / st.session_state["profile-name"]).read_text("utf-8")
     st.success(f"In use on every page that predicts: {st.session_state['profile-told']}")
     with st.container(horizontal=True):
         if st.button("See it in Predict"):
             st.switch_page("views/predict.py")
         if st.button("See it in Scale"):
             st.switch_page("views/scale.py")
-        st.download_button("Download the profile", text, own.PROFILE, "application/toml", on_click="ignore")
+        st.download_button(
+            "Download the profile", text, session_hardware.PROFILE, "application/toml", on_click="ignore"
+        )
         st.button("Forget it", on_click=uploads.forget)
     with st.expander("What was learned"):
         st.code(text, language="toml")
@@ -97,9 +99,9 @@ def learn(seen: uploads.Seen, asked: Asked) -> None:
 def uploaded(seen: uploads.Seen, asked: Asked) -> None:
     """Show what the files hold."""
     skip = asked.picked.get("skip", 0)
-    with told():
-        found = summary(seen.traces, skip)
-    devices = found["devices"]
+    with mistakes_shown():
+        result = summary(seen.traces, skip)
+    devices = result["devices"]
     with asked.top:
         if devices:
             first = devices[0]
@@ -129,13 +131,13 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
     ]
     with st.container(horizontal=True):
         ways_out("trace summary FILE", {}, _python())
-        downloads("trace", rows, found)
+        downloads("trace", rows, result)
     learn(seen, asked)
 
 
 def predicted(asked: Asked) -> None:
     """Until a file is there, show the step the model expects of the job described."""
-    with told():
+    with mistakes_shown():
         answer = asked.predict()
     with asked.top:
         st.subheader("What a profiler saw", anchor=False)
@@ -164,7 +166,7 @@ files = st.file_uploader(
     key="trace-files",
     help="Files stay on this machine, and go when the tab is closed. Several files are several ranks.",
 )
-with told():
+with mistakes_shown():
     seen = uploads.read(files)
 if seen is None:
     predicted(asked)

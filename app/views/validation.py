@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app import charts, held_against
+from app import charts, measured_runs
 from app.layout import Asked, ask, downloads, fold, ways_out
 from app.options import one_of, options, some_of
 from perfmodel.accuracy import Row
@@ -12,17 +12,17 @@ KNOWN = options("validate")
 MODE = KNOWN["mode"]
 BY = one_of("by", GROUPS, "source", "What a colour stands for.")._replace(label="Colour by")
 FILTERS = [
-    some_of(name, held_against.known(name), "Only these.")._replace(usual="all", session=f"filter-{name}")
-    for name in held_against.FILTERS
+    some_of(name, measured_runs.known(name), "Only these.")._replace(usual="all", session=f"filter-{name}")
+    for name in measured_runs.FILTERS
 ]
 MOST_GROUPS = 8
 SHOWN = 300
 
 
-def picture(found: list[Row], by: str) -> None:
+def picture(result: list[Row], by: str) -> None:
     """Draw both times; the largest groups in colours of their own."""
     groups: dict[str, list[Row]] = {}
-    for row in found:
+    for row in result:
         groups.setdefault(str(GROUPS[by](row)), []).append(row)
     largest = sorted(groups, key=lambda name: -len(groups[name]))
     drawn = {name: groups[name] for name in largest[: MOST_GROUPS - 1]}
@@ -40,17 +40,18 @@ def page(asked: Asked) -> None:
     """Draw the answer."""
     picked = asked.picked
     mode = picked.get("mode", "specs")
-    found = held_against.filtered(mode, {name: picked.get(name, ()) for name in held_against.FILTERS})
-    predicted = held_against.misses_first(found)
-    told = statistics([row for row in predicted if counted(row)])
+    result = measured_runs.filtered(mode, {name: picked.get(name, ()) for name in measured_runs.FILTERS})
+    predicted = measured_runs.misses_first(result)
+    report = statistics([row for row in predicted if counted(row)])
     with asked.top:
         st.subheader("The model against published measurements", anchor=False)
-        if told["n"]:
-            ten, twenty = told["within_10"], told["within_20"]
+        if report["n"]:
+            ten, twenty = report["within_10"], report["within_20"]
             st.markdown(
-                f"**Off by {told['median_absolute_error']:.1%} in the median of {told['n']:,} runs of trust "
+                f"**Off by {report['median_absolute_error']:.1%} in the median of {report['n']:,} runs "
+                f"of trust "
                 f"A or B: {ten:.0%} of them by at most 10%, {twenty:.0%} by at most 20%. "
-                f"A naive answer is off by {told['baseline']['median_absolute_error']:.1%}.**"
+                f"A naive answer is off by {report['baseline']['median_absolute_error']:.1%}.**"
             )
         else:
             st.markdown("**No run of trust A or B passes these filters.**")
@@ -58,22 +59,23 @@ def page(asked: Asked) -> None:
             "Out of sample: each source by a fit to all others, "
             + ("from specs alone." if mode == "specs" else "anchored on the time of one accelerator.")
         )
-        if told["n"]:
+        if report["n"]:
             every = statistics([row for row in predicted if trusted(row)])
             more = (
-                f" With {every['n'] - told['n']:,} runs more whose anchor is ambiguous: "
+                f" With {every['n'] - report['n']:,} runs more whose anchor is ambiguous: "
                 f"{every['mean_absolute_error']:.1%}, {every['mean_over_sources']:.1%} and "
                 f"{every['median_absolute_error']:.1%} in the median."
             )
             st.caption(
-                f"Mean error {told['mean_absolute_error']:.1%} over runs, {told['mean_over_sources']:.1%} "
-                f"over the {told['sources']} sources.{more if every['n'] > told['n'] else ''}"
+                f"Mean error {report['mean_absolute_error']:.1%} over runs, "
+                f"{report['mean_over_sources']:.1%} "
+                f"over the {report['sources']} sources.{more if every['n'] > report['n'] else ''}"
             )
     if predicted:
         picture(predicted, picked.get("by", "source"))
     st.caption(f"The misses first ({min(SHOWN, len(predicted)):,} of {len(predicted):,})")
     st.dataframe(
-        held_against.table(predicted[:SHOWN]),
+        measured_runs.table(predicted[:SHOWN]),
         hide_index=True,
         column_config={
             "error": st.column_config.NumberColumn(format="percent"),
@@ -83,16 +85,16 @@ def page(asked: Asked) -> None:
     with st.container(horizontal=True):
         ways_out("validate --out-of-sample", {"mode": mode}, _python(mode))
         downloads(
-            "validation", lambda: held_against.table(predicted), lambda: [row.to_dict() for row in found]
+            "validation", lambda: measured_runs.table(predicted), lambda: [row.to_dict() for row in result]
         )
     with fold("The report in short: errors beside their bars, and what intervals cover") as is_open:
         if is_open:
-            st.markdown(held_against.section("In short"))
+            st.markdown(measured_runs.section("In short"))
     with fold("What the model does not cover") as is_open:
         if is_open:
-            for count, reason in refusals(row.reason for row in found):
+            for count, reason in refusals(row.reason for row in result):
                 st.markdown(f"* {count} runs refused: {reason}")
-            st.markdown(held_against.misses())
+            st.markdown(measured_runs.misses())
 
 
 def _python(mode: str) -> str:

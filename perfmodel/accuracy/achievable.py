@@ -99,13 +99,13 @@ def rate(product: Product, catalogue: Catalogue) -> float:
 
 def compare_products() -> list[Answer]:
     """Return what the model says of each product on an accelerator with a spec, in order."""
-    catalogue, found = Catalogue.built_in(), []
+    catalogue, result = Catalogue.built_in(), []
     for product in products():
         try:
-            found.append(Answer(product, rate(product, catalogue)))
+            result.append(Answer(product, rate(product, catalogue)))
         except InputError:
             continue  # an accelerator without a spec
-    return found
+    return result
 
 
 def section() -> str:

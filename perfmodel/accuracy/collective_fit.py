@@ -101,14 +101,14 @@ class Row(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as people script against it."""
-        told = self._asdict()
-        m = told.pop("measurement")
-        told.pop("naive_time")
+        report = self._asdict()
+        m = report.pop("measurement")
+        report.pop("naive_time")
         return {
             "measurement_id": m.measurement_id,
             "source": m.source,
             "measured_time": None if math.isnan(m.time) else m.time,
-            **told,
+            **report,
             "reason": m.reason,
         }
 
@@ -116,7 +116,7 @@ class Row(NamedTuple):
 def summarise(rows: list[Row]) -> dict[str, Any]:
     """Return errors by size, and for each size by source, accelerator, link and collective."""
     able = [row for row in rows if row.predicted_time is not None and row.measurement.point is not None]
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "rows": len(rows),
         "refused": len(rows) - len(able),
         "refused_by_reason": by_reason(row.measurement.reason for row in rows),
@@ -125,8 +125,8 @@ def summarise(rows: list[Row]) -> dict[str, Any]:
     for label, is_short in (("at least 1 MiB", False), ("below 1 MiB", True)):
         part = [row for row in able if _is_short(row.measurement.point) == is_short]
         grouped = {name: _by(part, key) for name, key in _KEYS.items()}
-        found["sizes"][label] = {"all": _errors(part), **grouped}
-    return found
+        result["sizes"][label] = {"all": _errors(part), **grouped}
+    return result
 
 
 _KEYS: dict[str, Callable[[Row], str]] = {
@@ -152,7 +152,7 @@ def _by(rows: list[Row], key: Callable[[Row], str]) -> dict[str, Any]:
 
 
 def _errors(rows: list[Row]) -> dict[str, Any]:
-    told = errors([row.predicted_time / row.measurement.time - 1 for row in rows if row.predicted_time])
+    report = errors([row.predicted_time / row.measurement.time - 1 for row in rows if row.predicted_time])
     naive = errors([row.naive_time / row.measurement.time - 1 for row in rows if row.naive_time])
     covered = [
         row.low_80 <= row.measurement.time <= row.high_80 for row in rows if row.low_80 and row.high_80
@@ -163,7 +163,7 @@ def _errors(rows: list[Row]) -> dict[str, Any]:
         if row.predicted_time
     ]
     return {
-        **told._asdict(),
+        **report._asdict(),
         **over_sources(sources),
         "baseline": naive._asdict(),
         "coverage_80": sum(covered) / len(covered) if covered else None,
@@ -182,8 +182,8 @@ def compare_collectives(
     logs = _logs(able, out_of_sample, learned) if able else np.empty(0)
     shipped = (fitted().spread_short, fitted().spread_long)
     spreads = _spreads_of_others(able, logs, learned) if out_of_sample and able else {}
-    told = {m.measurement_id: log for m, log in zip(able, logs.tolist(), strict=True)}
-    return [_row(m, told.get(m.measurement_id), spreads.get(m.source, shipped)) for m in measured]
+    report = {m.measurement_id: log for m, log in zip(able, logs.tolist(), strict=True)}
+    return [_row(m, report.get(m.measurement_id), spreads.get(m.source, shipped)) for m in measured]
 
 
 def compare_beside_shipped(own: list[Measurement]) -> list[Row]:
@@ -219,12 +219,12 @@ def _spreads_of_others(
     short = np.array([_is_short(m.point) for m in measured])
     sources = np.array([m.source for m in measured])
     taught = np.isin(sources, sorted(learned))
-    found = {}
+    result = {}
     for source in sources.tolist():
-        if source not in found:
+        if source not in result:
             others = taught & (sources != source)
-            found[source] = (_spread(misses[others & short]), _spread(misses[others & ~short]))
-    return found
+            result[source] = (_spread(misses[others & short]), _spread(misses[others & ~short]))
+    return result
 
 
 def _part(of: Features, rows: NDArray[np.bool_]) -> Features:

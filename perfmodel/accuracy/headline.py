@@ -83,28 +83,28 @@ def headline(specs: Sequence[Row], anchored: Sequence[Row]) -> list[Headline]:
         ),
         ("anchored, all strategies", None, anchored, lambda row: True),
     )
-    found = []
+    result = []
     for name, bar, rows, keep in groups:
         every = [row for row in rows if row.error is not None and trusted(row) and keep(row)]
         sure = [row for row in every if counted(row)]
         if sure:
-            found.append(_line(name, bar, sure))
+            result.append(_line(name, bar, sure))
         if len(every) > len(sure):
-            found.append(_line(f"{name}, with ambiguous anchors", bar, every))
-    return found
+            result.append(_line(f"{name}, with ambiguous anchors", bar, every))
+    return result
 
 
 def _line(name: str, bar: tuple[float, float] | None, rows: Sequence[Row]) -> Headline:
-    told = statistics(rows)
-    naive = told["baseline"]
+    report = statistics(rows)
+    naive = report["baseline"]
     return Headline(
         name,
-        told["n"],
-        told["mean_absolute_error"],
-        told["mean_over_sources"],
-        told["median_absolute_error"],
+        report["n"],
+        report["mean_absolute_error"],
+        report["mean_over_sources"],
+        report["median_absolute_error"],
         bar,
         naive["mean_absolute_error"],
         naive["median_absolute_error"],
-        (told["coverage_80"], told["coverage_95"]),
+        (report["coverage_80"], report["coverage_95"]),
     )

@@ -31,15 +31,15 @@ def beyond_limit(summaries: Iterable[dict[str, Any]]) -> dict[tuple[str, str], d
     -------
     (kind, name), such as ``("source", "pollux")`` -> mode -> how far, in every mode it was predicted in
     """
-    found: dict[tuple[str, str], dict[str, Miss]] = {}
+    result: dict[tuple[str, str], dict[str, Miss]] = {}
     for summary in summaries:
         for kind in KINDS:
             for name, group in summary["by"][kind].items():
                 miss = Miss(group["median_absolute_error"], group["n"])
-                found.setdefault((kind, name), {})[summary["mode"]] = miss
+                result.setdefault((kind, name), {})[summary["mode"]] = miss
     return {
         family: modes
-        for family, modes in found.items()
+        for family, modes in result.items()
         if any(miss.median > LIMIT for miss in modes.values())
     }
 

@@ -236,14 +236,14 @@ class _Rounds:
                 anchor, factor = self._anchor(asked)
                 scenario = self._anchored(asked, factor)
             rate = asked.global_batch_size / self._time(scenario, asked)
-            found = predict(scenario, self.catalogue)
+            result = predict(scenario, self.catalogue)
         except (Refused, InputError) as error:
             return Answer(asked, mode, reason=str(error))
         samples = curve.samples(asked.global_batch_size)
-        evaluating = evaluation_time(asked, samples, found.terms["forward_time"])
-        launches = found.terms["launch_overhead_time"] / found.iteration_time
+        evaluating = evaluation_time(asked, samples, result.terms["forward_time"])
+        launches = result.terms["launch_overhead_time"] / result.iteration_time
         naive = self._naive(asked)
-        return Answer(asked, mode, samples, rate, evaluating, naive, anchor, launches, found.interval)
+        return Answer(asked, mode, samples, rate, evaluating, naive, anchor, launches, result.interval)
 
     def _time(self, scenario: Scenario, asked: Submission) -> float:
         """Iteration time of a scenario with the software of a submission [s]."""
@@ -303,14 +303,14 @@ class _Rounds:
     def _naive(self, asked: Submission) -> float | None:
         """The last round before with the same accelerator: its samples, and its rate per accelerator."""
         for held in reversed(ROUNDS[: ROUNDS.index(asked.round)]):
-            found = [
+            result = [
                 each
                 for each in self.submissions
                 if (each.benchmark, each.round, each.accelerator)
                 == (asked.benchmark, held, asked.accelerator)
             ]
-            rates = [each.samples_per_second / each.world_size for each in found if each.samples_per_second]
-            samples = [each.samples_to_target for each in found if each.samples_to_target]
+            rates = [each.samples_per_second / each.world_size for each in result if each.samples_per_second]
+            samples = [each.samples_to_target for each in result if each.samples_to_target]
             if rates and samples:
                 return median(samples) / (median(rates) * asked.world_size)
         return None
@@ -332,16 +332,16 @@ def evaluation_time(asked: Submission, samples_to_target: float, forward_time: f
 
 def errors_by(answers: Sequence[Answer]) -> dict[str, dict[str, Errors]]:
     """Return the statistics of all, of each benchmark, and of each round in each benchmark."""
-    found: dict[str, dict[str, Errors]] = {"all": {}, "benchmark": {}, "round": {}}
-    found["all"]["all"] = _errors(answers)
+    result: dict[str, dict[str, Errors]] = {"all": {}, "benchmark": {}, "round": {}}
+    result["all"]["all"] = _errors(answers)
     for benchmark in dict.fromkeys(each.submission.benchmark for each in answers):
         own = [each for each in answers if each.submission.benchmark == benchmark]
-        found["benchmark"][benchmark] = _errors(own)
+        result["benchmark"][benchmark] = _errors(own)
         for held in ROUNDS:
             of_round = [each for each in own if each.submission.round == held]
             if any(each.error is not None for each in of_round):
-                found["round"][f"{benchmark} {held}"] = _errors(of_round)
-    return found
+                result["round"][f"{benchmark} {held}"] = _errors(of_round)
+    return result
 
 
 def _errors(answers: Iterable[Answer]) -> Errors:

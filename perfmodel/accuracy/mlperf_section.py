@@ -44,9 +44,9 @@ def section() -> str:
         goal=GOAL,
         headline=headline(specs, anchored, forecast),
         rounds=[
-            (name, found, others[kind].get(name))
+            (name, result, others[kind].get(name))
             for kind, groups in errors_by(specs).items()
-            for name, found in groups.items()
+            for name, result in groups.items()
         ],
         seen=SEEN,
         large=LARGE,
@@ -95,7 +95,7 @@ def covered() -> tuple[Covered, ...]:
         (f", to {SEEN} accelerators", lambda n: n <= SEEN),
         (f", above {SEEN}", lambda n: n > SEEN),
     )
-    found = []
+    result = []
     for name, mode in MODES.items():
         known = [each for each in compare_mlperf(mode) if each.inside(80) is not None]
         for size, holds in sizes:
@@ -112,8 +112,8 @@ def covered() -> tuple[Covered, ...]:
                 fmean(bool(each.inside(80)) for each in rows),
                 fmean(bool(each.inside(95)) for each in rows),
             )
-            found.append(Covered(f"MLPerf, {name}{size}", len(rows), fmean(wrong), median(wrong), shares))
-    return tuple(found)
+            result.append(Covered(f"MLPerf, {name}{size}", len(rows), fmean(wrong), median(wrong), shares))
+    return tuple(result)
 
 
 def _naive(
@@ -130,12 +130,12 @@ def _naive(
         (f"fewer than {LARGE} accelerators", lambda n: n < LARGE),
         (f"{LARGE} and more", lambda n: n >= LARGE),
     )
-    found = []
+    result = []
     for name, holds in sizes:
         rows = [each for each in shown if holds(each[0].submission.world_size)]
         naive = _statistics(first.error_of(first.naive_time) for first, *_ in rows)
-        found.append((name, [_statistics(each[mode].error for each in rows) for mode in range(3)], naive))
-    return found
+        result.append((name, [_statistics(each[mode].error for each in rows) for mode in range(3)], naive))
+    return result
 
 
 def _statistics(signed: Iterable[float | None]) -> Errors:
@@ -166,7 +166,7 @@ def _ingredients(
             False,
         ),
     ]
-    found = []
+    result = []
     for name, answers, samples, rate in shown:
         resnet50, bert = (
             _statistics(
@@ -174,8 +174,8 @@ def _ingredients(
             )
             for benchmark in ("resnet50", "bert")
         )
-        found.append((name, resnet50, bert))
-    return found
+        result.append((name, resnet50, bert))
+    return result
 
 
 def _with_oracles(answers: Iterable[Answer], samples: bool, rate: bool) -> Iterable[float | None]:

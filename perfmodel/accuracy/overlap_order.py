@@ -58,12 +58,12 @@ def pairs(rows: Sequence[Row]) -> list[Pair]:
     ----------
     rows : anchored predictions; other sources are passed over
     """
-    found = []
+    result = []
     for job, times in sorted(_times(rows).items()):
         for one, other in itertools.combinations(sorted(times), 2):
             fast, slow = sorted((one, other), key=lambda method: times[method][0])
             if times[slow][0] > (1 + APART) * times[fast][0]:
-                found.append(
+                result.append(
                     Pair(
                         job,
                         fast,
@@ -72,7 +72,7 @@ def pairs(rows: Sequence[Row]) -> list[Pair]:
                         (times[fast][1], times[slow][1]),
                     )
                 )
-    return found
+    return result
 
 
 def _times(rows: Sequence[Row]) -> dict[tuple[str, str, int], dict[Method, tuple[float, float]]]:
@@ -96,7 +96,7 @@ def _server_range(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     ours = [row for row in rows if row.run.source == SOURCE and row.run.strategy == "parameter-server"]
     largest = max((row.run.nodes for row in ours), default=0)
     anchors = Anchors([row.run for row in rows])
-    found = set()
+    result = set()
     for row in ours:
         anchor, measured = anchors.of(row.run), row.measured_iteration_time
         if row.run.nodes == largest and row.run.overlap == "wfbp" and anchor and measured:
@@ -106,12 +106,12 @@ def _server_range(rows: Sequence[Row]) -> list[tuple[str, ...]]:
                 for servers in (1, largest)
             )
             job = f"{row.run.workload}, {largest} x {row.run.inter_link}"
-            found.add((job, *(f"{1e3 * time:.0f}" for time in (measured, few, many))))
-    return sorted(found)
+            result.add((job, *(f"{1e3 * time:.0f}" for time in (measured, few, many))))
+    return sorted(result)
 
 
-def _in_order(found: Sequence[Pair]) -> float:
-    return fmean(pair.in_order for pair in found)
+def _in_order(result: Sequence[Pair]) -> float:
+    return fmean(pair.in_order for pair in result)
 
 
 def _with_one_server(rows: Sequence[Row]) -> float:
@@ -141,19 +141,19 @@ def _priority(rows: Sequence[Row]) -> dict[str, Any]:
 
 def section(rows: Sequence[Row]) -> str:
     """Return the report's section on the order of the methods, as Markdown; empty without such rows."""
-    found = pairs(rows)
-    if not found:
+    result = pairs(rows)
+    if not result:
         return ""
-    rest = [pair for pair in found if PRIORITY not in (pair.faster, pair.slower)]
+    rest = [pair for pair in result if PRIORITY not in (pair.faster, pair.slower)]
     by_slower: dict[Method, list[Pair]] = defaultdict(list)
-    for pair in found:
+    for pair in result:
         by_slower[pair.slower].append(pair)
     return render(
         "overlap_order.md.j2",
         source=SOURCE,
         apart=APART,
-        pairs=found,
-        wrong=[pair for pair in found if not pair.in_order],
+        pairs=result,
+        wrong=[pair for pair in result if not pair.in_order],
         with_one_server=_with_one_server(rows),
         servers=_server_range(rows),
         by_slower=[(method, len(those), _in_order(those)) for method, those in sorted(by_slower.items())],

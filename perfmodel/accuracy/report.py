@@ -99,12 +99,12 @@ def _refusals(rows: Sequence[Row]) -> dict[str, Any]:
     return {"trusted": len(sure), "asked": len(asked), "refused": dict(refused.most_common())}
 
 
-def _mode(title: str, rows: Sequence[Row], found: dict[str, Any]) -> dict[str, Any]:
-    overall = {"all of trust A and B": found}
-    if found["ambiguous"]["n"]:
-        overall["with ambiguous anchors"] = found["with_ambiguous"]
-    overall["trust C"] = found["trust_c"]
-    return {"title": title, "summary": found, "overall": overall, "worst": _worst(rows)}
+def _mode(title: str, rows: Sequence[Row], result: dict[str, Any]) -> dict[str, Any]:
+    overall = {"all of trust A and B": result}
+    if result["ambiguous"]["n"]:
+        overall["with ambiguous anchors"] = result["with_ambiguous"]
+    overall["trust C"] = result["trust_c"]
+    return {"title": title, "summary": result, "overall": overall, "worst": _worst(rows)}
 
 
 def _worst(rows: Sequence[Row]) -> list[Row]:
@@ -117,11 +117,11 @@ def _worst(rows: Sequence[Row]) -> list[Row]:
     return [row for *_, row in sorted(far, key=lambda each: each[:2])[:WORST]]
 
 
-def _groups(found: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+def _groups(result: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     """Size, name and errors of every group of collectives."""
     return [
         (size, name, group)
-        for size, groups in found["sizes"].items()
+        for size, groups in result["sizes"].items()
         for name, group in {
             "all": groups["all"],
             **groups["source"],
@@ -140,8 +140,8 @@ def _mesh() -> list[dict[str, Any]]:
     return [
         {
             "ranks": ranks,
-            "rings": (found := rings(graph, ranks)).rings,
-            "relayed": found.forwarded,
+            "rings": (result := rings(graph, ranks)).rings,
+            "relayed": result.forwarded,
             "derived": ring_bandwidth(graph, ranks, each),
             "measured": seen,
         }

@@ -88,11 +88,11 @@ def over_sources(signed: Iterable[tuple[str, float]]) -> dict[str, Any]:
     >>> over_sources([])
     {'sources': 0, 'mean_over_sources': None}
     """
-    found: defaultdict[str, list[float]] = defaultdict(list)
+    result: defaultdict[str, list[float]] = defaultdict(list)
     for source, error in signed:
-        found[source].append(abs(error))
-    mean = fmean(map(fmean, found.values())) if found else None
-    return {"sources": len(found), "mean_over_sources": mean}
+        result[source].append(abs(error))
+    mean = fmean(map(fmean, result.values())) if result else None
+    return {"sources": len(result), "mean_over_sources": mean}
 
 
 def _coverage(spans: list[tuple[float | None, float | None, float | None]]) -> float | None:
@@ -140,12 +140,12 @@ def refusals(reasons: Iterable[str | None]) -> list[tuple[int, str]]:
     [(2, 'unknown link: a, b'), (1, 'no batch size')]
     """
     given = [reason for reason in reasons if reason]
-    found = []
+    result = []
     for kind, count in by_reason(given).items():
         names = [reason.removeprefix(f"{kind}: ") for reason in given if reason.startswith(f"{kind}: ")]
         common = [name for name, _ in Counter(names).most_common()] if kind.startswith("unknown ") else []
-        found.append((count, f"{kind}: {shown(common, ', ')}" if common else kind))
-    return found
+        result.append((count, f"{kind}: {shown(common, ', ')}" if common else kind))
+    return result
 
 
 def refused_by_reason(rows: Iterable[Row]) -> dict[str, int]:

@@ -47,11 +47,11 @@ def section(specs: _Rows, anchored: _Rows) -> str:
 
 def _errors(rows: Iterable[Row], keep: Callable[[Row], bool]) -> str:
     """``n 12: 4.5 % / 3.2 %, bias +1 %``: mean and median absolute error."""
-    found = [row.error for row in rows if row.error is not None and counted(row) and keep(row)]
-    if not found:
+    result = [row.error for row in rows if row.error is not None and counted(row) and keep(row)]
+    if not result:
         return "n 0"
-    absolute = [abs(error) for error in found]
-    return f"n {len(found)}: {fmean(absolute):.1%} / {median(absolute):.1%}, bias {fmean(found):+.1%}"
+    absolute = [abs(error) for error in result]
+    return f"n {len(result)}: {fmean(absolute):.1%} / {median(absolute):.1%}, bias {fmean(result):+.1%}"
 
 
 def _method(row: Row) -> tuple[str, str, str]:
@@ -70,12 +70,12 @@ def _hkbu(anchored: _Rows) -> list[tuple[tuple[str, str, str], str]]:
 def _dlperf(anchored: _Rows) -> list[tuple[str, str, int, int]]:
     """Framework, its errors, how many of its runs wait for samples, and of how many."""
     rows = [row for row in anchored if row.run.source == "dlperf" and row.error is not None]
-    found = []
+    result = []
     for framework in sorted({row.run.framework for row in rows}):
         own = [row for row in rows if row.run.framework == framework]
         waiting = sum((row.input_share or 0) > NOTICED for row in own)
-        found.append((framework, _errors(own, lambda row: True), waiting, len(own)))
-    return found
+        result.append((framework, _errors(own, lambda row: True), waiting, len(own)))
+    return result
 
 
 def _nvidia(rows: _Rows) -> list[str]:
@@ -115,9 +115,9 @@ def _course(specs: _Rows) -> dict[str, dict[int, float]]:
                     rates.setdefault(kind, {})[run.world_size] = run.samples_per_second
                     break
     return {
-        kind: {n: rate / found[1] for n, rate in sorted(found.items()) if n > 1}
-        for kind, found in rates.items()
-        if 1 in found
+        kind: {n: rate / result[1] for n, rate in sorted(result.items()) if n > 1}
+        for kind, result in rates.items()
+        if 1 in result
     }
 
 
@@ -134,12 +134,12 @@ def _course_says(strategy: str) -> list[str]:
 
 def _small_batch(strategy: str) -> dict[str, Any]:
     """Shares of an iteration in which accelerators compute, and in which kernels are launched."""
-    found = predict(
+    result = predict(
         Scenario(workload="resnet18", world_size=2, local_batch_size=4, precision="fp32", strategy=strategy)
     )
     return {
-        "busy": of_kind(found.terms, "busy") / found.iteration_time,
-        "launches": found.terms["launch_overhead_time"] / found.iteration_time,
+        "busy": of_kind(result.terms, "busy") / result.iteration_time,
+        "launches": result.terms["launch_overhead_time"] / result.iteration_time,
     }
 
 

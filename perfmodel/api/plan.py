@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from perfmodel.planning import Found, Goal, search
+from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.report import launch, report
 from perfmodel.planning.verdict import named, notes, verdict
 from perfmodel.specs.conditions import Conditions
@@ -124,7 +124,7 @@ class Launch:
 class Plans(Table):
     """The answer of a search; as a table, its front of run time against cost."""
 
-    search: Found
+    search: SearchResult
     """Every candidate, in arrays."""
 
     @cached_property

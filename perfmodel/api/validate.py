@@ -171,17 +171,17 @@ def of_training(rows: Sequence[Row]) -> Validation[Row]:
     """
     if not rows:
         raise InputError("no measured run to predict")
-    found = summary(rows)
+    result = summary(rows)
     return Validation(
         kind="training",
         mode=rows[0].mode,
         rows=tuple(rows),
-        errors=_errors(found),
-        naive=_errors(found["baseline"]),
-        coverage_80=found["coverage_80"],
-        groups={by: {name: _errors(each) for name, each in of.items()} for by, of in found["by"].items()},
+        errors=_errors(result),
+        naive=_errors(result["baseline"]),
+        coverage_80=result["coverage_80"],
+        groups={by: {name: _errors(each) for name, each in of.items()} for by, of in result["by"].items()},
         reasons=tuple(row.reason for row in rows if row.reason),
-        summary=found,
+        summary=result,
     )
 
 
@@ -195,10 +195,10 @@ def _collectives(
     measured = shipped_measurements() if data is None else read_measurements(Path(data), catalogue)
     own = data is not None and out_of_sample
     rows = compare_beside_shipped(measured) if own else compare_collectives(measured, out_of_sample)
-    found = summarise(rows)
+    result = summarise(rows)
     able = [(row, row.measurement.time) for row in rows if row.predicted_time is not None]
-    groups = {"size": {size: _errors(of["all"]) for size, of in found["sizes"].items()}}
-    for size, of in found["sizes"].items():
+    groups = {"size": {size: _errors(of["all"]) for size, of in result["sizes"].items()}}
+    for size, of in result["sizes"].items():
         for by in of.keys() - {"all"}:
             groups[f"{by}, {size}"] = {name: _errors(each) for name, each in of[by].items()}
     return Validation(
@@ -210,25 +210,25 @@ def _collectives(
         coverage_80=None,
         groups=groups,
         reasons=tuple(row.measurement.reason for row in rows if row.measurement.reason),
-        summary=found,
+        summary=result,
     )
 
 
 def _mlperf(data: str | Path | None, mode: Mode, catalogue: Catalogue) -> Validation[Answer]:
     read = Submissions(list(shipped_submissions()), []) if data is None else read_submissions(Path(data))
     answers = compare_mlperf(mode, read.known, catalogue)
-    found = errors_by(answers)
+    result = errors_by(answers)
     reasons = [*read.skipped, *(each.reason for each in answers)]
     reasons = [reason for reason in reasons if reason] + [OTHERS] * (len(read.known) - len(answers))
-    groups = {kind: {name: group._asdict() for name, group in of.items()} for kind, of in found.items()}
+    groups = {kind: {name: group._asdict() for name, group in of.items()} for kind, of in result.items()}
     return Validation(
         kind="mlperf",
         mode=mode,
         rows=tuple(answers),
-        errors=found["all"]["all"],
+        errors=result["all"]["all"],
         naive=None,
         coverage_80=None,
-        groups={by: of for by, of in found.items() if by != "all"},
+        groups={by: of for by, of in result.items() if by != "all"},
         reasons=tuple(reasons),
         summary={"mode": mode, "refused_by_reason": by_reason(reasons), **groups},
     )

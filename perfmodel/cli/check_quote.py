@@ -51,14 +51,14 @@ def command(file: str | None, examples: bool, specs: tuple[str, ...], **options:
     checked = check_quote(quote, catalogue_from(specs), name)
     impossible = sum(claim.verdict == "impossible" for claim in checked)
     if form == "json":
-        told = {
+        report = {
             "title": quote.title,
             "note": quote.note,
             "claims": [claim.model_dump() for claim in checked],
             "impossible": impossible,
             "sources": {key: source.model_dump(mode="json") for key, source in quote.sources.items()},
         }
-        click.echo(json.dumps(told))
+        click.echo(json.dumps(report))
     elif form == "csv":
         click.echo(csv_text(claim.model_dump(exclude=_LEFT_OUT) for claim in checked), nl=False)
     elif form == "markdown":
@@ -177,6 +177,6 @@ def _markdown(quote: Quote, checked: list[Checked]) -> str:
     ]
     parts = [f"## {quote.title}", *([quote.note] if quote.note else []), markdown_table(rows).rstrip()]
     for index, claim in enumerate(checked, 1):
-        told = [f"- {label + ': ' if label else ''}{text}" for label, text in _lines(claim, quote.sources)]
-        parts.append("\n".join([f"{index}. {_claimed(claim)}: {claim.verdict}", "", *told]))
+        report = [f"- {label + ': ' if label else ''}{text}" for label, text in _lines(claim, quote.sources)]
+        parts.append("\n".join([f"{index}. {_claimed(claim)}: {claim.verdict}", "", *report]))
     return "\n\n".join([*parts, _defaults(checked)])

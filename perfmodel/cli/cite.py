@@ -65,23 +65,23 @@ def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: A
     else:
         money, more = economics_recorded(prediction, conditions, catalogue)
         calls, assumed = calls + more, assumed + money["assumed"]
-    found = sources_of(case, calls)
+    result = sources_of(case, calls)
     if as_json:
-        answer = {"scenario": prediction.scenario, "sources": found, "assumed": assumed}
+        answer = {"scenario": prediction.scenario, "sources": result, "assumed": assumed}
         click.echo(json.dumps(answer))
     elif as_bibtex:
-        click.echo(bibtex(found), nl=False)
+        click.echo(bibtex(result), nl=False)
     else:
         for line in _wrapped(prediction.headline, ""):
             click.echo(line)
-        for line in _lines(found, assumed):
+        for line in _lines(result, assumed):
             click.echo(line)
 
 
-def _lines(found: list[Source], assumed: list[str]) -> list[str]:
+def _lines(result: list[Source], assumed: list[str]) -> list[str]:
     lines = []
     for kind, heading in KINDS.items():
-        of_kind = [source for source in found if source["kind"] == kind]
+        of_kind = [source for source in result if source["kind"] == kind]
         if of_kind:
             lines += ["", heading]
         for source in of_kind:

@@ -61,15 +61,15 @@ def command(
     cases = [saved_case(Path(saved), catalogue, conditions)] if saved is not None else []
     scenarios = _scenarios(files, changes, options, bool(cases))
     cases += [case_of(name, scenario, catalogue, conditions) for name, scenario in scenarios.items()]
-    found = compare(*cases)
+    result = compare(*cases)
     if form == "json":
-        click.echo(found.to_json())
+        click.echo(result.to_json())
     elif form == "csv":
-        click.echo(csv_text(found.records()), nl=False)
+        click.echo(csv_text(result.records()), nl=False)
     elif form == "markdown":
-        click.echo(_markdown(found))
+        click.echo(_markdown(result))
     else:
-        _print(found)
+        _print(result)
 
 
 def _scenarios(
@@ -83,23 +83,23 @@ def _scenarios(
     names = {file: Path(file).stem for file in files}
     if len(set(names.values())) < len(files):
         names = {file: file for file in files}
-    found: dict[str, Scenario] = {}
+    result: dict[str, Scenario] = {}
     for file, name in names.items():
-        if name in found:
+        if name in result:
             raise InputError(f"{file}: given twice")
-        found[name] = scenario_from(options | {"scenario_file": file})
+        result[name] = scenario_from(options | {"scenario_file": file})
     if len(names) < len(files):
         raise InputError(f"{files[0]}: given twice" if len(files) == 2 else "a file is given twice")
     if not files:
-        found["now" if saved else "base"] = scenario_from(options)
-    base = next(iter(found.values()))
+        result["now" if saved else "base"] = scenario_from(options)
+    base = next(iter(result.values()))
     for text in changes:
-        if text in found:
+        if text in result:
             raise InputError(f"--set {text}: given twice")
-        found[text] = _changed(base, text)
-    if len(found) + saved < 2:
+        result[text] = _changed(base, text)
+    if len(result) + saved < 2:
         raise InputError("give two scenarios' files, or --set KEY=VALUE, or --compare-to FILE, to compare")
-    return found
+    return result
 
 
 def _changed(base: Scenario, text: str) -> Scenario:
@@ -183,32 +183,32 @@ def _percent(value: float | None) -> str:
     return f"{value:+.1%}" if value else "0"
 
 
-def _print(found: Comparison) -> None:
+def _print(result: Comparison) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
 
     out = console()
-    out.print(Text(found.verdict), style="bold")
+    out.print(Text(result.verdict), style="bold")
     out.print()
-    letters = [chr(ord("A") + index) if index < 26 else str(index) for index in range(len(found.names))]
-    for letter, name in zip(letters, found.names, strict=True):
+    letters = [chr(ord("A") + index) if index < 26 else str(index) for index in range(len(result.names))]
+    for letter, name in zip(letters, result.names, strict=True):
         out.print(Text(f"{letter}  {name}"))
     for chosen in _parts(len(letters), 3):
-        if found.inputs:
+        if result.inputs:
             inputs = table("what changed", *(letters[i] for i in chosen))
-            for entry in found.inputs:
-                inputs.add_row(entry.option, *(_told(entry.values[i]) for i in chosen))
+            for entry in result.inputs:
+                inputs.add_row(entry.option, *(_words(entry.values[i]) for i in chosen))
             out.print(inputs)
     if len(letters) == 2:
         rows = table("", "A", "B", "B - A", "%")
-        for row in found.rows:
+        for row in result.rows:
             values = (_shown(value, row.unit) for value in row.values)
             rows.add_row(_label(row), *values, _difference(row, 1), _percent(row.relative[1]))
         out.print(rows)
     else:
-        _print_several(found, letters, out)
-    for note in found.notes:
+        _print_several(result, letters, out)
+    for note in result.notes:
         out.print(Text(f"note: {note}"))
 
 
@@ -217,18 +217,18 @@ def _parts(count: int, most: int) -> list[range]:
     return [range(first, min(first + most, count)) for first in range(0, count, most)]
 
 
-def _print_several(found: Comparison, letters: list[str], out: Console) -> None:
+def _print_several(result: Comparison, letters: list[str], out: Console) -> None:
     """Values of all cases, then what the others differ by from the first."""
     from perfmodel.cli.render import table
 
     for chosen in _parts(len(letters), 5):
         rows = table("", *(letters[i] for i in chosen))
-        for row in found.rows:
+        for row in result.rows:
             rows.add_row(_label(row), *(_shown(row.values[i], row.unit) for i in chosen))
         out.print(rows)
     for chosen in _parts(len(letters) - 1, 2):
         rows = table("against A", *(head for i in chosen for head in (f"{letters[i + 1]} - A", "%")))
-        for row in found.rows:
+        for row in result.rows:
             if any(row.differences[1:]):
                 cells = ((_difference(row, i + 1), _percent(row.relative[i + 1])) for i in chosen)
                 rows.add_row(_label(row), *(cell for pair in cells for cell in pair))
@@ -242,30 +242,30 @@ def _difference(row: Row, index: int) -> str:
     return ("+" if difference > 0 else "-") + _shown(abs(difference), row.unit)
 
 
-def _markdown(found: Comparison) -> str:
+def _markdown(result: Comparison) -> str:
     rows = []
-    for row in found.rows:
+    for row in result.rows:
         cells = {"": _label(row).strip()}
-        cells |= {name: _shown(value, row.unit) for name, value in zip(found.names, row.values, strict=True)}
+        cells |= {name: _shown(value, row.unit) for name, value in zip(result.names, row.values, strict=True)}
         cells |= {
             f"{name}, change": _percent(relative)
-            for name, relative in zip(found.names[1:], row.relative[1:], strict=True)
+            for name, relative in zip(result.names[1:], row.relative[1:], strict=True)
         }
         rows.append(cells)
-    parts = [f"**{found.verdict}**"]
-    if found.inputs:
+    parts = [f"**{result.verdict}**"]
+    if result.inputs:
         parts.append(
             markdown_table(
                 {
                     "what changed": entry.option,
-                    **dict(zip(found.names, map(_told, entry.values), strict=True)),
+                    **dict(zip(result.names, map(_words, entry.values), strict=True)),
                 }
-                for entry in found.inputs
+                for entry in result.inputs
             ).rstrip()
         )
     parts.append(markdown_table(rows).rstrip())
-    return "\n\n".join([*parts, *(f"Note: {note}." for note in found.notes)])
+    return "\n\n".join([*parts, *(f"Note: {note}." for note in result.notes)])
 
 
-def _told(value: Any) -> str:
+def _words(value: Any) -> str:
     return "-" if value is None else str(value)

@@ -43,7 +43,7 @@ def take_conditions(options: dict[str, Any]) -> Conditions:
     return Conditions(**{name: options.pop(name) for name in Conditions._fields if name in options})
 
 
-def show_economics(found: dict[str, Any]) -> None:
+def show_economics(result: dict[str, Any]) -> None:
     """Print what ``perfmodel.economics.economics`` returns, at 80 columns."""
     from rich.text import Text
 
@@ -53,15 +53,15 @@ def show_economics(found: dict[str, Any]) -> None:
 
     out = console()
     rows = table("cost", "time", "USD", "kWh", "kg CO2")
-    for name, span in spans(found).items():
+    for name, span in spans(result).items():
         cells = (amount(span["cost"]), amount(span["energy"]), amount(span["carbon"], 1e-3))
         rows.add_row(_run(span) if name == "run" else name, show(span["time"], "s"), *cells)
     out.print(rows)
-    for line in (*_price(found["price"]), *_failures(found["reliability"])):
+    for line in (*_price(result["price"]), *_failures(result["reliability"])):
         out.print(Text(line))
-    if found["assumed"]:
-        out.print(Text("assumed: " + "; ".join(found["assumed"])))
-    for line in found["unknown"]:
+    if result["assumed"]:
+        out.print(Text("assumed: " + "; ".join(result["assumed"])))
+    for line in result["unknown"]:
         out.print(Text(f"unknown: {line}"))
 
 

@@ -40,14 +40,14 @@ def command(
 
     prediction = predict(scenario_from(options), catalogue_from(specs))
     samples = prediction.scenario["global_batch_size"]
-    told = []
+    report = []
     for step in Emulator(prediction, seed, speed).steps(steps):
         if as_json:
-            told.append({**step._asdict(), "phases": {phase.name: phase.time for phase in step.phases}})
+            report.append({**step._asdict(), "phases": {phase.name: phase.time for phase in step.phases}})
         else:
             rate = samples / step.iteration_time
             click.echo(
                 f"step {step.number}: {show(step.iteration_time, 's')}, {rate:,.0f} {prediction.sample}s/s"
             )
     if as_json:
-        click.echo(json.dumps({"steps": told}))
+        click.echo(json.dumps({"steps": report}))

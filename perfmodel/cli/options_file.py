@@ -34,20 +34,20 @@ def read_options(ctx: click.Context, asked: click.Parameter, path: str | None) -
         if _may_stand(option, asked)
         for name in option.opts
     }
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, value in read_toml(path).items():
         option = known.get(key.replace("_", "-"))
         if option is None:
             raise InputError(f"{path}: {unknown_name('key', key, known)}")
         name = str(option.name)
-        if name in found:
+        if name in result:
             raise InputError(f"{path}: {key} is given twice, in two spellings")
         try:
-            found[name] = _as_typed(option, value)
-            option.type_cast_value(ctx, found[name])
+            result[name] = _as_typed(option, value)
+            option.type_cast_value(ctx, result[name])
         except click.BadParameter as error:
             raise InputError(f"{path}: {key} = {value!r}: {error.message}") from None
-    ctx.default_map = {**(ctx.default_map or {}), **found}
+    ctx.default_map = {**(ctx.default_map or {}), **result}
     return path
 
 

@@ -26,7 +26,7 @@ from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import Scenario
 
 if TYPE_CHECKING:
-    from perfmodel.planning import Found, Goal
+    from perfmodel.planning import Goal, SearchResult
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -154,20 +154,20 @@ def command(
     if (as_torchrun and as_slurm) or (script and form not in (None, "json")):
         raise InputError("--torchrun, --slurm, --csv and --markdown: give one of them")
     with naming_the_file(ctx, options_file):
-        found = search(_goal(options, script), catalogue_from(specs))
+        result = search(_goal(options, script), catalogue_from(specs))
     if script and form is None:
-        _show_script(found, as_slurm)
+        _show_script(result, as_slurm)
     elif form == "json":
         from perfmodel.api.plan import Plans
 
-        click.echo(Plans(found).to_json())
+        click.echo(Plans(result).to_json())
     elif form is not None:
-        show_rows(found.front, form)
+        show_rows(result.front, form)
     else:
         from perfmodel.cli.plan_render import show_plan
 
-        show_plan(found)
-    if not found.met:
+        show_plan(result)
+    if not result.met:
         ctx.exit(1)
 
 
@@ -207,12 +207,12 @@ def _once(name: str, given: Sequence[tuple[str, float]]) -> dict[str, float]:
     return prices
 
 
-def _show_script(found: Found, as_slurm: bool) -> None:
+def _show_script(result: SearchResult, as_slurm: bool) -> None:
     from perfmodel.planning.launch import slurm_job, torchrun
     from perfmodel.planning.verdict import verdict
 
-    chosen = found.chosen
+    chosen = result.chosen
     if chosen is not None:
-        click.echo((slurm_job if as_slurm else torchrun)(chosen, found.goal.workload))
-    if not found.met:
-        click.echo(f"perfmodel: {' '.join(verdict(found)[:2])}", err=True)
+        click.echo((slurm_job if as_slurm else torchrun)(chosen, result.goal.workload))
+    if not result.met:
+        click.echo(f"perfmodel: {' '.join(verdict(result)[:2])}", err=True)

@@ -8,7 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from perfmodel.cli.render import console, table
-from perfmodel.planning import Found
+from perfmodel.planning import SearchResult
 from perfmodel.planning.verdict import notes, verdict
 from perfmodel.units import rate, show
 
@@ -19,30 +19,30 @@ MOST_LOST = 10
 MOST_REASONS = 4
 
 
-def show_plan(found: Found) -> None:
+def show_plan(result: SearchResult) -> None:
     """Print what a search found."""
     out = console()
-    first, *more = verdict(found)
+    first, *more = verdict(result)
     out.print(Text(first), style="bold")
     for line in more:
         out.print(Text(line))
-    chosen = found.chosen
+    chosen = result.chosen
     if chosen is not None:
         out.print()
-        for label, value in _figures(found, chosen):
+        for label, value in _figures(result, chosen):
             out.print(Text(f"{label:<14}{value}"))
-    shown = _show_front(found)
-    shown += _show_lost(found)
-    _show_prices(found, ([chosen] if chosen else []) + shown)
-    _show_unpriced(found)
-    out.print(Text(f"tried: {len(found):,} plans on {len(found.machines)} machines; {_left_out(found)}"))
-    if found.impossible:
-        out.print(Text(f"no plan is possible on: {', '.join(found.impossible)}"))
-    for note in notes(found):
+    shown = _show_front(result)
+    shown += _show_lost(result)
+    _show_prices(result, ([chosen] if chosen else []) + shown)
+    _show_unpriced(result)
+    out.print(Text(f"tried: {len(result):,} plans on {len(result.machines)} machines; {_left_out(result)}"))
+    if result.impossible:
+        out.print(Text(f"no plan is possible on: {', '.join(result.impossible)}"))
+    for note in notes(result):
         out.print(Text(f"note: {note}"))
 
 
-def _figures(found: Found, row: Row) -> list[tuple[str, str]]:
+def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:
     batch = f"{row['local_batch_size']} on each GPU, {row['global_batch_size']:,} in all"
     epochs = "" if row["epochs"] is None else f"{row['epochs']:.4g} epochs, "
     tokens = f", {row['sequence_length']} tokens a sample" if row["sequence_length"] else ""
@@ -68,10 +68,10 @@ def _way(row: Row) -> str:
     return str(row["strategy"])
 
 
-def _show_front(found: Found) -> list[Row]:
+def _show_front(result: SearchResult) -> list[Row]:
     """The front, thinned where it is long; what is chosen stays."""
-    rows = found.front
-    kept = [row for i, row in enumerate(rows) if i in _spread(len(rows)) or row == found.chosen]
+    rows = result.front
+    kept = [row for i, row in enumerate(rows) if i in _spread(len(rows)) or row == result.chosen]
     out = console()
     if kept:
         out.print()
@@ -123,8 +123,8 @@ def _usd(amount: float | None) -> str:
     return f"{amount:,.0f}" if amount >= 100 else f"{amount:.4g}"
 
 
-def _show_lost(found: Found) -> list[Row]:
-    rows = found.lost
+def _show_lost(result: SearchResult) -> list[Row]:
+    rows = result.lost
     if not rows:
         return []
     out = console()
@@ -138,8 +138,8 @@ def _show_lost(found: Found) -> list[Row]:
     out.print(shown)
     counts = {reason: sum(row["reason"] == reason for row in rows[MOST_LOST:]) for reason in _reasons(rows)}
     if len(rows) > MOST_LOST:
-        told = ", ".join(f"{count} {reason}" for reason, count in counts.items() if count)
-        out.print(Text(f"and {len(rows) - MOST_LOST} more: {told} (--json: all)"))
+        report = ", ".join(f"{count} {reason}" for reason, count in counts.items() if count)
+        out.print(Text(f"and {len(rows) - MOST_LOST} more: {report} (--json: all)"))
     return rows[:MOST_LOST]
 
 
@@ -147,10 +147,10 @@ def _reasons(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(row["reason"] for row in rows))
 
 
-def _show_prices(found: Found, shown: list[Row]) -> None:
+def _show_prices(result: SearchResult, shown: list[Row]) -> None:
     """Of the machines that were shown."""
     names = dict.fromkeys(row["name"] for row in shown)
-    prices = [price for price in found.prices() if price["name"] in names]
+    prices = [price for price in result.prices() if price["name"] in names]
     if not prices:
         return
     out = console()
@@ -169,13 +169,13 @@ def _show_prices(found: Found, shown: list[Row]) -> None:
     out.print(rows)
 
 
-def _show_unpriced(found: Found) -> None:
-    unpriced = found.unpriced
+def _show_unpriced(result: SearchResult) -> None:
+    unpriced = result.unpriced
     if not unpriced:
         return
     out = console()
     count = sum(row["candidates"] for row in unpriced)
-    where = f" in {found.goal.conditions.region}" if found.goal.conditions.region else ""
+    where = f" in {result.goal.conditions.region}" if result.goal.conditions.region else ""
     title = f"Price unknown{where} of {len(unpriced)} machines, {count:,} plans: --price NODE=USD"
     out.print(Text(title), style="bold")
     rows = table("machine", "GPUs", "run", "as good as the chosen below", left=1)
@@ -190,10 +190,10 @@ def _show_unpriced(found: Found) -> None:
         out.print(Text(f"and {rest}"))
 
 
-def _left_out(found: Found) -> str:
-    reasons = sorted(found.left_out.items(), key=lambda item: -item[1])
+def _left_out(result: SearchResult) -> str:
+    reasons = sorted(result.left_out.items(), key=lambda item: -item[1])
     if not reasons:
         return "none was left out"
-    told = "; ".join(f"{count:,} {reason}" for reason, count in reasons[:MOST_REASONS])
+    report = "; ".join(f"{count:,} {reason}" for reason, count in reasons[:MOST_REASONS])
     more = sum(count for _, count in reasons[MOST_REASONS:])
-    return f"left out: {told}" + (f"; {more:,} for other reasons" if more else "")
+    return f"left out: {report}" + (f"; {more:,} for other reasons" if more else "")

@@ -23,8 +23,8 @@ def prediction_markdown(
         if time
     ]
     terms.append({"iteration": "iteration time", "time": show(whole, "s"), "share": "100.0%"})
-    told = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
-    facts = [{"figure": label, "value": value} for label, value in told]
+    report = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
+    facts = [{"figure": label, "value": value} for label, value in report]
     parts = [f"**{prediction.headline}**", markdown_table(terms), markdown_table(facts)]
     if money is not None:
         parts.append(markdown_table(_costs(money)))

@@ -83,16 +83,16 @@ def filled(text: str, width: int, start: str = "") -> str:
 
 def interval_lines(prediction: Prediction) -> list[tuple[str, str]]:
     """Where the time lies, and what makes that wider than usual, by label."""
-    found = prediction.interval
-    if found is None:
+    result = prediction.interval
+    if result is None:
         return []
     lines = [
-        ("80 % interval", f"{show(found.low_80, 's')} to {show(found.high_80, 's')}"),
-        ("95 % interval", f"{show(found.low_95, 's')} to {show(found.high_95, 's')}"),
+        ("80 % interval", f"{show(result.low_80, 's')} to {show(result.high_80, 's')}"),
+        ("95 % interval", f"{show(result.low_95, 's')} to {show(result.high_95, 's')}"),
     ]
-    if found.clipped_at is not None:
-        lines.append(("cut at", clipped_words(found.clipped_at)))
-    return lines + [("" if i else "wider because", why) for i, why in enumerate(found.wider_because)]
+    if result.clipped_at is not None:
+        lines.append(("cut at", clipped_words(result.clipped_at)))
+    return lines + [("" if i else "wider because", why) for i, why in enumerate(result.wider_because)]
 
 
 def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:
@@ -134,12 +134,12 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     """Label and value of everything else there is to tell of a prediction."""
     memory = prediction.memory
     unit = f"{prediction.sample}s"
-    told = [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
+    report = [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
     if prediction.tokens_per_second:
-        told.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))
+        report.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))
     if prediction.scenario["world_size"] > 1:
         kind, exposed = prediction.scaling, show(prediction.terms["exposed_communication_time"], "s")
-        told += [
+        report += [
             ("speed-up", f"{prediction.speedup:.2f}"),
             (
                 "scaling efficiency",
@@ -151,15 +151,17 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
             ),
         ]
     if prediction.epoch_time:
-        told.append(("epoch", show(prediction.epoch_time, "s")))
-    told.append(("utilisation (MFU)", f"{prediction.mfu:.1%} of the {prediction.scenario['precision']} peak"))
+        report.append(("epoch", show(prediction.epoch_time, "s")))
+    report.append(
+        ("utilisation (MFU)", f"{prediction.mfu:.1%} of the {prediction.scenario['precision']} peak")
+    )
     fits = f"fits up to batch {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
-    told.append(
+    report.append(
         ("memory", f"{memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB per accelerator; {fits}")
     )
     if uses := listed(memory.rows):
-        told.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))
-    return told
+        report.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))
+    return report
 
 
 def _span(interval: Interval | None) -> str:

@@ -14,7 +14,7 @@ from perfmodel.cli.options import catalogue_from, scenario_from, scenario_option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from perfmodel.sensitivity.told import Told
+    from perfmodel.sensitivity.report import SensitivityReport
 
 SMALL = 0.005
 """An elasticity below it is told in one line with the others."""
@@ -40,13 +40,13 @@ def command(specs: tuple[str, ...], **options: Any) -> None:
     """
     from perfmodel.calibration import calibration
     from perfmodel.sensitivity import sensitivity
-    from perfmodel.sensitivity.told import told
+    from perfmodel.sensitivity.report import sensitivity_report
 
     form = take_form(options)
     conditions = take_conditions(options)
     catalogue = catalogue_from(specs)
-    found = sensitivity(scenario_from(options), catalogue, None, conditions)
-    answer = told(found, catalogue, calibration())
+    result = sensitivity(scenario_from(options), catalogue, None, conditions)
+    answer = sensitivity_report(result, catalogue, calibration())
     if form == "json":
         click.echo(json.dumps(answer))
     elif form == "csv":
@@ -70,7 +70,7 @@ _COLUMNS = {
 }
 
 
-def _markdown(answer: Told) -> str:
+def _markdown(answer: SensitivityReport) -> str:
     priced = answer["cost_per_1000_samples"] is not None
     columns = {key: text for key, text in _COLUMNS.items() if priced or not key.startswith("cost")}
     parts = [
@@ -86,7 +86,7 @@ def _markdown(answer: Told) -> str:
     return "\n".join(parts)
 
 
-def _show(answer: Told) -> None:
+def _show(answer: SensitivityReport) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console
@@ -110,11 +110,11 @@ def _show(answer: Told) -> None:
     ):
         if lines:
             out.print(Text(heading), style="bold")
-        for told in lines:
-            out.print(Text(f"- {told}"))
+        for report in lines:
+            out.print(Text(f"- {report}"))
 
 
-def _show_inputs(out: Console, answer: Told) -> None:
+def _show_inputs(out: Console, answer: SensitivityReport) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import table
@@ -147,18 +147,18 @@ def _show_inputs(out: Console, answer: Told) -> None:
     out.print()
 
 
-def _dimensions(answer: Told) -> str:
+def _dimensions(answer: SensitivityReport) -> str:
     totals = [
         f"{unit} {round(total, 6) + 0.0:.3f}" for unit, total in answer["sums"].items() if total is not None
     ]
     if not totals:
         return "check of units: not defined, messages are fused by a clock"
-    told = f"check of units (elasticities in s add up to 1, in others to 0): {', '.join(totals)}"
+    report = f"check of units (elasticities in s add up to 1, in others to 0): {', '.join(totals)}"
     together = " and ".join(answer["sums_together"])
     return (
-        f"{told}; at a kink, where two limits bind, so all inputs in {together} changed at once"
+        f"{report}; at a kink, where two limits bind, so all inputs in {together} changed at once"
         if together
-        else told
+        else report
     )
 
 
@@ -170,7 +170,7 @@ def _sides(of: dict[str, Any] | None) -> str:
     return f"{of['below']:+.3f} | {of['above']:+.3f}"
 
 
-def _show_tornado(out: Console, answer: Told) -> None:
+def _show_tornado(out: Console, answer: SensitivityReport) -> None:
     """Bars from the smaller to the larger time, around the time as it is."""
     from rich.text import Text
 

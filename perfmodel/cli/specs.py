@@ -39,19 +39,19 @@ def list_(kind: Kind, specs: tuple[str, ...], **options: Any) -> None:
     """
     form = take_form(options)
     catalogue = catalogue_from(specs)
-    found = [catalogue.spec(kind, id) for id in catalogue.ids(kind)]
+    result = [catalogue.spec(kind, id) for id in catalogue.ids(kind)]
     if form == "json":
-        click.echo(json.dumps([spec.model_dump(mode="json", exclude_defaults=True) for spec in found]))
+        click.echo(json.dumps([spec.model_dump(mode="json", exclude_defaults=True) for spec in result]))
         return
     if form is not None:
-        show_rows(map(_numbers, found), form)
+        show_rows(map(_numbers, result), form)
         return
     from perfmodel.cli.render import console, table
 
     columns, row = _ROWS[kind]
     shown = table(*columns, left=4 if kind == "nodes" else 1)
     shown.columns[0].no_wrap = True  # a name in two halves cannot be copied
-    for spec in found:
+    for spec in result:
         shown.add_row(*row(spec))
     console().print(shown)
 

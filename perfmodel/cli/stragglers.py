@@ -151,7 +151,7 @@ def _print_order(distribution: Distribution, order: tuple[int, int], form: Form 
     click.echo(f"  over the mean of one  {mean / distribution.mean:.4f}")
 
 
-def _print_variants(found: Sequence[StragglerPrediction], distribution: Distribution, workers: int) -> None:
+def _print_variants(result: Sequence[StragglerPrediction], distribution: Distribution, workers: int) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
@@ -160,7 +160,7 @@ def _print_variants(found: Sequence[StragglerPrediction], distribution: Distribu
     out.print(Text(f"{workers} workers, {distribution}"), style="bold")
     shown = table("variant", "per update", "grads", "per gradient", "stale", "fresh", "proven", left=1)
     shown.padding = (0, 1, 0, 0)
-    for row in found:
+    for row in result:
         shown.add_row(
             row.variant,
             show(row.update_time, "s"),
@@ -185,12 +185,12 @@ def _print_variants(found: Sequence[StragglerPrediction], distribution: Distribu
 
 
 def _print_curve(
-    found: Sequence[StragglerPrediction], workers: int, learning_rate: float, form: Form | None
+    result: Sequence[StragglerPrediction], workers: int, learning_rate: float, form: Form | None
 ) -> None:
     """Bounds on the error against wall clock, for the objective of the published examples."""
     from perfmodel.prediction.error_curve import error_curves
 
-    curves = error_curves(found, learning_rate)
+    curves = error_curves(result, learning_rate)
     if form == "json":
         click.echo(curves.to_json())
         return

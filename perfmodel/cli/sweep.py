@@ -65,15 +65,15 @@ def command(
     names = None if columns is None else [field_of(name.strip()) for name in columns.split(",")]
     if names is None and not form and output is None:
         names = [*(name for name, value in asked.items() if _many(value)), *FIGURES]
-    found = sweep(catalogue=catalogue, columns=names, **asked)
+    result = sweep(catalogue=catalogue, columns=names, **asked)
     if output is not None:
-        _write(found, output, form == "json")
+        _write(result, output, form == "json")
     elif form == "csv":
-        found.to_csv("-")
+        result.to_csv("-")
     elif form:
-        _show_rows(found, form)
+        _show_rows(result, form)
     else:
-        _show(found)
+        _show(result)
 
 
 def _values(options: dict[str, Any]) -> dict[str, Any]:
@@ -108,54 +108,54 @@ def _many(value: Any) -> bool:
     return isinstance(value, list) and len(value) > 1
 
 
-def _write(found: Sweep, output: str, as_json: bool) -> None:
+def _write(result: Sweep, output: str, as_json: bool) -> None:
     import json
 
-    writers = {".csv": found.to_csv, ".parquet": found.to_parquet}
+    writers = {".csv": result.to_csv, ".parquet": result.to_parquet}
     suffix = Path(output).suffix
     if suffix not in writers:
         raise InputError(f"--output {output}: expected a name that ends in .csv or .parquet")
     rows = writers[suffix](output)
     if as_json:
-        told = {"output": output, "rows_written": rows, **found.summary()}
-        click.echo(json.dumps(told))
+        report = {"output": output, "rows_written": rows, **result.summary()}
+        click.echo(json.dumps(report))
         return
-    click.echo(f"{rows:,} of {len(found):,} scenarios written to {output}")
-    for line in (*_notes(found), *_refused(found)):
+    click.echo(f"{rows:,} of {len(result):,} scenarios written to {output}")
+    for line in (*_notes(result), *_refused(result)):
         click.echo(line)
 
 
-def _show_rows(found: Sweep, form: str) -> None:
+def _show_rows(result: Sweep, form: str) -> None:
     from perfmodel.cli.export import markdown_table
     from perfmodel.sweeps.table import MOST_IN_JSON
 
-    if len(found) > MOST_IN_JSON:
+    if len(result) > MOST_IN_JSON:
         raise InputError(
-            f"{len(found):,} scenarios are too many for --{form}; --csv and --output take any number"
+            f"{len(result):,} scenarios are too many for --{form}; --csv and --output take any number"
         )
     if form == "json":
-        click.echo(found.to_json())
+        click.echo(result.to_json())
     else:
-        click.echo(markdown_table(found.records(), found.columns), nl=False)
+        click.echo(markdown_table(result.records(), result.columns), nl=False)
 
 
-def _show(found: Sweep) -> None:
+def _show(result: Sweep) -> None:
     """The first rows, at 80 columns; all are computed, to count those that cannot be."""
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
 
     out = console()
-    names = found.columns
+    names = result.columns
     shown = table(*(TITLES.get(name, name.replace("_", " ")) for name in names), left=0)
-    rows = found.rows()
+    rows = result.rows()
     for row in itertools.islice(rows, SHOWN):
         shown.add_row(*(_cell(name, row[name]) for name in names))
     left = sum(1 for _ in rows)
     out.print(shown)
     if left:
         out.print(Text(f"and {left:,} more; --csv or --output FILE gives every row and every column"))
-    for line in (*_notes(found), *_refused(found)):
+    for line in (*_notes(result), *_refused(result)):
         out.print(Text(line))
 
 
@@ -175,15 +175,15 @@ def _cell(name: str, value: Any) -> str:
     return rate(value) if isinstance(value, float) else str(value)
 
 
-def _notes(found: Sweep) -> list[str]:
-    return [f"note: {note}" for note in found.notes]
+def _notes(result: Sweep) -> list[str]:
+    return [f"note: {note}" for note in result.notes]
 
 
-def _refused(found: Sweep) -> list[str]:
-    total = sum(found.refused.values())
+def _refused(result: Sweep) -> list[str]:
+    total = sum(result.refused.values())
     if not total:
         return []
-    most = sorted(found.refused.items(), key=lambda item: -item[1])
+    most = sorted(result.refused.items(), key=lambda item: -item[1])
     lines = [f"left out: {total:,} scenarios, that cannot be"]
     lines += [f"  {count:,}: {reason}" for reason, count in most[:3]]
     return lines + ([f"  and {len(most) - 3} more reasons"] if len(most) > 3 else [])

@@ -45,20 +45,20 @@ def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: 
     form = take_form(options)
     accelerator = tuple(Catalogue.built_in().accelerator(name).id for name in accelerator)
     traces, timings = read_all(files)
-    told: dict[str, Any] = summary(traces, skip, accelerator)
+    report: dict[str, Any] = summary(traces, skip, accelerator)
     if timings:
-        told["nccl_tests"] = [timing.rows and _timing(timing) for timing in timings]
+        report["nccl_tests"] = [timing.rows and _timing(timing) for timing in timings]
     if form == "json":
-        click.echo(json.dumps(told, allow_nan=False))
+        click.echo(json.dumps(report, allow_nan=False))
         return
     if form is not None:
         show_rows(
-            ({k: v for k, v in device.items() if k != "collectives"} for device in told["devices"]), form
+            ({k: v for k, v in device.items() if k != "collectives"} for device in report["devices"]), form
         )
         return
     from perfmodel.cli.trace_render import show_summary
 
-    show_summary(told)
+    show_summary(report)
 
 
 @command.command("diff")

@@ -13,10 +13,10 @@ from perfmodel.units import show
 MOST_ROWS = 8
 
 
-def show_summary(told: dict[str, Any]) -> None:
+def show_summary(report: dict[str, Any]) -> None:
     """Print what each device did, and each collective over all ranks."""
     out = console()
-    for device in told["devices"]:
+    for device in report["devices"]:
         out.print(Text(_title(device)), style="bold")
         rows = table("", "of the file", "a step", "share")
         for name, total, each, share in _rows(device):
@@ -38,9 +38,9 @@ def show_summary(told: dict[str, Any]) -> None:
             out.print(Text(f"note: {note}"))
         if device["collectives"]:
             out.print(_collectives(device["collectives"]))
-    if told["collectives"]:
-        out.print(_ranks(told["collectives"]))
-    for timings in told.get("nccl_tests", []):
+    if report["collectives"]:
+        out.print(_ranks(report["collectives"]))
+    for timings in report.get("nccl_tests", []):
         rows = table("message", "time", "bus bandwidth", left=0)
         for row in timings["rows"]:
             rows.add_row(
@@ -57,10 +57,10 @@ def show_summary(told: dict[str, Any]) -> None:
         out.print(rows)
 
 
-def show_difference(found: list[dict[str, Any]]) -> None:
+def show_difference(result: list[dict[str, Any]]) -> None:
     """Print two steps side by side."""
     rows = table("a step", "measured", "predicted", "difference", "ratio")
-    for row in found:
+    for row in result:
         label = {"iteration_time": "iteration time", **PARTS}[row["part"]]
         sign = "-" if row["difference"] < 0 else "+"
         rows.add_row(
@@ -94,15 +94,15 @@ def _rows(device: dict[str, Any]) -> list[tuple[str, str, str, str]]:
             rows.append((label, total, show(value, "s") if value is not None else "", share))
     for key, value in (device["passes"] or {}).items():
         label = f"  {key.removesuffix('_time')} kernels"
-        told = ("", show(value / device["steps"], "s")) if each else (show(value, "s"), "")
-        rows.insert(1, (label, *told, ""))
+        report = ("", show(value / device["steps"], "s")) if each else (show(value, "s"), "")
+        rows.insert(1, (label, *report, ""))
     rows.append(("first to last kernel", show(totals["span"], "s"), "", ""))
     return rows
 
 
-def _collectives(found: list[dict[str, Any]]) -> Any:
+def _collectives(result: list[dict[str, Any]]) -> Any:
     rows = table("collective", "message", "count", "median", "least", "bus bandwidth")
-    for row in found[:MOST_ROWS]:
+    for row in result[:MOST_ROWS]:
         how = "/".join(part for part in (row["algorithm"], row["protocol"]) if part)
         rows.add_row(
             f"{row['collective']}{f' ({how})' if how else ''}",
@@ -115,9 +115,9 @@ def _collectives(found: list[dict[str, Any]]) -> Any:
     return rows
 
 
-def _ranks(found: list[dict[str, Any]]) -> Any:
+def _ranks(result: list[dict[str, Any]]) -> Any:
     rows = table("over all ranks", "wire (least)", "waiting, mean", "longest", "by rank")
-    for row in found[: 4 * MOST_ROWS]:
+    for row in result[: 4 * MOST_ROWS]:
         waits = row["waiting_time"]
         longest = max(waits, key=lambda rank: waits[rank])
         rows.add_row(

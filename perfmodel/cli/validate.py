@@ -144,12 +144,12 @@ def _show(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> 
 
     from perfmodel.cli.render import console, table
 
-    found: Any = answer.summary
+    result: Any = answer.summary
     out = console()
     out.print(
         Text(
-            f"{found['rows']} measured runs, {found['rows'] - found['refused']} predicted, "
-            + ("from specs alone" if found["mode"] == "specs" else "each from the time of one accelerator")
+            f"{result['rows']} measured runs, {result['rows'] - result['refused']} predicted, "
+            + ("from specs alone" if result["mode"] == "specs" else "each from the time of one accelerator")
             + (", by a fit to all other sources" if out_of_sample else ", by the shipped fit")
         ),
         style="bold",
@@ -158,16 +158,16 @@ def _show(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> 
         Text(
             f"error = predicted / measured - 1 of iteration time; + is too slow\n"
             f"mean: over runs; sources: over the means of sources; <20%: share of runs missed by less\n"
-            f"naive: median error of {found['baseline_name']}; 80 %: share of runs inside that interval"
+            f"naive: median error of {result['baseline_name']}; 80 %: share of runs inside that interval"
         )
     )
     columns = ("n", "mean", "median", "bias", "<20%", "naive", "80 %")
-    overall = {"trust A and B": found}
-    if found["ambiguous"]["n"]:
-        overall |= {"ambiguous anchor": found["ambiguous"], "A and B with it": found["with_ambiguous"]}
-    overall["trust C"] = found["trust_c"]
+    overall = {"trust A and B": result}
+    if result["ambiguous"]["n"]:
+        overall |= {"ambiguous anchor": result["ambiguous"], "A and B with it": result["with_ambiguous"]}
+    overall["trust C"] = result["trust_c"]
     groups = [("all", {name: group for name, group in overall.items() if group["n"]})]
-    for name, shown in [*groups, *((name, found["by"][name]) for name in by)]:
+    for name, shown in [*groups, *((name, result["by"][name]) for name in by)]:
         whole = name == "all"  # the others' names leave no room for another column
         rows = table(name, *columns[:2], *(["sources"] if whole else []), *columns[2:])
         if not shown:
@@ -180,8 +180,8 @@ def _show(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> 
             rows.add_row(key, *cells[:2], *of_sources, *shares)
         out.print(rows)
     _show_refused(answer.reasons, out)
-    if found["trust_d"]:
-        out.print(Text(f"{found['trust_d']} runs of trust D are left out of every statistic"))
+    if result["trust_d"]:
+        out.print(Text(f"{result['trust_d']} runs of trust D are left out of every statistic"))
 
 
 def _show_refused(reasons: Iterable[str | None], out: Console) -> None:
@@ -222,14 +222,14 @@ def _show_collectives(answer: Validation[Any], out_of_sample: bool) -> None:
 
     from perfmodel.cli.render import console, table
 
-    found: Any = answer.summary
+    result: Any = answer.summary
     out = console()
     how = "each source by a fit to the others" if out_of_sample else "by the shipped fit"
     out.print(
-        Text(f"{found['rows']} measured collectives, {found['refused']} not predicted, {how}"), style="bold"
+        Text(f"{result['rows']} measured collectives, {result['refused']} not predicted, {how}"), style="bold"
     )
     out.print(Text("error = predicted / measured - 1 of the time; naive: median error of a nominal ring"))
-    for size, groups in found["sizes"].items():
+    for size, groups in result["sizes"].items():
         if not groups["all"]["n"]:
             continue
         shown = table(size, "n", "mean", "median", "bias", "<10%", "<20%", "naive")

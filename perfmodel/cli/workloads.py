@@ -59,19 +59,19 @@ def list_(**options: Any) -> None:
     from perfmodel.workloads import names, workload
 
     form = take_form(options)
-    found = [workload(name) for name in names()]
+    result = [workload(name) for name in names()]
     if form == "json":
-        click.echo(json.dumps([_summary(network) for network in found]))
+        click.echo(json.dumps([_summary(network) for network in result]))
         return
     if form is not None:
-        show_rows(map(_summary, found), form)
+        show_rows(map(_summary, result), form)
         return
     from perfmodel.cli.render import console, table
 
     shown = table("workload", "parameters", "MACs/sample", "training FLOPs", "variant")
     shown.columns[0].no_wrap = True  # a name in two halves cannot be copied
     shown.columns[-1].justify = "left"
-    for network in found:
+    for network in result:
         shown.add_row(
             network.id,
             f"{network.parameters / 1e6:.2f} M",

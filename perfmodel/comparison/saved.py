@@ -48,8 +48,8 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
         raise InputError(f"{path}: {key}: {problem}; {wanted}") from None
     except InputError as error:
         raise InputError(f"{path}: scenario: {error}; {wanted}") from None
-    if told := _incredible(prediction):
-        raise InputError(f"{path}: {told}; {wanted}")
+    if report := _incredible(prediction):
+        raise InputError(f"{path}: {report}; {wanted}")
     try:
         money = economics(prediction, conditions or Conditions(), catalogue or Catalogue.built_in())
     except InputError:  # made with specs that are not at hand now

@@ -136,14 +136,14 @@ def compare(cases: Sequence[Case]) -> Comparison:
 def _inputs(cases: Sequence[Case]) -> list[Input]:
     asked = [case.prediction.scenario for case in cases]
     options = dict.fromkeys(key for scenario in asked for key in scenario)
-    found = []
+    result = []
     for option in options:
         values = [scenario.get(option) for scenario in asked]
         if any(value != values[0] for value in values):
-            found.append(Input(option=option, values=values))
-    said = [entry for entry in found if entry.option not in _FOLLOWING]
+            result.append(Input(option=option, values=values))
+    said = [entry for entry in result if entry.option not in _FOLLOWING]
     strong = {case.prediction.scaling for case in cases} == {"strong"}
-    return [entry for entry in found if strong and entry.option == "global_batch_size"] + said
+    return [entry for entry in result if strong and entry.option == "global_batch_size"] + said
 
 
 def _rows(cases: Sequence[Case]) -> list[Row]:

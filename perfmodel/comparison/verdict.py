@@ -16,8 +16,8 @@ def verdict(cases: Sequence[Case]) -> str:
     """One line: which is faster, by how much, and at what cost."""
     first, *others = cases
     if not _same_work(cases):
-        told = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases)
-        return f"different work, so only the iterations can be compared: {told}"
+        report = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases)
+        return f"different work, so only the iterations can be compared: {report}"
     if len(others) == 1:
         return _against(first, others[0]) + _money(first, others[0])
     fastest = max(cases, key=lambda case: case.rate)

@@ -73,8 +73,8 @@ def fused_messages(
     known: dict[float, float] = {}
 
     def guessed(size: float) -> float:
-        found = known.get(size)
-        return float(np.interp(size, sizes, usual)) if found is None else found
+        result = known.get(size)
+        return float(np.interp(size, sizes, usual)) if result is None else result
 
     queue = list(ready_times), sent.tolist()
     while True:

@@ -74,21 +74,22 @@ class Rates(NamedTuple):
     @property
     def bandwidth(self) -> Any:
         """Bandwidth of each way [B/s]."""
-        found = way_bandwidth(*self[:7])
+        result = way_bandwidth(*self[:7])
         if self.switch_efficiency is None:
-            return found
+            return result
         return bandwidth_by_switch(
-            found, self.switch_efficiency, self.switch_bandwidth, self.channels, self.bus_traffic
+            result, self.switch_efficiency, self.switch_bandwidth, self.channels, self.bus_traffic
         )
 
     def of(self, rows: Any) -> Rates:
         """Return those of some ways."""
         efficiency = self.switch_efficiency
-        return Rates(
-            *self[:3],
-            *(array[rows] for array in self[3:7]),
-            self.switch_bandwidth,
-            None if efficiency is None else efficiency[rows],
+        return self._replace(
+            bus_share=self.bus_share[rows],
+            channel_share=self.channel_share[rows],
+            most_channels=self.most_channels[rows],
+            bus_traffic=self.bus_traffic[rows],
+            switch_efficiency=None if efficiency is None else efficiency[rows],
         )
 
 
@@ -112,11 +113,11 @@ class Ways(NamedTuple):
     def of(self, algorithm: str) -> Ways:
         """Return the ways of one algorithm: its protocols."""
         rows = [row for row, (name, _) in enumerate(self.names) if name == algorithm]
-        return Ways(
-            tuple(self.names[row] for row in rows),
-            *(array[rows] for array in self[1:6]),
-            self.rates.of((rows,)),
-            *(array[rows] for array in self[7:]),
+        arrays = [name for name in self._fields if name not in ("names", "rates")]
+        return self._replace(
+            names=tuple(self.names[row] for row in rows),
+            rates=self.rates.of((rows,)),
+            **{name: getattr(self, name)[rows] for name in arrays},
         )
 
     def times(self, message_bytes: Any) -> Array:

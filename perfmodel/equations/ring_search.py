@@ -22,7 +22,7 @@ WRITE_PAYLOAD = 0.94
 READ_PAYLOAD = 0.80
 """The same when it reads: 128 of 160 bytes, as requests of the other direction share the link.
 
-Told after the measurement on five ranks had been seen, see the top of this module.
+SensitivityReport after the measurement on five ranks had been seen, see the top of this module.
 """
 
 LARGEST_SEARCHED = 8
@@ -102,9 +102,9 @@ def ring_bandwidth(
     >>> round(ring_bandwidth(((0, 1, 1), (1, 2, 1), (0, 2, 1)), 3, 25e9) / 1e9, 3)
     47.0
     """
-    found = rings(peer_graph, group_size)
-    payload = READ_PAYLOAD if found.forwarded else WRITE_PAYLOAD
-    return float(rings_bandwidth(found.rings, link_bandwidth, payload))
+    result = rings(peer_graph, group_size)
+    payload = READ_PAYLOAD if result.forwarded else WRITE_PAYLOAD
+    return float(rings_bandwidth(result.rings, link_bandwidth, payload))
 
 
 def _edge(a: int, b: int) -> Edge:

@@ -13,7 +13,7 @@ import numpy as np
 
 from perfmodel.explanations.arms import arms
 from perfmodel.explanations.derivation import Derivation
-from perfmodel.explanations.library_turns import Turn
+from perfmodel.explanations.library_crossovers import ExactCrossover
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.plain_math import greek
 from perfmodel.formula import FORMULAS
@@ -92,7 +92,7 @@ class Explanation:
     unknown: list[str]
     """What nobody said, so that a cost is left out."""
     equations: list[Equation]
-    turns: list[Turn]
+    turns: list[ExactCrossover]
     """Where another arm or algorithm takes over, solved exactly."""
     complete: bool
     """Whether every step is here; where not, a search or a queue stands in between and is named."""
@@ -129,13 +129,13 @@ class Explanation:
         )
 
 
-def equations_of(found: Derivation, costs: Mapping[str, Node] | None = None) -> list[Equation]:
+def equations_of(result: Derivation, costs: Mapping[str, Node] | None = None) -> list[Equation]:
     """Return the equations of a derivation, then those of its costs, each before it is needed."""
     keys = {entry.function: name for name, entry in FORMULAS.items()}
     numbers: dict[int, int] = {}
     equations: list[Equation] = []
     seen: set[int] = set()
-    parts = [*found.terms.items(), ("iteration_time", found.iteration_time), *(costs or {}).items()]
+    parts = [*result.terms.items(), ("iteration_time", result.iteration_time), *(costs or {}).items()]
     for term, node in parts:
         for each in node.walk(seen):
             if each.function is None:
@@ -210,8 +210,8 @@ def title(function: Callable[..., Any]) -> str:
 
 def latex(function: Callable[..., Any]) -> str:
     """Return the equation of a formula's docstring."""
-    found = _MATH.search(inspect.getdoc(function) or "")
-    return " ".join(found.group(1).split()) if found else ""
+    result = _MATH.search(inspect.getdoc(function) or "")
+    return " ".join(result.group(1).split()) if result else ""
 
 
 def result_symbol(function: Callable[..., Any]) -> str:

@@ -8,11 +8,11 @@ from perfmodel.calibration import Calibration, calibration
 from perfmodel.economics import economics
 from perfmodel.explanations.derivation import derivation
 from perfmodel.explanations.equations import Cost, Explanation, equations_of
+from perfmodel.explanations.exact_crossovers import turns_of
 from perfmodel.explanations.money import costs
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.recorder import recorded
 from perfmodel.explanations.sources import cited
-from perfmodel.explanations.turns import turns_of
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
 from perfmodel.sensitivity.elasticity import case_of
@@ -67,12 +67,12 @@ def explain(
     with recorded() as calls:
         prediction = predict(scenario, catalogue, constants)
     case = case_of(scenario, catalogue, constants, conditions or Conditions(price=1.0))
-    found = derivation(case)
+    result = derivation(case)
     money: dict[str, Node] = {}
     assumed: list[str] = []
     unknown: list[str] = []
     if conditions is not None:
-        money, more = costs(case, found, prediction, conditions, catalogue)
+        money, more = costs(case, result, prediction, conditions, catalogue)
         calls += more
         reported = economics(prediction, conditions, catalogue)
         assumed, unknown = reported["assumed"], reported["unknown"]
@@ -89,9 +89,9 @@ def explain(
         },
         assumed=assumed,
         unknown=unknown,
-        equations=equations_of(found, money),
-        turns=turns_of(case, found),
-        complete=found.is_complete,
+        equations=equations_of(result, money),
+        turns=turns_of(case, result),
+        complete=result.is_complete,
         recorded=ran,
         sources={key: cited(key) for key in keys},
     )

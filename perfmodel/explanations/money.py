@@ -15,14 +15,14 @@ from perfmodel.specs.store import Catalogue
 
 
 def costs(
-    case: Case, found: Derivation, prediction: Prediction, conditions: Conditions, catalogue: Catalogue
+    case: Case, result: Derivation, prediction: Prediction, conditions: Conditions, catalogue: Catalogue
 ) -> tuple[dict[str, Node], list[Call]]:
     """Return how every amount of a prediction is worked out, and the formulas that ran.
 
     Parameters
     ----------
     case : what was predicted
-    found : its derivation
+    result : its derivation
     prediction : the same, whose times become those of the derivation
     conditions, catalogue : as for ``perfmodel.economics.economics``
 
@@ -30,28 +30,28 @@ def costs(
     ------
     InputError : as ``perfmodel.economics.economics``
     """
-    own = {"iteration_time": found.step.iteration_time, "terms": found.step.terms}
+    own = {"iteration_time": result.step.iteration_time, "terms": result.step.terms}
     with recorded() as calls:
         spent = spending(prediction.model_copy(update=own), conditions, catalogue)
     prices = dict.fromkeys(price for price in (spent.price, spent.server_price) if price)
     notes = {"machine_price": "; ".join(map(price_words, prices))}
-    made = linked(calls, Origins(case, found.step, notes), found.made)
+    made = linked(calls, Origins(case, result.step, notes), result.made)
     return {name: made[id(value)] for name, (value, _) in amounts(spent).items() if id(value) in made}, calls
 
 
 def amounts(spent: Spending) -> dict[str, tuple[float, str]]:
     """Return every amount that is known, in SI, with its unit."""
-    found = _amounts("iteration", spent.iteration)
+    result = _amounts("iteration", spent.iteration)
     if spent.rates.failure_interval is not None:
-        found |= {
+        result |= {
             "failure_interval": (spent.rates.failure_interval, "s"),
             "checkpoint_interval": (spent.rates.checkpoint_interval, "s"),
             "goodput": (spent.rates.goodput, "1"),
         }
     if spent.run:
-        found |= {"time_of_run": (spent.run.time, "s")} | _amounts("run", spent.run)
-        found |= {"failures_of_run": (spent.failures, "1")}
-    return {name: (value, unit) for name, (value, unit) in found.items() if value is not None}
+        result |= {"time_of_run": (spent.run.time, "s")} | _amounts("run", spent.run)
+        result |= {"failures_of_run": (spent.failures, "1")}
+    return {name: (value, unit) for name, (value, unit) in result.items() if value is not None}
 
 
 def _amounts(span: str, of: Span) -> dict[str, tuple[float | None, str]]:

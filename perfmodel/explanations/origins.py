@@ -91,8 +91,8 @@ class Origins:
         >>> Origins.result_of(None, flops_utilization)
         'mfu'
         """
-        found = _RETURNS.search(inspect.getdoc(function) or "")
-        name = found[1] if found else "value"
+        result = _RETURNS.search(inspect.getdoc(function) or "")
+        name = result[1] if result else "value"
         return name if name in QUANTITIES else "value"
 
     def labels(self, call: Call, result: Any) -> tuple[str, ...]:
@@ -237,18 +237,18 @@ def _of_fabric(case: Case, step: Step) -> dict[int, str]:
     """Where numbers of links and machines come from, by their identity."""
     setting, on = case.setting, step.fabric
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
-    found = {id(on.intra_hop_latency): inside.id, id(on.inter_hop_latency): setting.inter_link.id}
+    result = {id(on.intra_hop_latency): inside.id, id(on.inter_hop_latency): setting.inter_link.id}
     for link in (setting.host_link, setting.server_link, setting.inter_link, setting.intra_link):
-        found[id(link.bandwidth.value)] = f"{link.id}, nominal"
+        result[id(link.bandwidth.value)] = f"{link.id}, nominal"
         for known in (link.achieved_fraction, link.flow_bandwidth):
-            found[id(known and known.value)] = link.id
+            result[id(known and known.value)] = link.id
         for size, rate in link.ring_bandwidth_by_group_size.items():
-            found[id(rate)] = f"{link.id}, measured on rings of {size}"
+            result[id(rate)] = f"{link.id}, measured on rings of {size}"
     for node in (setting.server_node, setting.node):
         for limit in (node.network_bandwidth, node.cross_socket_bandwidth):
-            found[id(limit and limit.value)] = node.id
+            result[id(limit and limit.value)] = node.id
     constants = case.constants
-    found[id(constants.tcp_ceiling)] = "fitted: what the kernel's TCP carries at most"
-    found[id(constants.server_ceiling)] = "assumed: what one server adds up"
-    found.pop(id(None), None)
-    return found
+    result[id(constants.tcp_ceiling)] = "fitted: what the kernel's TCP carries at most"
+    result[id(constants.server_ceiling)] = "assumed: what one server adds up"
+    result.pop(id(None), None)
+    return result

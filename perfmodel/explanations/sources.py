@@ -65,8 +65,8 @@ def economics_recorded(
 ) -> tuple[dict[str, Any], list[Call]]:
     """Return what a prediction costs and every call of a formula that took."""
     with recorded() as calls:
-        found = economics(prediction, conditions, catalogue)
-    return found, calls
+        result = economics(prediction, conditions, catalogue)
+    return result, calls
 
 
 def sources_of(case: Case, calls: list[Call]) -> list[Source]:
@@ -77,13 +77,13 @@ def sources_of(case: Case, calls: list[Call]) -> list[Source]:
     case : what was predicted, with the price of a node where it is known
     calls : the formulas that ran
     """
-    found = [*_of_formulas(calls), *_of_workload(case)]
+    result = [*_of_formulas(calls), *_of_workload(case)]
     setting = case.setting
     for spec, used in _specs(case):
-        found += _of_spec(spec, used)
+        result += _of_spec(spec, used)
     if setting.scenario.input == "real" and setting.decode_rate is None:
-        found += _of_storage(setting.storage)
-    return [*found, *_of_price(case), *_of_fit(case), *_of_measurement(case)]
+        result += _of_storage(setting.storage)
+    return [*result, *_of_price(case), *_of_fit(case), *_of_measurement(case)]
 
 
 def assumed_of(case: Case) -> list[str]:
@@ -108,16 +108,16 @@ def _specs(case: Case) -> list[tuple[SourcedSpec, set[str]]]:
         "usable_memory_bytes" if chip.usable_memory_bytes else "memory_bytes",
     }
     of_chip |= {f"peak_flops.{setting.peak_format}", "peak_flops.fp32"}
-    found: list[tuple[SourcedSpec, set[str]]] = [(chip, of_chip)]
+    result: list[tuple[SourcedSpec, set[str]]] = [(chip, of_chip)]
     if setting.world_size > 1:
         limits = {"cross_socket_bandwidth"}
         if machine_limit(setting) is not None:
             limits.add("network_bandwidth")
-        found.append((setting.node, limits))
+        result.append((setting.node, limits))
     for link in used_links(case).values():
         latency = "bulk_hop_latency" if link.bulk_hop_latency else "hop_latency"
-        found.append((link, {"bandwidth", latency, "achieved_fraction", "flow_bandwidth", "ring_bandwidth"}))
-    return found
+        result.append((link, {"bandwidth", latency, "achieved_fraction", "flow_bandwidth", "ring_bandwidth"}))
+    return result
 
 
 def _of_formulas(calls: list[Call]) -> list[Source]:
@@ -240,7 +240,7 @@ def _of_fit(case: Case) -> list[Source]:
     """The fitted constants, and those that were read off measurements by hand."""
     fitted = json.loads(calibration_module.FITTED.read_text("utf-8"))
     runs = fitted["runs"]
-    found: list[Source] = [
+    result: list[Source] = [
         {
             "key": "calibration.json",
             "kind": "fit",
@@ -264,7 +264,7 @@ def _of_fit(case: Case) -> list[Source]:
     for key, names in used.items():
         source = table["sources"][key]
         read_on = source.get("read_on")
-        found.append(
+        result.append(
             {
                 "key": key,
                 "kind": "fit",
@@ -274,7 +274,7 @@ def _of_fit(case: Case) -> list[Source]:
                 "used_for": names,
             }
         )
-    return found
+    return result
 
 
 def _constants_of(case: Case) -> list[str]:
@@ -295,10 +295,10 @@ def _constants_of(case: Case) -> list[str]:
     return names
 
 
-def bibtex(found: list[Source]) -> str:
+def bibtex(result: list[Source]) -> str:
     """Return the sources as BibTeX entries."""
     entries = []
-    for source in found:
+    for source in result:
         entry = references().get(source["key"], {})
         fields = {
             "author": " and ".join(str(entry["authors"]).split(", ")) if entry.get("authors") else None,

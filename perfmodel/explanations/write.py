@@ -8,7 +8,7 @@ from typing import Any
 from perfmodel.economics import KWH
 from perfmodel.equations.nccl_all_reduce import ENDLESS
 from perfmodel.explanations.equations import Cost, Equation, Explanation, Symbol, largest
-from perfmodel.explanations.library_turns import Turn
+from perfmodel.explanations.library_crossovers import ExactCrossover
 from perfmodel.explanations.plain_math import plain
 from perfmodel.step.memory import listed
 from perfmodel.templating import render
@@ -32,7 +32,7 @@ def number(value: float | None, unit: str) -> str:
     return f"{value:.5g}" if unit == "1" else f"{value:.5g} {unit}"
 
 
-def value_told(value: Any, unit: str, name: str) -> str:
+def value_text(value: Any, unit: str, name: str) -> str:
     """Return a number, or what there is to say of many."""
     if not isinstance(value, list):
         return value if isinstance(value, str) else number(value, unit)
@@ -41,32 +41,32 @@ def value_told(value: Any, unit: str, name: str) -> str:
         return f"{number(several[0], unit)}, {len(value)} times"
     if len(several) == 2:
         return f"{number(several[0], unit)} or {number(several[1], unit)}, {len(value)} values"
-    told = f"{number(several[0], unit)} to {number(several[-1], unit)}, {len(value)} values"
-    return f"{told}, {number(sum(value), unit)} in all" if unit in ADDED and name not in POINTS else told
+    report = f"{number(several[0], unit)} to {number(several[-1], unit)}, {len(value)} values"
+    return f"{report}, {number(sum(value), unit)} in all" if unit in ADDED and name not in POINTS else report
 
 
-def text(found: Explanation) -> str:
+def text(result: Explanation) -> str:
     """Return an explanation as plain text."""
-    lines = [*_wrapped(found.title), ""]
-    lines += _wrapped(f"iteration time {_exact(found.iteration_time)}: the sum of the exposed terms")
-    for name, time in found.terms.items():
-        lines.append(f"  {name:<28}{_exact(time):>14}  {time / found.iteration_time:6.1%}")
-    lines += [f"{name:<30}{amount(cost)}" for name, cost in found.costs.items()]
-    lines += _taken(found)
+    lines = [*_wrapped(result.title), ""]
+    lines += _wrapped(f"iteration time {_exact(result.iteration_time)}: the sum of the exposed terms")
+    for name, time in result.terms.items():
+        lines.append(f"  {name:<28}{_exact(time):>14}  {time / result.iteration_time:6.1%}")
+    lines += [f"{name:<30}{amount(cost)}" for name, cost in result.costs.items()]
+    lines += _taken(result)
     done: dict[str, int] = {}
     term = ""
-    for equation in found.equations:
+    for equation in result.equations:
         if equation.term != term:
             term = equation.term
-            lines += ["", f"{term.upper()} = {_head(found, term)}"]
+            lines += ["", f"{term.upper()} = {_head(result, term)}"]
         lines += ["", *_equation_text(equation, done)]
-    near = [turn.words for turn in found.turns if _is_near(turn)]
+    near = [turn.words for turn in result.turns if _is_near(turn)]
     if near:
         lines += ["", "WHERE IT TURNS"]
     for words in near:
         lines += _wrapped(words, "- ", "  ")
-    lines += ["", *_wrapped(_rest(found)), "", "SOURCES"]
-    for key, cited in found.sources.items():
+    lines += ["", *_wrapped(_rest(result)), "", "SOURCES"]
+    for key, cited in result.sources.items():
         lines += _wrapped(f"[{key}] {cited}", "  ", "    ")
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -83,16 +83,16 @@ def amount(cost: Cost) -> str:
     return f"{value:.6g} {'USD' if unit == '$' else unit}".removesuffix(" 1")
 
 
-def _head(found: Explanation, term: str) -> str:
-    if term in found.costs:
-        return amount(found.costs[term])
-    return _exact(found.terms.get(term, found.iteration_time))
+def _head(result: Explanation, term: str) -> str:
+    if term in result.costs:
+        return amount(result.costs[term])
+    return _exact(result.terms.get(term, result.iteration_time))
 
 
-def _taken(found: Explanation) -> list[str]:
+def _taken(result: Explanation) -> list[str]:
     """What the costs take for granted, and what they leave out."""
-    lines = _wrapped(f"assumed: {'; '.join(found.assumed)}") if found.assumed else []
-    for unknown in found.unknown:
+    lines = _wrapped(f"assumed: {'; '.join(result.assumed)}") if result.assumed else []
+    for unknown in result.unknown:
         lines += _wrapped(f"unknown: {unknown}")
     return lines
 
@@ -124,13 +124,13 @@ def _equation_text(equation: Equation, done: dict[str, int]) -> list[str]:
         lines += _wrapped(active, pad + "  ", pad + "      ")
     unit = equation.unit
     lines += _wrapped(
-        f"-> {equation.quantity} = {value_told(equation.value, unit, equation.quantity)}",
+        f"-> {equation.quantity} = {value_text(equation.value, unit, equation.quantity)}",
         pad + "  ",
         pad + "      ",
     )
     if equation.unit == "s" and equation.quantity not in POINTS and (most := largest(equation)):
-        told = "; ".join(f"{label} {number(value, unit)}" for label, value in most)
-        lines += _wrapped(f"largest: {told}", pad + "     ", pad + "      ")
+        report = "; ".join(f"{label} {number(value, unit)}" for label, value in most)
+        lines += _wrapped(f"largest: {report}", pad + "     ", pad + "      ")
     return lines
 
 
@@ -140,68 +140,68 @@ def _name(symbol: Symbol) -> str:
 
 
 def _origin(symbol: Symbol) -> str:
-    told = value_told(symbol.value, symbol.unit, symbol.parameter)
+    report = value_text(symbol.value, symbol.unit, symbol.parameter)
     if symbol.equation:
-        return f"{told} ({symbol.equation})"
-    return f"{told}; {symbol.note}" if symbol.note else told
+        return f"{report} ({symbol.equation})"
+    return f"{report}; {symbol.note}" if symbol.note else report
 
 
-def _is_near(turn: Turn) -> bool:
+def _is_near(turn: ExactCrossover) -> bool:
     """Whether a turn is worth a line of text; JSON has them all."""
     return turn.now is None or 1 / NEAR < turn.at / turn.now < NEAR
 
 
-def _memory(found: Explanation) -> str:
-    uses = ", ".join(f"{label} {show(size, 'B')}" for label, size in listed(found.memory))
-    return f"Memory of one accelerator, {show(sum(found.memory.values()), 'B')}: {uses}."
+def _memory(result: Explanation) -> str:
+    uses = ", ".join(f"{label} {show(size, 'B')}" for label, size in listed(result.memory))
+    return f"Memory of one accelerator, {show(sum(result.memory.values()), 'B')}: {uses}."
 
 
-def _rest(found: Explanation) -> str:
-    shown = {equation.formula for equation in found.equations}
-    others = [name for name in found.recorded if name not in shown]
-    lines = [_memory(found)]
-    lines += [] if found.complete else ["Some steps are a search or a queue, named where they stand."]
+def _rest(result: Explanation) -> str:
+    shown = {equation.formula for equation in result.equations}
+    others = [name for name in result.recorded if name not in shown]
+    lines = [_memory(result)]
+    lines += [] if result.complete else ["Some steps are a search or a queue, named where they stand."]
     if others:
         lines.append(f"Formulas that ran besides, for speed-up, memory and searches: {', '.join(others)}.")
     return " ".join(lines)
 
 
-def markdown(found: Explanation) -> str:
+def markdown(result: Explanation) -> str:
     """Return an explanation as Markdown with LaTeX equations."""
-    return _rendered("explanation.md.j2", found)
+    return _rendered("explanation.md.j2", result)
 
 
-def latex(found: Explanation) -> str:
+def latex(result: Explanation) -> str:
     r"""Return an explanation as a LaTeX document."""
-    return _rendered("explanation.tex.j2", found)
+    return _rendered("explanation.tex.j2", result)
 
 
-def _rendered(template: str, found: Explanation) -> str:
+def _rendered(template: str, result: Explanation) -> str:
     return render(
         template,
-        found=found,
+        explanation=result,
         amount=amount,
         full=_full,
         result=lambda equation: _value_full(equation.value, equation.unit, equation.quantity),
-        turns=[turn.words for turn in found.turns if _is_near(turn)],
-        taken=_taken(found),
-        rest=_rest(found),
+        turns=[turn.words for turn in result.turns if _is_near(turn)],
+        taken=_taken(result),
+        rest=_rest(result),
         tex=_escaped,
     )
 
 
 def _full(symbol: Symbol) -> str:
-    told = _value_full(symbol.value, symbol.unit, symbol.parameter)
+    report = _value_full(symbol.value, symbol.unit, symbol.parameter)
     if symbol.equation:
-        return f"{told} ({symbol.equation})"
-    return f"{told}; {symbol.note}" if symbol.note else told
+        return f"{report} ({symbol.equation})"
+    return f"{report}; {symbol.note}" if symbol.note else report
 
 
 def _value_full(value: Any, unit: str, name: str) -> str:
     """A number in SI with nine digits; many as in the text."""
     if isinstance(value, float):
         return f"{value:.9g}" if unit == "1" else f"{value:.9g} {unit}"
-    return value_told(value, unit, name)
+    return value_text(value, unit, name)
 
 
 _SPECIAL = {
@@ -214,5 +214,5 @@ _SPECIAL = {
 }
 
 
-def _escaped(told: str) -> str:
-    return "".join(_SPECIAL.get(c, c) for c in told)
+def _escaped(report: str) -> str:
+    return "".join(_SPECIAL.get(c, c) for c in report)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from perfmodel.efficiency import KINDS, Conditions, Effects, Efficiency
+from perfmodel.efficiency import KINDS, EffectInputs, Effects, Efficiency
 from perfmodel.equations.host_pace import (
     device_time,
     host_stretch,
@@ -81,16 +81,16 @@ class Design:
 
     def __init__(self, settings: Sequence[Setting]) -> None:
         """Take the setting of every row."""
-        tables, demands, services, counts, found = [], [], [], [], []
+        tables, demands, services, counts, result = [], [], [], [], []
         for setting in settings:
             distinct = _distinct(setting.workload)
             tables.append(distinct.table)
             counts.append(distinct.times)
             demands.append(demand(setting, distinct.table, float(setting.local_batch_size)))
             services.append(service(distinct.table, arithmetic(setting)))
-            found.append(conditions(setting))
+            result.append(conditions(setting))
         self.rows = len(settings)
-        self.conditions: list[Conditions] = found
+        self.conditions: list[EffectInputs] = result
         lengths = [len(count) for count in counts]
         self.starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
         self.row = np.repeat(np.arange(self.rows), lengths)

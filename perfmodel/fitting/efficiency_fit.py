@@ -98,8 +98,8 @@ class EfficiencyFit:
 
     def _silent(self, kept: np.ndarray) -> set[str]:
         """Architectures and networks that no kept row speaks of."""
-        found = [on for on, keep in zip(self._bound.design.conditions, kept.tolist(), strict=True) if keep]
-        architectures, workloads = {on.architecture for on in found}, {on.workload for on in found}
+        result = [on for on, keep in zip(self._bound.design.conditions, kept.tolist(), strict=True) if keep]
+        architectures, workloads = {on.architecture for on in result}, {on.workload for on in result}
         return {
             self.parameters.names[effect.number]
             for effect in self.parameters.effects

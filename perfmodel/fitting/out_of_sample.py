@@ -107,27 +107,27 @@ class OutOfSample:
     @cached_property
     def _misses(self) -> dict[str, list[Miss]]:
         """How far each source is missed, by mode, when it is left out."""
-        found: dict[str, list[Miss]] = {"specs": [], "anchored": []}
+        result: dict[str, list[Miss]] = {"specs": [], "anchored": []}
         folds = {source: self._numbers(source) for source in self.sources}
         for row in self.measured:
-            found["specs"].append(self._miss(row, folds[row.run.source], None))
+            result["specs"].append(self._miss(row, folds[row.run.source], None))
             anchor = self._anchor_time(row)
             if anchor is not None:
-                found["anchored"].append(self._miss(row, folds[row.run.source], anchor))
-        return {mode: misses for mode, misses in found.items() if misses}
+                result["anchored"].append(self._miss(row, folds[row.run.source], anchor))
+        return {mode: misses for mode, misses in result.items() if misses}
 
     @cached_property
     def _farther(self) -> list[Miss]:
         """How far one accelerator's runs are missed when their whole architecture is left out."""
-        found: list[Miss] = []
+        result: list[Miss] = []
         for architecture in self.efficiency.architectures:
             constants = self._efficient(None, architecture)
-            found += [
+            result += [
                 self._miss(row, constants, None)
                 for row in self.measured
                 if row.run.world_size == 1 and conditions(row.setting).architecture == architecture
             ]
-        return found
+        return result
 
     def _miss(self, row: Measured, constants: Calibration, anchor: float | None) -> Miss:
         scenario = scenario_of(row.run, self._catalogue, anchor)

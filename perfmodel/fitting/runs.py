@@ -30,16 +30,16 @@ class Measured(NamedTuple):
 
 def measured(runs: Iterable[Run], catalogue: Catalogue) -> list[Measured]:
     """Return the trusted runs that the model can be asked for, in order, but for those of ``UNSEEN``."""
-    found = []
+    result = []
     for run in runs:
         time = measured_time(run)
         if run.trust not in TRUSTED or time is None or run.source in UNSEEN:
             continue
         try:
-            found.append(Measured(run, resolve(scenario_of(run, catalogue), catalogue), time))
+            result.append(Measured(run, resolve(scenario_of(run, catalogue), catalogue), time))
         except (Refused, InputError):
             continue  # validate names each of them, with the reason
-    return found
+    return result
 
 
 def seen(rows: Sequence[Measured]) -> dict[str, frozenset[str]]:

@@ -78,13 +78,13 @@ def difference(learned: OutOfSample, written: Any) -> float:
 
 def _numbers(table: Any, prefix: str = "") -> dict[str, float]:
     """Every number of nested tables, by its path."""
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for key, value in table.items() if isinstance(table, dict) else ():
         if isinstance(value, dict):
-            found |= _numbers(value, f"{prefix}{key}.")
+            result |= _numbers(value, f"{prefix}{key}.")
         elif isinstance(value, (int, float)):
-            found[prefix + key] = value
-    return found
+            result[prefix + key] = value
+    return result
 
 
 def write_fitted(path: Path, learned: OutOfSample, inputs: Inputs | None = None) -> None:

@@ -114,8 +114,8 @@ def candidates(
             if not crossed.refused:
                 raise
             table = None
-        for told, count in crossed.refused.items():
-            reason = NOT_THERE if told.startswith("unknown algorithm on these links") else told
+        for report, count in crossed.refused.items():
+            reason = NOT_THERE if report.startswith("unknown algorithm on these links") else report
             left_out[reason] = left_out.get(reason, 0) + count
         if table is not None:
             table["machine"] = np.array([places[node, accelerator] for node in table["node"].tolist()])
@@ -158,7 +158,7 @@ def _largest_batches(
     goal: Goal, accelerator: str, catalogue: Catalogue, constants: Calibration, left_out: dict[str, int]
 ) -> dict[int, list[str]]:
     """Precisions the accelerator has, by the largest power of two of samples that fits with each."""
-    found: dict[int, list[str]] = {}
+    result: dict[int, list[str]] = {}
     for precision in goal.precisions or PRECISIONS:
         try:
             catalogue.accelerator(accelerator).training_peak(precision)
@@ -179,15 +179,15 @@ def _largest_batches(
         except InputError:
             if not asked.refused:
                 raise
-            for told in asked.refused:
-                left_out[told] = left_out.get(told, 0) + 1
+            for report in asked.refused:
+                left_out[report] = left_out.get(report, 0) + 1
             continue
         if largest < 1:
             reason = f"not one sample of {goal.workload} fits in the memory of {accelerator}"
             left_out[reason] = left_out.get(reason, 0) + 1
         else:
-            found.setdefault(min(2 ** (largest.bit_length() - 1), LARGEST_BATCH), []).append(precision)
-    return found
+            result.setdefault(min(2 ** (largest.bit_length() - 1), LARGEST_BATCH), []).append(precision)
+    return result
 
 
 def _ways(goal: Goal, held: int, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
@@ -267,8 +267,8 @@ def valued(
     own = np.array([machine.price is not None and machine.price.basis != "on demand" for machine in machines])
     with np.errstate(divide="ignore"):
         work_time = samples / table["samples_per_second"]
-    found = _rates(table, of_servers, which, work_time, machines, goal, own, catalogue)
-    goodput = np.broadcast_to(np.asarray(found["goodput"], dtype=np.float64), which.shape)
+    result = _rates(table, of_servers, which, work_time, machines, goal, own, catalogue)
+    goodput = np.broadcast_to(np.asarray(result["goodput"], dtype=np.float64), which.shape)
     with np.errstate(divide="ignore"):
         run_time = work_time / goodput
     point = table["iteration_time"]
@@ -281,11 +281,11 @@ def valued(
             (table["high_95"] / point, Z_95),
         )
     )
-    told = {name: column for name, column in table.items() if name not in (*_PARTS, *TERMS)}
-    told["servers"] = of_servers.astype(np.int64)
-    told["sequence_length"] = np.full(which.shape, network.sequence_length)  # None of an image
+    report = {name: column for name, column in table.items() if name not in (*_PARTS, *TERMS)}
+    report["servers"] = of_servers.astype(np.int64)
+    report["sequence_length"] = np.full(which.shape, network.sequence_length)  # None of an image
     per_epoch = network.dataset_samples
-    told |= {
+    report |= {
         "samples": samples,
         "epochs": samples / per_epoch if per_epoch else np.full(which.shape, np.nan),
         "goodput": goodput,
@@ -293,11 +293,11 @@ def valued(
         "run_time_low_80": run_time / below,
         "run_time_high_80": run_time * near,
         "run_time_high_95": run_time * far,
-        "cost": found["cost"] * run_time,
-        "energy": found["energy"] * run_time / KWH,
-        "carbon": found["carbon"] * run_time,
+        "cost": result["cost"] * run_time,
+        "energy": result["energy"] * run_time / KWH,
+        "carbon": result["carbon"] * run_time,
     }
-    return told
+    return report
 
 
 def _widened(factor: Any, z: float, fit: EpochsFit | None) -> Any:

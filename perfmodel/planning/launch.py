@@ -9,7 +9,7 @@ from typing import Any
 
 from perfmodel.errors import InputError
 from perfmodel.planning.goal import OF_SCENARIO
-from perfmodel.planning.lost import dollars
+from perfmodel.planning.rejected import dollars
 from perfmodel.planning.startable import NCCL_ALGORITHMS
 from perfmodel.planning.verdict import named
 from perfmodel.units import show
@@ -27,7 +27,7 @@ def torchrun(plan: Row, workload: str) -> str:
 
     Parameters
     ----------
-    plan : a row of ``perfmodel.planning.Found``
+    plan : a row of ``perfmodel.planning.SearchResult``
     workload : names the job
 
     Raises
@@ -58,15 +58,15 @@ def torchrun(plan: Row, workload: str) -> str:
             f"torchrun: the plan chosen is {way}; torchrun starts --strategy all-reduce "
             f"with --algorithm {','.join(NCCL_ALGORITHMS)}"
         )
-    told = "\n".join(_comments(plan))
+    report = "\n".join(_comments(plan))
     ranks = f"--nproc-per-node={_ranks(plan)}"
     asked = NCCL_ALGORITHMS[plan["algorithm"]] if plan["world_size"] > 1 else ""
     algorithm = f"NCCL_ALGO={asked} " if asked else ""
     if plan["nodes"] == 1:
-        return f"{told}\n{algorithm}torchrun --standalone {ranks} {SCRIPT}"
+        return f"{report}\n{algorithm}torchrun --standalone {ranks} {SCRIPT}"
     name = _job_name(workload)
     return (
-        f"{told}\n"
+        f"{report}\n"
         f"{algorithm}torchrun --nnodes={plan['nodes']} {ranks} \\\n"
         f"  --rdzv-id={name} --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:{PORT} \\\n"
         f"  {SCRIPT}"

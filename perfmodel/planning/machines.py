@@ -84,17 +84,17 @@ def machines_of(goal: Goal, catalogue: Catalogue) -> list[Machine]:
     names = {offer.instance: offer.node for some in offers.values() for offer in some}
     given = _by_node("--price", goal.prices, names, catalogue)
     bought = _by_node("--purchase-price", goal.purchase_prices, names, catalogue)
-    found = []
+    result = []
     priced = [node for node in (*given, *bought) if node != goal.server_node]
     for node in _nodes(goal, offers, names, priced):
         own = goal.conditions._replace(price=given.get(node), purchase_price=bought.get(node))
         if node not in bought:
             own = own._replace(service_years=None, used_fraction=None)
         some = [offer for offer in offers.get(node, ()) if offer.instance in (goal.instances or names)]
-        found += _machines(goal, node, *_priced(node, some, own, catalogue), catalogue)
-    if not found:
+        result += _machines(goal, node, *_priced(node, some, own, catalogue), catalogue)
+    if not result:
         raise InputError(_nothing(goal, offers, catalogue))
-    return found
+    return result
 
 
 def _nodes(
@@ -115,14 +115,14 @@ def _by_node(
     option: str, prices: Mapping[str, float], names: dict[str, str], catalogue: Catalogue
 ) -> dict[str, float]:
     """Prices by node type, whatever their machines were called."""
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     called: dict[str, str] = {}
     for name, price in prices.items():
         node = _node_named(name, names, catalogue)
-        if node in found:
+        if node in result:
             raise InputError(f"{option}: {called[node]} and {name} are the same machine; give one price")
-        found[node], called[node] = price, name
-    return found
+        result[node], called[node] = price, name
+    return result
 
 
 def _node_named(name: str, names: dict[str, str], catalogue: Catalogue) -> str:

@@ -6,12 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from perfmodel.errors import InputError
-from perfmodel.planning.found import Found
 from perfmodel.planning.launch import predict_command, slurm_job, torchrun
+from perfmodel.planning.results import SearchResult
 from perfmodel.planning.verdict import notes, verdict
 
 
-def report(found: Found) -> dict[str, Any]:
+def report(result: SearchResult) -> dict[str, Any]:
     """Return what was asked, chosen and left out; times in seconds, energy in kWh, carbon in grams.
 
     Returns
@@ -31,37 +31,37 @@ def report(found: Found) -> dict[str, Any]:
     target : quality that ends the run, or None
     launch : ``predict``, ``torchrun`` and ``slurm`` of the plan chosen; None where that cannot start it
     """
-    goal = asdict(found.goal)
-    goal["conditions"] = found.goal.conditions._asdict()
+    goal = asdict(result.goal)
+    goal["conditions"] = result.goal.conditions._asdict()
     return {
         "goal": goal,
-        "verdict": verdict(found),
-        "met": found.met,
-        "chosen": found.chosen,
-        "cheapest": found.cheapest,
-        "fastest": found.fastest,
-        "surest": found.surest,
-        "front": found.front,
-        "energy_front": found.energy_front,
-        "lost": found.lost,
-        "candidates": len(found),
-        "left_out": found.left_out,
-        "impossible": found.impossible,
-        "unpriced": found.unpriced,
-        "prices": found.prices(),
-        "target": found.fit.target if found.fit else None,
-        "recipe": recipe.name if found.fit and (recipe := found.goal.chosen_recipe()) else None,
-        "launch": launch(found),
-        "notes": notes(found),
+        "verdict": verdict(result),
+        "met": result.met,
+        "chosen": result.chosen,
+        "cheapest": result.cheapest,
+        "fastest": result.fastest,
+        "surest": result.surest,
+        "front": result.front,
+        "energy_front": result.energy_front,
+        "lost": result.lost,
+        "candidates": len(result),
+        "left_out": result.left_out,
+        "impossible": result.impossible,
+        "unpriced": result.unpriced,
+        "prices": result.prices(),
+        "target": result.fit.target if result.fit else None,
+        "recipe": recipe.name if result.fit and (recipe := result.goal.chosen_recipe()) else None,
+        "launch": launch(result),
+        "notes": notes(result),
     }
 
 
-def launch(found: Found) -> dict[str, str | None] | None:
+def launch(result: SearchResult) -> dict[str, str | None] | None:
     """Return the lines that predict and start the plan chosen; None where torchrun cannot start it."""
-    chosen, workload = found.chosen, found.goal.workload
+    chosen, workload = result.chosen, result.goal.workload
     if chosen is None:
         return None
-    told: dict[str, str | None] = {"predict": predict_command(chosen, workload, found.goal.options)}
+    told: dict[str, str | None] = {"predict": predict_command(chosen, workload, result.goal.options)}
     for name, written in (("torchrun", torchrun), ("slurm", slurm_job)):
         try:
             told[name] = written(chosen, workload)

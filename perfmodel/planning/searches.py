@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.planning.candidates import candidates
-from perfmodel.planning.found import Found
 from perfmodel.planning.goal import Goal
 from perfmodel.planning.machines import machines_of
+from perfmodel.planning.results import SearchResult
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import workload
 from perfmodel.workloads.data import fed_with
 
 
-def search(goal: Goal, catalogue: Catalogue | None = None, constants: Calibration | None = None) -> Found:
+def search(
+    goal: Goal, catalogue: Catalogue | None = None, constants: Calibration | None = None
+) -> SearchResult:
     """Try every plan a goal leaves open.
 
     Parameters
@@ -43,4 +45,4 @@ def search(goal: Goal, catalogue: Catalogue | None = None, constants: Calibratio
     fit = goal.fit()
     machines = machines_of(goal, catalogue)
     table, left_out = candidates(goal, machines, network, fit, catalogue, constants)
-    return Found(goal, tuple(machines), table, left_out, fit, catalogue, constants)
+    return SearchResult(goal, tuple(machines), table, left_out, fit, catalogue, constants)

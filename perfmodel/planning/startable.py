@@ -31,8 +31,8 @@ NEARLY: Final = 1.01
 def startable(table: Table) -> NDArray[np.bool_]:
     """Return which plans are an all-reduce between equal ranks that NCCL has, or one GPU."""
     known = np.isin(table["algorithm"], list(NCCL_ALGORITHMS)) | (table["world_size"] == 1)
-    told: NDArray[np.bool_] = (table["strategy"] == "all-reduce") & known
-    return told
+    report: NDArray[np.bool_] = (table["strategy"] == "all-reduce") & known
+    return report
 
 
 def startable_front(table: Table, limits: list[Any]) -> NDArray[np.intp]:

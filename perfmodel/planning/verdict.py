@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.economics import COMMUNICATING, IDLE
-from perfmodel.planning.doubts import extrapolated, harder_batches
-from perfmodel.planning.found import Found
-from perfmodel.planning.lost import dollars
+from perfmodel.planning.caveats import extrapolated, harder_batches
+from perfmodel.planning.rejected import dollars
+from perfmodel.planning.results import SearchResult
 from perfmodel.prediction.target import tokens_note
 from perfmodel.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.units import show
@@ -16,63 +16,63 @@ from perfmodel.units import show
 Row = dict[str, Any]
 
 
-def verdict(found: Found) -> list[str]:
+def verdict(result: SearchResult) -> list[str]:
     """Return what to hire, how sure that is, and what else to consider; the answer comes first."""
-    chosen, goal = found.chosen, found.goal
+    chosen, goal = result.chosen, result.goal
     if chosen is None:
-        return _none(found)
+        return _none(result)
     limits = []
     if goal.deadline is not None:
         limits.append(f"the deadline of {show(goal.deadline, 's')}")
     if goal.budget is not None and chosen["within_budget"]:
         limits.append(f"the budget of {dollars(goal.budget)}")
-    most = "cheapest" if found.by_cost else "fastest"
+    most = "cheapest" if result.by_cost else "fastest"
     within = f", the {most} within {' and '.join(limits)}" if limits else f", the {most} of all"
     if goal.budget is not None and not chosen["within_budget"]:
         over = dollars(chosen["cost"] - goal.budget)
         lines = [
             f"Nothing meets the deadline of {show(goal.deadline or 0.0, 's')} within {dollars(goal.budget)}.",
-            f"The cheapest in time is over the budget by {over}: {named(chosen)}: {_told(chosen)}.",
+            f"The cheapest in time is over the budget by {over}: {named(chosen)}: {_words(chosen)}.",
         ]
     else:
-        lines = [f"Take {named(chosen)}: {_told(chosen)}{within}."]
+        lines = [f"Take {named(chosen)}: {_words(chosen)}{within}."]
     if chosen["run_time_high_80"] is not None:
-        lines.append(_interval(found, chosen))
-    surest = found.surest
+        lines.append(_interval(result, chosen))
+    surest = result.surest
     if chosen["sure_of_deadline"] is False and surest is not None:
-        lines.append(f"To be that sure of it: {named(surest)}: {_told(surest)}.")
-    fastest = found.fastest
-    if found.by_cost and goal.budget is not None and fastest is not None and fastest != chosen:
-        lines.append(f"Fastest within {dollars(goal.budget)}: {named(fastest)}: {_told(fastest)}.")
+        lines.append(f"To be that sure of it: {named(surest)}: {_words(surest)}.")
+    fastest = result.fastest
+    if result.by_cost and goal.budget is not None and fastest is not None and fastest != chosen:
+        lines.append(f"Fastest within {dollars(goal.budget)}: {named(fastest)}: {_words(fastest)}.")
     return lines
 
 
-def _none(found: Found) -> list[str]:
-    goal = found.goal
-    if not any(machine.price for machine in found.machines):
-        names = ", ".join(machine.name for machine in found.machines[:3])
+def _none(result: SearchResult) -> list[str]:
+    goal = result.goal
+    if not any(machine.price for machine in result.machines):
+        names = ", ".join(machine.name for machine in result.machines[:3])
         return [f"No price is known of {names}: give --price NODE=USD, per hour of one node."]
     limit = f"the deadline of {show(goal.deadline, 's')}" if goal.deadline is not None else ""
-    if not found.by_cost:
+    if not result.by_cost:
         limit = f"the budget of {dollars(goal.budget or 0.0)}"
     lines = [f"No plan of known price meets {limit}." if limit else "No run of known price ever ends."]
-    nearest = found.nearest
+    nearest = result.nearest
     if nearest is not None and goal.deadline is not None:
         over = show(nearest["run_time"] - goal.deadline, "s")
-        lines.append(f"The nearest is over it by {over}: {named(nearest)}: {_told(nearest)}.")
+        lines.append(f"The nearest is over it by {over}: {named(nearest)}: {_words(nearest)}.")
     elif nearest is not None and goal.budget is not None:
         over = dollars(nearest["cost"] - goal.budget)
-        lines.append(f"The nearest is over it by {over}: {named(nearest)}: {_told(nearest)}.")
-    able = [row["name"] for row in found.unpriced if row["best"]["meets_deadline"]]
+        lines.append(f"The nearest is over it by {over}: {named(nearest)}: {_words(nearest)}.")
+    able = [row["name"] for row in result.unpriced if row["best"]["meets_deadline"]]
     if able:
         lines.append(f"In time, were their price known: {', '.join(able)}.")
     return lines
 
 
-def _interval(found: Found, chosen: Row) -> str:
+def _interval(result: SearchResult, chosen: Row) -> str:
     low, high = show(chosen["run_time_low_80"], "s"), show(chosen["run_time_high_80"], "s")
     line = f"The run takes {low} to {high} with 80 % confidence"
-    if found.goal.deadline is None:
+    if result.goal.deadline is None:
         return f"{line}."
     holds = "holds" if chosen["sure_of_deadline"] else "does not hold"
     return f"{line}: the deadline {holds} at the upper end."
@@ -96,35 +96,35 @@ def named(row: Mapping[str, Any]) -> str:
     return f"{row['nodes']} x {row['name']}{provider} ({row['world_size']} x {row['accelerator']}){more}"
 
 
-def _told(row: Row) -> str:
+def _words(row: Row) -> str:
     cost = "price unknown" if row["cost"] is None else dollars(row["cost"])
     return f"{show(row['run_time'], 's')}, {cost}"
 
 
-def notes(found: Found) -> list[str]:
+def notes(result: SearchResult) -> list[str]:
     """Return what was taken for granted, and what would make the answer better."""
-    goal, chosen = found.goal, found.chosen
+    goal, chosen = result.goal, result.chosen
     lines = [
         *goal.meant,
         "the time to get the machines, to start and to evaluate is not in it",
-        *extrapolated(found),
+        *extrapolated(result),
     ]
     if goal.options.get("input", "synthetic") == "synthetic":
         lines.append("samples are ready when they are needed: --input real counts reading and decoding")
-    lines += harder_batches(found)
-    if found.fit is not None:
+    lines += harder_batches(result)
+    if result.fit is not None:
         recipe = goal.chosen_recipe()
         lines += [f"{recipe.words} (--recipe)"] if recipe else []
-        if found.fit.critical_batch_size is not None:
+        if result.fit.critical_batch_size is not None:
             lines.append(
-                f"epochs grow with the batch as in {found.fit.runs} published runs to {found.fit.target}"
+                f"epochs grow with the batch as in {result.fit.runs} published runs to {result.fit.target}"
             )
         tokens = tokens_note(goal.workload, goal.options.get("sequence_length"))
         lines += [tokens] if tokens else []
         if chosen is not None and not chosen["within_published"]:
             lines.append(
                 f"a global batch of {chosen['global_batch_size']:,} is outside the published "
-                f"{found.fit.smallest_batch_size:,.0f} to {found.fit.largest_batch_size:,.0f}"
+                f"{result.fit.smallest_batch_size:,.0f} to {result.fit.largest_batch_size:,.0f}"
             )
     elif goal.published() is None and goal.max_global_batch is None:
         lines.append(
@@ -141,17 +141,17 @@ def notes(found: Found) -> list[str]:
             f"a parameter server is a {chosen['server_node']}, paid for as one, whose accelerators wait"
             " (--server-node)"
         )
-    lines += _of_ones_own(found)
+    lines += _of_ones_own(result)
     if goal.conditions.node_failure_interval is None:
         lines.append("nothing fails: --node-mtbf and --checkpoint-time count failures")
     return lines
 
 
-def _of_ones_own(found: Found) -> list[str]:
+def _of_ones_own(result: SearchResult) -> list[str]:
     """What is taken for granted of machines that are bought."""
-    if not any(machine.price and machine.price.basis == "purchase" for machine in found.machines):
+    if not any(machine.price and machine.price.basis == "purchase" for machine in result.machines):
         return []
-    conditions, lines = found.goal.conditions, []
+    conditions, lines = result.goal.conditions, []
     if conditions.service_years is None:
         years = f"{DEFAULT_SERVICE_YEARS:g}"
         lines.append(f"a machine that is bought is written off in {years} years (--service-years)")

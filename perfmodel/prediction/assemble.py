@@ -18,7 +18,7 @@ from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import AnyScenario, Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.communication import choice_told
+from perfmodel.step.communication import choice_note
 from perfmodel.step.evaluate import Step, evaluate
 from perfmodel.step.fabric import Fabric, busiest_ports, crosses_nodes
 from perfmodel.step.memory import memory_of
@@ -127,8 +127,8 @@ def _with_profile(
     profile = read_profile(str(scenario.profile))
     scenario, taken = completed(scenario, profile)
     setting = resolve(scenario, catalogue)
-    told = (*setting.warnings, *doubts_of(setting, profile))
-    setting = setting._replace(warnings=told, defaults=(*defaults_of(setting, profile), *taken))
+    report = (*setting.warnings, *doubts_of(setting, profile))
+    setting = setting._replace(warnings=report, defaults=(*defaults_of(setting, profile), *taken))
     return setting, with_profile(constants, profile)
 
 
@@ -156,7 +156,7 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     binding, faster = bottleneck(ports, constants) if communicates(setting) else ("link", 2.0)
     step = evaluate(setting, constants, partial(_variants, setting, ports, faster))
     way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
-    chosen = choice_told(way, step.work, step.fabric, merging_cost(setting, constants))
+    chosen = choice_note(way, step.work, step.fabric, merging_cost(setting, constants))
     if chosen:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
     baseline_time = _baseline_time(setting, step, constants)

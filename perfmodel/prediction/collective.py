@@ -18,8 +18,7 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, nccl_estimates
-from perfmodel.step.fabric import Fabric as Links
-from perfmodel.step.fabric import bulk_bandwidth, ring_bandwidth
+from perfmodel.step.fabric import Fabric, bulk_bandwidth, ring_bandwidth
 from perfmodel.step.library import BY_LIBRARY
 from perfmodel.units import show
 
@@ -94,7 +93,7 @@ class Collective(BaseModel):
     __str__ = __repr__
 
 
-class Fabric(NamedTuple):
+class CollectiveFabric(NamedTuple):
     """Where the ranks lie and what joins them."""
 
     group_size: int
@@ -118,7 +117,7 @@ def fabric_of(
     inter_link: str | None = None,
     nodes: int | None = None,
     nics: int | None = None,
-) -> Fabric:
+) -> CollectiveFabric:
     """Return the fabric that ranks lie on: what a machine has, where one is named, and what is said of it.
 
     Parameters
@@ -151,7 +150,7 @@ def fabric_of(
     link = catalogue.link(between) if between is not None else None
     if machine is not None and link is not None and link.id == own:
         link = _limited(link, machine, adapters)
-    return Fabric(ranks, nodes, catalogue.link(intra_link), link, adapters)
+    return CollectiveFabric(ranks, nodes, catalogue.link(intra_link), link, adapters)
 
 
 def _built_in_link(machine: Node, catalogue: Catalogue) -> str:
@@ -169,7 +168,7 @@ def _limited(link: Link, machine: Node, nics: int) -> Link:
     return link.model_copy(update={"bandwidth": limit.model_copy(update={"value": limit.value / nics})})
 
 
-def collective(name: str, algorithm: str, fabric: Fabric, message_bytes: float) -> Collective:
+def collective(name: str, algorithm: str, fabric: CollectiveFabric, message_bytes: float) -> Collective:
     """Return the time of one collective and what goes with it.
 
     Parameters
@@ -210,18 +209,18 @@ def collective(name: str, algorithm: str, fabric: Fabric, message_bytes: float) 
     return _result(name, fabric, message_bytes, [(times[algorithm], algorithm, None)])
 
 
-def algorithms(name: str, fabric: Fabric) -> dict[str, Any]:
+def algorithms(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
     """Every algorithm these ranks can use, as a function of the message's bytes that returns seconds."""
-    found = _textbook(name, fabric)
+    result = _textbook(name, fabric)
     by_library = [way[1] for way in _by_nccl(name, fabric, 1.0)]
     if name == "all-reduce" and fabric.nodes == 1:
         by_library.append("hierarchical")  # one level of links: a ring
     for known in dict.fromkeys(by_library):
-        found[known] = lambda size, known=known: collective(name, known, fabric, size).time
-    return found
+        result[known] = lambda size, known=known: collective(name, known, fabric, size).time
+    return result
 
 
-def _textbook(name: str, fabric: Fabric) -> dict[str, Any]:
+def _textbook(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
     """Algorithms other than NCCL's."""
     on = _numbers(fabric)
     if name == "all-reduce":
@@ -246,7 +245,7 @@ def _textbook(name: str, fabric: Fabric) -> dict[str, Any]:
     }
 
 
-def _numbers(fabric: Fabric) -> Links:
+def _numbers(fabric: CollectiveFabric) -> Fabric:
     """Latencies and bandwidths of a fabric, as small messages and large ones see them."""
     constants = before_fit()  # this model has a fit of its own
     inside = ring_bandwidth(fabric.link, fabric.per_node, constants)
@@ -254,15 +253,15 @@ def _numbers(fabric: Fabric) -> Links:
     library = constants.library_base_latency, constants.channel_bandwidth
     link = fabric.inter_link
     if fabric.nodes == 1:
-        return Links(hop, inside, 0.0, inside, 0.0, hop, 0.0, *library)
+        return Fabric(hop, inside, 0.0, inside, 0.0, hop, 0.0, *library)
     if link is None:
         raise InputError(f"{fabric.nodes} nodes need --inter-link")
     outer = fabric.nics * bulk_bandwidth(link, constants)
     small = link.hop_latency.value
-    return Links(hop, inside, small, outer, 0.0, hop, small, *library)
+    return Fabric(hop, inside, small, outer, 0.0, hop, small, *library)
 
 
-def _by_nccl(name: str, fabric: Fabric, message_bytes: float) -> list[tuple[float, str, Any]]:
+def _by_nccl(name: str, fabric: CollectiveFabric, message_bytes: float) -> list[tuple[float, str, Any]]:
     """NCCL's algorithms, the one it would choose first.
 
     The first is timed by the model fitted to measured collectives, the others by how much slower NCCL's own
@@ -282,7 +281,7 @@ def _by_nccl(name: str, fabric: Fabric, message_bytes: float) -> list[tuple[floa
     return [(time * (estimate / least), *way) for way, estimate in estimates.items()]
 
 
-def _fitted_time(name: str, fabric: Fabric, message_bytes: float) -> float:
+def _fitted_time(name: str, fabric: CollectiveFabric, message_bytes: float) -> float:
     """Time by the model fitted to measured collectives [s]."""
     point = Point(
         name, fabric.group_size, fabric.nodes, message_bytes, fabric.link, fabric.inter_link, fabric.nics
@@ -291,7 +290,7 @@ def _fitted_time(name: str, fabric: Fabric, message_bytes: float) -> float:
 
 
 def _result(
-    name: str, fabric: Fabric, message_bytes: float, ranked: list[tuple[float, str, Any]]
+    name: str, fabric: CollectiveFabric, message_bytes: float, ranked: list[tuple[float, str, Any]]
 ) -> Collective:
     (time, algorithm, protocol), *others = ranked
     n = fabric.group_size
@@ -315,7 +314,7 @@ def _result(
     )
 
 
-def _lower_bound(algorithm: Algorithm, fabric: Fabric, message_bytes: float) -> float:
+def _lower_bound(algorithm: Algorithm, fabric: CollectiveFabric, message_bytes: float) -> float:
     """No schedule beats its ranks' own links, nor what must cross the border of a node [s]."""
     link, outer = fabric.link, fabric.inter_link
     inside = float(

@@ -183,9 +183,9 @@ def _nominal_rate(link: Link, ranks: int) -> float:
         return link.bandwidth.value * WRITE_PAYLOAD
     node = Catalogue.built_in().node(link.graph_of)
     links = sum(count for a, b, count in node.peer_graph if 0 in (a, b))
-    found = ring_bandwidth(node.peer_graph, ranks, link.bandwidth.value / links)
+    result = ring_bandwidth(node.peer_graph, ranks, link.bandwidth.value / links)
     # where the mesh closes no ring, traffic goes over the host's link
-    return found or _nominal_rate(Catalogue.built_in().link(str(node.host_link)), ranks)
+    return result or _nominal_rate(Catalogue.built_in().link(str(node.host_link)), ranks)
 
 
 @cache

@@ -72,13 +72,13 @@ def cuts(setting: Setting) -> list[Cut]:
     if _holds(setting.nodes <= 1):
         return [_own_links(setting.world_size, setting.intra_link, None)]
     node, asked = node_cut(setting), setting.scenario
-    found = [_own_links(setting.world_size, setting.intra_link, node), node]
+    result = [_own_links(setting.world_size, setting.intra_link, node), node]
     rack = asked.rack_nodes
     if rack is not None and asked.oversubscription > 1 and _holds(setting.nodes > rack):
         up = rack * node.bandwidth / asked.oversubscription
         words = f"each rack's uplink (1/{asked.oversubscription:g} of its {rack} nodes' adapters)"
-        found.append(Cut(-(-setting.nodes // rack), rack * node.members, up, node.adds, words))
-    return found
+        result.append(Cut(-(-setting.nodes // rack), rack * node.members, up, node.adds, words))
+    return result
 
 
 def cuts_of(point: Point) -> list[Cut]:

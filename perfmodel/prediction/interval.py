@@ -107,11 +107,11 @@ def doubts(
     return strengths(setting, work, terms, unseen_link(setting, constants), constants)
 
 
-def reasons(setting: Setting, found: dict[str, float], spread: Spread, constants: Calibration) -> list[str]:
+def reasons(setting: Setting, result: dict[str, float], spread: Spread, constants: Calibration) -> list[str]:
     """Return in words why an interval is wider than usual, in the order of the conditions."""
     noticed = [
         name
-        for name, strength in found.items()
+        for name, strength in result.items()
         if strength * spread.weights.get(name, 0.0) > NOTICED and name in REASONS
     ]
     if not noticed:
@@ -125,49 +125,49 @@ def reasons(setting: Setting, found: dict[str, float], spread: Spread, constants
         "low": low,
         "high": high,
         "largest": constants.reach.get("world size", (1.0, 1.0))[1],
-        "host": found["host"],
-        "communication": found["communication"],
+        "host": result["host"],
+        "communication": result["communication"],
         "link": crossed_link(setting).id,
     }
     return [REASONS[name].format(**facts) for name in noticed]
 
 
-def factors(found: dict[str, Any], mode: str, spreads: dict[str, Spread]) -> tuple[Any, Any]:
+def factors(result: dict[str, Any], mode: str, spreads: dict[str, Spread]) -> tuple[Any, Any]:
     """Return by how much the time may be off either way, with 80 and 95 % confidence, numbers or arrays.
 
     A measurement to start from can only narrow what is known from specs.
 
     Parameters
     ----------
-    found : strength of each condition
+    result : strength of each condition
     mode : of the prediction, a key of ``spreads``
     spreads : what was learned of the conditions
     """
-    near, far = _factors(found, spreads[mode])
+    near, far = _factors(result, spreads[mode])
     if mode == "specs" or "specs" not in spreads:
         return near, far
-    limits = _factors(found, spreads["specs"])
+    limits = _factors(result, spreads["specs"])
     return ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
 
 
-def _factors(found: dict[str, Any], spread: Spread) -> tuple[Any, Any]:
-    scale = ops.exp(sum(strength * spread.weights.get(name, 0.0) for name, strength in found.items()))
+def _factors(result: dict[str, Any], spread: Spread) -> tuple[Any, Any]:
+    scale = ops.exp(sum(strength * spread.weights.get(name, 0.0) for name, strength in result.items()))
     return ops.exp(spread.quantile_80 * scale), ops.exp(spread.quantile_95 * scale)
 
 
 def interval(
-    iteration_time: float, mode: str, setting: Setting, found: dict[str, float], constants: Calibration
+    iteration_time: float, mode: str, setting: Setting, result: dict[str, float], constants: Calibration
 ) -> Interval | None:
     """Return where the iteration time lies with 80 and 95 % confidence; None before a spread was learned."""
     spread = constants.spread.get(mode)
     if spread is None:
         return None
-    near, far = factors(found, mode, constants.spread)
+    near, far = factors(result, mode, constants.spread)
     return Interval.made(
         low_80=iteration_time / near,
         high_80=iteration_time * near,
         low_95=iteration_time / far,
         high_95=iteration_time * far,
-        wider_because=reasons(setting, found, spread, constants),
+        wider_because=reasons(setting, result, spread, constants),
         clipped_at=None,
     )

@@ -88,12 +88,12 @@ def remedies(
 
     And the option that saves most, where one saves as much as would explain it.
     """
-    found = []
+    result = []
     options = other_algorithm(setting, step, constants)
     if known < enough(step):
-        found = [faster_part(setting, ports, step, constants)]
+        result = [faster_part(setting, ports, step, constants)]
         options = options or other_options(setting, step, constants)
-    return [*found, *sorted(options, key=lambda option: -option.saves)[:1]]
+    return [*result, *sorted(options, key=lambda option: -option.saves)[:1]]
 
 
 def faster_part(setting: Setting, ports: Setting, step: Step, constants: Calibration) -> Remedy:

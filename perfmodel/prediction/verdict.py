@@ -50,8 +50,8 @@ def verdict(setting: Setting, ports: Setting, step: Step, network: Network, cons
     said = [head, _hidden(network, whole), _savings(ports, network, bandwidth, latency)]
     if most == "communication-bound":
         known = max(bandwidth, latency)
-        found = remedies(setting, ports, step, known, constants)
-        said += [f"{each.words} would save {part(each.saves)}" for each in found]
+        result = remedies(setting, ports, step, known, constants)
+        said += [f"{each.words} would save {part(each.saves)}" for each in result]
     return "; ".join(said)
 
 

@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import above_peak
-from perfmodel.quote.alike import Alike, collectives_alike, runs_alike
 from perfmodel.quote.expected import (
     Expected,
     Measure,
@@ -28,6 +27,7 @@ from perfmodel.quote.limits import (
     origin_of,
     peak_of,
 )
+from perfmodel.quote.similar_runs import SimilarRun, collectives_alike, runs_alike
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -142,30 +142,30 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
     if wanted is not None and wanted != setting.workload.sample:
         raise InputError(f"quantity = '{claim.quantity}': a sample of {setting.workload.id} is no {wanted}")
     if claim.kind == "bus_bandwidth":
-        found = _bus_bandwidth(claim, setting)
+        result = _bus_bandwidth(claim, setting)
     elif claim.kind == "flops" and (claim.format or "workload" not in scenario.model_fields_set):
         asked = "its number format is named" if claim.format else "no workload is named"
         notes = [f"{asked}: held against the peak"]
-        found = _Found(peak_of(setting, claim.per, claim.format), None, [], notes, False)
+        result = _Found(peak_of(setting, claim.per, claim.format), None, [], notes, False)
     elif claim.kind in ("scaling_efficiency", "speedup"):
-        found = _efficiency(claim, scenario, setting, catalogue)
+        result = _efficiency(claim, scenario, setting, catalogue)
     else:
-        found = _rate(claim, scenario, setting, catalogue)
+        result = _rate(claim, scenario, setting, catalogue)
     kind, value = KINDS[claim.kind], claim.number
     expected = None
-    if found.expected is not None and found.memory is None:
-        expected = found.expected.within(found.limit.value, kind.higher_is_better)
-    ratio = value / found.limit.value if kind.higher_is_better else found.limit.value / value
+    if result.expected is not None and result.memory is None:
+        expected = result.expected.within(result.limit.value, kind.higher_is_better)
+    ratio = value / result.limit.value if kind.higher_is_better else result.limit.value / value
     verdict = _verdict(value, ratio, kind.higher_is_better, expected)
-    if found.memory is not None and verdict == "possible":
+    if result.memory is not None and verdict == "possible":
         verdict = "oversized"
     origin = origin_of(ratio, claim.kind, setting.accelerator)
-    lines = [*found.limit.because, _compared(claim, found.limit.value, ratio, setting)]
-    lines += [*([origin] if origin and verdict == "impossible" else []), *found.notes]
+    lines = [*result.limit.because, _compared(claim, result.limit.value, ratio, setting)]
+    lines += [*([origin] if origin and verdict == "impossible" else []), *result.notes]
     if expected is not None:
-        lines += _cut(expected, found.limit.value, kind.higher_is_better)
-    if found.memory is not None:
-        lines.append(f"the job {found.memory}: smaller batches, or more and larger accelerators, would fit")
+        lines += _cut(expected, result.limit.value, kind.higher_is_better)
+    if result.memory is not None:
+        lines.append(f"the job {result.memory}: smaller batches, or more and larger accelerators, would fit")
     return Checked(
         text=claim.text,
         quantity=claim.kind,
@@ -175,16 +175,16 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
         sample=setting.workload.sample,
         higher_is_better=kind.higher_is_better,
         verdict=verdict,
-        limit=found.limit.value,
-        memory=found.memory,
+        limit=result.limit.value,
+        memory=result.memory,
         **(expected._asdict() if expected else dict.fromkeys(Expected._fields)),
         arithmetic=lines,
-        measured=found.measured,
-        scenario=_job(setting) if found.of_a_workload else _machines(setting),
+        measured=result.measured,
+        scenario=_job(setting) if result.of_a_workload else _machines(setting),
         defaults=[
             option
             for option in setting.defaults
-            if found.of_a_workload or option.split()[0].removeprefix("--") in _OF_MACHINES
+            if result.of_a_workload or option.split()[0].removeprefix("--") in _OF_MACHINES
         ],
         source=claim.source,
         reading=claim.reading,
@@ -280,7 +280,7 @@ def _per_accelerator(claim: Claim, measure: Measure, setting: Setting) -> str:
     return f"the claim means {rate:.4g} {setting.workload.sample}s/s on each accelerator"
 
 
-def _near(alike: Alike, value: float, begins: str) -> Near:
+def _near(alike: SimilarRun, value: float, begins: str) -> Near:
     run = alike.run
     words = f"{begins} {run.world_size} x {run.accelerator}, {run.precision or 'precision not stated'}"
     if run.local_batch_size:

@@ -9,7 +9,7 @@ from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import end_at
-from perfmodel.prediction.collective import Fabric, collective
+from perfmodel.prediction.collective import CollectiveFabric, collective
 from perfmodel.prediction.collective_model import Point, fitted
 from perfmodel.quote.file import Claim
 from perfmodel.resolve import Setting
@@ -54,10 +54,10 @@ class Measure(NamedTuple):
 
     def expected(self, prediction: Prediction) -> Expected | None:
         """Return the model's answer in this quantity; None without an interval."""
-        found = prediction.interval
-        if found is None:
+        result = prediction.interval
+        if result is None:
             return None
-        times = (prediction.iteration_time, found.low_80, found.high_80, found.low_95, found.high_95)
+        times = (prediction.iteration_time, result.low_80, result.high_80, result.low_95, result.high_95)
         point, *ends = (self.of(time) for time in times)
         return Expected(point, *sorted(ends[:2]), *sorted(ends[2:]))
 
@@ -158,11 +158,11 @@ def expected_bus_bandwidth(point: Point) -> Expected:
     """
     if point.group_size % point.nodes:
         raise InputError(f"{point.group_size} ranks do not spread evenly over {point.nodes} nodes")
-    fabric = Fabric(point.group_size, point.nodes, point.link, point.inter_link, point.nics)
-    found = collective(point.collective, "auto", fabric, point.message_bytes).bus_bandwidth
+    fabric = CollectiveFabric(point.group_size, point.nodes, point.link, point.inter_link, point.nics)
+    result = collective(point.collective, "auto", fabric, point.message_bytes).bus_bandwidth
     spread = fitted().spread_short if point.message_bytes < SHORT else fitted().spread_long
     near, far = math.exp(Z_80 * spread), math.exp(Z_95 * spread)
-    return Expected(found, found / near, found * near, found / far, found * far)
+    return Expected(result, result / near, result * near, result / far, result * far)
 
 
 def measured_bus_bandwidth(point: Point, time: float) -> float:

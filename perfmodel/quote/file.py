@@ -172,7 +172,7 @@ def read_quote(path: Path | str) -> tuple[Quote, str]:
     try:
         quote = Quote.model_validate(read_toml(path))
     except ValidationError as error:
-        raise InputError(f"{name}: {_told(error, (*Quote.model_fields, *Claim.model_fields))}") from None
+        raise InputError(f"{name}: {_words(error, (*Quote.model_fields, *Claim.model_fields))}") from None
     for index, claim in enumerate(quote.claims, 1):
         scenario_of(quote, claim, f"{name}: claim {index}")
     return quote, name
@@ -203,7 +203,7 @@ def _number(key: str, value: float | str, unit: str) -> float:
         raise InputError(f"{key} = {error}") from None
 
 
-def _told(error: ValidationError, known: Any) -> str:
+def _words(error: ValidationError, known: Any) -> str:
     """One line: key, value, and what would be right; claims are counted from 1."""
     first = error.errors(include_url=False)[0]
     parts = [str(part) for part in first["loc"] if part not in ("float", "str")]

@@ -121,13 +121,13 @@ def bus_bandwidth_limit(collective: str, setting: Setting) -> Limit:
     left out, and every switch that can add is taken to do so.
     """
     n = setting.world_size
-    found = [
+    result = [
         (float(bus_bandwidth(collective, 1 / float(least_time(collective, n, 1.0, cut)), n)), cut)
         for cut in cuts(setting)
     ]
-    if not found:
+    if not result:
         return Limit(float("inf"), ("one rank sends nothing",))
-    rate, cut = min(found, key=lambda pair: pair[0])
+    rate, cut = min(result, key=lambda pair: pair[0])
     lines = [f"{cut.words} carries {show(cut.bandwidth, 'B/s')} in one direction"]
     if abs(rate / cut.bandwidth - 1) > 1e-9:
         why = " and a switch that adds" if cut.adds else ""

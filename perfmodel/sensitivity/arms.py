@@ -58,21 +58,21 @@ def choices(case: Case) -> list[Choice]:
     work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
     factor = float(anchor_factor(setting, work, constants))
     work = scaled(work, factor)
-    found = []
+    result = []
     if communicates(setting):
         on = fabric_of(setting, constants)
-        found += _rates(case, on)
+        result += _rates(case, on)
         case = case._replace(setting=best_way(setting, work, on, constants))
         if case.setting.overlap != "priority":
-            found.append(_queue(case, work, on))
+            result.append(_queue(case, work, on))
             if by_library(setting):
-                found.append(_way(case, work, on))
+                result.append(_way(case, work, on))
         if setting.strategy == "parameter-server":
-            found.append(_ports(case, on))
+            result.append(_ports(case, on))
     waits_as_measured = setting.profile is not None and setting.profile.measures_input
     if setting.scenario.input == "real" and not waits_as_measured:
-        found.append(_feeding(case, factor))
-    return found
+        result.append(_feeding(case, factor))
+    return result
 
 
 def _choice(of: str, kind: str, unit: str, arms: dict[str, float], without: str) -> Choice:
@@ -92,24 +92,24 @@ def _choice(of: str, kind: str, unit: str, arms: dict[str, float], without: str)
 
 def _rates(case: Case, on: Fabric) -> list[Choice]:
     setting, constants = case.setting, case.constants
-    found = []
+    result = []
     if setting.nodes > 1 or setting.strategy == "parameter-server":
         ports = busiest_ports(setting, constants)
         of = f"rate of {ports.inter_link.id}"
-        found.append(_choice(of, "min", "B/s", _caps(ports, constants), "without effect"))
+        result.append(_choice(of, "min", "B/s", _caps(ports, constants), "without effect"))
     ring = setting.strategy == "all-reduce" and setting.scenario.algorithm in ("ring", "auto")
     if setting.nodes > 1 and (ring or by_library(setting)):
         arms = {
             "inside a node": float(on.intra_link_bandwidth),
             "between nodes": float(on.inter_link_bandwidth),
         }
-        found.append(_choice("rate of the ring or tree", "min", "B/s", arms, "without effect"))
+        result.append(_choice("rate of the ring or tree", "min", "B/s", arms, "without effect"))
     inside = limits_inside(setting, constants)
     if setting.world_size > 1 and len(inside) > 1:
         arms = {inside_link(setting).id: inside.pop("link")}
         arms |= {limit_words(setting, name): rate for name, rate in inside.items()}
-        found.append(_choice("rate inside a node", "min", "B/s", arms, "without effect"))
-    return found
+        result.append(_choice("rate inside a node", "min", "B/s", arms, "without effect"))
+    return result
 
 
 def _caps(setting: Setting, constants: Calibration) -> dict[str, float]:
@@ -185,7 +185,9 @@ def _feeding(case: Case, factor: float) -> Choice:
     stages = stage_times(setting, setting.accelerators_per_node, samples, constants)
     arms = {"the rest of the iteration": sum(terms.values()) - terms["input_time"]}
     arms |= {stage: float(anchored_time(time, factor)) for stage, time in stages.items() if time}
-    found = _choice("an iteration and its samples", "max", "s", arms, "without effect")
-    if found.active == "the rest of the iteration" and found.words.startswith(f"{found.active} binds"):
-        return found._replace(words="samples are there in time: reading, decoding and copying have no effect")
-    return found
+    result = _choice("an iteration and its samples", "max", "s", arms, "without effect")
+    if result.active == "the rest of the iteration" and result.words.startswith(f"{result.active} binds"):
+        return result._replace(
+            words="samples are there in time: reading, decoding and copying have no effect"
+        )
+    return result

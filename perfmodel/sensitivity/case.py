@@ -44,7 +44,7 @@ def answer(case: Case) -> Answer:
     time = float(step.iteration_time)
     if case.price is None or (setting.servers and case.server_price is None):
         return Answer(time, None)
-    found = rates(
+    result = rates(
         time,
         of_kind(step.terms, "busy"),
         of_kind(step.terms, "network"),
@@ -56,10 +56,10 @@ def answer(case: Case) -> Answer:
         own_electricity=case.price.basis != "on demand",
         servers=servers_of(case),
     )
-    kept = float(found.goodput)
+    kept = float(result.goodput)
     if not kept > 0:
         return Answer(time, None)
-    return Answer(time, float(found.cost) * time / (kept * setting.global_batch_size))
+    return Answer(time, float(result.cost) * time / (kept * setting.global_batch_size))
 
 
 def servers_of(case: Case) -> Servers:

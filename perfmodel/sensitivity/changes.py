@@ -142,20 +142,20 @@ LINKS = ("intra_link", "inter_link", "host_link", "server_link")
 def used_links(case: Case) -> dict[str, Link]:
     """Return the links whose numbers can matter, by place; one of two places that share a link."""
     setting = case.setting
-    found: dict[str, Link] = {}
+    result: dict[str, Link] = {}
     if setting.world_size > 1 and setting.strategy != "parameter-server-local":
-        found["intra_link"] = setting.intra_link
+        result["intra_link"] = setting.intra_link
     if setting.nodes > 1 or setting.strategy == "parameter-server":
-        found["inter_link"] = setting.inter_link
+        result["inter_link"] = setting.inter_link
     fed = setting.scenario.input == "real" or setting.strategy == "parameter-server-local"
     by_host = fed or setting.intra_link.kind in ("pcie", "nvlink")
-    if by_host and setting.host_link.id not in [link.id for link in found.values()]:
-        found["host_link"] = setting.host_link
+    if by_host and setting.host_link.id not in [link.id for link in result.values()]:
+        result["host_link"] = setting.host_link
     if setting.strategy == "parameter-server" and setting.server_link.id not in [
-        link.id for link in found.values()
+        link.id for link in result.values()
     ]:
-        found["server_link"] = setting.server_link
-    return found
+        result["server_link"] = setting.server_link
+    return result
 
 
 def scaled_link(case: Case, factor: float, place: str, what: str) -> Case:
@@ -208,7 +208,7 @@ def jitter(case: Case, factor: float) -> Case:
     given = case.setting.scenario.jitter
     if given is None:
         return constant(case, factor, "jitter")
-    spread = _SPREAD.sub(lambda found: f"{found[1]}={float(found[2]) * factor!r}", given)
+    spread = _SPREAD.sub(lambda result: f"{result[1]}={float(result[2]) * factor!r}", given)
     return with_scenario(case, jitter=spread)
 
 
@@ -219,14 +219,14 @@ def of_jitter(case: Case) -> float | None:
     given = case.setting.scenario.jitter
     if given is None:
         return case.constants.jitter or None
-    found = _SPREAD.search(given)
-    return float(found[2]) if found else None
+    result = _SPREAD.search(given)
+    return float(result[2]) if result else None
 
 
 def anchor(case: Case, factor: float) -> Case:
     """Multiply what was measured."""
-    found = parse_anchor(str(case.setting.scenario.anchor))
-    return with_scenario(case, anchor=f"{found.quantity}={found.value * factor!r}@{found.world_size}")
+    result = parse_anchor(str(case.setting.scenario.anchor))
+    return with_scenario(case, anchor=f"{result.quantity}={result.value * factor!r}@{result.world_size}")
 
 
 def of_anchor(case: Case, quantity: str) -> float | None:
@@ -234,8 +234,8 @@ def of_anchor(case: Case, quantity: str) -> float | None:
     given = case.setting.scenario.anchor
     if given is None:
         return None
-    found = parse_anchor(given)
-    return found.value if found.quantity == quantity else None
+    result = parse_anchor(given)
+    return result.value if result.quantity == quantity else None
 
 
 def oversubscription(case: Case, factor: float) -> Case:

@@ -118,12 +118,12 @@ def _network(
     }
     options["local_batch_size"] = int(setting.local_batch_size)
     counts = tuple(2**k for k in range(15))
-    found = _swept(catalogue, constants, ["world_size", "scaling_efficiency"], world_size=counts, **options)
+    result = _swept(catalogue, constants, ["world_size", "scaling_efficiency"], world_size=counts, **options)
     lines: list[Crossover] = []
-    if not found:
+    if not result:
         return lines
     for least in LEAST_EFFICIENCY:
-        rows = list(zip(*(found[k].tolist() for k in found), strict=True))
+        rows = list(zip(*(result[k].tolist() for k in result), strict=True))
         below = next((i for i, (_, efficiency) in enumerate(rows) if efficiency < least), None)
         if below is None:
             words = f"weak scaling stays above {least:.0%} of linear up to {rows[-1][0]:,} accelerators"
@@ -154,19 +154,19 @@ def _batches(
     if setting.world_size > 1 or setting.servers:
         most = min(largest, MOST_BATCHES)
         batches = tuple(range(1, most + 1))
-        found = _swept(catalogue, constants, columns, local_batch_size=batches, **options)
-        lines += _free_of_the_network(setting, found, most)
+        result = _swept(catalogue, constants, columns, local_batch_size=batches, **options)
+        lines += _free_of_the_network(setting, result, most)
     lines.append(Crossover(f"batches above {largest} do not fit", "local_batch_size", largest + 1))
     return lines
 
 
-def _free_of_the_network(setting: Setting, found: dict[str, Any], most: int) -> list[Crossover]:
+def _free_of_the_network(setting: Setting, result: dict[str, Any], most: int) -> list[Crossover]:
     outer = setting.nodes > 1 or setting.strategy == "parameter-server"
     link = setting.inter_link if outer else setting.intra_link
     link = setting.host_link if setting.strategy == "parameter-server-local" else link
-    exposed = np.asarray(found["exposed_communication_time"])
-    busy = np.asarray(found["forward_time"]) + np.asarray(found["backward_time"])
-    batches = np.asarray(found["local_batch_size"])
+    exposed = np.asarray(result["exposed_communication_time"])
+    busy = np.asarray(result["forward_time"]) + np.asarray(result["backward_time"])
+    batches = np.asarray(result["local_batch_size"])
     lines = []
     for is_free, say, never in (
         (
@@ -175,7 +175,7 @@ def _free_of_the_network(setting: Setting, found: dict[str, Any], most: int) -> 
             "{0} is the bottleneck up to batch {1}",
         ),
         (
-            exposed <= 0.05 * np.asarray(found["iteration_time"]),
+            exposed <= 0.05 * np.asarray(result["iteration_time"]),
             "communication takes under 5 % of an iteration from batch {1}",
             "communication takes over 5 % of an iteration up to batch {1}, the largest",
         ),

@@ -130,14 +130,15 @@ def case_of(
 
 def _answered(case: Case) -> Answer:
     try:
-        found = answer(case)
+        result = answer(case)
     except (FloatingPointError, OverflowError, ZeroDivisionError) as error:
         raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
-    if not (math.isfinite(found.iteration_time) and found.iteration_time > 0):
+    if not (math.isfinite(result.iteration_time) and result.iteration_time > 0):
         raise InputError(
-            f"iteration time comes out as {found.iteration_time} s; a spec or workload holds an absurd number"
+            f"iteration time comes out as {result.iteration_time} s; "
+            "a spec or workload holds an absurd number"
         )
-    return found
+    return result
 
 
 def elasticity(case: Case, which: Input, step: float = STEP) -> tuple[Elasticity, Elasticity | None]:
@@ -154,8 +155,10 @@ def _between(low: Answer, here: Answer, high: Answer, step: float) -> tuple[Elas
         below, middle, above = math.log(get(low)), math.log(get(here)), math.log(get(high))
         return Elasticity((above - below) / (up - down), (middle - below) / -down, (above - middle) / up)
 
-    cost = None if None in (low[1], here[1], high[1]) else of(lambda found: found.cost_per_sample or math.nan)
-    return of(lambda found: found.iteration_time), cost
+    cost = (
+        None if None in (low[1], here[1], high[1]) else of(lambda result: result.cost_per_sample or math.nan)
+    )
+    return of(lambda result: result.iteration_time), cost
 
 
 def _row(case: Case, here: Answer, which: Input, value: float) -> Row:
@@ -188,10 +191,10 @@ def sums(case: Case) -> dict[str, Sum]:
     of the unit change together, which keeps them on the kink: that change is returned there.
     """
     inputs = [which for which, _ in inputs_of(case, inner=True)]
-    found = [(which.dimension, elasticity(case, which)[0]) for which in inputs]
+    result = [(which.dimension, elasticity(case, which)[0]) for which in inputs]
     totals = {}
     for unit in BASE_UNITS:
-        parts = [(dimension[unit], each) for dimension, each in found if dimension.get(unit)]
+        parts = [(dimension[unit], each) for dimension, each in result if dimension.get(unit)]
         at_kink = any(each.is_kink for _, each in parts)
         if case.setting.overlap == "fused":
             totals[unit] = Sum(None, False)
@@ -247,8 +250,8 @@ def _count(case: Case, here: Answer, name: str, catalogue: Catalogue) -> Count:
         name,
         value,
         COUNTS[name],
-        _over_doublings(half, here, double, lambda found: found.iteration_time),
-        _over_doublings(half, here, double, lambda found: found.cost_per_sample),
+        _over_doublings(half, here, double, lambda result: result.iteration_time),
+        _over_doublings(half, here, double, lambda result: result.cost_per_sample),
     )
 
 

@@ -39,14 +39,14 @@ _WORD = {
 
 
 def _of_links() -> list[Input]:
-    found = []
+    result = []
     for place, where in _WORD.items():
         for what, unit, words, dimension in (
             ("bandwidth", "B/s", f"of the link {where}, one direction", {"B": 1, "s": -1}),
             ("hop_latency", "s", f"start-up time of a message {where}", {"s": 1}),
             ("flow_bandwidth", "B/s", f"what one connection {where} may carry", {"B": 1, "s": -1}),
         ):
-            found.append(
+            result.append(
                 Input(
                     f"{place}_{what}",
                     unit,
@@ -56,7 +56,7 @@ def _of_links() -> list[Input]:
                     dimension,
                 )
             )
-    return found
+    return result
 
 
 INPUTS: tuple[Input, ...] = (
@@ -378,5 +378,5 @@ INPUTS: tuple[Input, ...] = (
 
 def inputs_of(case: Case, inner: bool = False) -> list[tuple[Input, float]]:
     """Return the inputs a case has, with their values; with ``inner`` the model's own constants too."""
-    found = [(each, each.value(case)) for each in INPUTS if inner or not each.inner]
-    return [(each, float(value)) for each, value in found if value is not None]
+    result = [(each, each.value(case)) for each in INPUTS if inner or not each.inner]
+    return [(each, float(value)) for each, value in result if value is not None]

@@ -187,8 +187,8 @@ def _is_kind(file: Path, kind: Kind) -> bool:
     """Whether a file of a flat folder is of this kind; one without any telling key may be any."""
     if file.suffix != ".toml" or file.name in _OTHER_FILES:
         return False
-    told = {_TELLS[key] for key in read_toml(file) if key in _TELLS}
-    return not told or kind in told
+    report = {_TELLS[key] for key in read_toml(file) if key in _TELLS}
+    return not report or kind in report
 
 
 def _files_of_kind(path: Path, kind: Kind) -> Iterator[Path]:

@@ -49,26 +49,28 @@ def all_reduce_times(
     def flat(time: Callable[..., Any]) -> Callable[[Any], Any]:
         return lambda message_bytes: time(group_size, message_bytes, hop, bandwidth)
 
-    found = {
+    result = {
         name: flat(algorithm.time)
         for name, algorithm in ALGORITHMS["all-reduce"].items()
         if name != "nvls" or (adds(link, accelerator) and not several)
     }
     inner, outer = on[:2], on[2:4]
-    found["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *inner, *outer)
+    result["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *inner, *outer)
     if several:
         rail = outer[0], shared_bandwidth(outer[1], per_node)
-        found["hierarchical"] = lambda sizes: GRID_ALGORITHMS["hierarchical"].time(
+        result["hierarchical"] = lambda sizes: GRID_ALGORITHMS["hierarchical"].time(
             per_node, nodes, sizes, *inner, *rail
         )
-        found["leader"] = lambda sizes: GRID_ALGORITHMS["leader"].time(per_node, nodes, sizes, *inner, *outer)
+        result["leader"] = lambda sizes: GRID_ALGORITHMS["leader"].time(
+            per_node, nodes, sizes, *inner, *outer
+        )
     if runs_nccl(accelerator):
         known = nccl_ways(per_node, nodes, link, on, accelerator)
         for name in dict.fromkeys(name for name, _ in known.names):
-            found[name] = least_of(known.of(name))
+            result[name] = least_of(known.of(name))
     if not several:
-        found["hierarchical"] = found["ring"]
-    return found
+        result["hierarchical"] = result["ring"]
+    return result
 
 
 def nccl_estimates(
@@ -121,7 +123,7 @@ def cheapest(times: dict[str, Callable[[Any], Any]], message_bytes: Any) -> Any:
     return least_times(**{name: able[name] for name, won in zip(able, wins.tolist(), strict=True) if won})
 
 
-def told(
+def choice_words(
     algorithm: str,
     per_node: int,
     nodes: int,

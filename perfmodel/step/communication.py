@@ -168,7 +168,7 @@ def _priority(setting: Setting, work: Computation, variants: Fabric) -> tuple[An
     return sum_of_messages(times), time_beyond_passes(period, forward, backward)
 
 
-def choice_told(setting: Setting, work: Computation, on: Fabric, hiding_cost: float) -> str | None:
+def choice_note(setting: Setting, work: Computation, on: Fabric, hiding_cost: float) -> str | None:
     """Say which algorithms ``--algorithm auto`` or ``best`` chose, where a person asked for that choice."""
     asked = setting.scenario
     by_name = asked.algorithm not in ("auto", "best") or "algorithm" not in asked.model_fields_set
@@ -178,6 +178,8 @@ def choice_told(setting: Setting, work: Computation, on: Fabric, hiding_cost: fl
         return f"--algorithm auto means a ring: no NCCL runs on {setting.accelerator.id}"
     sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on), hiding_cost)
     g, nodes = setting.accelerators_per_node, setting.nodes
-    from perfmodel.step.all_reduce import told
+    from perfmodel.step.all_reduce import choice_words
 
-    return told(asked.algorithm, g, nodes, sent.message_bytes, setting.intra_link, on, setting.accelerator)
+    return choice_words(
+        asked.algorithm, g, nodes, sent.message_bytes, setting.intra_link, on, setting.accelerator
+    )

@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
-from perfmodel.efficiency import CLASSES, KINDS, UNITS, Conditions, Effects, Efficiency
+from perfmodel.efficiency import CLASSES, KINDS, UNITS, EffectInputs, Effects, Efficiency
 from perfmodel.equations.compute import launch_overhead, update_time
 from perfmodel.equations.host_pace import (
     device_time,
@@ -112,12 +112,12 @@ def unit(setting: Setting) -> int:
     return _MATRIX_TF32 if setting.precision == "tf32" else _MATRIX_16
 
 
-def conditions(setting: Setting) -> Conditions:
+def conditions(setting: Setting) -> EffectInputs:
     """Return what the effects of a setting hang on."""
     accelerator, framework = setting.accelerator, setting.framework
     tdp = accelerator.tdp.value if accelerator.tdp else 250.0
     power = math.log(setting.peak_flops / tdp / REFERENCE_PER_WATT) if unit(setting) >= _MATRIX_16 else 0.0
-    return Conditions(
+    return EffectInputs(
         architecture=accelerator.pool,
         workload=setting.workload.id,
         power=power,
@@ -264,7 +264,7 @@ def rates(table: LayerTable, served: Service, learned: Efficiency, effects: Effe
 
 
 @lru_cache(maxsize=256)
-def _rates(workload: Workload, by: Arithmetic, learned: Efficiency, on: Conditions) -> Rates:
+def _rates(workload: Workload, by: Arithmetic, learned: Efficiency, on: EffectInputs) -> Rates:
     table = layer_table(workload)
     return rates(table, service(table, by), learned, learned.effects(on))
 

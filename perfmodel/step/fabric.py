@@ -69,8 +69,9 @@ def narrowest(limits: dict[str, float]) -> float:
     """Return the least of several limits [B/s]."""
     if len(limits) == 1:
         return next(iter(limits.values()))
-    least: float = narrowest_bandwidth(**{f"{name}_bandwidth": rate for name, rate in limits.items()})
-    return least
+    rates: dict[str, Any] = {f"{name}_bandwidth": rate for name, rate in limits.items()}
+    least: Any = narrowest_bandwidth(**rates)
+    return least  # type: ignore[no-any-return]
 
 
 def at_servers(setting: Setting) -> Setting:
@@ -105,7 +106,7 @@ def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, floa
     what the provider lets the whole machine send; ``server``: what one parameter server adds up.
     """
     link, nics, served = setting.inter_link, setting.nics, setting.strategy == "parameter-server"
-    limits = port_limits(link, calibration, setting.connections)
+    limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections)}
     share = calibration.server_fraction if served and link.passes_kernel else 1.0
     slower = _rack_factor(setting)
     is_plain = share == slower == 1.0
@@ -160,10 +161,8 @@ def fraction(link: Link, calibration: Calibration) -> float:
     own = known.get(link.kind, known["other"])
     if link.scope == "intra" or link.passes_kernel:
         return own
-    share: float = kernel_spared_fraction(
-        own, known[KERNEL_TCP], calibration.tcp_ceiling, link.bandwidth.value
-    )
-    return share
+    share: Any = kernel_spared_fraction(own, known[KERNEL_TCP], calibration.tcp_ceiling, link.bandwidth.value)
+    return share  # type: ignore[no-any-return]
 
 
 def port_limits(link: Link, calibration: Calibration, connections: int) -> dict[str, float]:
@@ -224,7 +223,7 @@ def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float
     link, n = inside_link(setting), setting.accelerators_per_node
     if _is_mesh(setting, link):
         return {"link": _mesh_bandwidth(setting, link)}
-    limits = {"link": ring_bandwidth(link, n, calibration)}
+    limits: dict[str, Any] = {"link": ring_bandwidth(link, n, calibration)}
     if link.kind != "pcie":
         return limits
     crossing = setting.node.cross_socket_bandwidth
@@ -233,7 +232,9 @@ def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float
     if setting.accelerator.peer_access or not adds_on_accelerators(setting):
         return limits  # the others sum in host memory, or copy one way at a time
     # by way of host memory, where peers are shut off
-    return {name: staged_bandwidth(rate, calibration.staged_fraction) for name, rate in limits.items()}
+    share = calibration.staged_fraction
+    staged: dict[str, Any] = {name: staged_bandwidth(rate, share) for name, rate in limits.items()}
+    return staged
 
 
 def _is_mesh(setting: Setting, link: Link) -> bool:

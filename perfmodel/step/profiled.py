@@ -57,8 +57,8 @@ def completed(scenario: Scenario, profile: Profile) -> tuple[Scenario, list[str]
         left.pop("local_batch_size", None)
         left.pop("accumulation_steps", None)
     given = {name: getattr(scenario, name) for name in scenario.model_fields_set - left.keys()}
-    told = [f"--{name.replace('_', '-')} {value} (from the profile)" for name, value in left.items()]
-    return Scenario.model_construct(**given, **left), told
+    report = [f"--{name.replace('_', '-')} {value} (from the profile)" for name, value in left.items()]
+    return Scenario.model_construct(**given, **left), report
 
 
 def _is_open(scenario: Scenario, option: str) -> bool:
@@ -223,39 +223,39 @@ def doubts_of(setting: Setting, profile: Profile) -> list[str]:
 
 def _waits_told(setting: Setting, profile: Profile) -> list[str]:
     """Say which of the measured step's waits are carried over, and which are dropped."""
-    told = []
+    report = []
     synthetic = setting.scenario.input == "synthetic"
     idle, waited = profile.idle_time, profile.input_time
     if idle is not None and idle.value >= LEAST_TOLD:
         if _idles_for_samples(profile, synthetic):
-            told.append(f"{show(idle.value, 's')} of host idling dropped, as samples are synthetic")
+            report.append(f"{show(idle.value, 's')} of host idling dropped, as samples are synthetic")
         else:
             way = (
                 "--input synthetic leaves it" if profile.input == "real" else "remove [idle_time] to leave it"
             )
-            told.append(f"{show(idle.value, 's')} of host idling carried over from the profile; {way} out")
+            report.append(f"{show(idle.value, 's')} of host idling carried over from the profile; {way} out")
     if waited is None or not profile.measures_input:
-        return told
+        return report
     workers, before = setting.scenario.loader_workers, profile.loader_workers
     if not synthetic and workers not in (None, before) and profile.loader_time is None:
-        told.append(
+        report.append(
             f"{show(waited.value, 's')} of waiting for samples carried over: the profile does not say what "
             "one worker takes; calibrate with --loader-workers on a loop that waits for them"
         )
     elif waited.value < LEAST_TOLD:
-        return told
+        return report
     elif synthetic:
-        told.append(f"{show(waited.value, 's')} of waiting for samples dropped, as they are synthetic")
+        report.append(f"{show(waited.value, 's')} of waiting for samples dropped, as they are synthetic")
     elif profile.loader_time is None or workers == before:
-        told.append(f"{show(waited.value, 's')} of waiting for samples carried over from the profile")
+        report.append(f"{show(waited.value, 's')} of waiting for samples carried over from the profile")
     elif workers is None:
-        told.append(
+        report.append(
             f"{show(waited.value, 's')} of waiting for samples carried over from the profile; "
             "--loader-workers N foresees other loaders"
         )
     else:
-        told.append(
+        report.append(
             f"{show(waited.value, 's')} of waiting for samples replaced by what {workers} loader workers "
             f"leave of {show(profile.loader_time.value, 's')}"
         )
-    return told
+    return report

@@ -31,8 +31,8 @@ def imbalance(setting: Setting) -> Any:
     if isinstance(setting.servers, int):
         return _imbalance(*known, setting.servers)
     counts, which = np.unique(setting.servers, return_inverse=True)
-    found = np.array([_imbalance(*known, int(count)) for count in counts])
-    return found[which].reshape(np.shape(setting.servers))
+    result = np.array([_imbalance(*known, int(count)) for count in counts])
+    return result[which].reshape(np.shape(setting.servers))
 
 
 @lru_cache(maxsize=4096)

@@ -127,10 +127,10 @@ TERMS: dict[str, Term] = {
 
 def terms_of(moment: Moment) -> dict[str, Any]:
     """Return the exposed terms of an iteration by name [s], numbers or arrays."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, term in TERMS.items():
-        found[name] = term.time(moment, found)
-    return found
+        result[name] = term.time(moment, result)
+    return result
 
 
 def only_kind(terms: Mapping[str, Any], kind: Kind) -> dict[str, Any]:

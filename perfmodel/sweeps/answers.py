@@ -23,8 +23,8 @@ from perfmodel.step.parts import (
     scaled,
 )
 from perfmodel.step.terms import Moment, terms_of
-from perfmodel.sweeps.places import Places
-from perfmodel.sweeps.plans import Plans
+from perfmodel.sweeps.batches import Batches
+from perfmodel.sweeps.placements import Placements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ ONE_BY_ONE = ("optimal", "fused")
 """Ways to overlap that merge messages anew for each scenario."""
 
 
-def answers(setting: Setting, plans: Plans, places: Places, constants: Calibration) -> dict[str, Any]:
+def answers(setting: Setting, plans: Batches, places: Placements, constants: Calibration) -> dict[str, Any]:
     """Return every figure of ``predict`` that is a number, by its name; arrays of shape (plans, places).
 
     Some are narrower, (plans, 1) or (places,), or a number where all scenarios share one.
@@ -71,17 +71,17 @@ def answers(setting: Setting, plans: Plans, places: Places, constants: Calibrati
         constants,
     )
     needed = memory_of(block, constants)
-    told: dict[str, Any] = {"iteration_time": iteration_time, **terms}
-    told |= figures(block, iteration_time, baseline_time, exposed)
-    told |= {"baseline_time": baseline_time, "communication_time": alone}
-    told |= {"memory_bytes": needed.bytes, "memory_capacity": needed.capacity}
-    told |= {"fits": needed.bytes <= needed.capacity}
-    told |= {"largest_local_batch_size": needed.largest_local_batch_size}
-    told |= _interval(block, work, terms, places, iteration_time, constants)
-    return told
+    report: dict[str, Any] = {"iteration_time": iteration_time, **terms}
+    report |= figures(block, iteration_time, baseline_time, exposed)
+    report |= {"baseline_time": baseline_time, "communication_time": alone}
+    report |= {"memory_bytes": needed.bytes, "memory_capacity": needed.capacity}
+    report |= {"fits": needed.bytes <= needed.capacity}
+    report |= {"largest_local_batch_size": needed.largest_local_batch_size}
+    report |= _interval(block, work, terms, places, iteration_time, constants)
+    return report
 
 
-def _with_arrays(setting: Setting, plans: Plans, places: Places) -> Setting:
+def _with_arrays(setting: Setting, plans: Batches, places: Placements) -> Setting:
     batch = plans.local_batch_size * plans.accumulation_steps
     return setting._replace(
         local_batch_size=plans.local_batch_size,
@@ -99,7 +99,7 @@ def _interval(
     setting: Setting,
     work: Computation,
     terms: dict[str, Any],
-    places: Places,
+    places: Placements,
     iteration_time: Any,
     constants: Calibration,
 ) -> dict[str, Any]:
@@ -107,8 +107,8 @@ def _interval(
     mode = "anchored" if anchored else "specs"
     if mode not in constants.spread:
         return {}
-    found = strengths(setting, work, terms, places.unseen_link, constants)
-    near, far = factors(found, mode, constants.spread)
+    result = strengths(setting, work, terms, places.unseen_link, constants)
+    near, far = factors(result, mode, constants.spread)
     if setting.profile is not None:
         near, far = _with_noise(setting, setting.profile, terms, near, far)
     exchanged = least_gradient_bytes(setting.workload) * places.least_exchange_rate
@@ -133,7 +133,7 @@ def _with_noise(
 
 
 def _communication(
-    setting: Setting, work: Computation, places: Places, constants: Calibration
+    setting: Setting, work: Computation, places: Placements, constants: Calibration
 ) -> tuple[Array, Array]:
     """On its own, shape (places,), or (plans, places) where merging differs; and exposed, (plans, places)."""
     plans, count = work.forward_time.shape[0], len(places.world_size)
@@ -142,21 +142,23 @@ def _communication(
         some = places.at(which)
         shared = setting._replace(intra_link=link)
         if setting.overlap in ONE_BY_ONE:
-            found = _each_scenario(shared, work, some, constants)
+            result = _each_scenario(shared, work, some, constants)
         else:
-            found = _exchange(shared, work, some, constants)
-        alone[:, which], exposed[:, which] = found
+            result = _exchange(shared, work, some, constants)
+        alone[:, which], exposed[:, which] = result
     return alone, exposed
 
 
-def kinds(strategy: str, places: Places) -> list[tuple[Any, Any]]:
+def kinds(strategy: str, places: Placements) -> list[tuple[Any, Any]]:
     """Return the link in a node and the indices of places that communicate alike: over nodes or in one."""
     sends = (places.world_size > 1) | (strategy == "parameter-server")
     kind = np.where(sends, 2 * places.link + (places.nodes > 1), -1)
     return [(places.links[k // 2], np.flatnonzero(kind == k)) for k in np.unique(kind).tolist() if k >= 0]
 
 
-def _exchange(setting: Setting, work: Computation, places: Places, constants: Calibration) -> tuple[Any, Any]:
+def _exchange(
+    setting: Setting, work: Computation, places: Placements, constants: Calibration
+) -> tuple[Any, Any]:
     """Every place at once: message times have the messages along a last axis of their own."""
     across = setting._replace(
         world_size=places.world_size[:, None],
@@ -169,10 +171,10 @@ def _exchange(setting: Setting, work: Computation, places: Places, constants: Ca
 
 
 def _each_scenario(
-    setting: Setting, work: Computation, places: Places, constants: Calibration
+    setting: Setting, work: Computation, places: Placements, constants: Calibration
 ) -> tuple[Any, Any]:
     plans, count = work.forward_time.shape[0], len(places.world_size)
-    found = np.zeros((2, plans, count))
+    result = np.zeros((2, plans, count))
     for i in range(plans):
         for j in range(count):
             at: dict[str, Any] = {
@@ -180,8 +182,8 @@ def _each_scenario(
             }
             one = setting._replace(**at, accelerators_per_node=int(places.accelerators_per_node[j]))
             on = Fabric(*(float(column[j]) for column in places.fabric))
-            found[:, i, j] = exchange(one, _row(work, i), on, on, constants)
-    return found[0], found[1]
+            result[:, i, j] = exchange(one, _row(work, i), on, on, constants)
+    return result[0], result[1]
 
 
 def _row(work: Computation, index: int) -> Computation:

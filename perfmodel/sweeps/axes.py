@@ -43,23 +43,23 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[
     ------
     InputError : an unknown option or name, a value of the wrong kind, or an empty list
     """
-    found: Axes = {}
+    result: Axes = {}
     known = by_field(options)
     for key, given in options.items():
         if (name := field_of(key)) not in known:
             continue
-        found[name] = tuple(dict.fromkeys(_checked(key, value) for value in _values(given)))
-        if not found[name]:
+        result[name] = tuple(dict.fromkeys(_checked(key, value) for value in _values(given)))
+        if not result[name]:
             raise InputError(f"{key}: expected at least one value to sweep over")
-    if found.get("profile", (None,)) != (None,):
-        found |= _from_profile(found)
+    if result.get("profile", (None,)) != (None,):
+        result |= _from_profile(result)
     for name, field in Scenario.model_fields.items():
-        found.setdefault(name, (field.default,))
-    if found["local_batch_size"] != (None,) and found["global_batch_size"] != (None,):
+        result.setdefault(name, (field.default,))
+    if result["local_batch_size"] != (None,) and result["global_batch_size"] != (None,):
         raise InputError("local_batch_size and global_batch_size: give one, the other follows")
-    notes = _by_id(found, catalogue)
-    _check_names(found)
-    return found, notes
+    notes = _by_id(result, catalogue)
+    _check_names(result)
+    return result, notes
 
 
 def is_number(name: str) -> bool:
@@ -80,7 +80,7 @@ def _checked(key: str, value: Any) -> Any:
     return getattr(Scenario(**{key: value}), field_of(key))
 
 
-def _from_profile(found: Axes) -> Axes:
+def _from_profile(result: Axes) -> Axes:
     """What the options leave open, as the profile was measured.
 
     Raises
@@ -90,30 +90,30 @@ def _from_profile(found: Axes) -> Axes:
     from perfmodel.profile import read_profile
     from perfmodel.step.profiled import completed
 
-    if len(found["profile"]) > 1:
+    if len(result["profile"]) > 1:
         raise InputError("profile: one in a sweep; sweep over each on its own")
-    one = Scenario.model_construct(**{name: values[0] for name, values in found.items()})
-    filled, _ = completed(one, read_profile(found["profile"][0]))
-    return {name: (getattr(filled, name),) for name in filled.model_fields_set - set(found)}
+    one = Scenario.model_construct(**{name: values[0] for name, values in result.items()})
+    filled, _ = completed(one, read_profile(result["profile"][0]))
+    return {name: (getattr(filled, name),) for name in filled.model_fields_set - set(result)}
 
 
-def _by_id(found: Axes, catalogue: Catalogue) -> tuple[str, ...]:
+def _by_id(result: Axes, catalogue: Catalogue) -> tuple[str, ...]:
     """Name everything by its id, each once, and return what was chosen where a name fits several things."""
     notes: list[str] = []
     for field in BY_ID:
         ids: dict[str | None, None] = {}
-        for name in found[field]:
+        for name in result[field]:
             if name is None:
                 ids[None] = None
                 continue
             meant = meaning_of(field, name, catalogue)
             ids[meant.id] = None
             notes += [str(meant)] if meant.others else []
-        found[field] = tuple(ids)
+        result[field] = tuple(ids)
     return tuple(notes)
 
 
-def _check_names(found: Axes) -> None:
+def _check_names(result: Axes) -> None:
     """An unknown name is a slip, whatever it is crossed with; only what does not go together is left out."""
     from perfmodel.specs.framework import parse_framework
     from perfmodel.specs.storage import storage
@@ -128,7 +128,7 @@ def _check_names(found: Axes) -> None:
         "profile": _profile,
     }
     for name, look_up in named.items():
-        for value in found[name]:
+        for value in result[name]:
             if value is not None:
                 look_up(value)
 

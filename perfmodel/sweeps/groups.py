@@ -17,8 +17,8 @@ from perfmodel.step.communication import message_times
 from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
 from perfmodel.sweeps.axes import COMPUTATION, DATA, PLACE, PLAN, WAY, Axes
-from perfmodel.sweeps.places import Places, Refusal, places
-from perfmodel.sweeps.plans import Plans, Work
+from perfmodel.sweeps.batches import Batches, Work
+from perfmodel.sweeps.placements import Placements, Refusal, places
 
 BLOCK = 2**20
 """Scenarios of a block times the messages of each."""
@@ -27,7 +27,7 @@ LARGEST_BLOCK = 2**14
 MOST_KEPT = 256
 """Sets of places kept for the groups to come."""
 MOST_PLANS = 64
-"""Plans of a block: they share the times of its places' messages."""
+"""Batches of a block: they share the times of its places' messages."""
 FEW_MESSAGES = 16
 """More than buckets or one message make of a network; elsewhere each layer may send several."""
 
@@ -39,7 +39,7 @@ class Groups:
 
     def __init__(self, axes: Axes, catalogue: Catalogue, constants: Calibration) -> None:
         self._axes, self._catalogue, self._constants = axes, catalogue, constants
-        self._places: dict[Any, tuple[Places, list[Refusal]]] = {}
+        self._places: dict[Any, tuple[Placements, list[Refusal]]] = {}
         self._work = Work(catalogue, constants)
         self.refused: dict[str, int] = {}
         """Scenarios left out, by what ``predict`` says of them."""
@@ -71,23 +71,23 @@ class Groups:
         if plans is None:
             return
         count = len(plans.local_batch_size)
-        found, refusals = self._places_of(fixed, world_sizes)
+        result, refusals = self._places_of(fixed, world_sizes)
         for refusal in refusals:
             self._refuse(refusal.scenarios * count, refusal.reason)
-        if not len(found.world_size):
+        if not len(result.world_size):
             return
         try:
-            setting = self._setting(fixed, plans, found)
+            setting = self._setting(fixed, plans, result)
         except InputError as error:
-            self._refuse(len(found.world_size) * count, str(error))
+            self._refuse(len(result.world_size) * count, str(error))
             return
-        found = self._with_algorithm(setting, found, count)
+        result = self._with_algorithm(setting, result, count)
         constants = self._constants
         if setting.profile is not None:
             from perfmodel.step.profiled import with_profile
 
             constants = with_profile(constants, setting.profile)
-        for rows, some in _pieces(setting, plans, found):
+        for rows, some in _pieces(setting, plans, result):
             yield _block(setting, rows, some, constants)
 
     def _plan_count(self) -> int:
@@ -96,7 +96,9 @@ class Groups:
     def _refuse(self, scenarios: int, reason: str) -> None:
         self.refused[reason] = self.refused.get(reason, 0) + scenarios
 
-    def _places_of(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> tuple[Places, list[Refusal]]:
+    def _places_of(
+        self, fixed: dict[str, Any], world_sizes: tuple[int, ...]
+    ) -> tuple[Placements, list[Refusal]]:
         shared = {name: fixed[name] for name in ("accelerator", *WAY) if name not in DATA}
         key = (*shared.values(), world_sizes)
         if key not in self._places:
@@ -107,11 +109,11 @@ class Groups:
             self._places[key] = places(asked, self._axes, world_sizes, self._catalogue, self._constants)
         return self._places[key]
 
-    def _setting(self, fixed: dict[str, Any], plans: Plans, found: Places) -> Setting:
+    def _setting(self, fixed: dict[str, Any], plans: Batches, result: Placements) -> Setting:
         """One setting of the group; its largest, since a single accelerator overlaps nothing."""
-        last = int(np.argmax(found.world_size))
-        asked = fixed | dict(zip(PLACE, found.options[found.option[last]], strict=True))
-        asked["world_size"] = int(found.world_size[last])
+        last = int(np.argmax(result.world_size))
+        asked = fixed | dict(zip(PLACE, result.options[result.option[last]], strict=True))
+        asked["world_size"] = int(result.world_size[last])
         micro = int(plans.local_batch_size[0, 0])
         if self._axes["global_batch_size"] == (None,):
             asked["local_batch_size"] = micro
@@ -122,13 +124,13 @@ class Groups:
             raise InputError("anchor and profile: give one, both say how fast one accelerator is")
         return setting
 
-    def _with_algorithm(self, setting: Setting, found: Places, count: int) -> Places:
+    def _with_algorithm(self, setting: Setting, result: Placements, count: int) -> Placements:
         """The places whose links can do the named algorithm."""
         if setting.strategy != "all-reduce":
-            return found
-        able = np.ones(len(found.world_size), dtype=bool)
-        for link, which in kinds(setting.strategy, found):
-            one = found.at(which[:1])
+            return result
+        able = np.ones(len(result.world_size), dtype=bool)
+        for link, which in kinds(setting.strategy, result):
+            one = result.at(which[:1])
             tried = setting._replace(
                 intra_link=link,
                 nodes=one.nodes[:, None],
@@ -139,17 +141,17 @@ class Groups:
             except InputError as error:
                 able[which] = False
                 self._refuse(len(which) * count, str(error))
-        return found if able.all() else found.at(able)
+        return result if able.all() else result.at(able)
 
 
-def _pieces(setting: Setting, plans: Plans, found: Places) -> Iterator[tuple[Plans, Places]]:
+def _pieces(setting: Setting, plans: Batches, result: Placements) -> Iterator[tuple[Batches, Placements]]:
     """Cut a group; with an anchor, places that load samples alike stay together."""
     messages = FEW_MESSAGES if setting.overlap in ("none", "bucketed") else 2 * len(setting.workload.layers)
     most = max(1, min(LARGEST_BLOCK, BLOCK // messages))
-    apart = [found]
+    apart = [result]
     if setting.scenario.anchor is not None:
-        workers = np.unique(found.loader_workers)
-        apart = [found.at(found.loader_workers == number) for number in workers]
+        workers = np.unique(result.loader_workers)
+        apart = [result.at(result.loader_workers == number) for number in workers]
     rows = min(len(plans.local_batch_size), MOST_PLANS)
     width = max(1, most // rows)
     for part in apart:
@@ -159,23 +161,23 @@ def _pieces(setting: Setting, plans: Plans, found: Places) -> Iterator[tuple[Pla
                 yield plans.at(slice(row, row + rows)), some
 
 
-def _block(setting: Setting, plans: Plans, found: Places, constants: Calibration) -> Block:
+def _block(setting: Setting, plans: Batches, result: Placements, constants: Calibration) -> Block:
     def answer() -> dict[str, Any]:
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
-                told = answers(setting, plans, found, constants)
+                report = answers(setting, plans, result, constants)
         except (FloatingPointError, OverflowError) as error:
             raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
-        return _options(setting, plans, found) | told
+        return _options(setting, plans, result) | report
 
     return answer
 
 
-def _options(setting: Setting, plans: Plans, found: Places) -> dict[str, Any]:
+def _options(setting: Setting, plans: Batches, result: Placements) -> dict[str, Any]:
     """What tells the scenarios of a block apart, shaped as their answers."""
     asked = setting.scenario
-    told: dict[str, Any] = {name: getattr(asked, name) for name in COMPUTATION + WAY}
-    told |= {
+    report: dict[str, Any] = {name: getattr(asked, name) for name in COMPUTATION + WAY}
+    report |= {
         "workload": setting.workload.id if asked.workload is None else asked.workload,
         "accelerator": setting.accelerator.id,
         "node": setting.node.id,
@@ -184,18 +186,18 @@ def _options(setting: Setting, plans: Plans, found: Places) -> dict[str, Any]:
         "overlap": setting.overlap,
     }
     for position, name in enumerate(PLACE):
-        values = [option[position] for option in found.options]
-        told[name] = (
-            np.array([*values, None], dtype=object)[found.option] if len(set(values)) > 1 else values[0]
+        values = [option[position] for option in result.options]
+        report[name] = (
+            np.array([*values, None], dtype=object)[result.option] if len(set(values)) > 1 else values[0]
         )
     batch = plans.local_batch_size * plans.accumulation_steps
-    told |= {
-        "servers": np.where(found.servers > 0, found.servers, np.nan),
-        "world_size": found.world_size,
-        "nodes": found.nodes,
+    report |= {
+        "servers": np.where(result.servers > 0, result.servers, np.nan),
+        "world_size": result.world_size,
+        "nodes": result.nodes,
         "local_batch_size": plans.local_batch_size,
-        "global_batch_size": batch * found.world_size,
+        "global_batch_size": batch * result.world_size,
         "accumulation_steps": plans.accumulation_steps,
         "scaling": setting.scaling,
     }
-    return told
+    return report

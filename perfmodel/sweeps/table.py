@@ -124,8 +124,8 @@ class Sweep(Table):
         constants: Calibration,
         columns: Sequence[str] | None = None,
     ) -> None:
-        found: tuple[Axes, tuple[str, ...]] = axes(options, catalogue)
-        self._axes, self.notes = found
+        result: tuple[Axes, tuple[str, ...]] = axes(options, catalogue)
+        self._axes, self.notes = result
         """What names that fit several things were taken to be."""
         self._catalogue, self._constants = catalogue, constants
         asked = dict.fromkeys(
@@ -238,9 +238,9 @@ class Sweep(Table):
 
 def _flat(block: Block, columns: tuple[str, ...]) -> Columns:
     """Answer a block and give every column one value for each scenario."""
-    told = block()
-    shape = told["iteration_time"].shape
-    return {name: _column(name, told.get(name), shape) for name in columns}
+    report = block()
+    shape = report["iteration_time"].shape
+    return {name: _column(name, report.get(name), shape) for name in columns}
 
 
 def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:

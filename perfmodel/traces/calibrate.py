@@ -51,7 +51,7 @@ def profile_of_traces(
         the trace than in the scenario
     """
     setting = resolve(job_of(traces, scenario, catalogue)[0], catalogue)
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     steps = [row for trace in traces for row in _steps(trace, skip)]
     if traces and not steps:
         raise InputError(
@@ -65,14 +65,14 @@ def profile_of_traces(
         basis = (
             f"busy {1e3 * median(busy):.4g} ms in {len(steps)} steps; the model says {1e3 * expected:.4g} ms"
         )
-        found["computation"] = Measure(
+        result["computation"] = Measure(
             value=median(busy) / expected, deviation=_error(busy) / expected, basis=basis
         )
-        found |= _waits(steps, traces, setting)
+        result |= _waits(steps, traces, setting)
         talk = [row["communication"] for row in steps if row["communication"]]
         if talk:
             hidden = [row["overlap"] / row["communication"] for row in steps if row["communication"]]
-            found["overlap"] = Measure(
+            result["overlap"] = Measure(
                 value=fmean(hidden),
                 deviation=_error(hidden),
                 basis=f"{len(talk)} steps; told, not carried over",
@@ -80,14 +80,14 @@ def profile_of_traces(
         if len(busy) >= FEWEST_STEPS:
             spread = pstdev(busy) / fmean(busy)
             deviation = spread / (2 * len(busy)) ** 0.5
-            found["jitter"] = Measure(
+            result["jitter"] = Measure(
                 value=spread, deviation=deviation, basis=f"busy time of {len(busy)} steps"
             )
     files = [*(trace.file for trace in traces), *(timing.file for timing in timings)]
-    return _profile(setting, files, link=_link(traces, timings), **found)
+    return _profile(setting, files, link=_link(traces, timings), **result)
 
 
-def _profile(setting: Setting, files: Sequence[str], **found: Any) -> Profile:
+def _profile(setting: Setting, files: Sequence[str], **result: Any) -> Profile:
     """What was found, with the job that it is of."""
     return Profile(
         made_by=MADE_BY,
@@ -97,7 +97,7 @@ def _profile(setting: Setting, files: Sequence[str], **found: Any) -> Profile:
         precision=setting.precision,
         local_batch_size=setting.local_batch_size,
         accumulation_steps=setting.accumulation_steps,
-        **found,
+        **result,
     )
 
 
@@ -108,7 +108,7 @@ def _waits(steps: list[dict[str, float]], traces: Sequence[DeviceTrace], setting
         return Measure(value=median(values), deviation=_error(values), basis=basis)
 
     idle = median(row["idle"] / row["step"] for row in steps)
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "launch_overhead": middle(
             [row["gaps"] for row in steps], f"gaps under {1e6 * SHORT_GAP:.0f} us between kernels"
         ),
@@ -121,16 +121,16 @@ def _waits(steps: list[dict[str, float]], traces: Sequence[DeviceTrace], setting
     }
     asked = setting.scenario
     if not any(len(trace.input_waits) for trace in traces):
-        return found | ({"input": asked.input} if "input" in asked.model_fields_set else {})
+        return result | ({"input": asked.input} if "input" in asked.model_fields_set else {})
     loader, prepared = asked.loader_workers, None
     if any(trace.loads_itself for trace in traces):
         loader = 0
         prepared = middle([row["loading"] for row in steps], "in the training process, its step before done")
-    elif loader is not None and found["input_time"].value > NOTICED * median(row["step"] for row in steps):
+    elif loader is not None and result["input_time"].value > NOTICED * median(row["step"] for row in steps):
         prepared = middle(
             [loader * row["step"] for row in steps], f"{loader} workers set the pace of the step"
         )
-    return found | {"input": "real", "loader_workers": loader, "loader_time": prepared}
+    return result | {"input": "real", "loader_workers": loader, "loader_time": prepared}
 
 
 def profile_of_times(times: Sequence[float], scenario: Scenario, catalogue: Catalogue, file: str) -> Profile:

@@ -65,8 +65,8 @@ class DeviceTrace(NamedTuple):
 
 def intervals(pairs: Iterable[tuple[float, float]]) -> Array:
     """Return sorted intervals of shape (n, 2)."""
-    found = np.array(sorted(pairs), dtype=np.float64).reshape(-1, 2)
-    return found
+    result = np.array(sorted(pairs), dtype=np.float64).reshape(-1, 2)
+    return result
 
 
 def union(spans: Array) -> Array:

@@ -47,5 +47,5 @@ def _parts(traces: Sequence[DeviceTrace], skip: int) -> dict[str, float]:
     if not marked:
         name = traces[0].file if traces else "no file"
         raise InputError(f"{name}: no marked steps (ProfilerStep#), so there is no step to compare")
-    found = {name: fmean(device["per_step"][name] for device in marked) for name in PARTS}
-    return {"iteration_time": fmean(device["iteration_time"] for device in marked), **found}
+    result = {name: fmean(device["per_step"][name] for device in marked) for name in PARTS}
+    return {"iteration_time": fmean(device["iteration_time"] for device in marked), **result}

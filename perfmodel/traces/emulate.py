@@ -89,11 +89,11 @@ class Emulator:
 
     def step(self) -> Step:
         """Sleep through one iteration and return what it was."""
-        found = self.next_step()
-        for phase in found.phases:
+        result = self.next_step()
+        for phase in result.phases:
             if phase.time > 0:
                 self._sleep(phase.time / self._speed)
-        return found
+        return result
 
     def steps(self, count: int) -> Iterator[Step]:
         """Sleep through ``count`` iterations, one at a time."""

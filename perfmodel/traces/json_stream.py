@@ -90,9 +90,9 @@ class _Scanner:
                 return ""
 
     def take(self, expected: str) -> None:
-        found = self.peek()
-        if found != expected:
-            self.fail(f"expected {expected!r}, found {found or 'its end'!r}")
+        result = self.peek()
+        if result != expected:
+            self.fail(f"expected {expected!r}, found {result or 'its end'!r}")
         self._at += 1
 
     def value(self, largest: int) -> Any:
@@ -100,7 +100,7 @@ class _Scanner:
         self.peek()
         while True:
             try:
-                found, end = self._decoder.raw_decode(self._text, self._at)
+                result, end = self._decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 if len(self._text) - self._at > largest:
                     self.fail("one of its values is too large")
@@ -109,10 +109,10 @@ class _Scanner:
                 continue
             except (RecursionError, ValueError):
                 self.fail("a value is nested too deeply or a number has too many digits")
-            if end == len(self._text) and not isinstance(found, (dict, list, str)) and self._grow():
+            if end == len(self._text) and not isinstance(result, (dict, list, str)) and self._grow():
                 continue  # a number may go on in the next piece
             self._at = end
-            return found
+            return result
 
     def skip(self) -> None:
         """Pass over the value that begins here without keeping or understanding it."""
@@ -124,26 +124,26 @@ class _Scanner:
                 self._skip_to(_AFTER_VALUE)
             return
         while True:
-            found = self._skip_to(_STRUCTURE)
-            if found == '"':
+            result = self._skip_to(_STRUCTURE)
+            if result == '"':
                 self._skip_string()
                 continue
             self._at += 1
-            depth += 1 if found in "[{" else -1
+            depth += 1 if result in "[{" else -1
             if not depth:
                 return
 
     def _skip_to(self, pattern: re.Pattern[str]) -> str:
         """Move to the next of some characters and return it."""
         while True:
-            found = pattern.search(self._text, self._at)
-            end = found.start() if found else len(self._text)
+            result = pattern.search(self._text, self._at)
+            end = result.start() if result else len(self._text)
             self._dropped += end - self._at + 1
             if self._dropped > LARGEST_REST:
                 self.fail(f"over {LARGEST_REST >> 20} MiB beside its events")
             self._at = end
-            if found:
-                return found[0]
+            if result:
+                return result[0]
             if not self._grow():
                 self.fail("cut off inside a value")
 
@@ -188,14 +188,14 @@ def read_events(
         if first != "{":
             scanner.fail("it does not begin with { or [")
         scanner.take("{")
-        found = False
+        result = False
         while scanner.peek() != "}":
             key = scanner.value(LARGEST_ENTRY)
             if not isinstance(key, str):
                 scanner.fail("a key is not text")
             scanner.take(":")
             if key == "traceEvents" and scanner.peek() == "[":
-                found = True
+                result = True
                 yield from _events(scanner)
             elif key in keys:
                 header[key] = scanner.value(LARGEST_ENTRY)
@@ -203,7 +203,7 @@ def read_events(
                 scanner.skip()
             if scanner.peek() == ",":
                 scanner.take(",")
-        if not found:
+        if not result:
             scanner.fail("it has no traceEvents")
 
 

@@ -68,13 +68,13 @@ def _marks_of(device: int, marks: dict[int | None, _Marks]) -> _Marks:
     """Those of the device's own process, where a file holds several and numbers them alike; else all."""
     if len(marks) > 1 and device in marks:
         return marks[device]
-    found = _Marks()
+    result = _Marks()
     for one in marks.values():
-        found.steps += one.steps
-        found.waits += one.waits
-        found.terms |= one.terms
-        found.loads_itself |= one.loads_itself
-    return found
+        result.steps += one.steps
+        result.waits += one.waits
+        result.terms |= one.terms
+        result.loads_itself |= one.loads_itself
+    return result
 
 
 def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> list[DeviceTrace]:
@@ -107,9 +107,9 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
             else:
                 device.compute.append(span)
                 device.launched.append(_correlation(event))
-                told = _arguments(event).get(MARK + "pass")
-                if isinstance(told, str):
-                    device.predicted[told].append(span)
+                report = _arguments(event).get(MARK + "pass")
+                if isinstance(report, str):
+                    device.predicted[report].append(span)
         elif category in LAUNCHES and "aunch" in name:
             launches[_correlation(event)] = span[0]
         elif name.startswith(OPTIMIZER):
@@ -163,8 +163,8 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
 
 
 def _correlation(event: dict[str, Any]) -> int:
-    found = _whole(_arguments(event).get("correlation"))
-    return -1 if found is None else found
+    result = _whole(_arguments(event).get("correlation"))
+    return -1 if result is None else result
 
 
 def _passes(
@@ -212,8 +212,8 @@ def _text(value: Any) -> str:
 
 
 def _arguments(event: dict[str, Any]) -> dict[str, Any]:
-    found = event.get("args")
-    return found if isinstance(found, dict) else {}
+    result = event.get("args")
+    return result if isinstance(result, dict) else {}
 
 
 def _device(event: dict[str, Any], devices: dict[int, _Device], path: Path) -> _Device:
@@ -237,25 +237,25 @@ def _whole_of(value: Any, limit: int) -> int | None:
 
 def _names(header: dict[str, Any]) -> dict[int, str]:
     properties = header.get("deviceProperties")
-    found = {}
+    result = {}
     for entry in properties if isinstance(properties, list) else []:
         if (
             isinstance(entry, dict)
             and _whole(entry.get("id")) is not None
             and isinstance(entry.get("name"), str)
         ):
-            found[entry["id"]] = entry["name"]
-    return found
+            result[entry["id"]] = entry["name"]
+    return result
 
 
 def _memories(header: dict[str, Any]) -> dict[int, float]:
     properties = header.get("deviceProperties")
-    found = {}
+    result = {}
     for entry in properties if isinstance(properties, list) else []:
         size = _whole_of(entry.get("totalGlobalMem"), 10**15) if isinstance(entry, dict) else None
         if size and _whole(entry.get("id")) is not None:
-            found[entry["id"]] = float(size)
-    return found
+            result[entry["id"]] = float(size)
+    return result
 
 
 def _memory(event: dict[str, Any]) -> float:
@@ -272,9 +272,9 @@ def _collective(event: dict[str, Any], name: str, span: tuple[float, float]) -> 
     dtype = dtype.lower() if isinstance(dtype, str) else None
     counts = [_whole(arguments.get(key)) or 0 for key in ("In msg nelems", "Out msg nelems")]
     size = ELEMENT_BYTES.get(dtype or "", 0) * max(counts)
-    told = arguments.get("Collective name")
+    report = arguments.get("Collective name")
     return Collective(
-        kind_of(told if isinstance(told, str) and told else name),
+        kind_of(report if isinstance(report, str) and report else name),
         span[0],
         span[1] - span[0],
         float(size) or None,

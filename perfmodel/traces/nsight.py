@@ -166,14 +166,14 @@ def _strings(database: sqlite3.Connection) -> dict[int, str]:
 
 
 def _copies(database: sqlite3.Connection) -> defaultdict[int, list[tuple[float, float]]]:
-    found: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+    result: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     if {"start", "end", "deviceId", "copyKind"} <= set(_columns(database, COPIES)):
         chosen = f'select start, "end", deviceId from {COPIES} where copyKind = {HOST_TO_DEVICE}'
         for start, end, device in database.execute(chosen):
             span = _span(start, end)
             if span is not None and isinstance(device, int):
-                found[device].append(span)
-    return found
+                result[device].append(span)
+    return result
 
 
 def _cards(database: sqlite3.Connection) -> dict[int, str]:
@@ -188,10 +188,10 @@ def _steps(database: sqlite3.Connection, names: dict[int, str]) -> list[tuple[fl
     if not {"start", "end", "text"} <= columns:
         return []
     key = "textId" if "textId" in columns else "null"
-    found = []
+    result = []
     for start, end, text, number in database.execute(f'select start, "end", text, {key} from {MARKS}'):
-        told = text if isinstance(text, str) else names.get(number, "") if isinstance(number, int) else ""
+        report = text if isinstance(text, str) else names.get(number, "") if isinstance(number, int) else ""
         span = _span(start, end)
-        if span is not None and span[1] > span[0] and _STEP.search(told):
-            found.append(span)
-    return found
+        if span is not None and span[1] > span[0] and _STEP.search(report):
+            result.append(span)
+    return result

@@ -45,11 +45,11 @@ def over_ranks(traces: Sequence[DeviceTrace]) -> list[dict[str, Any]]:
     return rows
 
 
-def _numbered(found: Sequence[Collective]) -> dict[tuple[_Key, int], Collective]:
+def _numbered(result: Sequence[Collective]) -> dict[tuple[_Key, int], Collective]:
     """Collectives by what they are, and how many of that there were before."""
     before: defaultdict[_Key, int] = defaultdict(int)
     numbered = {}
-    for one in found:
+    for one in result:
         key = (one.kind, None if one.kind in UNEVEN else one.message_bytes, one.group_size)
         numbered[key, before[key]] = one
         before[key] += 1

@@ -29,7 +29,7 @@ def files_of(paths: Sequence[str]) -> list[Path]:
     ------
     InputError : nothing is there
     """
-    found: list[Path] = []
+    result: list[Path] = []
     for name in paths:
         path = Path(name)
         if os.path.isdir(path):  # unlike Path's own, also for a name too long to be one
@@ -39,12 +39,12 @@ def files_of(paths: Sequence[str]) -> list[Path]:
                 raise _not_exported(own[0])
             if not inside:
                 raise InputError(f"{path}: no trace in this folder; expected {', '.join(SUFFIXES[:4])}")
-            found += inside
+            result += inside
         elif os.path.exists(path):
-            found.append(path)
+            result.append(path)
         else:
             raise InputError(f"{path}: cannot be read: no such file")
-    return found
+    return result
 
 
 def read_all(

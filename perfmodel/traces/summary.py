@@ -135,18 +135,18 @@ def _per_step(
     """Means over the marked steps [s]; None without marks."""
     if not steps or iteration_time is None:
         return None
-    found = {
+    result = {
         "compute_time": watched.totals["compute_time"] / steps,
         "exposed_communication_time": watched.exposed / steps,
         "hidden_communication_time": watched.totals["overlap_time"] / steps,
         "input_time": watched.waited / steps,
         "copy_time": watched.copied / steps,
     }
-    used = found["compute_time"] + found["exposed_communication_time"] + found["input_time"]
-    found["idle_time"] = max(0.0, iteration_time - used)
+    used = result["compute_time"] + result["exposed_communication_time"] + result["input_time"]
+    result["idle_time"] = max(0.0, iteration_time - used)
     for name, time in marked:
-        found[name] = found.get(name, 0.0) + time / steps
-    return found
+        result[name] = result.get(name, 0.0) + time / steps
+    return result
 
 
 def _predicted_verdict(step: dict[str, float]) -> str:
@@ -187,10 +187,10 @@ def _notes(trace: DeviceTrace, utilisation: float) -> list[str]:
     return notes
 
 
-def _collectives(found: Sequence[Collective], compute: Any) -> list[dict[str, Any]]:
+def _collectives(result: Sequence[Collective], compute: Any) -> list[dict[str, Any]]:
     """One entry for each kind, size, algorithm and protocol, the longest in all first."""
     groups: defaultdict[tuple[Any, ...], list[Collective]] = defaultdict(list)
-    for one in found:
+    for one in result:
         groups[(one.kind, one.message_bytes, one.dtype, one.group_size, one.algorithm, one.protocol)].append(
             one
         )

@@ -60,10 +60,10 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     """Return one row for each device of each trace in a folder; times in seconds."""
     rows = []
     for file in files_of([str(path)]):
-        found = read_trace(file)
-        if not isinstance(found, list):
+        result = read_trace(file)
+        if not isinstance(result, list):
             continue
-        for device in summary(found)["devices"]:
+        for device in summary(result)["devices"]:
             totals, each = device["totals"], device["per_step"]
             busy = totals["compute_time"] + totals["communication_time"] - totals["overlap_time"]
             shown = {
@@ -104,8 +104,8 @@ def predicted_of(path: Path) -> list[dict[str, Any]]:
 
 
 def _devices(path: Path) -> list[DeviceTrace]:
-    found = read_trace(path)
-    return found if isinstance(found, list) else []
+    result = read_trace(path)
+    return result if isinstance(result, list) else []
 
 
 def write_tables(source: Path, target: Path) -> None:

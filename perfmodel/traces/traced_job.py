@@ -32,14 +32,14 @@ def job_of(
     ------
     InputError : the scenario names another accelerator than the traces, or neither names a known one
     """
-    told: list[str] = []
+    report: list[str] = []
     if not traces:
-        return scenario, told
+        return scenario, report
     filled: dict[str, Any] = {}
     ranks = max((trace.world_size or 0 for trace in traces), default=0)
     if ranks and scenario.world_size != ranks:
         if "world_size" in scenario.model_fields_set:
-            told.append(f"--gpus {scenario.world_size}: the trace is of {ranks}, which holds")
+            report.append(f"--gpus {scenario.world_size}: the trace is of {ranks}, which holds")
         filled["world_size"] = ranks
     asked = scenario.accelerator
     if asked is None and scenario.node is not None:
@@ -57,21 +57,21 @@ def job_of(
                 f"{named.file}: its GPU, {named.accelerator!r}, is not in the catalogue; say which with "
                 "--accelerator, or describe it with --specs"
             )
-        told.append(f"the trace calls its GPU {named.accelerator!r}: taken as {asked}")
+        report.append(f"the trace calls its GPU {named.accelerator!r}: taken as {asked}")
     elif asked is None:
         filled["accelerator"] = family[0]
-        told.append(f"--accelerator {family[0]}: the trace calls it {named.accelerator!r}")
+        report.append(f"--accelerator {family[0]}: the trace calls it {named.accelerator!r}")
     elif asked not in family:
         raise InputError(
             f"{named.file}: its GPU is {named.accelerator!r}, not {asked}; leave --accelerator and --node "
             f"out, or say {family[0]}"
         )
     elif asked != family[0]:
-        told.append(
+        report.append(
             f"the trace calls its GPU {named.accelerator!r}, which looks like {family[0]}, not {asked}"
         )
     given = {name: getattr(scenario, name) for name in scenario.model_fields_set}
-    return Scenario.model_construct(**given | filled), told
+    return Scenario.model_construct(**given | filled), report
 
 
 def accelerators_called(name: str | None, memory: float | None, catalogue: Catalogue) -> list[str]:
@@ -102,7 +102,7 @@ def accelerators_called(name: str | None, memory: float | None, catalogue: Catal
     longest = max(map(len, models.values()), default=0)
     alike = [id for id, model in models.items() if len(model) == longest]
     form = set(filter(_FORM.fullmatch, words))
-    size = next((float(found[1]) for word in words if (found := _MEMORY.fullmatch(word))), None)
+    size = next((float(result[1]) for word in words if (result := _MEMORY.fullmatch(word))), None)
     if size is None and memory:
         size = memory / 2**30
 

@@ -41,9 +41,10 @@ def fed_with(
         known = data_set(dataset)
         if known.sample != workload.sample:
             fitting = [key for key, one in data_sets().items() if one.sample == workload.sample]
-            told = f"; of {workload.sample}s: {', '.join(fitting)}" if fitting else ""
+            report = f"; of {workload.sample}s: {', '.join(fitting)}" if fitting else ""
             raise InputError(
-                f"--dataset {dataset} holds {known.sample}s and {workload.id} takes {workload.sample}s{told}"
+                f"--dataset {dataset} holds {known.sample}s and {workload.id} takes "
+                f"{workload.sample}s{report}"
             )
         if not known.objects and (own := _own_data(workload)) is not None and own.objects:
             fitting = [key for key, one in data_sets().items() if one.objects]

@@ -33,7 +33,7 @@ SWITCH = "STREAMLIT_SERVER_ENABLE_AGENT_API"
 """Of Streamlit: sessions without a browser, by HTTP."""
 
 
-class Told(NamedTuple):
+class SensitivityReport(NamedTuple):
     """What came of it."""
 
     answers: int
@@ -49,23 +49,23 @@ def question(index: int, answers: int) -> tuple[str, int, str]:
     return workload, gpus, show(predict(Scenario(workload=workload, world_size=gpus)).iteration_time, "s")
 
 
-def together(found: Sequence[Told]) -> Told:
+def together(found: Sequence[SensitivityReport]) -> SensitivityReport:
     """Return the sum over people."""
-    return Told(
+    return SensitivityReport(
         sum(one.answers for one in found),
         [line for one in found for line in one.wrong],
         max(one.slowest for one in found),
     )
 
 
-def sessions(address: str, seconds: float, people: int = PEOPLE) -> Told:
+def sessions(address: str, seconds: float, people: int = PEOPLE) -> SensitivityReport:
     """Let people in without a browser; the server must run with ``SWITCH`` set."""
     end = time.monotonic() + seconds
     with ThreadPoolExecutor(people) as pool:
         return together(list(pool.map(lambda index: _session(address, index, end), range(people))))
 
 
-def _session(address: str, index: int, end: float) -> Told:
+def _session(address: str, index: int, end: float) -> SensitivityReport:
     workload, wrong, answers, slowest = WORKLOADS[index % len(WORKLOADS)], [], 0, 0.0
     told = _ask(address, {"query_params": {"workload": [workload], "gpus": [str(100 + index)]}})
     if told["status"] == "error":
@@ -84,7 +84,7 @@ def _session(address: str, index: int, end: float) -> Told:
             wrong.append(f"{index}: {workload} on {gpus}, {expected}: told {head}, {number}")
         if told["status"] == "error" or told["query_params"]["gpus"] != [str(gpus)]:
             wrong.append(f"{index}: {told['status']}, {told['query_params']}")
-    return Told(answers, wrong, slowest)
+    return SensitivityReport(answers, wrong, slowest)
 
 
 def _ask(address: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _elements(element: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _elements(child)
 
 
-async def browsers(address: str, seconds: float, people: int = PEOPLE) -> Told:
+async def browsers(address: str, seconds: float, people: int = PEOPLE) -> SensitivityReport:
     """Let people in by windows of chromium."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
@@ -112,7 +112,7 @@ async def browsers(address: str, seconds: float, people: int = PEOPLE) -> Told:
     return together(found)
 
 
-async def _window(browser: Browser, address: str, index: int, end: float) -> Told:
+async def _window(browser: Browser, address: str, index: int, end: float) -> SensitivityReport:
     wrong, answers, slowest = [], 0, 0.0
     context = await browser.new_context(viewport={"width": 800, "height": 600})
     page = await context.new_page()
@@ -138,7 +138,7 @@ async def _window(browser: Browser, address: str, index: int, end: float) -> Tol
     if await page.locator("[data-testid=stException], [data-testid=stAlertContentError]").count():
         wrong.append(f"{index}: an error on the page")
     await context.close()
-    return Told(answers, wrong, slowest)
+    return SensitivityReport(answers, wrong, slowest)
 
 
 def main(seconds: float, windows: bool) -> int:

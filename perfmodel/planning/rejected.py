@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Table = dict[str, NDArray[Any]]
 
 
-class Lost(NamedTuple):
+class Rejected(NamedTuple):
     """The best plan of one machine, or of another size of the chosen one, and what is against it."""
 
     row: int
@@ -27,7 +27,7 @@ class Lost(NamedTuple):
 
 def lost(
     table: Table, chosen: int, deadline: float | None, budget: float | None, by_cost: bool
-) -> list[Lost]:
+) -> list[Rejected]:
     """Return the best plan of each machine that was not chosen, the nearest to the chosen first.
 
     The chosen machine itself is held against its next smaller and its next larger size.
@@ -46,21 +46,21 @@ def lost(
     at = int(np.searchsorted(sizes, size[chosen]))
     beside = [i for i in (at - 1, at + 1) if 0 <= i < len(sizes)]
     rivals += [np.flatnonzero(mine & (size == sizes[i])) for i in beside]
-    found = []
+    result = []
     for rows in rivals:
         rows = rows[np.isfinite(table["cost"][rows]) & np.isfinite(table["run_time"][rows])]
         if len(rows):
             best = _best(table, rows, deadline, budget, by_cost)
-            found.append(_held_against(table, best, chosen, deadline, budget, by_cost))
+            result.append(_held_against(table, best, chosen, deadline, budget, by_cost))
     order = ("dearer", "slower", "dominated", "over the budget", "over the deadline")
     first, second = ("cost", "run_time") if by_cost else ("run_time", "cost")
 
-    def place(one: Lost) -> tuple[Any, ...]:
+    def place(one: Rejected) -> tuple[Any, ...]:
         failed = one.reason.startswith("over")
         key = second if one.reason == order[4] or (failed and not by_cost) else first
         return failed, order.index(one.reason) if failed else 0, float(table[key][one.row])
 
-    return sorted(found, key=place)
+    return sorted(result, key=place)
 
 
 def _best(table: Table, rows: Any, deadline: float | None, budget: float | None, by_cost: bool) -> int:
@@ -78,24 +78,24 @@ def _best(table: Table, rows: Any, deadline: float | None, budget: float | None,
 
 def _held_against(
     table: Table, one: int, chosen: int, deadline: float | None, budget: float | None, by_cost: bool
-) -> Lost:
+) -> Rejected:
     time, cost = float(table["run_time"][one]), float(table["cost"][one])
     longer, more = _beyond(time, table["run_time"][chosen]), _beyond(cost, table["cost"][chosen])
     if deadline is not None and time > deadline:
-        return Lost(one, "over the deadline", f"over the deadline by {show(time - deadline, 's')}")
+        return Rejected(one, "over the deadline", f"over the deadline by {show(time - deadline, 's')}")
     if budget is not None and cost > budget:
-        return Lost(one, "over the budget", f"over the budget by {dollars(cost - budget)}")
+        return Rejected(one, "over the budget", f"over the budget by {dollars(cost - budget)}")
     dearer = f"dearer by {dollars(more)} ({_share(more, table['cost'][chosen])})"
     slower = f"slower by {show(longer, 's')}"
     if longer >= 0 and more >= 0:
         both = " and ".join(text for text, by in ((dearer, more), (slower, longer)) if by > 0)
-        return Lost(one, "dominated", f"dominated: {both}" if both else "as good; found later")
+        return Rejected(one, "dominated", f"dominated: {both}" if both else "as good; found later")
     if (more if by_cost else longer) < 0:  # the chosen took its place: see ``startable_front``
         against = f"; {dearer}" if more > 0 and not by_cost else "; torchrun and NCCL do not start it"
-        return Lost(one, "as good", f"as good within 1 %{against}")
+        return Rejected(one, "as good", f"as good within 1 %{against}")
     if by_cost:
-        return Lost(one, "dearer", f"{dearer}, faster by {show(-longer, 's')}")
-    return Lost(one, "slower", f"{slower}, cheaper by {dollars(-more)}")
+        return Rejected(one, "dearer", f"{dearer}, faster by {show(-longer, 's')}")
+    return Rejected(one, "slower", f"{slower}, cheaper by {dollars(-more)}")
 
 
 def _beyond(amount: float, chosen: Any) -> float:

@@ -33,7 +33,7 @@ class Refusal(NamedTuple):
     reason: str
 
 
-class Places(NamedTuple):
+class Placements(NamedTuple):
     """Arrays of shape (places,)."""
 
     world_size: Array
@@ -53,13 +53,13 @@ class Places(NamedTuple):
     options: tuple[tuple[Any, ...], ...]
     """Values of ``PLACE``, one tuple for each way of crossing them."""
 
-    def at(self, which: Any) -> Places:
+    def at(self, which: Any) -> Placements:
         """Return some of the places, picked by a slice, booleans or indices."""
         arrays = {name: getattr(self, name)[which] for name in _ARRAYS}
         return self._replace(**arrays, fabric=Fabric(*(column[which] for column in self.fabric)))
 
 
-_ARRAYS = tuple(name for name in Places._fields if name not in ("fabric", "links", "options"))
+_ARRAYS = tuple(name for name in Placements._fields if name not in ("fabric", "links", "options"))
 _COUNTS = ("servers", "loader_workers")
 
 
@@ -69,7 +69,7 @@ def places(
     world_sizes: tuple[int, ...],
     catalogue: Catalogue,
     constants: Calibration,
-) -> tuple[Places, list[Refusal]]:
+) -> tuple[Placements, list[Refusal]]:
     """Return every place of a group that ``predict`` accepts, and what it says of the others.
 
     A place is resolved once for all world sizes that fill a node alike, since nothing else of it changes.
@@ -110,17 +110,17 @@ def places(
                 refusals.append(Refusal(len(alike), str(error)))
                 continue
             links.setdefault(setting.intra_link.id, setting.intra_link)
-            told = {name: getattr(setting, name) for name in _COUNTS} | fabric_of(
+            report = {name: getattr(setting, name) for name in _COUNTS} | fabric_of(
                 setting, constants
             )._asdict()
-            told |= {
+            report |= {
                 "unseen_link": unseen_link(setting, constants),
                 "least_exchange_rate": least_exchange_rate(
                     setting._replace(world_size=sizes[alike], nodes=nodes[alike])
                 ),
                 "link": list(links).index(setting.intra_link.id),
             }
-            for name, value in told.items():
+            for name, value in report.items():
                 columns[name][alike] = value
         crossings.append({name: column[columns["link"] >= 0] for name, column in columns.items()})
     if not crossings:
@@ -129,11 +129,13 @@ def places(
     return _places(joined, tuple(links.values()), options), refusals
 
 
-def _places(columns: dict[str, Any], links: tuple[Link, ...], options: tuple[tuple[Any, ...], ...]) -> Places:
+def _places(
+    columns: dict[str, Any], links: tuple[Link, ...], options: tuple[tuple[Any, ...], ...]
+) -> Placements:
     whole = {name: columns[name].astype(np.intp) for name in ("link", "option")}
     numbers = {name: columns[name].astype(np.float64) for name in _ARRAYS if name not in whole}
     fabric = Fabric(*(columns[name].astype(np.float64) for name in Fabric._fields))
-    return Places(**numbers, **whole, fabric=fabric, links=links, options=options)
+    return Placements(**numbers, **whole, fabric=fabric, links=links, options=options)
 
 
 def _alike(nodes: Any, per_node: Any, by_nodes: bool) -> list[NDArray[np.intp]]:

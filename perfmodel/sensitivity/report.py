@@ -15,7 +15,7 @@ MOST = 1e3
 """An elasticity beyond it is a jump: the input moves a threshold."""
 
 
-class Told(TypedDict):
+class SensitivityReport(TypedDict):
     """Times in seconds, money in USD; elasticities are percent for each percent."""
 
     title: str
@@ -42,18 +42,20 @@ class Told(TypedDict):
     notes: list[str]
 
 
-def told(found: Sensitivity, catalogue: Catalogue, constants: Calibration) -> Told:
+def sensitivity_report(
+    result: Sensitivity, catalogue: Catalogue, constants: Calibration
+) -> SensitivityReport:
     """Return everything there is to say of a sensitivity, in plain tables."""
-    case, setting = found.case, found.case.setting
+    case, setting = result.case, result.case.setting
     totals = sums(case)
-    cost = found.answer.cost_per_sample
+    cost = result.answer.cost_per_sample
     return {
         "title": (
             f"{setting.workload.id} on {setting.world_size} x {setting.accelerator.id}, {setting.precision}, "
             f"batch {setting.local_batch_size} each, {setting.strategy}"
         ),
         "sample": setting.workload.sample,
-        "iteration_time": found.answer.iteration_time,
+        "iteration_time": result.answer.iteration_time,
         "cost_per_1000_samples": None if cost is None else 1000 * cost,
         "price": case.price._asdict() if case.price else None,
         "price_words": price_words(case.price) if case.price else None,
@@ -69,7 +71,7 @@ def told(found: Sensitivity, catalogue: Catalogue, constants: Calibration) -> To
                 "at_-25%": row.low,
                 "at_+25%": row.high,
             }
-            for row in found.rows
+            for row in result.rows
         ],
         "counts": [
             {
@@ -79,13 +81,13 @@ def told(found: Sensitivity, catalogue: Catalogue, constants: Calibration) -> To
                 "time": count.time and count.time._asdict() | {"elasticity": count.time.value},
                 "cost": count.cost and count.cost._asdict() | {"elasticity": count.cost.value},
             }
-            for count in found.counts
+            for count in result.counts
         ],
         "sums": {unit: each.total for unit, each in totals.items()},
         "sums_together": [unit for unit, each in totals.items() if each.is_together],
         "maxima": [choice._asdict() for choice in choices(case)],
         "crossovers": [turn._asdict() for turn in crossovers(setting, catalogue, constants)],
-        "notes": _notes(found),
+        "notes": _notes(result),
     }
 
 
@@ -100,9 +102,9 @@ def _sides(of: Elasticity) -> dict[str, float | None]:
     }
 
 
-def _notes(found: Sensitivity) -> list[str]:
-    setting, lines = found.case.setting, []
-    if found.case.price is None:
+def _notes(result: Sensitivity) -> list[str]:
+    setting, lines = result.case.setting, []
+    if result.case.price is None:
         lines.append(
             f"no known price of {setting.node.id}: give --price, USD per hour of one node, for its cost"
         )

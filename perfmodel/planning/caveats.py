@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.planning.found import Found
 from perfmodel.planning.goal import OF_SCENARIO
+from perfmodel.planning.results import SearchResult
 from perfmodel.prediction import predict
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Interval
@@ -16,21 +16,21 @@ MORE_EPOCHS = 1.05
 """Growth of the epochs at a plan's batch, or lack of them, from which a given number is doubted."""
 
 
-def extrapolated(found: Found) -> list[str]:
+def extrapolated(result: SearchResult) -> list[str]:
     """Return why the interval of the plan chosen is wider, and on what else of the front nobody measured."""
-    chosen = found.chosen
-    interval = _interval(found, chosen) if chosen is not None else None
+    chosen = result.chosen
+    interval = _interval(result, chosen) if chosen is not None else None
     lines = []
     if interval is not None and interval.wider_because:
         lines.append(f"the interval of the plan chosen is wider because: {'; '.join(interval.wider_because)}")
     if interval is not None and interval.clipped_at is not None:
         lines.append(f"of its iterations, the interval is cut at {clipped_words(interval.clipped_at)}")
-    first = {row["accelerator"]: row for row in reversed(found.front)}
+    first = {row["accelerator"]: row for row in reversed(result.front)}
     unseen = [
         name
         for name, row in reversed(first.items())
         if (chosen is None or name != chosen["accelerator"])
-        and (its := _interval(found, row)) is not None
+        and (its := _interval(result, row)) is not None
         and any(name in reason for reason in its.wider_because)
     ]
     if unseen:
@@ -38,23 +38,23 @@ def extrapolated(found: Found) -> list[str]:
     return lines
 
 
-def _interval(found: Found, row: Row) -> Interval | None:
+def _interval(result: SearchResult, row: Row) -> Interval | None:
     """Where an iteration of a plan lies."""
     asked = {name: row[name] for name in OF_SCENARIO if row.get(name) is not None}
-    scenario = {"workload": found.goal.workload, **found.goal.options, **asked}
-    return predict(scenario, found.catalogue, found.constants).interval
+    scenario = {"workload": result.goal.workload, **result.goal.options, **asked}
+    return predict(scenario, result.catalogue, result.constants).interval
 
 
-def harder_batches(found: Found) -> list[str]:
+def harder_batches(result: SearchResult) -> list[str]:
     """Return what the batches of the chosen and the fastest plans cost in epochs, where that is not counted.
 
     A run of a given length is held against what published runs of the workload took to their target.
     """
-    published = found.goal.published()
-    if published is None or found.fit is not None:
+    published = result.goal.published()
+    if published is None or result.fit is not None:
         return []
-    rows = {"the plan chosen": found.chosen, "the fastest within the budget": found.fastest}
-    rows["the fastest"] = found.front[0] if found.front else None
+    rows = {"the plan chosen": result.chosen, "the fastest within the budget": result.fastest}
+    rows["the fastest"] = result.front[0] if result.front else None
     counted = "epochs" if published.unit == "epochs" else "samples"
     grown, short, seen = [], [], set()
     for which, row in rows.items():

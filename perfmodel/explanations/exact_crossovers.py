@@ -11,13 +11,13 @@ from perfmodel.equations.nccl_all_reduce import nccl_all_reduce_time
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.explanations.arms import is_symbolic, symbolic
 from perfmodel.explanations.derivation import Derivation
-from perfmodel.explanations.library_turns import (
+from perfmodel.explanations.library_crossovers import (
     FARTHEST,
-    Turn,
+    ExactCrossover,
     hidden_by_library,
     hiding_turn,
+    shown,
     sizes_of_library,
-    told,
 )
 from perfmodel.explanations.node import Node
 from perfmodel.sensitivity.case import Case
@@ -28,16 +28,16 @@ from perfmodel.units import show
 from perfmodel.vocabulary import QUANTITIES
 
 
-def turns_of(case: Case, found: Derivation) -> list[Turn]:
+def turns_of(case: Case, result: Derivation) -> list[ExactCrossover]:
     """Return every crossover of a derivation that has an exact solution.
 
     Parameters
     ----------
     case : what was predicted
-    found : its derivation
+    result : its derivation
     """
-    turns: list[Turn] = []
-    for node in found.iteration_time.walk():
+    turns: list[ExactCrossover] = []
+    for node in result.iteration_time.walk():
         if node.function is exposed_communication_time:
             by_nccl = node.inputs["communication_times"].function is nccl_all_reduce_time
             turns += hidden_by_library(case, node) if by_nccl else _hidden(node)
@@ -53,7 +53,7 @@ def _has_scalar_arms(node: Node) -> bool:
     return all(isinstance(each.value, (int, float)) for each in node.inputs.values())
 
 
-def _of_arms(node: Node) -> list[Turn]:
+def _of_arms(node: Node) -> list[ExactCrossover]:
     """Values of each parameter at which a maximum or minimum changes its arm, the others as they are."""
     import sympy
 
@@ -91,7 +91,7 @@ def _solved(expression: Any, symbol: Any) -> tuple[Any, ...]:
     return tuple(sympy.solve(expression, symbol))
 
 
-def _turn(node: Node, symbol: Any, solution: Any, values: Any, arms: list[Any]) -> Turn | None:
+def _turn(node: Node, symbol: Any, solution: Any, values: Any, arms: list[Any]) -> ExactCrossover | None:
     at = complex(solution.subs(values))
     now = float(values[symbol])
     if at.imag or not now / FARTHEST < at.real < now * FARTHEST or at.real == now:
@@ -99,11 +99,11 @@ def _turn(node: Node, symbol: Any, solution: Any, values: Any, arms: list[Any]) 
     unit = QUANTITIES[symbol.name].unit
     side = "above" if at.real > now else "below"
     words = (
-        f"{symbol.name} {side} {told(at.real, unit)} (now {told(now, unit)}): {arms[1]} takes over from "
+        f"{symbol.name} {side} {shown(at.real, unit)} (now {shown(now, unit)}): {arms[1]} takes over from "
         f"{arms[0]} in {node.name}"
     )
     exact = f"{symbol} = {solution}"
-    return Turn(words=words, parameter=symbol.name, unit=unit, now=now, at=at.real, exact=exact)
+    return ExactCrossover(words=words, parameter=symbol.name, unit=unit, now=now, at=at.real, exact=exact)
 
 
 def _on_active_arms(expression: Any, values: Any) -> Any:
@@ -119,7 +119,7 @@ def _on_active_arms(expression: Any, values: Any) -> Any:
     return expression
 
 
-def _hidden(node: Node) -> list[Turn]:
+def _hidden(node: Node) -> list[ExactCrossover]:
     """The bandwidth from which on the network is idle before the last message: only that one is exposed."""
     import sympy
 
@@ -174,10 +174,10 @@ def _last_queue(
     best: tuple[float, Any] | None = None
     for solution in _solved(count * fixed + total * slope - gap, bandwidth):
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.atleast_1d(
+            result = np.atleast_1d(
                 sympy.lambdify([total, count, gap], solution, "numpy")(totals, counts, gaps)
             )
-        real = found.real[(found.imag == 0) & (found.real > 0) & np.isfinite(found.real)]
+        real = result.real[(result.imag == 0) & (result.real > 0) & np.isfinite(result.real)]
         if real.size and (best is None or real.max() > best[0]):
             best = (float(real.max()), solution)
     return best
@@ -204,7 +204,7 @@ def _holds(times: Node, name: str, at: float, expression: Any, size: Any, bandwi
     return bool(np.isclose(np.max(times.function(**given)), exact, rtol=1e-9))
 
 
-def _of_algorithms(case: Case) -> list[Turn]:
+def _of_algorithms(case: Case) -> list[ExactCrossover]:
     """Message sizes at which another all-reduce takes over from the one that is used."""
     import sympy
 
@@ -237,7 +237,7 @@ def _of_algorithms(case: Case) -> list[Turn]:
             side = "below" if smaller > 0 else "above"
             words = f"messages {side} {show(round(at.real), 'B')} are faster by {other} than by {used}"
             turns.append(
-                Turn(
+                ExactCrossover(
                     words=words,
                     parameter="message_bytes",
                     unit="B",

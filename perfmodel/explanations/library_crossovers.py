@@ -22,7 +22,7 @@ MOST_TRIES = 20
 
 
 @dataclass(frozen=True)
-class Turn:
+class ExactCrossover:
     """One exact crossover."""
 
     words: str
@@ -35,12 +35,12 @@ class Turn:
     """The solution as sympy writes it, in the parameters' names."""
 
 
-def told(value: float, unit: str) -> str:
+def shown(value: float, unit: str) -> str:
     """Return a value as people write it."""
     return show(value, unit) if unit in UNITS and unit != "1" else f"{value:.4g}"
 
 
-def sizes_of_library(case: Case) -> list[Turn]:
+def sizes_of_library(case: Case) -> list[ExactCrossover]:
     """Return the message sizes at which NCCL takes another algorithm or protocol.
 
     Between two sizes of its table the time of each way is a line, so where two lines meet is exact.
@@ -64,7 +64,7 @@ def sizes_of_library(case: Case) -> list[Turn]:
             at = float(meets[after])
             smaller, larger = ("/".join(known.names[row]) for row in (now, after))
             turns.append(
-                Turn(
+                ExactCrossover(
                     words=f"messages below {show(round(at), 'B')} are faster by {smaller} than by {larger}",
                     parameter="message_bytes",
                     unit="B",
@@ -78,7 +78,7 @@ def sizes_of_library(case: Case) -> list[Turn]:
     return turns
 
 
-def hidden_by_library(case: Case, node: Node) -> list[Turn]:
+def hidden_by_library(case: Case, node: Node) -> list[ExactCrossover]:
     """Return the bandwidth from which on the network is idle before the last message: only it is exposed."""
     setting, on = case.setting, fabric_of(case.setting, case.constants)
     sizes = np.asarray(node.inputs["communication_times"].inputs["message_bytes"].value, dtype=np.float64)
@@ -93,14 +93,16 @@ def hidden_by_library(case: Case, node: Node) -> list[Turn]:
     return turns
 
 
-def hiding_turn(name: str, present: float, at: float, solution: object) -> Turn:
+def hiding_turn(name: str, present: float, at: float, solution: object) -> ExactCrossover:
     """Return the turn at a link's bandwidth from which on only the last message is exposed [B/s]."""
     state = "now more: only the last message is exposed" if present > at else "now less: messages queue"
     words = (
-        f"{name} of {told(at, 'B/s')} (now {told(present, 'B/s')}, {state}): from there on the backward "
+        f"{name} of {shown(at, 'B/s')} (now {shown(present, 'B/s')}, {state}): from there on the backward "
         f"pass hides all messages but the last"
     )
-    return Turn(words=words, parameter=name, unit="B/s", now=present, at=at, exact=f"{name} = {solution}")
+    return ExactCrossover(
+        words=words, parameter=name, unit="B/s", now=present, at=at, exact=f"{name} = {solution}"
+    )
 
 
 def _hiding(setting: Any, on: Fabric, name: str, sizes: Any, ready: Any) -> float | None:
@@ -123,10 +125,10 @@ def _hiding(setting: Any, on: Fabric, name: str, sizes: Any, ready: Any) -> floa
             needed = totals / (ready[-1] - ready[:-1] - fixes)
         if not np.all(needed > 0) or not np.all(np.isfinite(needed)):
             return None
-        found = float(needed.max())
-        if abs(found / at - 1) < 1e-12:
-            return found
-        at = found
+        result = float(needed.max())
+        if abs(result / at - 1) < 1e-12:
+            return result
+        at = result
     return None
 
 

@@ -26,7 +26,7 @@ MOST_KEPT = 4096
 """Sets of plans kept for the groups to come."""
 
 
-class Plans(NamedTuple):
+class Batches(NamedTuple):
     """Columns of shape (plans, 1); times by layer of shape (plans, 1, layers)."""
 
     local_batch_size: Any
@@ -37,9 +37,9 @@ class Plans(NamedTuple):
     baseline_accumulation_steps: Any
     baseline: Computation
 
-    def at(self, rows: slice) -> Plans:
+    def at(self, rows: slice) -> Batches:
         """Return some of the plans."""
-        return Plans(*(_rows(part, rows) for part in self))
+        return Batches(*(_rows(part, rows) for part in self))
 
 
 def _rows(part: Any, rows: slice) -> Any:
@@ -54,11 +54,11 @@ class Work:
 
     def __init__(self, catalogue: Catalogue, constants: Calibration) -> None:
         self._catalogue, self._constants = catalogue, constants
-        self._known: dict[Any, tuple[Plans | None, list[tuple[int, str]]]] = {}
+        self._known: dict[Any, tuple[Batches | None, list[tuple[int, str]]]] = {}
 
     def plans(
         self, fixed: Mapping[str, Any], axes: Axes, world_size: int
-    ) -> tuple[Plans | None, list[tuple[int, str]]]:
+    ) -> tuple[Batches | None, list[tuple[int, str]]]:
         """Return the plans that ``predict`` accepts on so many accelerators, and why it refuses others.
 
         Parameters
@@ -76,7 +76,7 @@ class Work:
 
     def _plans(
         self, fixed: Mapping[str, Any], axes: Axes, world_size: int
-    ) -> tuple[Plans | None, list[tuple[int, str]]]:
+    ) -> tuple[Batches | None, list[tuple[int, str]]]:
         settings: list[Setting] = []
         refused: list[tuple[int, str]] = []
         for values in itertools.product(*(axes[name] for name in PLAN)):
@@ -100,7 +100,7 @@ class Work:
         by_layer = any(overlap in NEED_FORWARD for overlap in axes["overlap"])
         work = self._computation(one, plans, by_layer)
         baseline = work if alone is plans else self._computation(one, alone, by_layer)
-        return Plans(*_columns(plans), work, *_columns(alone), baseline), refused
+        return Batches(*_columns(plans), work, *_columns(alone), baseline), refused
 
     def _computation(self, setting: Setting, plans: list[tuple[int, float]], by_layer: bool) -> Computation:
         micro, steps = _columns(plans)

@@ -13,8 +13,8 @@ from perfmodel.calibration import Calibration
 from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.planning.front import best_of, front
 from perfmodel.planning.goal import Goal
-from perfmodel.planning.lost import Lost, lost
 from perfmodel.planning.machines import Machine
+from perfmodel.planning.rejected import Rejected, lost
 from perfmodel.planning.startable import instead, startable, startable_front
 from perfmodel.specs.store import Catalogue
 
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What a search found.  A plan is a row: its columns by name, None where something is not known."""
 
     goal: Goal
@@ -163,7 +163,7 @@ class Found:
         if chosen is None:
             return []
         goal = self.goal
-        rivals: list[Lost] = lost(self.candidates, chosen, goal.deadline, goal.budget, self.by_cost)
+        rivals: list[Rejected] = lost(self.candidates, chosen, goal.deadline, goal.budget, self.by_cost)
         return [self.row(one.row) | {"reason": one.reason, "why": one.text} for one in rivals]
 
     @property
@@ -181,7 +181,7 @@ class Found:
         ``worth_usd_per_hour`` is what a node may cost for it to be as cheap as the plan chosen.
         """
         chosen = self.chosen
-        told = []
+        report = []
         for i, machine in enumerate(self.machines):
             rows = np.flatnonzero(self.candidates["machine"] == i)
             if machine.price is not None or not len(rows):
@@ -191,7 +191,7 @@ class Found:
             able = self._in_time(time) if self.by_cost else np.ones(len(rows), dtype=bool)
             best = int(np.argmin(np.where(able, hours, np.inf)) if able.any() else np.argmin(time))
             worth = chosen["cost"] / float(hours[best]) if chosen and able[best] else None
-            told.append(
+            report.append(
                 {
                     "name": machine.name,
                     "node": machine.node,
@@ -200,7 +200,7 @@ class Found:
                     "worth_usd_per_hour": worth,
                 }
             )
-        return told
+        return report
 
     @property
     def impossible(self) -> list[str]:

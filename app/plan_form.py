@@ -8,7 +8,7 @@ from typing import Any
 import click
 import streamlit as st
 
-from app import own
+from app import session_hardware
 from app.options import Option, convert, offered, options
 from perfmodel.cli.plan import goal_of
 from perfmodel.planning import Goal, search
@@ -74,8 +74,8 @@ def found(asked: Goal) -> dict[str, Any]:
     ------
     InputError : the goal names something unknown or impossible; nothing fits
     """
-    mine = tuple(path.read_text("utf-8") for path in own.specs())
-    answer: dict[str, Any] = _searched(repr(asked), mine, asked, own.catalogue())
+    mine = tuple(path.read_text("utf-8") for path in session_hardware.specs())
+    answer: dict[str, Any] = _searched(repr(asked), mine, asked, session_hardware.catalogue())
     return answer
 
 

@@ -19,7 +19,7 @@ SHOWN = 3
 _TRUSTED = ("A", "B", "C")
 
 
-class Alike(NamedTuple):
+class SimilarRun(NamedTuple):
     """A published training run near a claim."""
 
     run: Run
@@ -31,7 +31,7 @@ class Alike(NamedTuple):
     """Against its source's own run on one accelerator, where there is one."""
 
 
-def runs_alike(setting: Setting, catalogue: Catalogue, several: bool = False) -> list[Alike]:
+def runs_alike(setting: Setting, catalogue: Catalogue, several: bool = False) -> list[SimilarRun]:
     """Return the runs most like a setting, the nearest first; none where nobody measured its like.
 
     Parameters
@@ -42,7 +42,7 @@ def runs_alike(setting: Setting, catalogue: Catalogue, several: bool = False) ->
     """
     family = _family(catalogue, setting.accelerator.architecture)
     anchors = _anchors()
-    found: list[tuple[float, Alike]] = []
+    result: list[tuple[float, SimilarRun]] = []
     for run in shipped_runs():
         time = measured_time(run)
         if (
@@ -58,14 +58,14 @@ def runs_alike(setting: Setting, catalogue: Catalogue, several: bool = False) ->
             continue
         samples = (run.local_batch_size or 1) * run.accumulation_steps
         efficiency = anchor.iteration_time / time if anchor else None
-        found.append((_distance(run, setting), Alike(run, time, samples / time, efficiency)))
-    found.sort(key=lambda pair: pair[0])
-    return _one_of_each([alike for _, alike in found])
+        result.append((_distance(run, setting), SimilarRun(run, time, samples / time, efficiency)))
+    result.sort(key=lambda pair: pair[0])
+    return _one_of_each([alike for _, alike in result])
 
 
 def collectives_alike(point: Point) -> list[Measurement]:
     """Return the measured collectives over the same links most like one that is claimed."""
-    found = []
+    result = []
     for measured in _measurements():
         other = measured.point
         if other is None or (other.collective, other.link.id) != (point.collective, point.link.id):
@@ -73,17 +73,17 @@ def collectives_alike(point: Point) -> list[Measurement]:
         if (other.inter_link and other.inter_link.id) != (point.inter_link and point.inter_link.id):
             continue
         apart = abs(math.log(other.group_size / point.group_size)) + abs(math.log(other.nodes / point.nodes))
-        found.append((apart, abs(math.log(other.message_bytes / point.message_bytes)), measured))
-    found.sort(key=lambda item: item[:2])
+        result.append((apart, abs(math.log(other.message_bytes / point.message_bytes)), measured))
+    result.sort(key=lambda item: item[:2])
     nearest: dict[str, Measurement] = {}
-    for _, _, measured in found:
+    for _, _, measured in result:
         nearest.setdefault(measured.source, measured)
     return list(nearest.values())[:SHOWN]
 
 
-def _one_of_each(runs: list[Alike]) -> list[Alike]:
+def _one_of_each(runs: list[SimilarRun]) -> list[SimilarRun]:
     """The nearest, no two of them the same configuration of one source."""
-    kept: dict[tuple[object, ...], Alike] = {}
+    kept: dict[tuple[object, ...], SimilarRun] = {}
     for alike in runs:
         run = alike.run
         kept.setdefault((run.source, run.accelerator, run.world_size, run.precision), alike)
