@@ -589,7 +589,7 @@ def test_sympy_is_imported_by_exact_derivatives_alone():
         if re.search(r"^\s*(import|from) sympy", path.read_text(), re.M)
     }
     # ops names it for types alone
-    assert importing <= {"explanations/arms.py", "explanations/turns.py", "ops.py"}
+    assert importing <= {"explanations/arms.py", "explanations/exact_crossovers.py", "ops.py"}
     code = (
         "import sys; from perfmodel.cli import main; "
         "main(['cite', '--gpus', '8'], standalone_mode=False); assert 'sympy' not in sys.modules"
