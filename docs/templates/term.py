@@ -1,0 +1,23 @@
+"""An example term of the iteration: one entry of ``TERMS`` in ``perfmodel/step/terms.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.step.terms import Moment, Term
+
+
+def _checkpoint(moment: Moment, before: Mapping[str, Any]) -> Any:
+    """Its time [s], by a formula of ``perfmodel/equations``, from the setting and the terms before it."""
+    return 0.001 * before["update_time"]
+
+
+TERM = Term(
+    name="checkpoint_time",
+    label="writing checkpoints",
+    kind="host",  # busy, network, host or wait: what the accelerator does meanwhile, and draws
+    bound="checkpoint-bound",
+    place="after",  # before, passes, after or update: where in a step the timeline puts it
+    time=_checkpoint,
+)
