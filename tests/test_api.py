@@ -14,7 +14,7 @@ import perfmodel
 from perfmodel.errors import InputError, MissingPackage
 from perfmodel.planning.goal import SHARED
 from perfmodel.prediction.result import Interval
-from perfmodel.specs.scenario_options import RunOptions, SizedOptions
+from perfmodel.specs.keywords import RunOptions, SizedOptions
 from perfmodel.tables import Table
 
 CALLS = {

@@ -16,7 +16,7 @@ from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import end_at, least_iteration_time
-from perfmodel.prediction.cuts import cuts_of, least_time
+from perfmodel.prediction.network_cuts import cuts_of, least_time
 from perfmodel.quote import Claim, Quote, check_quote
 from perfmodel.quote.file import KINDS
 from perfmodel.quote.limits import limit_of_iteration

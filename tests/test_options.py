@@ -26,8 +26,8 @@ from perfmodel.recipes import NAMES as RECIPES
 from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_STORAGE
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK
+from perfmodel.specs.keywords import Options
 from perfmodel.specs.options import MEASURED, Declared, declared
-from perfmodel.specs.scenario_options import Options
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps.axes import COMPUTATION, PLACE, PLAN, WAY, is_number
 from tests import keywords

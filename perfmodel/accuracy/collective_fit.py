@@ -25,7 +25,7 @@ from perfmodel.prediction.collective_model import (
     start,
     traffic_of,
 )
-from perfmodel.prediction.cuts import cuts_of, least_time
+from perfmodel.prediction.network_cuts import cuts_of, least_time
 from perfmodel.resources import folder
 from perfmodel.writing import write_whole
 

@@ -16,8 +16,8 @@ from perfmodel.errors import InputError
 from perfmodel.fitting.out_of_sample import OutOfSample, shipped
 from perfmodel.fitting.write import Inputs, fitted, inputs_of, write_fitted
 from perfmodel.profile import Profile
+from perfmodel.specs.keywords import SizedOptions, scenario_from
 from perfmodel.specs.scenario import AnyScenario, Scenario
-from perfmodel.specs.scenario_options import SizedOptions, scenario_from
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces.calibrate import profile_of_times, profile_of_traces
 from perfmodel.traces.device_trace import DeviceTrace

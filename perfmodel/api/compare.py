@@ -9,8 +9,8 @@ from perfmodel.comparison import Case, Comparison, case_of
 from perfmodel.comparison import compare as beside
 from perfmodel.errors import InputError
 from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.keywords import scenario_from
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.scenario_options import scenario_from
 from perfmodel.specs.store import Catalogue
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from perfmodel.calibration import Calibration
-    from perfmodel.specs.scenario_options import RunOptions
+    from perfmodel.specs.keywords import RunOptions
     from perfmodel.specs.store import Catalogue
 
 

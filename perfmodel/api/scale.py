@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from perfmodel.calibration import Calibration
-    from perfmodel.specs.scenario_options import Options
+    from perfmodel.specs.keywords import Options
     from perfmodel.specs.store import Catalogue
 
 COUNTS = (1, 2, 4, 8, 16, 32)
@@ -128,7 +128,7 @@ def scale(
     """
     counts = _checked(gpus)
     if options or not isinstance(scenario, Scenario):
-        from perfmodel.specs.scenario_options import scenario_from
+        from perfmodel.specs.keywords import scenario_from
 
         scenario = scenario_from(scenario, options)
     predictions = tuple(

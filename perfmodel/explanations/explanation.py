@@ -17,8 +17,8 @@ from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.keywords import SizedOptions, scenario_from
 from perfmodel.specs.scenario import AnyScenario
-from perfmodel.specs.scenario_options import SizedOptions, scenario_from
 from perfmodel.specs.store import Catalogue
 
 UNITS = {

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from perfmodel.profile import Profile
-    from perfmodel.specs.scenario_options import SizedOptions
+    from perfmodel.specs.keywords import SizedOptions
 
 
 def predict(
@@ -85,7 +85,7 @@ def predict(
     True
     """
     if options or scenario is None:
-        from perfmodel.specs.scenario_options import scenario_from
+        from perfmodel.specs.keywords import scenario_from
 
         scenario = scenario_from(scenario, options)
     setting, constants = settled(scenario, catalogue or Catalogue.built_in(), constants or calibration())

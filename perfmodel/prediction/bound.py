@@ -16,7 +16,7 @@ from typing import Any
 
 from perfmodel import ops
 from perfmodel.equations.lower_bounds import physical_iteration_time
-from perfmodel.prediction.cuts import exchange_limits
+from perfmodel.prediction.network_cuts import exchange_limits
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator

@@ -16,7 +16,7 @@ from perfmodel.prediction.bound import (
     least_flops,
     least_gradient_bytes,
 )
-from perfmodel.prediction.cuts import cuts, exchange_limits, least_time
+from perfmodel.prediction.network_cuts import cuts, exchange_limits, least_time
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.units import show
