@@ -1,6 +1,6 @@
 """A closed-form performance model of distributed deep-learning training.
 
-Each command of the command line that answers is a function of its name; ``help(perfmodel.predict)`` and the
+The commands that people script are functions of their names; ``help(perfmodel.predict)`` and the
 others say what they take.  An answer has attributes, reads well when shown, and ``to_json`` gives what the
 command prints; what is a table has ``to_pandas`` and ``to_arrow``.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from numbers import Real
+from typing import TypeGuard
 
 from perfmodel.errors import InputError
 
@@ -114,6 +116,15 @@ def _refusal(text: object, unit: str, spelling: str = "") -> InputError:
     elif unit == "B" and spelling in UNITS["B/s"] | _spellings(("b", "bit", "bits"), DECIMAL | BINARY):
         expected = f"bits and rates are for bandwidths; {expected}"
     return InputError(f"{str(text)!r} is not {_QUANTITY[unit]}; {expected}")
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a finite number, and no truth value.
+
+    >>> is_number(8), is_number(True), is_number("8"), is_number(math.nan)
+    (True, False, False, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def number(text: object) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import asdict
@@ -240,3 +241,50 @@ def test_a_sweep_varies_a_scenario():
     assert frame["workload"].tolist() == ["vgg16", "vgg16"]
     assert frame["global_batch_size"].tolist() == [16, 32]
     assert perfmodel.sweep(base, global_batch_size=64, gpus=2).table()["local_batch_size"].tolist() == [32]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"pue": 0.5}, "pue = 0.5: expected greater than or equal to 1"),
+        ({"price": -3}, "price = -3: expected greater than 0"),
+        ({"price": "x"}, "price = 'x': expected a valid number"),
+        ({"region": 5}, "region = 5: expected a valid string"),
+        ({"checkpoint_time": -1.0}, "checkpoint_time = -1.0: expected greater than or equal to 0"),
+    ],
+)
+def test_conditions_out_of_range_are_refused(wrong, said):
+    conditions = perfmodel.Conditions(**wrong)
+    for ask in (
+        lambda: perfmodel.explain(gpus=8, conditions=conditions),
+        lambda: perfmodel.compare({"gpus": 8}, {"gpus": 16}, conditions=conditions),
+        lambda: perfmodel.plan(epochs=1, max_gpus=8, conditions=conditions),
+    ):
+        with pytest.raises(perfmodel.InputError, match="^" + re.escape(said)):
+            ask()
+
+
+@pytest.mark.parametrize("asked", ["resnet50", 32, {1: 2}, [{"gpus": 8}]])
+def test_what_is_no_scenario_is_refused_with_what_would_be_one(asked):
+    for ask in (perfmodel.predict, perfmodel.explain, lambda one: perfmodel.compare(one, {"gpus": 8})):
+        with pytest.raises(perfmodel.InputError, match="a Scenario or a mapping of its options"):
+            ask(asked)
+
+
+@pytest.mark.parametrize("gpus", [["a"], [float("nan")], [None], [float("inf")], [True], [0]])
+def test_numbers_of_accelerators_are_whole(gpus):
+    with pytest.raises(perfmodel.InputError, match="is not a whole number from 1 to"):
+        perfmodel.scale(gpus=gpus)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"epochs": "90"}, {"budget": "5$"}, {"max_gpus": "8"}, {"local_batch_sizes": ["a"]}]
+)
+def test_a_plan_of_words_is_refused(wrong):
+    with pytest.raises(perfmodel.InputError):
+        perfmodel.plan(**{"epochs": 1, "max_gpus": 8, **wrong})
+
+
+def test_a_slip_in_an_option_of_calibrate_is_named():
+    with pytest.raises(perfmodel.InputError, match="unknown option 'trace'; nearest: traces"):
+        perfmodel.calibrate(trace="x.json")

@@ -275,3 +275,10 @@ def test_what_predict_saves_with_costs_can_be_read(tmp_path, invoke):
         invoke("predict", "--gpus", "8", "--cost", "--time-to-target", "--json").stdout
     )
     assert saved_case(tmp_path / "saved.json").prediction == predict(Scenario(world_size=8))
+
+
+@pytest.mark.parametrize("change", ["foo=1", "inter-link"])
+def test_a_wrong_change_is_named_once(invoke, change):
+    done = invoke("compare", "--gpus", "8", "--set", change)
+    assert done.exit_code == 2
+    assert done.stderr.count("--set") == 1

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, get_type_hints, overload
 
 from perfmodel.accuracy.runs import read_runs, shipped_runs
 from perfmodel.calibration import Calibration
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, unknown_name
 from perfmodel.fitting.out_of_sample import OutOfSample, shipped
 from perfmodel.fitting.write import Inputs, fitted, inputs_of, write_fitted
 from perfmodel.profile import Profile
@@ -139,6 +139,10 @@ def calibrate(
             warnings.warn(note, stacklevel=2)
         return profile
     given = [*(["scenario"] if scenario is not None else []), *(["skip"] if skip else []), *options]
+    known = (*get_type_hints(SizedOptions), "traces", "times", "skip", "data", "specs")
+    for name in options:
+        if name not in known:
+            raise unknown_name("option", name, known)
     if given:
         names = ", ".join(sorted(given))
         raise InputError(f"{names}: of a job that was traced or timed; give traces or times")

@@ -8,7 +8,7 @@ from typing import Any
 from perfmodel.comparison import Case, Comparison, case_of
 from perfmodel.comparison import compare as beside
 from perfmodel.errors import InputError
-from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.conditions import Conditions, checked
 from perfmodel.specs.keywords import scenario_from
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -45,6 +45,7 @@ def compare(
     """
     if names is not None and len(names) != len(scenarios):
         raise InputError(f"names: {len(names)} of {len(scenarios)} scenarios; give one for each")
+    conditions = None if conditions is None else checked(conditions)
     cases = []
     for index, scenario in enumerate(scenarios):
         if isinstance(scenario, Case):

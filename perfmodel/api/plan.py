@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.report import launch, report
 from perfmodel.planning.verdict import named, notes, verdict
-from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.conditions import Conditions, checked
 from perfmodel.tables import Record, Table, aligned
 from perfmodel.units import parse, show
 
@@ -303,7 +303,7 @@ def plan(
         max_global_batch=max_global_batch_size,
         prices=dict(prices or {}),
         purchase_prices=dict(purchase_prices or {}),
-        conditions=conditions or Conditions(),
+        conditions=Conditions() if conditions is None else checked(conditions),
         options={name: value for name, value in options.items() if value is not None},
     )
     return Plans(search(goal, catalogue, constants))

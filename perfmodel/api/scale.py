@@ -12,7 +12,7 @@ from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.result import Interval
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.tables import Record, Table, aligned
-from perfmodel.units import rate, show
+from perfmodel.units import is_number, rate, show
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -142,7 +142,7 @@ def _checked(gpus: Iterable[int]) -> list[int]:
     if not counts:
         raise InputError(f"gpus = {gpus!r}: expected numbers of accelerators, e.g. [1, 2, 4, 8]")
     for count in counts:
-        if isinstance(count, bool) or not (count == int(count) and 1 <= count <= LARGEST_WORLD_SIZE):
+        if not (is_number(count) and count == int(count) and 1 <= count <= LARGEST_WORLD_SIZE):
             raise InputError(f"gpus: {count!r} is not a whole number from 1 to {LARGEST_WORLD_SIZE:,}")
     return [int(count) for count in counts]
 

@@ -123,10 +123,10 @@ def _options_of(text: str) -> dict[str, Any]:
     for piece in pieces:
         key, equals, value = piece.partition("=")
         if not (equals and value.strip()):
-            raise InputError(f"--set {text}: expected KEY=VALUE, e.g. gpus=64 or gpus=64,precision=bf16")
+            raise InputError("expected KEY=VALUE, e.g. gpus=64 or gpus=64,precision=bf16")
         key = key.strip()
         if field_of(key) not in Scenario.model_fields:
-            raise InputError(f"--set {text}: {unknown_name('option', key, OPTIONS)}")
+            raise unknown_name("option", key, OPTIONS)
         table[key] = _value(value.strip())
     return table
 

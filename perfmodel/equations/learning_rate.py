@@ -13,7 +13,7 @@ def linear_scaled_learning_rate(
 
     .. math:: \eta = \eta_0 \frac{B}{B_0}
 
-    SearchResult good for ResNet-50 with 0.1 per 256 up to about 8,192 samples, with warm-up; beyond that the
+    Found good for ResNet-50 with 0.1 per 256 up to about 8,192 samples, with warm-up; beyond that the
     accuracy falls.
 
     Parameters

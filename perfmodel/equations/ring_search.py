@@ -22,7 +22,7 @@ WRITE_PAYLOAD = 0.94
 READ_PAYLOAD = 0.80
 """The same when it reads: 128 of 160 bytes, as requests of the other direction share the link.
 
-SensitivityReport after the measurement on five ranks had been seen, see the top of this module.
+Chosen after the measurement on five ranks had been seen, see the top of this module.
 """
 
 LARGEST_SEARCHED = 8

@@ -16,7 +16,7 @@ from perfmodel.explanations.sources import cited
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import predict
 from perfmodel.sensitivity.elasticity import case_of
-from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.conditions import Conditions, checked
 from perfmodel.specs.keywords import SizedOptions, scenario_from
 from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.store import Catalogue
@@ -62,6 +62,7 @@ def explain(
     'iteration.iteration_time'
     """
     scenario = scenario_from(scenario, options)
+    conditions = None if conditions is None else checked(conditions)
     catalogue = catalogue or Catalogue.built_in()
     constants = constants or calibration()
     with recorded() as calls:

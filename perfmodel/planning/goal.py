@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
@@ -18,6 +17,7 @@ from perfmodel.specs.names import Meaning, Named, meaning, taken_as, word_of
 from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.units import is_number
 
 SHARED: Final = tuple(field for field, one in declared(Scenario).items() if one.info.plan)
 """Options of a scenario that are the same for every candidate."""
@@ -129,11 +129,11 @@ class Goal:
         """Raise an InputError that names the option that cannot be met."""
         for name in ("epochs", "samples", "deadline", "budget"):
             value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise InputError(f"--{name} {value:g}: expected more than zero")
+            if value is not None and not (is_number(value) and value > 0):
+                raise InputError(f"--{name} {value}: expected a number above zero")
         for name, largest in (("max_gpus", LARGEST_SEARCH), ("max_global_batch", LARGEST_BATCH_SIZE)):
             value = getattr(self, name)
-            if value is not None and not 1 <= value <= largest:
+            if value is not None and not (is_number(value) and 1 <= value <= largest):
                 option = name.replace("_", "-")
                 raise InputError(f"--{option} {value}: expected a whole number from 1 to {largest:,}")
         for name, kind in (
@@ -146,15 +146,15 @@ class Goal:
                 if value not in known:
                     raise unknown_name(f"{kind} of --{name}", value, known)
         for size in self.local_batch_sizes:
-            if not 1 <= size <= LARGEST_BATCH_SIZE:
+            if not (is_number(size) and 1 <= size <= LARGEST_BATCH_SIZE):
                 raise InputError(f"--local-batch-size: {size} is not from 1 to {LARGEST_BATCH_SIZE:,}")
         for name in self.options:
             if name not in SHARED:
                 raise unknown_name("option of every candidate", name, SHARED)
         for option, prices in (("price", self.prices), ("purchase-price", self.purchase_prices)):
             for name, price in prices.items():
-                if not (math.isfinite(price) and price > 0):
-                    raise InputError(f"--{option} {name}={price:g}: expected more than zero")
+                if not (is_number(price) and price > 0):
+                    raise InputError(f"--{option} {name}={price}: expected a number above zero")
         if self.epochs is not None and self.samples is not None:
             raise InputError(BOTH_LENGTHS)
         for name in ("epochs", "samples"):

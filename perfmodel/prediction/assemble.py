@@ -16,7 +16,7 @@ from perfmodel.prediction.limits import bottleneck
 from perfmodel.prediction.result import Interval, Memory, Prediction
 from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
-from perfmodel.specs.scenario import AnyScenario, Scenario
+from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import choice_note
 from perfmodel.step.evaluate import Step, evaluate
@@ -106,7 +106,7 @@ def settled(
     InputError : as ``predict``
     """
     if not isinstance(scenario, Scenario):
-        scenario = Scenario(**scenario)
+        scenario = scenario_of(scenario)
     if scenario.profile is None:
         if scenario.anchor is not None and not scenario.anchor.strip().endswith("@1"):
             from perfmodel.prediction.node_anchor import anchored_on_one

@@ -1,9 +1,11 @@
 """What a user knows of prices, power and failures."""
 
-from typing import Annotated, NamedTuple
+from functools import cache
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
 
+from perfmodel.errors import InputError
 from perfmodel.specs.options import OptionInfo
 
 LARGEST = 1e12
@@ -52,8 +54,31 @@ class Conditions(NamedTuple):
     host_power: Annotated[_From | None, OptionInfo(label="Machine without GPUs", plan=True)] = None
     carbon_intensity: Annotated[_From | None, OptionInfo(label="Carbon intensity", plan=True)] = None
     node_failure_interval: Annotated[
-        float | None,
+        _From | None,
         OptionInfo(label="Time between failures of a machine", name="node-mtbf", unit="s", plan=True),
     ] = None
-    checkpoint_time: Annotated[float | None, _TIME] = None
-    restart_time: Annotated[float | None, _TIME] = None
+    checkpoint_time: Annotated[_From | None, _TIME] = None
+    restart_time: Annotated[_From | None, _TIME] = None
+
+
+def checked(conditions: Conditions) -> Conditions:
+    """Return conditions whose every value is in its range.
+
+    Raises
+    ------
+    InputError : a value of another type, or out of its range
+    """
+    try:
+        result: Conditions = _adapter().validate_python(conditions._asdict())
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        why = first["msg"].replace("Input should be", "expected")
+        raise InputError(f"{first['loc'][0]} = {first['input']!r:.60}: {why}") from None
+    except AttributeError:
+        raise InputError(f"conditions: expected perfmodel.Conditions, not {conditions!r:.60}") from None
+    return result
+
+
+@cache
+def _adapter() -> TypeAdapter[Any]:
+    return TypeAdapter(Conditions)

@@ -17,6 +17,7 @@ from perfmodel.specs.scenario import (
     ServerShards,
     Strategy,
     laid_over,
+    options_of,
 )
 
 
@@ -94,4 +95,4 @@ def scenario_from(scenario: AnyScenario | None, options: Mapping[str, Any]) -> S
         if not options:
             return scenario
         scenario = scenario.model_dump(exclude_unset=True)
-    return Scenario(**laid_over(scenario or {}, options))
+    return Scenario(**laid_over({} if scenario is None else options_of(scenario), options))

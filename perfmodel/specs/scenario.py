@@ -246,6 +246,30 @@ def field_of(key: str) -> str:
     return SHORT.get(key) or key.replace("-", "_")
 
 
+def scenario_of(asked: object) -> Scenario:
+    """Return a scenario, or the one that a mapping of its options says.
+
+    Raises
+    ------
+    InputError : neither of them; an unknown option, or a value that does not fit it
+    """
+    return asked if isinstance(asked, Scenario) else Scenario(**options_of(asked))
+
+
+def options_of(asked: object) -> dict[str, Any]:
+    """Return a mapping of options as it is.
+
+    Raises
+    ------
+    InputError : no mapping, or one with other keys than texts
+    """
+    if isinstance(asked, Mapping) and all(isinstance(key, str) for key in asked):
+        return dict(asked)
+    raise InputError(
+        f"expected a Scenario or a mapping of its options, e.g. {{'workload': 'resnet50'}}, not {asked!r:.60}"
+    )
+
+
 def by_field(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return a table under the names of a ``Scenario``; its values are not checked.
 

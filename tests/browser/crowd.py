@@ -33,7 +33,7 @@ SWITCH = "STREAMLIT_SERVER_ENABLE_AGENT_API"
 """Of Streamlit: sessions without a browser, by HTTP."""
 
 
-class SensitivityReport(NamedTuple):
+class CrowdResult(NamedTuple):
     """What came of it."""
 
     answers: int
@@ -49,23 +49,23 @@ def question(index: int, answers: int) -> tuple[str, int, str]:
     return workload, gpus, show(predict(Scenario(workload=workload, world_size=gpus)).iteration_time, "s")
 
 
-def together(found: Sequence[SensitivityReport]) -> SensitivityReport:
+def together(found: Sequence[CrowdResult]) -> CrowdResult:
     """Return the sum over people."""
-    return SensitivityReport(
+    return CrowdResult(
         sum(one.answers for one in found),
         [line for one in found for line in one.wrong],
         max(one.slowest for one in found),
     )
 
 
-def sessions(address: str, seconds: float, people: int = PEOPLE) -> SensitivityReport:
+def sessions(address: str, seconds: float, people: int = PEOPLE) -> CrowdResult:
     """Let people in without a browser; the server must run with ``SWITCH`` set."""
     end = time.monotonic() + seconds
     with ThreadPoolExecutor(people) as pool:
         return together(list(pool.map(lambda index: _session(address, index, end), range(people))))
 
 
-def _session(address: str, index: int, end: float) -> SensitivityReport:
+def _session(address: str, index: int, end: float) -> CrowdResult:
     workload, wrong, answers, slowest = WORKLOADS[index % len(WORKLOADS)], [], 0, 0.0
     told = _ask(address, {"query_params": {"workload": [workload], "gpus": [str(100 + index)]}})
     if told["status"] == "error":
@@ -84,7 +84,7 @@ def _session(address: str, index: int, end: float) -> SensitivityReport:
             wrong.append(f"{index}: {workload} on {gpus}, {expected}: told {head}, {number}")
         if told["status"] == "error" or told["query_params"]["gpus"] != [str(gpus)]:
             wrong.append(f"{index}: {told['status']}, {told['query_params']}")
-    return SensitivityReport(answers, wrong, slowest)
+    return CrowdResult(answers, wrong, slowest)
 
 
 def _ask(address: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _elements(element: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _elements(child)
 
 
-async def browsers(address: str, seconds: float, people: int = PEOPLE) -> SensitivityReport:
+async def browsers(address: str, seconds: float, people: int = PEOPLE) -> CrowdResult:
     """Let people in by windows of chromium."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
@@ -112,7 +112,7 @@ async def browsers(address: str, seconds: float, people: int = PEOPLE) -> Sensit
     return together(found)
 
 
-async def _window(browser: Browser, address: str, index: int, end: float) -> SensitivityReport:
+async def _window(browser: Browser, address: str, index: int, end: float) -> CrowdResult:
     wrong, answers, slowest = [], 0, 0.0
     context = await browser.new_context(viewport={"width": 800, "height": 600})
     page = await context.new_page()
@@ -138,7 +138,7 @@ async def _window(browser: Browser, address: str, index: int, end: float) -> Sen
     if await page.locator("[data-testid=stException], [data-testid=stAlertContentError]").count():
         wrong.append(f"{index}: an error on the page")
     await context.close()
-    return SensitivityReport(answers, wrong, slowest)
+    return CrowdResult(answers, wrong, slowest)
 
 
 def main(seconds: float, windows: bool) -> int:
