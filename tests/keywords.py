@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import perfmodel.specs.scenario as scenario
-from perfmodel.specs import scenario_options
+from perfmodel.specs import keywords
 from perfmodel.specs.options import Declared, declared
 
-FILE = Path(scenario_options.__file__)
+FILE = Path(keywords.__file__)
 _FIELDS = re.compile(r'(class Options\(TypedDict, total=False\):\n    """.*?"""\n\n)(.*?)(\n\n\n)', re.DOTALL)
 
 

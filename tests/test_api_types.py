@@ -17,7 +17,7 @@ from perfmodel.equations.distribution import Distribution
 from perfmodel.fitting.out_of_sample import OutOfSample
 from perfmodel.planning import SearchResult
 from perfmodel.prediction.error_curve import ErrorCurves
-from perfmodel.specs import scenario_options
+from perfmodel.specs import keywords
 from perfmodel.specs.store import Catalogue
 
 FUNCTIONS = (
@@ -32,7 +32,7 @@ FUNCTIONS = (
     "validate",
     "calibrate",
 )
-NAMES = vars(scenario_options) | {
+NAMES = vars(keywords) | {
     "Unpack": Unpack,
     "Calibration": Calibration,
     "Catalogue": Catalogue,

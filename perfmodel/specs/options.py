@@ -116,12 +116,18 @@ class Described(BaseModel, defer_build=True):
             read = _reader(one)
             if read is not None and not any(isinstance(known, BeforeValidator) for known in field.metadata):
                 field.metadata = [*field.metadata, BeforeValidator(read)]
-        cls.__signature__ = _Signature()  # type: ignore[assignment]
+        cls.sign()
 
     @classmethod
     def __pydantic_on_complete__(cls) -> None:
         """Keep the signature short; pydantic calls it when it has built the class and written its own."""
-        cls.__signature__ = _Signature()  # type: ignore[assignment]
+        cls.sign()
+
+    @classmethod
+    def sign(cls) -> None:
+        """Show the plain fields as the signature; older pydantic tells nobody when a class is built."""
+        if not isinstance(cls.__dict__.get("__signature__"), _Signature):
+            cls.__signature__ = _Signature()  # type: ignore[assignment]
 
 
 def _reader(one: Declared) -> Callable[[Any], Any] | None:

@@ -217,6 +217,7 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
                 super().__init__(**options)
             except ValidationError as error:
                 raise InputError(_mistake(error, options)) from None
+            self.sign()
 
         @property
         def gpus(self):
