@@ -105,8 +105,7 @@ def settled(
     ------
     InputError : as ``predict``
     """
-    if not isinstance(scenario, Scenario):
-        scenario = scenario_of(scenario)
+    scenario = scenario_of(scenario)
     if scenario.profile is None:
         if scenario.anchor is not None and not scenario.anchor.strip().endswith("@1"):
             from perfmodel.prediction.node_anchor import anchored_on_one
@@ -176,7 +175,8 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
         setting = setting._replace(warnings=(*setting.warnings, _too_fast(step.iteration_time, least_time)))
     if uncertain is not None:
         uncertain = physical(uncertain, step.iteration_time, least_time)
-    return _prediction(setting, step, _network(setting, step, binding), baseline_time, uncertain, constants)
+    network = _network(setting, step, binding)
+    return _prediction(setting, ports, step, network, baseline_time, uncertain, constants)
 
 
 def _too_fast(iteration_time: float, least_time: float) -> str:
@@ -269,6 +269,7 @@ def _memory(setting: Setting, constants: Calibration) -> Memory:
 
 def _prediction(
     setting: Setting,
+    ports: Setting,
     step: Step,
     network: Network,
     baseline_time: float,
@@ -303,7 +304,7 @@ def _prediction(
         communication_time=network.communication_time,
         **come_to,
         memory=memory,
-        verdict=verdict(setting, busiest_ports(setting, constants), step, network, constants),
+        verdict=verdict(setting, ports, step, network, constants),
         placement=placement(setting),
         defaults=list(setting.defaults),
         warnings=warnings,
