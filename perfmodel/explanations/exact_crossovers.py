@@ -23,6 +23,7 @@ from perfmodel.explanations.node import Node
 from perfmodel.sensitivity.case import Case
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
 from perfmodel.step.communication import by_library
+from perfmodel.step.layout import gradient_group
 from perfmodel.step.parts import fabric_of
 from perfmodel.units import show
 from perfmodel.vocabulary import QUANTITIES
@@ -214,8 +215,7 @@ def _of_algorithms(case: Case) -> list[ExactCrossover]:
         return []
     if by_library(setting):
         return sizes_of_library(case)
-    on = fabric_of(setting, case.constants)
-    times = all_reduce_times(setting.accelerators_per_node, setting.nodes, setting.intra_link, on)
+    times = all_reduce_times(gradient_group(setting, fabric_of(setting, case.constants)))
     size = sympy.Symbol("message_bytes", positive=True)
     if used not in times:
         return []

@@ -19,6 +19,7 @@ from perfmodel.specs.node import Node
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, nccl_estimates
 from perfmodel.step.fabric import Fabric, bulk_bandwidth, ring_bandwidth
+from perfmodel.step.layout import Group
 from perfmodel.step.library import BY_LIBRARY
 from perfmodel.units import show
 
@@ -224,7 +225,7 @@ def _textbook(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
     """Algorithms other than NCCL's."""
     on = _numbers(fabric)
     if name == "all-reduce":
-        known = all_reduce_times(fabric.per_node, fabric.nodes, fabric.link, on)
+        known = all_reduce_times(Group(fabric.per_node, fabric.nodes, fabric.link, on))
         alike = (*BY_LIBRARY, "hierarchical") if fabric.nodes == 1 else BY_LIBRARY
         return {algorithm: time for algorithm, time in known.items() if algorithm not in alike}
     hop, bandwidth = on.intra_hop_latency, on.intra_link_bandwidth
@@ -276,7 +277,8 @@ def _by_nccl(name: str, fabric: CollectiveFabric, message_bytes: float) -> list[
     if fabric.inter_link is not None:
         large = fabric.inter_link.bulk_hop_latency or fabric.inter_link.hop_latency
         on = on._replace(inter_hop_latency=large.value)
-    estimates = nccl_estimates(name, fabric.per_node, fabric.nodes, message_bytes, fabric.link, on)
+    group = Group(fabric.per_node, fabric.nodes, fabric.link, on)
+    estimates = nccl_estimates(name, group, message_bytes)
     least = next(iter(estimates.values()))
     return [(time * (estimate / least), *way) for way, estimate in estimates.items()]
 

@@ -16,30 +16,18 @@ from perfmodel.equations.exchange import least_bandwidth, least_times, shared_ba
 from perfmodel.equations.nccl import nccl_times
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
-from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.link import Link
-from perfmodel.step.fabric import Fabric
 from perfmodel.step.generation import adds
+from perfmodel.step.layout import Group
 from perfmodel.step.library import graph_of, least_of, nccl_ways, runs_nccl
 
 ONLY_WHEN_ASKED = ("switch-tree",)
 """Algorithms that need a network which adds, which no link spec promises."""
 
 
-def all_reduce_times(
-    per_node: Any, nodes: Any, link: Link, on: Fabric, accelerator: Accelerator | None = None
-) -> dict[str, Callable[[Any], Any]]:
-    """Return every all-reduce these ranks can use, each as a function of message bytes that gives seconds.
-
-    Parameters
-    ----------
-    per_node, nodes : ranks of each node, and nodes; may be arrays, but all of one node or all of several
-    link : inside a node
-    on : bandwidths and latencies
-    accelerator : whose library has algorithms of its own; without one NCCL's, as of the GPUs ``link`` joins
-    """
-    several = np.all(np.greater(nodes, 1))
-    group_size = per_node * nodes
+def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
+    """Return every all-reduce a group can use, each as a function of message bytes that gives seconds."""
+    several, group_size, on = group.several_nodes, group.size, group.on
+    per_node, nodes = group.per_node, group.nodes
     hop, bandwidth = on.intra_hop_latency, on.intra_link_bandwidth
     if several:
         # a flat algorithm's ranks share their node's adapters, and the slowest hop sets the pace
@@ -52,7 +40,7 @@ def all_reduce_times(
     result = {
         name: flat(algorithm.time)
         for name, algorithm in ALGORITHMS["all-reduce"].items()
-        if name != "nvls" or (adds(link, accelerator) and not several)
+        if name != "nvls" or (adds(group.link, group.accelerator) and not several)
     }
     inner, outer = on[:2], on[2:4]
     result["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *inner, *outer)
@@ -64,8 +52,8 @@ def all_reduce_times(
         result["leader"] = lambda sizes: GRID_ALGORITHMS["leader"].time(
             per_node, nodes, sizes, *inner, *outer
         )
-    if runs_nccl(accelerator):
-        known = nccl_ways(per_node, nodes, link, on, accelerator)
+    if runs_nccl(group.accelerator):
+        known = nccl_ways(group)
         for name in dict.fromkeys(name for name, _ in known.names):
             result[name] = least_of(known.of(name))
     if not several:
@@ -73,41 +61,30 @@ def all_reduce_times(
     return result
 
 
-def nccl_estimates(
-    collective: str, per_node: int, nodes: int, message_bytes: float, link: Link, on: Fabric
-) -> dict[tuple[str, str], float]:
+def nccl_estimates(collective: str, group: Group, message_bytes: float) -> dict[tuple[str, str], float]:
     """Return what NCCL's own model says of every algorithm and protocol [s], the fastest first."""
     if collective == "all-reduce":
-        known = nccl_ways(per_node, nodes, link, on)
+        known = nccl_ways(group)
         names, times = known.names, known.times(np.array([message_bytes]))[:, 0, 0]
     else:
-        graph = graph_of(nodes, link, on, None)
-        names, times = nccl_times(collective, per_node * nodes, nodes, message_bytes, graph)
+        names, times = nccl_times(collective, group.size, group.nodes, message_bytes, graph_of(group))
     order = np.argsort(times, kind="stable").tolist()
     return {names[row]: float(times[row]) for row in order if np.isfinite(times[row])}
 
 
-def chosen_times(
-    algorithm: str,
-    per_node: Any,
-    nodes: Any,
-    message_bytes: Any,
-    link: Link,
-    on: Fabric,
-    accelerator: Accelerator | None = None,
-) -> Any:
+def chosen_times(algorithm: str, group: Group, message_bytes: Any) -> Any:
     """Time of each message by ``auto``, ``best`` or a named algorithm [s], shape (..., messages).
 
     Raises
     ------
     InputError : these ranks and links have no such algorithm
     """
-    by_library = runs_nccl(accelerator)
+    by_library = runs_nccl(group.accelerator)
     if algorithm == "auto" and by_library:
-        return least_of(nccl_ways(per_node, nodes, link, on, accelerator))(message_bytes)
+        return least_of(nccl_ways(group))(message_bytes)
     if algorithm in ("auto", "ring") and not by_library:
-        return two_level_ring_all_reduce_time(per_node, nodes, message_bytes, *on.links)
-    times = all_reduce_times(per_node, nodes, link, on, accelerator)
+        return two_level_ring_all_reduce_time(group.per_node, group.nodes, message_bytes, *group.on.links)
+    times = all_reduce_times(group)
     if algorithm == "best":
         return cheapest(times, message_bytes)
     if algorithm not in times:
@@ -123,25 +100,15 @@ def cheapest(times: dict[str, Callable[[Any], Any]], message_bytes: Any) -> Any:
     return least_times(**{name: able[name] for name, won in zip(able, wins.tolist(), strict=True) if won})
 
 
-def choice_words(
-    algorithm: str,
-    per_node: int,
-    nodes: int,
-    message_bytes: Any,
-    link: Link,
-    on: Fabric,
-    accelerator: Accelerator | None = None,
-) -> str:
+def choice_words(algorithm: str, group: Group, message_bytes: Any) -> str:
     """Say what ``auto`` or ``best`` chose for these messages, and what the runner-up would cost."""
     sizes = np.atleast_1d(message_bytes)
     if algorithm == "auto":
-        known = nccl_ways(per_node, nodes, link, on, accelerator)
+        known = nccl_ways(group)
         names, times = ["/".join(name) for name in known.names], known.times(sizes)[:, 0]
     else:
         able = {
-            name: time(sizes)
-            for name, time in all_reduce_times(per_node, nodes, link, on, accelerator).items()
-            if name not in ONLY_WHEN_ASKED
+            name: time(sizes) for name, time in all_reduce_times(group).items() if name not in ONLY_WHEN_ASKED
         }
         names, times = list(able), np.stack(np.broadcast_arrays(*able.values()))
     chosen = [names[i] for i in times.argmin(axis=0).tolist()]

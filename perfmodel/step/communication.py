@@ -25,6 +25,7 @@ from perfmodel.equations.single_process import replicate_and_reduce_time
 from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric, adds_on_accelerators
+from perfmodel.step.layout import gradient_group
 from perfmodel.step.library import BY_LIBRARY, least_of, nccl_ways, runs_nccl
 from perfmodel.step.messages import layer_bytes, messages
 from perfmodel.step.server_shards import imbalance
@@ -43,7 +44,7 @@ HOST_UPLINKS = 2
 
 def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
     """Time of each message on its own [s], shape (..., messages) with the leading axes of ``on``."""
-    g, nodes = setting.accelerators_per_node, setting.nodes
+    g = setting.accelerators_per_node
     if setting.strategy == "parameter-server":
         return _parameter_server_times(setting, message_bytes, on)
     if setting.strategy == "parameter-server-local":
@@ -61,8 +62,7 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
         return least_of(known)(message_bytes)
     from perfmodel.step.all_reduce import chosen_times
 
-    asked = setting.scenario.algorithm
-    return chosen_times(asked, g, nodes, message_bytes, setting.intra_link, on, setting.accelerator)
+    return chosen_times(setting.scenario.algorithm, gradient_group(setting, on), message_bytes)
 
 
 def by_library(setting: Setting) -> bool:
@@ -74,8 +74,8 @@ def by_library(setting: Setting) -> bool:
 
 def library_ways(setting: Setting, on: Fabric) -> Ways:
     """Return the ways of NCCL that a setting leaves it: all, or the protocols of the algorithm named."""
-    g, nodes, asked = setting.accelerators_per_node, setting.nodes, setting.scenario.algorithm
-    known = nccl_ways(g, nodes, setting.intra_link, on, setting.accelerator)
+    asked = setting.scenario.algorithm
+    known = nccl_ways(gradient_group(setting, on))
     return known if asked == "auto" else known.of(asked)
 
 
@@ -177,9 +177,6 @@ def choice_note(setting: Setting, work: Computation, on: Fabric, hiding_cost: fl
     if asked.algorithm == "auto" and not runs_nccl(setting.accelerator):
         return f"--algorithm auto means a ring: no NCCL runs on {setting.accelerator.id}"
     sent = messages(setting, work, lambda sizes: message_times(setting, sizes, on), hiding_cost)
-    g, nodes = setting.accelerators_per_node, setting.nodes
     from perfmodel.step.all_reduce import choice_words
 
-    return choice_words(
-        asked.algorithm, g, nodes, sent.message_bytes, setting.intra_link, on, setting.accelerator
-    )
+    return choice_words(asked.algorithm, gradient_group(setting, on), sent.message_bytes)

@@ -12,9 +12,8 @@ from perfmodel.equations.nccl_all_reduce import Latencies, Library, Ways, ways
 from perfmodel.equations.nccl_bandwidth import channel_bandwidth, channels
 from perfmodel.equations.nccl_graph import Graph
 from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.link import Link
-from perfmodel.step.fabric import Fabric
 from perfmodel.step.generation import adds, capability, generation
+from perfmodel.step.layout import Group
 
 BY_LIBRARY = ("ring", "tree", "nvls", "nvls-tree")
 """Algorithms that NCCL itself has."""
@@ -45,26 +44,26 @@ def runs_nccl(accelerator: Accelerator | None) -> bool:
     return accelerator is None or accelerator.collective_library is not None
 
 
-def nccl_ways(
-    per_node: Any, nodes: Any, link: Link, on: Fabric, accelerator: Accelerator | None = None
-) -> Ways:
-    """Return every algorithm and protocol of NCCL on these links.  Takes what ``all_reduce_times`` takes."""
+def nccl_ways(group: Group) -> Ways:
+    """Return every algorithm and protocol by which NCCL sums over a group."""
+    on = group.on
     return ways(
-        per_node * nodes,
-        nodes,
-        graph_of(nodes, link, on, accelerator),
+        group.size,
+        group.nodes,
+        graph_of(group),
         Latencies(on.intra_small_latency, on.intra_hop_latency),
         Latencies(on.inter_small_latency, on.inter_hop_latency),
         Library(on.library_base_latency, on.channel_bandwidth),
-        adds(link, accelerator),
+        adds(group.link, group.accelerator),
         on.intra_link_bandwidth,
     )
 
 
-def graph_of(nodes: Any, link: Link, on: Fabric, accelerator: Accelerator | None) -> Graph:
-    """What NCCL's search finds on these links: channels at the pace of the slower level."""
+def graph_of(group: Group) -> Graph:
+    """What NCCL's search finds on the links of a group: channels at the pace of the slower level."""
+    on, link = group.on, group.link
     slower = on.intra_link_bandwidth
-    if nodes > 1 if isinstance(nodes, int) else np.all(nodes > 1):
+    if group.several_nodes:
         slower = least_bandwidth(slower, on.inter_link_bandwidth)
     count = channels(slower, on.channel_bandwidth)
     each = channel_bandwidth(slower, count)
@@ -72,7 +71,7 @@ def graph_of(nodes: Any, link: Link, on: Fabric, accelerator: Accelerator | None
         count,
         each,
         each,
-        generation(link, accelerator),
+        generation(link, group.accelerator),
         "nvlink" if link.kind == "nvlink" else "pci",
-        capability(link, accelerator),
+        capability(link, group.accelerator),
     )

@@ -1,0 +1,42 @@
+"""How the ranks that exchange are arranged: how many in each node, on how many nodes, over which links."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.resolve import Setting
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.link import Link
+from perfmodel.step.fabric import Fabric
+
+
+class Group(NamedTuple):
+    """Ranks that take part in one collective, and what joins them."""
+
+    per_node: Any
+    """Ranks of each node; a whole number, or an array of them."""
+    nodes: Any
+    """A whole number, or an array: all of them one, or all of them more."""
+    link: Link
+    """Inside a node."""
+    on: Fabric
+    """Bandwidths and latencies."""
+    accelerator: Accelerator | None = None
+    """Of every rank; without one, links are taken as those between NVIDIA's GPUs of their time."""
+
+    @property
+    def size(self) -> Any:
+        """Ranks in all."""
+        return self.per_node * self.nodes
+
+    @property
+    def several_nodes(self) -> bool:
+        """Whether ranks exchange over the links between nodes."""
+        return self.nodes > 1 if isinstance(self.nodes, int) else bool(np.all(self.nodes > 1))
+
+
+def gradient_group(setting: Setting, on: Fabric) -> Group:
+    """Return the ranks that sum up gradients: all of the job."""
+    return Group(setting.accelerators_per_node, setting.nodes, setting.intra_link, on, setting.accelerator)
