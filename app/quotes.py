@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from app import session_hardware
 from app.options import SCENARIO, values
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.quote import Checked, Claim, Quote, read_quote
 from perfmodel.quote.check import shown
-from perfmodel.quote.file import GOES_WITH, KINDS
+from perfmodel.quote.file import GOES_WITH, KINDS, quote_of
 from perfmodel.workloads import names as workload_names
 from perfmodel.workloads import understood
 
@@ -38,13 +36,7 @@ def filled_in(picked: Mapping[str, Any]) -> Quote:
     if kind == "flops" and "per" not in claim:
         claim["per"] = "job"
     table = {"title": "What was filled in", "scenario": values(picked, SCENARIO), "claims": (claim,)}
-    try:
-        return Quote.model_validate(table)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = str(first["loc"][-1]) if first["loc"] else "claim"
-        cause = first.get("ctx", {}).get("error") or first["msg"]
-        raise InputError(f"{'claim' if key == '0' else key}: {cause}") from None
+    return quote_of(table)
 
 
 def _plain(text: str) -> float | str:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from perfmodel.errors import InputError
 from perfmodel.reading import read_toml
+from perfmodel.specs.mistakes import mistake
 from perfmodel.writing import write_whole
 
 MEASURES = (
@@ -125,11 +126,8 @@ def _profile(path: str, changed: int, size: int) -> Profile:
     try:
         return Profile.model_validate(read_toml(path))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise InputError(
-            f"{path}: {key}: {first['msg']}; `perfmodel calibrate --trace` writes such a file"
-        ) from None
+        problem = mistake(error, Profile)
+        raise InputError(f"{path}: {problem}; `perfmodel calibrate --trace` writes such a file") from None
 
 
 def to_toml(profile: Profile) -> str:

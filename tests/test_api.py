@@ -248,9 +248,9 @@ def test_a_sweep_varies_a_scenario():
     [
         ({"pue": 0.5}, "pue = 0.5: expected greater than or equal to 1"),
         ({"price": -3}, "price = -3: expected greater than 0"),
-        ({"price": "x"}, "price = 'x': expected a valid number"),
-        ({"region": 5}, "region = 5: expected a valid string"),
-        ({"checkpoint_time": -1.0}, "checkpoint_time = -1.0: expected greater than or equal to 0"),
+        ({"price": "x"}, "price = 'x': expected a number"),
+        ({"region": 5}, "region = 5: expected text"),
+        ({"checkpoint_time": -1.0}, "checkpoint_time = -1: expected greater than or equal to 0"),
     ],
 )
 def test_conditions_out_of_range_are_refused(wrong, said):

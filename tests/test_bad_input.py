@@ -124,7 +124,7 @@ def test_a_mistake_is_named_with_what_would_be_right(line, told):
         ("world_size = 2.5", "world_size = 2.5"),
         ("world_size = -1", "greater than or equal to 1"),
         ('strategy = "gossip"', "all-reduce"),
-        ("workload = 7", "string"),
+        ("workload = 7", "workload = 7: expected text"),
         ("gpus = nan", "expected a whole number"),
         ("gpus = true", "expected a whole number"),
         ("gpus = 0", "greater than or equal to 1"),

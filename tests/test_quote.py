@@ -402,7 +402,7 @@ GOOD = 'title = "x"\n[scenario]\ngpus = 8\n[[claims]]\nquantity = "images_per_se
         ("value = 1000", "value = 1\nvalu = 2", "claim 1: unknown key 'valu'; nearest: value"),
         ("value = 1000", "value = 1\nepochs = 90", "claim 1: epochs goes with time_to_train"),
         ("value = 1000", 'value = 1\nsource = "x"', "claim 1: source = 'x': the file's sources are none"),
-        ("images_per_second", "image_per_second", "claim 1: quantity: unknown quantity.*nearest.*images_per"),
+        ("images_per_second", "image_per_second", "claim 1: unknown quantity.*nearest.*images_per"),
         ("images_per_second", "tokens_per_second", "claim 1: resnet50 has no tokens"),
         ("images_per_second", "sequences_per_second", "claim 1: quantity = .* is no sequence"),
         ("images_per_second", "time_to_train", "claim 1: time_to_train needs epochs"),

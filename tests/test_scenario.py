@@ -36,7 +36,7 @@ SLIPS = {
     "unknown option 'node_count'; nearest: ": {"node_count": 3},
     "gpus = 0: expected greater than or equal to 1": {"gpus": 0},
     "world_size = 2.5: expected a whole number": {"world_size": 2.5},
-    "inter-link = 3: expected a string": {"inter-link": 3},
+    "inter-link = 3: expected text": {"inter-link": 3},
     "unknown strategy 'all-reduc'; nearest: all-reduce": {"strategy": "all-reduc"},
     "unknown server-shards 'evn'; nearest: even": {"server-shards": "evn"},
     "unknown overlap 'x'; known: bucketed, fused, none": {"overlap": "x"},

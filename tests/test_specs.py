@@ -309,11 +309,17 @@ BAD_K80 = {
     "text": (("value = 2.8e12", 'value = "2.8e12"'), ["peak_flops.fp32.value", "expected a number"]),
     "boolean": (("value = 2.8e12", "value = true"), ["peak_flops.fp32.value", "True", "expected a number"]),
     "no value": (("value = 2.8e12\n", ""), ["peak_flops.fp32.value", "missing"]),
-    "unknown key": (("board_devices", "board_device"), ["board_device = 2", "nobody knows"]),
-    "unknown format": (("peak_flops.fp32", "peak_flops.fp33"), ["fp33", "'fp32'"]),
+    "unknown key": (
+        ("board_devices", "board_device"),
+        ["unknown key 'board_device'; nearest: board_devices"],
+    ),
+    "unknown format": (
+        ("peak_flops.fp32", "peak_flops.fp33"),
+        ["peak_flops: unknown key 'fp33'; nearest: ", "fp32"],
+    ),
     "no name": (('name = "NVIDIA Tesla K80"\n', ""), ["name", "missing"]),
     "other id": (('id = "k80"', 'id = "k81"'), ["'k81'", "expected 'k80'"]),
-    "basis": (('basis = "datasheet"', 'basis = "hearsay"'), ["basis", "'hearsay'", "'measured'"]),
+    "basis": (('basis = "datasheet"', 'basis = "hearsay"'), ["basis", "unknown basis 'hearsay'", "measured"]),
     "source": (
         ('source = "datasheet"', 'source = "x"'),
         ["k80: 5.6e+08 is datasheet but names no known source"],

@@ -14,6 +14,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.reading import LARGEST_OPTIONS, read_json
 from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import TERMS
@@ -37,15 +38,14 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
     table = {key: value for key, value in table.items() if key in Prediction.model_fields}
     try:
         prediction = Prediction.model_construct(**vars(_Saved.model_validate(table)))
+    except ValidationError as error:
+        raise InputError(f"{path}: {mistake(error, _Saved)}; {wanted}") from None
+    try:
         asked = {key: value for key, value in prediction.scenario.items() if key in Scenario.model_fields}
         Scenario(**asked)
         _Asked.model_validate(prediction.scenario)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        key = key if error.title == _Saved.__name__ else f"scenario.{key}"
-        problem = "the key is missing" if first["type"] == "missing" else first["msg"]
-        raise InputError(f"{path}: {key}: {problem}; {wanted}") from None
+        raise InputError(f"{path}: scenario: {mistake(error, _Asked)}; {wanted}") from None
     except InputError as error:
         raise InputError(f"{path}: scenario: {error}; {wanted}") from None
     if report := _incredible(prediction):

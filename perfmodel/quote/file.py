@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -12,6 +13,7 @@ from perfmodel.equations.algorithms import CollectiveName
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
+from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec, Text
 from perfmodel.specs.scenario import Scenario, laid_over
 
@@ -160,6 +162,19 @@ def scenario_of(quote: Quote, claim: Claim, where: str = "quote") -> Scenario:
         raise InputError(f"{where}: scenario: {error}") from None
 
 
+def quote_of(table: Mapping[str, Any]) -> Quote:
+    """Return the quote of a table.
+
+    Raises
+    ------
+    InputError : an unknown key, a value that does not fit
+    """
+    try:
+        return Quote.model_validate(table)
+    except ValidationError as error:
+        raise InputError(mistake(error, Quote, written=_written)) from None
+
+
 def read_quote(path: Path | str) -> tuple[Quote, str]:
     """Return the quote of a TOML file, or of an example by its name, and the name to tell it by.
 
@@ -169,10 +184,11 @@ def read_quote(path: Path | str) -> tuple[Quote, str]:
     """
     path = _find(Path(path))
     name = str(path) if path.parent != _examples() else path.name
+    table = read_toml(path)
     try:
-        quote = Quote.model_validate(read_toml(path))
-    except ValidationError as error:
-        raise InputError(f"{name}: {_words(error, (*Quote.model_fields, *Claim.model_fields))}") from None
+        quote = quote_of(table)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
     for index, claim in enumerate(quote.claims, 1):
         scenario_of(quote, claim, f"{name}: claim {index}")
     return quote, name
@@ -203,43 +219,14 @@ def _number(key: str, value: float | str, unit: str) -> float:
         raise InputError(f"{key} = {error}") from None
 
 
-def _words(error: ValidationError, known: Any) -> str:
-    """One line: key, value, and what would be right; claims are counted from 1."""
-    first = error.errors(include_url=False)[0]
-    parts = [str(part) for part in first["loc"] if part not in ("float", "str")]
-    if len(parts) > 1 and parts[0] == "claims":
-        parts = [f"claim {int(parts[1]) + 1}", *parts[2:]]
-    key = ": ".join(part for part in (parts[0] if parts else "", ".".join(parts[1:])) if part)
-    kind, cause = first["type"], first.get("ctx", {}).get("error")
-    if kind == "value_error":
-        return f"{key}: {cause}" if key else str(cause)
-    if kind == "missing":
-        return f"{key}: the key is missing"
-    if kind == "extra_forbidden":
-        return f"{': '.join([*parts[:-1], ''])}{unknown_name('key', parts[-1], known)}"
-    if parts and parts[-1] == "quantity":
-        return f"{key}: {unknown_name('quantity', str(first['input']), _names())}"
-    shown = repr(first["input"])
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-    wanted = first["msg"].replace("Input should be", "expected").replace("a valid", "a")
-    wanted = _WANTED.get(kind) or wanted.replace("a integer", "a whole number")
-    return " ".join(f"{key} = {shown}: {wanted}".split())
-
-
-_WANTED = {
-    "tuple_type": "expected a list of tables: [[claims]]",
-    "too_short": "expected at least one claim: [[claims]]",
-    "model_type": "expected a table",
-    "dict_type": "expected a table",
-}
-"""What pydantic calls by Python's names."""
+def _written(place: Sequence[str]) -> str:
+    """How an error names a key; claims are counted from 1."""
+    if len(place) > 1 and place[0] == "claims":
+        place = [f"claim {int(place[1]) + 1}", *place[2:]]
+    return ": ".join(part for part in (*place[:1], ".".join(place[1:])) if part)
 
 
 def _range(low: float, high: float) -> str:
     return (
         f"from {low:g} to {high:g}, in SI units" if low >= 1 else f"above 0 and up to {high:g}, in SI units"
     )
-
-
-def _names() -> tuple[str, ...]:
-    return (*get_args(Quantity), *SYNONYMS)

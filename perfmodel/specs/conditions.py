@@ -6,6 +6,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, TypeAdapter, ValidationError
 
 from perfmodel.errors import InputError
+from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.options import OptionInfo
 
 LARGEST = 1e12
@@ -71,9 +72,7 @@ def checked(conditions: Conditions) -> Conditions:
     try:
         result: Conditions = _adapter().validate_python(conditions._asdict())
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        why = first["msg"].replace("Input should be", "expected")
-        raise InputError(f"{first['loc'][0]} = {first['input']!r:.60}: {why}") from None
+        raise InputError(mistake(error)) from None
     except AttributeError:
         raise InputError(f"conditions: expected perfmodel.Conditions, not {conditions!r:.60}") from None
     return result

@@ -1,12 +1,12 @@
 """What a person asks: a workload on some hardware, under a plan.  What is not said stays None."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, ValidationError, model_validator
 
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import InputError
+from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.options import Described, OptionInfo, declared
 
 Strategy = Literal["all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"]
@@ -311,18 +311,11 @@ def laid_over(table: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str,
 
 
 def _mistake(error: ValidationError, typed: Iterable[str]) -> str:
-    """Return what is wrong with a scenario, in a line: option as typed, value, and what would be right."""
-    first = error.errors(include_url=False)[0]
-    kind, given, field = first["type"], first["input"], ".".join(map(str, first["loc"]))
-    key = next((key for key in typed if field_of(key) == field), field)
-    if kind == "extra_forbidden":
-        return str(unknown_name("option", key, OPTIONS))
-    if kind == "value_error":
-        cause = first["ctx"]["error"]
-        return f"{key} = {cause}" if key else str(cause)
-    if kind == "literal_error" and isinstance(given, str):
-        return str(unknown_name(key, given, re.findall("'(.*?)'", first["ctx"]["expected"])))
-    wanted = first["msg"].replace("Input should be", "expected").replace("a valid", "a")
-    wanted = wanted.replace("a integer", "a whole number").replace("a boolean", "true or false")
-    shown = repr(given)
-    return f"{key} = {shown if len(shown) <= 60 else shown[:57] + '...'}: {wanted}"
+    """What is wrong with a scenario, its option as typed."""
+    keys = {field_of(key): key for key in typed}
+    return mistake(
+        error,
+        known=OPTIONS,
+        kind="option",
+        written=lambda place: ".".join(keys.get(key, key) for key in place),
+    )

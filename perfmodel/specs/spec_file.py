@@ -11,21 +11,10 @@ from pydantic import ValidationError
 from perfmodel.errors import InputError
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
+from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.provenance import SourcedSpec, Spec
 
 _Spec = TypeVar("_Spec", bound=Spec)
-
-_EXPECTED = {
-    "missing": "the key is missing",
-    "finite_number": "expected a finite number",
-    "float_type": "expected a number",
-    "int_type": "expected a whole number",
-    "string_type": "expected text",
-    "date_type": "expected a date such as 2026-11-20, without quotes",
-    "model_type": "expected a table",
-    "dict_type": "expected a table",
-}
-"""What pydantic calls by Python's names."""
 
 
 def load(file: Path, model: type[_Spec]) -> _Spec:
@@ -45,9 +34,7 @@ def load(file: Path, model: type[_Spec]) -> _Spec:
     """
     table = read_toml(file)
     if issubclass(model, SourcedSpec) and table.get("id", file.stem) != file.stem:
-        raise InputError(
-            _one_line(f"{file}: id is {table['id']!r}; expected {file.stem!r}, the name of the file")
-        )
+        raise InputError(f"{file}: id is {table['id']!r}; expected {file.stem!r}, the name of the file")
     if folder("hardware_specs") not in file.parents:
         check(table, model, file)
     return built(table, model)
@@ -63,7 +50,7 @@ def check(table: dict[str, Any], model: type[Spec], file: Path) -> None:
     try:
         model.model_validate(table)
     except ValidationError as error:
-        raise InputError(_explained(file, error)) from None
+        raise InputError(f"{file}: {mistake(error, model)}") from None
 
 
 def built(table: dict[str, Any], model: type[_Spec]) -> _Spec:
@@ -91,29 +78,3 @@ def _value(item: Any, declared: Any) -> Any:
         each = parts[:1] * len(item) if parts[-1] is Ellipsis else parts
         return tuple(map(_value, item, each))
     return item
-
-
-def _explained(file: Path, error: ValidationError) -> str:
-    first, *others = error.errors(include_url=False)
-    key = ".".join(str(part) for part in first["loc"] if part != "[key]")
-    cause = first.get("ctx", {}).get("error")
-    if first["type"] == "value_error":
-        problem = f"{key}: {cause}" if key else str(cause)
-    elif first["type"] == "extra_forbidden":
-        problem = f"{key} = {_short(first['input'])}: nobody knows this key"
-    elif first["type"] == "missing":
-        problem = f"{key}: {_EXPECTED['missing']}"
-    else:
-        wrong = first["msg"].replace("Input should be", "expected").replace("String should", "expected to")
-        problem = f"{key} = {_short(first['input'])}: {_EXPECTED.get(first['type'], wrong)}"
-    more = f" (and {len(others)} more)" if others else ""
-    return _one_line(f"{file}: {problem}{more}")
-
-
-def _short(value: object) -> str:
-    text = f"{value:.6g}" if isinstance(value, float) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

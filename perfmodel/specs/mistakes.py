@@ -1,0 +1,120 @@
+"""What is wrong with a table that a user wrote: the words for every error of pydantic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel
+
+from perfmodel.errors import unknown_name
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+_EXPECTED = {
+    "bool_parsing": "expected true or false",
+    "bool_type": "expected true or false",
+    "date_type": "expected a date such as 2026-11-20, without quotes",
+    "dict_type": "expected a table",
+    "finite_number": "expected a finite number",
+    "float_parsing": "expected a number",
+    "float_type": "expected a number",
+    "int_from_float": "expected a whole number",
+    "int_parsing": "expected a whole number",
+    "int_type": "expected a whole number",
+    "model_type": "expected a table",
+    "string_type": "expected text",
+    "too_short": "expected at least one",
+    "tuple_type": "expected a list",
+}
+"""By the type of pydantic's error, where its own message speaks of Python."""
+_NO_KEYS = ("[key]", "float", "int", "str")
+"""Parts of a location that name no key of the table: a key itself, or which type of several was tried."""
+
+
+def mistake(
+    error: ValidationError,
+    model: type[BaseModel] | None = None,
+    *,
+    known: Iterable[str] = (),
+    kind: str = "key",
+    written: Callable[[Sequence[str]], str] = ".".join,
+) -> str:
+    """Return the first error in one line: the key, its value and what would be right; count the others.
+
+    Parameters
+    ----------
+    error : of pydantic
+    model : that refused the table; the nearest of its keys is named for an unknown one
+    known : keys to name instead of the model's
+    kind : what people call a key
+    written : from the keys of a place in the table to how its error names it; of no key, an empty text
+    """
+    errors = error.errors(include_url=False)
+    places = [_place(each) for each in errors]
+    others = {written(place) for place in places} - {written(places[0])}
+    models = _models_at(model, places[0])
+    inner = _models_at(model, places[0][:-1])
+    known = known or {key for each in inner for key in each.model_fields}
+    text = _words(errors[0], places[0], known, kind, written, tables=bool(models))
+    return " ".join(text.split()) + (f" (and {len(others)} more)" if others else "")
+
+
+def _place(error: ErrorDetails) -> list[str]:
+    return [str(part) for part in error["loc"] if part not in _NO_KEYS]
+
+
+def _words(
+    error: ErrorDetails,
+    place: list[str],
+    known: Iterable[str],
+    kind: str,
+    written: Callable[[Sequence[str]], str],
+    *,
+    tables: bool,
+) -> str:
+    what, given, key = error["type"], error["input"], written(place)
+    inside, last = (f"{written(place[:-1])}: ", place[-1]) if len(place) > 1 else ("", key)
+    if what == "missing":
+        return f"{key}: the key is missing"
+    if what == "extra_forbidden":
+        return f"{inside}{unknown_name(kind, last, known)}"
+    if what == "value_error":
+        cause = str(error["ctx"]["error"])
+        joint = " = " if cause.startswith(repr(given)) else ": "
+        return f"{key}{joint}{cause}" if key else cause
+    if what == "literal_error" and isinstance(given, str):
+        named = kind if error["loc"][-1] == "[key]" else last
+        choices = error["ctx"]["expected"].split("'")[1::2]
+        return f"{inside}{unknown_name(named, given, choices)}"
+    wanted = error["msg"].replace("Input should be", "expected").replace("String should", "expected text to")
+    wanted = _EXPECTED.get(what, wanted.replace("a valid", "a"))
+    if tables and what == "tuple_type":
+        wanted += f" of tables: [[{last}]]"
+    return f"{key} = {_shown(given)}: {wanted}"
+
+
+def _shown(given: object) -> str:
+    """A value as people write it, where it is long only its beginning."""
+    text = repr(given)
+    if isinstance(given, float) and float(f"{given:g}") == given:
+        text = f"{given:g}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _models_at(model: type[BaseModel] | None, place: Iterable[str]) -> set[type[BaseModel]]:
+    """The models of which one may stand at a place in the table of a model."""
+    models = set() if model is None else {model}
+    for key in place:
+        fields = [each.model_fields[key] for each in models if key in each.model_fields]
+        if fields:  # else a part of a list, or a key that the user chose
+            models = set().union(*(_models(field.annotation) for field in fields))
+    return models
+
+
+def _models(annotation: Any) -> set[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return {annotation}
+    return set().union(*map(_models, get_args(annotation)))
