@@ -14,9 +14,11 @@ from perfmodel.accuracy.runs import read_runs, shipped_runs
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.fitting.out_of_sample import OutOfSample, shipped
+from perfmodel.fitting.sources import Sources
 from perfmodel.fitting.write import Inputs, fitted, inputs_of, write_fitted
 from perfmodel.profile import Profile
 from perfmodel.specs.keywords import SizedOptions, scenario_from
+from perfmodel.specs.options import documented
 from perfmodel.specs.scenario import AnyScenario, Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces.calibrate import profile_of_times, profile_of_traces
@@ -90,6 +92,7 @@ def calibrate(
 ) -> Profile: ...
 @overload
 def calibrate(*, data: str | Path | None = ..., specs: Sequence[str | Path] = ...) -> Fit: ...
+@documented(Sources)
 def calibrate(
     scenario: AnyScenario | None = None,
     *,
@@ -105,10 +108,6 @@ def calibrate(
     Parameters
     ----------
     scenario : the job that was traced or timed, or a mapping of its options
-    traces : a profiler's file, several, or a folder of ranks
-    times : file of iteration times of one accelerator in seconds, one a line
-    skip : steps to leave out first
-    data : CSV file of measured runs to fit to; by default those that come with the package
     specs : folders of your own hardware specs, over the built-in
     options : of the job, over what ``scenario`` says
 

@@ -12,8 +12,10 @@ from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.report import launch, report
 from perfmodel.planning.verdict import named, notes, verdict
 from perfmodel.specs.conditions import Conditions, checked
+from perfmodel.specs.options import documented
+from perfmodel.specs.run import Run
 from perfmodel.tables import Record, Table, aligned
-from perfmodel.units import parse, show
+from perfmodel.units import show
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -226,6 +228,7 @@ def _plan(row: Mapping[str, Any] | None) -> Plan | None:
     return None if row is None else Plan.of(row)
 
 
+@documented(Run)
 def plan(
     workload: str = "resnet50",
     *,
@@ -256,20 +259,7 @@ def plan(
 
     Parameters
     ----------
-    workload : network, or a file
-    epochs, samples : of the run; without either, it ends at the published target
-    target, recipe : the quality that ends the run, and how training to it goes, ``stock`` or ``mlperf``
-    deadline : of the run [s], or a text such as ``"24h"``
-    budget : of the run [$]
-    accelerators, instances, nodes : to choose from; by default everything for hire
-    max_gpus : in the job
-    strategies, algorithms, precisions, local_batch_sizes : to choose from
-    max_global_batch_size : by default the largest published
-    server_node : machine of a parameter server; by default as those that train
-    prices, purchase_prices : of one node by its name [$/h], [$]
-    conditions : region, power and failures; its own prices and length of the run are not used
     catalogue, constants : as for ``predict``
-    options : of every candidate's scenario alike
 
     Raises
     ------
@@ -287,27 +277,21 @@ def plan(
         samples=samples,
         target=target,
         recipe=recipe,
-        deadline=parse(deadline, "s") if isinstance(deadline, str) else deadline,
+        deadline=deadline,
         budget=budget,
-        accelerators=_names(accelerators),
-        instances=_names(instances),
-        nodes=_names(nodes),
+        accelerators=accelerators,
+        instances=instances,
+        nodes=nodes,
         max_gpus=max_gpus,
-        strategies=_names(strategies),
-        algorithms=_names(algorithms),
-        precisions=_names(precisions),
+        strategies=strategies,
+        algorithms=algorithms,
+        precisions=precisions,
         server_node=server_node,
-        local_batch_sizes=(local_batch_sizes,)
-        if isinstance(local_batch_sizes, int)
-        else tuple(local_batch_sizes),
+        local_batch_sizes=local_batch_sizes,
         max_global_batch=max_global_batch_size,
-        prices=dict(prices or {}),
-        purchase_prices=dict(purchase_prices or {}),
+        prices={} if prices is None else prices,
+        purchase_prices={} if purchase_prices is None else purchase_prices,
         conditions=Conditions() if conditions is None else checked(conditions),
         options={name: value for name, value in options.items() if value is not None},
     )
     return Plans(search(goal, catalogue, constants))
-
-
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)

@@ -8,20 +8,18 @@ from typing import Any
 
 import click
 
-from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.options import catalogue_from, option_of, options_of, scenario_from, scenario_options
 from perfmodel.errors import InputError
+from perfmodel.fitting.sources import Sources
+from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import SHORT
+
+_SOURCES = declared(Sources)
 
 
 @click.command("calibrate")
-@click.option(
-    "--trace", "traces", multiple=True, metavar="FILE", help="Profiler's file, or a folder of ranks."
-)
-@click.option("--times", metavar="FILE", help="Iteration times of one accelerator in seconds, one a line.")
-@click.option("--skip", type=click.IntRange(0, 1_000_000), default=0, help="Marked steps to leave out first.")
-@click.option(
-    "--data", metavar="FILE", help="CSV of measured runs to fit to.  [default: those that come along]"
-)
+@option_of(_SOURCES["traces"], type=str, multiple=True)
+@options_of(_SOURCES[field] for field in ("times", "skip", "data"))
 @click.option("--output", metavar="FILE", help="Where the result goes; with --check, what to compare with.")
 @click.option("--check", is_flag=True, help="Fit, compare with the file that is there, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was learned as JSON.")
@@ -29,7 +27,7 @@ from perfmodel.specs.scenario import SHORT
 def command(
     traces: tuple[str, ...],
     times: str | None,
-    skip: int,
+    skip: int | None,
     data: str | None,
     output: str | None,
     check: bool,
@@ -55,9 +53,9 @@ def command(
             raise InputError(
                 f"{'--data' if data else '--check'}: of a fit to measured runs; leave --trace and --times out"
             )
-        _profile(traces, times, skip, output, as_json, specs, options)
+        _profile(traces, times, skip or 0, output, as_json, specs, options)
     else:
-        _refuse_job_options(options | {"skip": skip or None})
+        _refuse_job_options(options | {"skip": skip})
         _fit(data, output, check, as_json, specs)
 
 

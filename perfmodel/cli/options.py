@@ -20,11 +20,6 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 specs_option = click.option(
     "--specs", multiple=True, metavar="DIR", help="Your own hardware specs, over the built-in."
 )
-recipe_option = click.option(
-    "--recipe",
-    type=click.Choice(["stock", "mlperf"]),
-    help="How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]",
-)
 
 
 def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_Command], _Command]:
@@ -33,18 +28,19 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
     Parameters
     ----------
     one : as it is declared
-    many : whether it takes several values, joined by commas
+    many : whether it takes several values, joined by commas, where it is declared to take one
     changed : settings of ``click.option`` that differ in a command, and ``name``, of its parameter there
     """
     flag = f"/--no-{one.name}" if one.type is bool else ""
     settings = {
-        "type": None if flag else (types_of if many else type_of)(one),
+        "type": None if flag else (types_of if many or one.many else type_of)(one),
         "help": f"{one.words}  [default: {one.usual}]" if one.usual and not many else one.words,
         "default": None,
         "metavar": "FILE" if one.info.file else None,
         "label": one.label,
         "offers": one.info.offers,
         "usual": "" if "help" in changed else one.usual,
+        "old": [f"--{one.info.old}"] if one.info.old else [],
     }
     name = changed.pop("name", one.field)
     if flag:

@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from perfmodel.cli.economics_options import conditions_options, take_conditions
 from perfmodel.cli.export import export_options, show_rows, take_form
-from perfmodel.cli.options import (
-    catalogue_from,
-    option_of,
-    options_of,
-    recipe_option,
-    scenario_option,
-    specs_option,
-)
+from perfmodel.cli.options import catalogue_from, options_of, specs_option
 from perfmodel.cli.options_file import naming_the_file, read_options
-from perfmodel.cli.spelling import Option
-from perfmodel.cli.types import ABOVE_ZERO, COUNT, SAMPLES, TIME, Names
+from perfmodel.cli.types import ABOVE_ZERO
 from perfmodel.errors import InputError
-from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.options import declared
+from perfmodel.specs.run import Run
 from perfmodel.specs.scenario import Scenario
 
 if TYPE_CHECKING:
     from perfmodel.planning import Goal, SearchResult
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-_OF_MONEY = declared(Conditions)
-
-
-def _some(field: str, name: str, help: str, label: str = "") -> Callable[[_Command], _Command]:
-    """An option of a scenario as names or numbers to choose from; in the plural, as it was, it works too."""
-    label = label or name.replace("_", " ").capitalize()
-    old = [f"--{name.replace('_', '-')}"]
-    return scenario_option(field, many=True, name=name, old=old, label=label, usual="", help=help)
+_RUN = declared(Run)
+_PRICES = ("prices", "purchase_prices")
+_NO_OPTIONS = ("conditions", "options", "meant")
+"""Fields of a run that have options of their own."""
 
 
 class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -56,51 +41,8 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 @click.command("plan")
-@scenario_option("workload")
-@option_of(_OF_MONEY["epochs"], help="Of the run.  [default: those the target takes]")
-@option_of(_OF_MONEY["samples"], help="Of the whole run, instead of --epochs, e.g. 5e6.")
-@click.option("--target", help="Published quality that ends the run, instead of either.")
-@recipe_option
-@click.option(
-    "--deadline", cls=Option, type=TIME, label="Deadline, e.g. 24h or 3d", help="Of the run, e.g. 24h or 3d."
-)
-@click.option("--budget", cls=Option, type=ABOVE_ZERO, label="Budget [USD]", help="Of the run, USD.")
-@_some("accelerator", "accelerators", "To choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.")
-@click.option(
-    "--instance",
-    "instances",
-    cls=Option,
-    old=["--instances"],
-    type=Names(),
-    label="Cloud offers",
-    offers="instances",
-    help="Cloud offers to choose from, e.g. p4d.24xlarge.",
-)
-@_some("node", "nodes", "To choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for hire]", "Machines")
-@click.option(
-    "--max-gpus",
-    cls=Option,
-    type=COUNT,
-    default=512,
-    show_default=True,
-    label="GPUs at most",
-    help="In the job.",
-)
-@_some("strategy", "strategies", "To choose from.  [default: all-reduce,parameter-server]")
-@_some("algorithm", "algorithms", "Of all-reduce.  [default: auto]")
-@_some("precision", "precisions", "To choose from.  [default: amp,bf16,tf32,fp32]")
-@_some("local_batch_size", "local_batch_sizes", "To choose from.  [default: powers of two that fit]")
-@click.option(
-    "--max-global-batch-size",
-    "max_global_batch",
-    cls=Option,
-    old=["--max-global-batch"],
-    type=SAMPLES,
-    help="Largest global batch.  [default: the largest published]",
-)
-@scenario_option("server_node")
-@option_of(_OF_MONEY["price"], type=_Priced(), multiple=True, help="NODE=USD: of one node per hour.")
-@option_of(_OF_MONEY["purchase_price"], type=_Priced(), multiple=True, help="NODE=USD: of one node, instead.")
+@options_of(one for field, one in _RUN.items() if field not in (*_PRICES, *_NO_OPTIONS))
+@options_of((_RUN[field] for field in _PRICES), type=_Priced(), multiple=True)
 @conditions_options
 @options_of(one for one in declared(Scenario).values() if one.info.plan)
 @click.option(
@@ -189,7 +131,7 @@ def goal_of(options: dict[str, Any]) -> Goal:
     from perfmodel.planning.goal import SHARED
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    prices, bought = (_once(name, given.pop(name, ())) for name in ("price", "purchase_price"))
+    prices, bought = (_once(name, given.pop(name, ())) for name in _PRICES)
     length = {name: given.pop(name) for name in ("epochs", "samples") if name in given}  # of the run
     conditions = take_conditions(given)
     shared = {name: given.pop(name) for name in SHARED if name in given}
@@ -202,7 +144,7 @@ def _once(name: str, given: Sequence[tuple[str, float]]) -> dict[str, float]:
     prices: dict[str, float] = {}
     for node, price in given:
         if node in prices:
-            raise InputError(f"--{name.replace('_', '-')}: {node} is given twice")
+            raise InputError(f"--{_RUN[name].name}: {node} is given twice")
         prices[node] = price
     return prices
 

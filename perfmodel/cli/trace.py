@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.options import option_of
 from perfmodel.errors import InputError
+from perfmodel.fitting.sources import Sources
+from perfmodel.specs.options import declared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from perfmodel.traces.device_trace import DeviceTrace
     from perfmodel.traces.nccl_tests import Timings
 
+_SKIP = declared(Sources)["skip"]
 LARGE = 20 << 20
 """Bytes of a file from which a progress bar is shown."""
 
@@ -28,7 +32,7 @@ def command() -> None:
 @command.command("summary")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--accelerator", multiple=True, help="What the GPUs are, where the file does not say.")
-@click.option("--skip", type=click.IntRange(0, 1_000_000), default=0, help="Marked steps to leave out first.")
+@option_of(_SKIP, default=0)
 @export_options
 def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: int, **options: Any) -> None:
     """Computation, exposed and hidden communication, input and idling of each device; a folder is all ranks.
@@ -64,7 +68,7 @@ def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: 
 @command.command("diff")
 @click.argument("first", metavar="MEASURED")
 @click.argument("second", metavar="PREDICTED")
-@click.option("--skip", type=click.IntRange(0, 1_000_000), default=0, help="Steps of the first to leave out.")
+@option_of(_SKIP, default=0, help="Steps of the first to leave out.")
 @export_options
 def diff_command(first: str, second: str, skip: int, **options: Any) -> None:
     """Two traces side by side, a step's part by part: a measured one, and one of ``predict --timeline``.

@@ -12,7 +12,7 @@ from perfmodel import units
 from perfmodel.errors import InputError
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.options import MEASURED, Declared
-from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE
+from perfmodel.specs.scenario import LARGEST_WORLD_SIZE
 
 MOST_DIGITS = 12
 """Of a whole number; Python itself refuses to read some thousands."""
@@ -27,14 +27,14 @@ class Count(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     name = "integer"
 
-    def __init__(self, largest: int = LARGEST_WORLD_SIZE) -> None:
-        self.largest = largest
+    def __init__(self, largest: int = LARGEST_WORLD_SIZE, least: int = 1) -> None:
+        self.largest, self.least = largest, least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number."""
         text = str(value)
-        if not _is_whole(text) or not 1 <= int(text) <= self.largest:
-            self.fail(f"{text!r} is not a whole number from 1 to {self.largest:,}", param, ctx)
+        if not _is_whole(text) or not self.least <= int(text) <= self.largest:
+            self.fail(f"{text!r} is not a whole number from {self.least} to {self.largest:,}", param, ctx)
         return int(text)
 
 
@@ -80,6 +80,9 @@ class Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     name = "time"
 
+    def __init__(self, above_zero: bool = False) -> None:
+        self.above_zero = above_zero
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the time in seconds."""
         try:
@@ -88,6 +91,8 @@ class Time(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(str(error), param, ctx)
         if time and not str(value).strip()[-1].isalpha():
             self.fail(f"{str(value)!r} has no unit; expected for example {value}h or {value}s", param, ctx)
+        if self.above_zero and not time:
+            self.fail(f"{str(value)!r} is not above 0", param, ctx)
         return time
 
 
@@ -153,8 +158,8 @@ def _is_whole(text: str) -> bool:
     return text.isdecimal() and len(text) <= MOST_DIGITS
 
 
-COUNT, SAMPLES = Count(), Count(LARGEST_BATCH_SIZE)
-ABOVE_ZERO, TIME = Number(), Time()
+COUNT = Count()
+ABOVE_ZERO = Number()
 
 
 def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-ignore]
@@ -162,9 +167,9 @@ def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-i
     if one.choices:
         return Word(one.choices, one.info.synonyms)
     if one.type is int:
-        return Count(int(one.most or LARGEST_WORLD_SIZE))
+        return Count(int(one.most or LARGEST_WORLD_SIZE), 1 if one.least is None else int(one.least))
     if one.type is float and one.unit == "s":
-        return TIME
+        return Time(one.above)
     if one.type is float and one.unit in MEASURED:
         return Quantity(one.unit, one.most or LARGEST)
     if one.type is float and one.most is not None:

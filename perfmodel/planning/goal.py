@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Self
+from collections.abc import Iterable
+from typing import Final, Self
 
 from perfmodel.economics import BOTH_LENGTHS
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
@@ -12,12 +11,11 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.named import meaning_of
 from perfmodel.prediction.target import on_its_own_data, target_tokens, with_target
 from perfmodel.recipes import Recipe, benchmark_of, recipe, usual_recipe
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.names import Meaning, Named, meaning, taken_as, word_of
+from perfmodel.specs.names import Meaning, Named, meaning, taken_as
 from perfmodel.specs.options import declared
-from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, LARGEST_WORLD_SIZE, Scenario
+from perfmodel.specs.run import Run
+from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.units import is_number
 
 SHARED: Final = tuple(field for field, one in declared(Scenario).items() if one.info.plan)
 """Options of a scenario that are the same for every candidate."""
@@ -35,57 +33,12 @@ OF_SCENARIO: Final = (
     "local_batch_size",
 )
 """Options of a scenario that a plan decides, by the names of its row."""
-NO_CONDITIONS: Final = Conditions()
 LIKE: Final = {"image": "resnet50", "sequence": "bert"}
 """Benchmarks of the largest batches published, by what a sample is."""
-LARGEST_SEARCH = 65_536
-"""GPUs of a search; beyond, ask for fewer machines."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Goal:
-    """A run and what may be hired for it; an empty tuple leaves the choice open."""
-
-    workload: str = "resnet50"
-    epochs: float | None = None
-    """Of the run; without it, as many as the published target takes at each candidate's batch."""
-    samples: float | None = None
-    """Of the whole run, instead of ``epochs``."""
-    target: str | None = None
-    """Quality that ends the run, as ``epochs_to_target`` names it; only where neither of those is given."""
-    recipe: str | None = None
-    """``stock`` or ``mlperf``: how training to the target goes; by default what goes with the framework."""
-    deadline: float | None = None
-    """[s], of the run."""
-    budget: float | None = None
-    """[$], of the run."""
-    accelerators: tuple[str, ...] = ()
-    instances: tuple[str, ...] = ()
-    """Cloud offers, as their provider names them."""
-    nodes: tuple[str, ...] = ()
-    """Node types, for hire or one's own; without them and ``instances``, every offer of the catalogue."""
-    max_gpus: int = 512
-    strategies: tuple[str, ...] = ()
-    """By default all-reduce and parameter servers on machines of their own."""
-    algorithms: tuple[str, ...] = ()
-    precisions: tuple[str, ...] = ()
-    server_node: str | None = None
-    """Machine of a parameter server; by default one like those that train."""
-    local_batch_sizes: tuple[int, ...] = ()
-    """By default every power of two that fits in memory."""
-    max_global_batch: int | None = None
-    """Largest global batch the recipe stands; by default that of ``most_samples``."""
-    prices: Mapping[str, float] = field(default_factory=dict)
-    """Of one node by node type or instance [$/h]; over what the catalogue has."""
-    purchase_prices: Mapping[str, float] = field(default_factory=dict)
-    """Of one node likewise [$], instead of a rent."""
-    conditions: Conditions = NO_CONDITIONS
-    """Region, power and failures; its own prices and epochs are not used."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Of every candidate's scenario alike: any of ``SHARED``."""
-
-    meant: tuple[str, ...] = ()
-    """What names that fit several things were taken as; ``by_id`` fills it in."""
+class Goal(Run, frozen=True, extra="forbid", defer_build=True):
+    """A ``Run`` with what follows from it."""
 
     def by_id(self, catalogue: Catalogue) -> Self:
         """Return the goal with everything named by its id.
@@ -109,52 +62,21 @@ class Goal:
             notes.extend([taken_as(name, meant.id, meant.others)] if meant.others else [])
             return meant.id
 
-        def words(field: str, given: Iterable[str]) -> tuple[str, ...]:
-            one = declared(Scenario)[field]
-            return tuple(word_of(word, one.choices, one.info.synonyms) for word in given)
-
-        return replace(
-            self,
-            workload=ids("workload", (self.workload,))[0],
-            accelerators=ids("accelerator", self.accelerators),
-            instances=tuple(map(offer, self.instances)),
-            nodes=ids("node", self.nodes),
-            strategies=words("strategy", self.strategies),
-            algorithms=words("algorithm", self.algorithms),
-            precisions=words("precision", self.precisions),
-            meant=tuple(notes),
+        return self.model_copy(
+            update={
+                "workload": ids("workload", (self.workload,))[0],
+                "accelerators": ids("accelerator", self.accelerators),
+                "instances": tuple(map(offer, self.instances)),
+                "nodes": ids("node", self.nodes),
+                "meant": tuple(notes),
+            }
         )
 
     def check(self) -> None:
         """Raise an InputError that names the option that cannot be met."""
-        for name in ("epochs", "samples", "deadline", "budget"):
-            value = getattr(self, name)
-            if value is not None and not (is_number(value) and value > 0):
-                raise InputError(f"--{name} {value}: expected a number above zero")
-        for name, largest in (("max_gpus", LARGEST_SEARCH), ("max_global_batch", LARGEST_BATCH_SIZE)):
-            value = getattr(self, name)
-            if value is not None and not (is_number(value) and 1 <= value <= largest):
-                option = name.replace("_", "-")
-                raise InputError(f"--{option} {value}: expected a whole number from 1 to {largest:,}")
-        for name, kind in (
-            ("strategies", "strategy"),
-            ("algorithms", "algorithm"),
-            ("precisions", "precision"),
-        ):
-            known = declared(Scenario)[kind].choices
-            for value in getattr(self, name):
-                if value not in known:
-                    raise unknown_name(f"{kind} of --{name}", value, known)
-        for size in self.local_batch_sizes:
-            if not (is_number(size) and 1 <= size <= LARGEST_BATCH_SIZE):
-                raise InputError(f"--local-batch-size: {size} is not from 1 to {LARGEST_BATCH_SIZE:,}")
         for name in self.options:
             if name not in SHARED:
                 raise unknown_name("option of every candidate", name, SHARED)
-        for option, prices in (("price", self.prices), ("purchase-price", self.purchase_prices)):
-            for name, price in prices.items():
-                if not (is_number(price) and price > 0):
-                    raise InputError(f"--{option} {name}={price}: expected a number above zero")
         if self.epochs is not None and self.samples is not None:
             raise InputError(BOTH_LENGTHS)
         for name in ("epochs", "samples"):
@@ -176,7 +98,7 @@ class Goal:
         tokens = target_tokens(self.workload)
         if not self.to_target or tokens is None or "sequence_length" in self.options:
             return self
-        return replace(self, options={**self.options, "sequence_length": tokens})
+        return self.model_copy(update={"options": {**self.options, "sequence_length": tokens}})
 
     def fit(self) -> EpochsFit | None:
         """Return how the epochs to the target grow with the batch; None where the run's length is given.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from perfmodel.errors import InputError
@@ -31,8 +30,7 @@ def report(result: SearchResult) -> dict[str, Any]:
     target : quality that ends the run, or None
     launch : ``predict``, ``torchrun`` and ``slurm`` of the plan chosen; None where that cannot start it
     """
-    goal = asdict(result.goal)
-    goal["conditions"] = result.goal.conditions._asdict()
+    goal = vars(result.goal) | {"conditions": result.goal.conditions._asdict()}
     return {
         "goal": goal,
         "verdict": verdict(result),

@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from perfmodel.errors import InputError
 from perfmodel.specs.mistakes import mistake
-from perfmodel.specs.options import OptionInfo
+from perfmodel.specs.options import OptionInfo, PlainSignature
 
 LARGEST = 1e12
 
@@ -60,6 +60,10 @@ class Conditions(NamedTuple):
     ] = None
     checkpoint_time: Annotated[_From | None, _TIME] = None
     restart_time: Annotated[_From | None, _TIME] = None
+
+
+Conditions.__signature__ = PlainSignature()  # type: ignore[attr-defined]
+Conditions.__new__.__annotations__ = {}  # help() would show the fields' ranges as pydantic has them
 
 
 def checked(conditions: Conditions) -> Conditions:

@@ -4,17 +4,19 @@ What ``declared`` returns of a class makes the options of the command line, the 
 widgets of a page and the words of the JSON schema.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from inspect import Parameter, Signature, cleandoc
+from inspect import Parameter, Signature, cleandoc, signature
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.units import parse
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 Axis = Literal["computation", "way", "data", "place", "batch", "size"]
 Offers = Literal[
@@ -49,6 +51,8 @@ class OptionInfo(NamedTuple):
     """Whether a value may hold commas; a sweep then takes each value by an option of its own."""
     file: bool = False
     """Whether the value names a file, for which a page takes an upload instead."""
+    old: str = ""
+    """An older name, which keeps working and is not shown."""
 
 
 class Declared(NamedTuple):
@@ -73,16 +77,19 @@ class Declared(NamedTuple):
     usual: str
     """What is taken where nothing is said, in words; empty where that goes without saying."""
     info: OptionInfo
+    many: bool = False
+    """Whether it takes several values, each of ``type``."""
 
     @property
     def label(self) -> str:
         """What people read over a widget, with the unit of a number that is written without one."""
-        words = self.info.label or self.name.replace("-", " ").capitalize()
+        name = self.field if self.many else self.name
+        words = self.info.label or name.replace("_", " ").replace("-", " ").capitalize()
         bare = self.type is float and self.unit not in ("", "1", *MEASURED)
         return f"{words} [{self.unit}]" if bare else words
 
 
-class _Signature:
+class PlainSignature:
     """The signature of a class: its fields with their types, without what else is declared of them."""
 
     def __get__(self, _: Any, cls: type) -> Signature:
@@ -92,11 +99,17 @@ class _Signature:
                     one.field,
                     Parameter.KEYWORD_ONLY,
                     default=one.default,
-                    annotation=one.type if one.default is not None else one.type | None,
+                    annotation=_annotation(one),
                 )
                 for one in declared(cls).values()
             ]
         )
+
+
+def _annotation(one: Declared) -> Any:
+    if one.many:
+        return tuple[one.type, ...]
+    return one.type if one.default is not None else one.type | None
 
 
 class Described(BaseModel, defer_build=True):
@@ -126,12 +139,21 @@ class Described(BaseModel, defer_build=True):
     @classmethod
     def sign(cls) -> None:
         """Show the plain fields as the signature; older pydantic tells nobody when a class is built."""
-        if not isinstance(cls.__dict__.get("__signature__"), _Signature):
-            cls.__signature__ = _Signature()  # type: ignore[assignment]
+        if not isinstance(cls.__dict__.get("__signature__"), PlainSignature):
+            cls.__signature__ = PlainSignature()  # type: ignore[assignment]
 
 
 def _reader(one: Declared) -> Callable[[Any], Any] | None:
     """What makes of a text the value that is meant; None where it is the text itself."""
+    if one.many:
+        read = _reader(one._replace(many=False)) or (lambda value: value)
+        return lambda values: (
+            (read(values),)
+            if isinstance(values, str | int)
+            else tuple(map(read, values))
+            if isinstance(values, Sequence)
+            else values
+        )
     if one.choices:
         return lambda value: (
             word_of(value, one.choices, one.info.synonyms) if isinstance(value, str) else value
@@ -171,6 +193,24 @@ def declared(cls: type) -> dict[str, Declared]:
     }
 
 
+def documented(cls: type) -> Callable[[_Function], _Function]:
+    """Return what writes the options of a class that a function takes into the function's docstring."""
+
+    def write(function: _Function) -> _Function:
+        parameters = signature(function).parameters
+        lines = ""
+        for one in declared(cls).values():
+            name = one.field if one.field in parameters else one.name.replace("-", "_")
+            if name in parameters:
+                unit = f"[{one.unit}] " if one.unit else ""
+                usual = f"  [default: {one.usual}]" if one.usual else ""
+                lines += f"    {name} : {unit}{one.words}{usual}\n"
+        function.__doc__ = (function.__doc__ or "").replace("-------\n", f"-------\n{lines}", 1)
+        return function
+
+    return write
+
+
 _BOUNDS = ("gt", "ge", "le")
 
 
@@ -207,10 +247,14 @@ def _fields(cls: type) -> Iterator[tuple[str, Any, list[Any], Any]]:
 def _declared(
     field: str, kind: Any, metadata: list[Any], default: Any, unit: str, words: str, usual: str
 ) -> Declared:
+    many = get_origin(kind) is tuple
+    if many:
+        kind, more = _plain(get_args(kind)[0])
+        metadata = metadata + more
     choices = get_args(kind) if get_origin(kind) is Literal else ()
     info = next((one for one in metadata if isinstance(one, OptionInfo)), OptionInfo())
     bounds = {name: getattr(one, name) for one in metadata for name in _BOUNDS if hasattr(one, name)}
-    if not usual and default is not None and not isinstance(default, bool):
+    if not usual and isinstance(default, str | float | int) and not isinstance(default, bool):
         usual = f"{default:g}" if isinstance(default, float) else str(default)
     return Declared(
         field=field,
@@ -225,6 +269,7 @@ def _declared(
         words=words,
         usual=usual,
         info=info,
+        many=many,
     )
 
 

@@ -1,0 +1,26 @@
+"""What ``perfmodel calibrate`` learns from."""
+
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from perfmodel.specs.options import OptionInfo
+
+_Steps = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class Sources(NamedTuple):
+    """What to learn from: traces or times of one job, or else measured runs of many.
+
+    Parameters
+    ----------
+    traces : Profiler's file, or a folder of ranks.
+    times : Iteration times of one accelerator in seconds, one a line.
+    skip : [1] Marked steps to leave out first.
+    data : CSV of measured runs to fit to.  [default: those that come along]
+    """
+
+    traces: Annotated[tuple[str, ...], OptionInfo(name="trace", file=True)] = ()
+    times: Annotated[str | None, OptionInfo(file=True)] = None
+    skip: _Steps = 0
+    data: Annotated[str | None, OptionInfo(file=True)] = None

@@ -1,0 +1,109 @@
+"""A training run to be done, and what may be hired for it."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from perfmodel.errors import InputError
+from perfmodel.specs.conditions import LARGEST, Conditions
+from perfmodel.specs.mistakes import mistake
+from perfmodel.specs.options import Described, OptionInfo
+from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, SYNONYMS, Algorithm, Precision, Strategy
+
+LARGEST_SEARCH = 65_536
+"""GPUs of a search; beyond, ask for fewer machines."""
+
+_Above = Annotated[float, Field(gt=0, le=LARGEST, strict=True)]
+_Samples = Annotated[int, Field(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
+_GPUs = Annotated[int, Field(ge=1, le=LARGEST_SEARCH, strict=True)]
+
+
+class Run(Described, frozen=True, extra="forbid", defer_build=True):
+    """A run and what may be hired for it; of what is left open, everything is tried.
+
+    Parameters
+    ----------
+    workload : Network, or a file: .onnx, .csv, config.json.
+    epochs : [1] Of the run.  [default: those the target takes]
+    samples : [1] Of the whole run, instead of epochs, e.g. 5e6.
+    target : Published quality that ends the run, instead of either.
+    recipe : How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]
+    deadline : [s] Of the run, e.g. 24h or 3d.
+    budget : [USD] Of the run, USD.
+    accelerators : To choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.
+    instances : Cloud offers to choose from, e.g. p4d.24xlarge.
+    nodes : To choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for hire]
+    max_gpus : [1] In the job.
+    strategies : To choose from.  [default: all-reduce,parameter-server]
+    algorithms : Of all-reduce.  [default: auto]
+    precisions : To choose from.  [default: amp,bf16,tf32,fp32]
+    server_node : Machine of a parameter server.  [default: as those that train]
+    local_batch_sizes : [samples] To choose from.  [default: powers of two that fit]
+    max_global_batch : [samples] Largest global batch.  [default: the largest published]
+    prices : Of one node, USD per hour, by the name of its type or offer.  [default: the catalogue's]
+    purchase_prices : Of one node, USD, by its name, instead of a rent.
+    conditions : Region, power and failures; its own prices and length of a run are not used.
+    options : Of every candidate's scenario alike.
+    meant : What names that fit several things were taken as; ``Goal.by_id`` fills it in.
+
+    Raises
+    ------
+    InputError : an unknown option, or a value that does not fit it
+    """
+
+    workload: Annotated[str, OptionInfo(label="Network", offers="workloads", basic=True)] = "resnet50"
+    epochs: _Above | None = None
+    samples: _Above | None = None
+    target: str | None = None
+    recipe: Literal["stock", "mlperf"] | None = None
+    deadline: Annotated[_Above | None, OptionInfo(label="Deadline, e.g. 24h or 3d", unit="s")] = None
+    budget: _Above | None = None
+    accelerators: Annotated[
+        tuple[str, ...], OptionInfo(name="accelerator", old="accelerators", offers="accelerators")
+    ] = ()
+    instances: Annotated[
+        tuple[str, ...],
+        OptionInfo(label="Cloud offers", name="instance", old="instances", offers="instances"),
+    ] = ()
+    nodes: Annotated[
+        tuple[str, ...], OptionInfo(label="Machines", name="node", old="nodes", offers="nodes")
+    ] = ()
+    max_gpus: Annotated[_GPUs, OptionInfo(label="GPUs at most")] = 512
+    strategies: Annotated[
+        tuple[Strategy, ...],
+        OptionInfo(name="strategy", old="strategies", synonyms=SYNONYMS["strategy"]),
+    ] = ()
+    algorithms: Annotated[
+        tuple[Algorithm, ...],
+        OptionInfo(name="algorithm", old="algorithms", synonyms=SYNONYMS["algorithm"]),
+    ] = ()
+    precisions: Annotated[
+        tuple[Precision, ...],
+        OptionInfo(name="precision", old="precisions", synonyms=SYNONYMS["precision"]),
+    ] = ()
+    server_node: Annotated[str | None, OptionInfo(label="Machine of a parameter server", offers="nodes")] = (
+        None
+    )
+    local_batch_sizes: Annotated[
+        tuple[_Samples, ...], OptionInfo(name="local-batch-size", old="local-batch-sizes")
+    ] = ()
+    max_global_batch: Annotated[
+        _Samples | None, OptionInfo(name="max-global-batch-size", old="max-global-batch")
+    ] = None
+    prices: Annotated[Mapping[str, _Above], OptionInfo(label="Price of a machine", name="price")] = {}
+    purchase_prices: Annotated[
+        Mapping[str, _Above], OptionInfo(label="Purchase of a machine", name="purchase-price")
+    ] = {}
+    conditions: Conditions = Conditions()
+    options: Mapping[str, Any] = {}
+    meant: tuple[str, ...] = ()
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, **options):
+            try:
+                super().__init__(**options)
+            except ValidationError as error:
+                raise InputError(mistake(error, type(self), kind="option")) from None
+            self.sign()
