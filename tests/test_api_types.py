@@ -16,7 +16,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.equations.distribution import Distribution
 from perfmodel.fitting.out_of_sample import OutOfSample
 from perfmodel.planning import SearchResult
-from perfmodel.prediction.error_curve import ErrorCurves
+from perfmodel.prediction.sgd_error_bound import ErrorCurves
 from perfmodel.specs import keywords
 from perfmodel.specs.store import Catalogue
 

@@ -15,7 +15,6 @@ import pytest
 
 from perfmodel.equations import (
     broadcast,
-    collectives,
     compression,
     direct_all_reduce,
     input_pipeline,
@@ -23,6 +22,7 @@ from perfmodel.equations import (
     overlap,
     priority,
     quantization,
+    ring_all_reduce,
     scaling,
     server_load,
     topology,
@@ -43,7 +43,11 @@ def _hierarchy(x: dict[str, Any]) -> Any:
     else:
         shared, sizes = x["shared"], (x["g"], x["N"], x["n"], x["ai"], 1 / x["bi"])
         bandwidth = 1 / x["bn"]
-    time = collectives.shared_card_all_reduce_time if shared else collectives.hierarchical_all_reduce_time
+    time = (
+        ring_all_reduce.shared_card_all_reduce_time
+        if shared
+        else ring_all_reduce.hierarchical_all_reduce_time
+    )
     return time(*sizes, x["an"], bandwidth)
 
 
@@ -71,7 +75,7 @@ def _all_reduce(time: Callable[..., Any]) -> Callable[[dict[str, Any]], Any]:
 
 def _two_links(x: dict[str, Any]) -> Any:
     links = (x["aX"], 1 / x["bX"], x["aY"], 1 / x["bY"])
-    return collectives.torus_all_reduce_time(x["X"], x["Y"], x["n"], *links)
+    return ring_all_reduce.torus_all_reduce_time(x["X"], x["Y"], x["n"], *links)
 
 
 CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -85,12 +89,12 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "qsgd_bits_dense": lambda x: quantization.qsgd_dense_bits(x["n"]),
     "qsgd_variance_bound": lambda x: quantization.qsgd_variance_bound(x["n"], x["s"]),
     "ring_volume_per_rank": lambda x: volumes.all_reduce_bytes_per_rank(x["P"], x["n"]),
-    "ring_allreduce": _all_reduce(collectives.ring_all_reduce_time),
+    "ring_allreduce": _all_reduce(ring_all_reduce.ring_all_reduce_time),
     "recdoubling_allreduce": _all_reduce(tree_all_reduce.recursive_doubling_all_reduce_time),
     "rabenseifner": _all_reduce(tree_all_reduce.halving_doubling_all_reduce_time),
     "binomial_bcast": lambda x: broadcast.binomial_broadcast_time(x["P"], x["n"], x["alpha"], 1 / x["beta"]),
-    "torus2d_steps": lambda x: collectives.torus_all_reduce_time(x["X"], x["Y"], 0, 1, 1, 1, 1),
-    "torus2d_volume": lambda x: collectives.torus_all_reduce_time(x["X"], x["Y"], x["n"], 0, 1, 0, 1),
+    "torus2d_steps": lambda x: ring_all_reduce.torus_all_reduce_time(x["X"], x["Y"], 0, 1, 1, 1, 1),
+    "torus2d_volume": lambda x: ring_all_reduce.torus_all_reduce_time(x["X"], x["Y"], x["n"], 0, 1, 0, 1),
     "torus2d_": _two_links,
     "ps_push": lambda x: ps.parameter_server_push_time(
         x["workers"], x["servers"], x["n"], 1 / x["bw"], 1 / x["bs"]
@@ -100,7 +104,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "two_tree_bcast": lambda x: broadcast.best_two_tree_broadcast_time(
         2 ** x["h"], x["S"], x["alpha"], 1 / x["beta"]
     ),
-    "ring_resnet50": lambda x: collectives.ring_all_reduce_time(x["P"], x["S_bytes"], x["alpha"], x["B"]),
+    "ring_resnet50": lambda x: ring_all_reduce.ring_all_reduce_time(x["P"], x["S_bytes"], x["alpha"], x["B"]),
     "ps_single_resnet50": lambda x: ps.parameter_server_time(x["W"], 1, x["S_bytes"], 0, x["B"], x["B"]),
     "p2p_broadcast": lambda x: direct_all_reduce.exchange_all_reduce_time(
         x["P"], x["n"], x["alpha"], 1 / x["beta"]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from perfmodel.equations import (
     broadcast,
-    collectives,
     in_network,
+    ring_all_reduce,
     topology,
     tree_all_reduce,
 )
@@ -277,7 +277,7 @@ def test_any_number_of_dimensions(shape: tuple[int, ...]) -> None:
     buffers = numbers(n, size)
     outcome = run(schedules.grid_all_reduce(ranks, 0, size), buffers, link, 1 / 6.0)
     assert np.array_equal(outcome.buffers, np.tile(buffers.sum(axis=0), (n, 1)))
-    expected = collectives.per_dimension_all_reduce_time(shape, size, latencies, bandwidths, 6.0)
+    expected = ring_all_reduce.per_dimension_all_reduce_time(shape, size, latencies, bandwidths, 6.0)
     assert close(outcome.finish, expected)
 
 
@@ -396,8 +396,8 @@ def test_grid_of_one_rank_costs_nothing_and_of_one_node_no_network(
 
 @given(g=st.integers(1, 64), nodes=st.integers(1, 64), s=sizes, b=bandwidths)
 def test_hierarchy_of_equal_links_moves_what_a_ring_does(g: int, nodes: int, s: float, b: float) -> None:
-    hierarchy = collectives.hierarchical_all_reduce_time(g, nodes, s, 0.0, b, 0.0, b)
-    assert hierarchy == pytest.approx(collectives.ring_all_reduce_time(g * nodes, s, 0.0, b), rel=1e-9)
+    hierarchy = ring_all_reduce.hierarchical_all_reduce_time(g, nodes, s, 0.0, b, 0.0, b)
+    assert hierarchy == pytest.approx(ring_all_reduce.ring_all_reduce_time(g * nodes, s, 0.0, b), rel=1e-9)
 
 
 @given(n=group_sizes, s=sizes, b=bandwidths)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.equations import collectives, compression, quantization, shuffles
+from perfmodel.equations import compression, quantization, ring_all_reduce, shuffles
 
 ranks = st.integers(2, 4096)
 elements = st.integers(1000, 10**9)
@@ -17,7 +17,7 @@ def test_break_even_density_is_where_the_two_exchanges_are_equally_fast(
     n: int, d: int, dense_bytes: int
 ) -> None:
     density = compression.break_even_density(n, dense_bytes)
-    dense = collectives.ring_all_reduce_time(n, d * dense_bytes, 0, 1e9)
+    dense = ring_all_reduce.ring_all_reduce_time(n, d * dense_bytes, 0, 1e9)
 
     def sparse(share: float) -> float:
         return float(compression.gathered_exchange_time(n, compression.top_k_bytes(d, share), 0, 1e9))

@@ -55,7 +55,7 @@ from perfmodel.equations.model_parallel import (
     tiled_speedup,
 )
 from perfmodel.equations.scaling import usl_peak_world_size, usl_speedup
-from perfmodel.equations.stragglers import VARIANTS, straggler_variant
+from perfmodel.equations.sgd_variants import VARIANTS, straggler_variant
 from perfmodel.equations.wall_clock import Objective, error_bound
 from perfmodel.errors import InputError
 

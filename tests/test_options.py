@@ -21,7 +21,7 @@ from app.plan_form import known as plan_form
 from perfmodel import Scenario, sweep
 from perfmodel.api.scale import COUNTS
 from perfmodel.equations.algorithms import ALGORITHMS, CollectiveName
-from perfmodel.equations.stragglers import VARIANTS
+from perfmodel.equations.sgd_variants import VARIANTS
 from perfmodel.fitting.sources import Sources
 from perfmodel.planning import Goal
 from perfmodel.recipes import NAMES as RECIPES

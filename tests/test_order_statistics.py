@@ -21,9 +21,9 @@ from perfmodel.equations import laws
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.distributions import distribution, parse_distribution
 from perfmodel.equations.heterogeneous import heterogeneous_order_statistic
-from perfmodel.equations.jitter import straggler_factor, straggler_time
 from perfmodel.equations.order_formulas import pareto_order_variance
 from perfmodel.equations.order_statistics import order_statistic
+from perfmodel.equations.slowest_worker import straggler_factor, straggler_time
 from perfmodel.equations.special import (
     harmonic_difference,
     log_gamma,
@@ -348,7 +348,7 @@ def test_maxima_of_the_jitter_laws_need_no_scipy():
     program = (
         "import sys; sys.modules['scipy'] = None\n"
         "from perfmodel.equations.distributions import parse_distribution, distribution\n"
-        "from perfmodel.equations.jitter import straggler_time\n"
+        "from perfmodel.equations.slowest_worker import straggler_time\n"
         "from perfmodel.errors import InputError\n"
         "for spec in ('lognormal:cv=0.1', 'normal:std=0.1', 'exponential:rate=1', 'pareto:shape=3',\n"
         "             'two-point:slow=2,probability=0.1', 'weibull:shape=2', 'uniform:low=1,high=2'):\n"

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.equations import fusion, merging, overlap, priority
+from perfmodel.equations.buckets import ddp_buckets
 from tests.simulators import events
 
 MIB = 2**20
@@ -76,7 +77,7 @@ def test_equal_layers(layers: int, backward: float, communication: float) -> Non
 
 def test_buckets_of_resnet50_as_pytorch_fills_them() -> None:
     tensor_bytes = [4 * elements for elements in reversed(resnet50_tensors())]
-    buckets = overlap.ddp_buckets(tensor_bytes)
+    buckets = ddp_buckets(tensor_bytes)
     size = np.bincount(buckets, tensor_bytes)
     assert sum(tensor_bytes) == 4 * 25_557_032
     assert size.tolist() == [8_196_000, 31_502_336, 26_255_360, 26_550_272, 9_724_160]
@@ -84,7 +85,7 @@ def test_buckets_of_resnet50_as_pytorch_fills_them() -> None:
 
 @given(st.lists(st.floats(0, 60 * MIB), min_size=1, max_size=60), st.floats(1, 50 * MIB))
 def test_buckets_close_when_they_have_reached_their_cap(tensor_bytes: list[float], cap: float) -> None:
-    buckets = overlap.ddp_buckets(tensor_bytes, first_bucket_bytes=MIB, bucket_cap_bytes=cap)
+    buckets = ddp_buckets(tensor_bytes, first_bucket_bytes=MIB, bucket_cap_bytes=cap)
     assert len(buckets) == len(tensor_bytes)
     assert buckets[0] == 0
     assert set(np.diff(buckets)) <= {0, 1}
@@ -106,7 +107,7 @@ def test_bucketed_networks_against_events() -> None:
     rng = np.random.default_rng(3)
     for backward, _ in random_layers(400, 40):
         ready, sizes = np.cumsum(backward), rng.exponential(5 * MIB, len(backward))
-        buckets = overlap.ddp_buckets(sizes, MIB, 10 * MIB)
+        buckets = ddp_buckets(sizes, MIB, 10 * MIB)
         bucket_ready, bucket_bytes = _filled(buckets, ready, sizes)
         times = 0.05 + bucket_bytes / (50 * MIB)
         finish = overlap.communication_finish_time(bucket_ready, times)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.equations import collectives, server_load, volumes
 from perfmodel.equations import parameter_server as ps
+from perfmodel.equations import ring_all_reduce, server_load, volumes
 from tests.simulators.messages import Link, Message, Outcome, Schedule, run
 
 SHAPES = [(1, 1), (8, 1), (8, 4), (4, 8), (7, 3), (3, 7), (5, 5)]
@@ -227,7 +227,7 @@ def test_a_ring_and_a_parameter_server_move_as_much(ranks: int, size: float) -> 
 
 @given(st.integers(1, 1000), st.floats(1, 1e12), st.floats(1e6, 1e12))
 def test_colocated_is_a_ring_but_for_latency(workers: int, size: float, bandwidth: float) -> None:
-    ring = collectives.ring_all_reduce_time(workers, size, 0.0, bandwidth)
+    ring = ring_all_reduce.ring_all_reduce_time(workers, size, 0.0, bandwidth)
     assert ps.colocated_parameter_server_time(workers, workers, size, 0.0, bandwidth) == pytest.approx(
         ring, rel=1e-12
     )

@@ -18,8 +18,8 @@ from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.distributions import distribution, parse_distribution
 from perfmodel.equations.local_sgd import slowest_mean
 from perfmodel.equations.parameter_server import staggered_push_finish_time
+from perfmodel.equations.sgd_variants import VARIANTS, straggler_variant, sync_over_async
 from perfmodel.equations.staleness import k_async_staleness_probability
-from perfmodel.equations.stragglers import VARIANTS, straggler_variant, sync_over_async
 from perfmodel.equations.update_times import (
     local_sgd_constant_speedup,
     server_update_rate,

@@ -13,7 +13,7 @@ from app.options import options, values
 from perfmodel.api.stragglers import USUAL, Stragglers, law_of, stragglers
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import LAWS
-from perfmodel.equations.stragglers import StragglerPrediction
+from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.units import show
 
 START = {"workers": 16, "k": 8}

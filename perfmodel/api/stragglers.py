@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.distributions import parse_distribution
-from perfmodel.equations.stragglers import (
+from perfmodel.equations.sgd_variants import (
     VARIANTS,
     StragglerPrediction,
     Variant,
@@ -21,7 +21,7 @@ from perfmodel.tables import Record, Table, aligned
 from perfmodel.units import parse, show
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.error_curve import ErrorCurves
+    from perfmodel.prediction.sgd_error_bound import ErrorCurves
 
 USUAL = {"shifted-exponential": "shift=1,rate=1", "exponential": "rate=1"}
 """Parameters of a law that is named without any."""
@@ -50,7 +50,7 @@ class Stragglers(Table):
         ------
         InputError : a learning rate that is not above 0 and at most 1; no variant with a bound
         """
-        from perfmodel.prediction.error_curve import error_curves
+        from perfmodel.prediction.sgd_error_bound import error_curves
 
         return error_curves(self.rows, learning_rate)
 

@@ -12,13 +12,13 @@ import click
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.spelling import Option
 from perfmodel.cli.types import COUNT, MOST_DIGITS
-from perfmodel.equations.stragglers import VARIANTS, Variant
+from perfmodel.equations.sgd_variants import VARIANTS, Variant
 from perfmodel.units import show
 
 if TYPE_CHECKING:
     from perfmodel.cli.export import Form
     from perfmodel.equations.distribution import Distribution
-    from perfmodel.equations.stragglers import StragglerPrediction
+    from perfmodel.equations.sgd_variants import StragglerPrediction
 
 
 class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -171,7 +171,7 @@ def _print_variants(result: Sequence[StragglerPrediction], distribution: Distrib
             "exact" if row.status == "exact" else f"{row.low:.3g} to {row.high:.3g} s",
         )
     out.print(shown)
-    from perfmodel.equations.stragglers import sync_over_async
+    from perfmodel.equations.sgd_variants import sync_over_async
 
     per_update, per_gradient = sync_over_async(distribution, workers)
     out.print(
@@ -188,7 +188,7 @@ def _print_curve(
     result: Sequence[StragglerPrediction], workers: int, learning_rate: float, form: Form | None
 ) -> None:
     """Bounds on the error against wall clock, for the objective of the published examples."""
-    from perfmodel.prediction.error_curve import error_curves
+    from perfmodel.prediction.sgd_error_bound import error_curves
 
     curves = error_curves(result, learning_rate)
     if form == "json":

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 
 from perfmodel.equations import (
     broadcast,
-    collectives,
     direct_all_reduce,
     in_network,
     lower_bounds,
     point_to_point,
+    ring_all_reduce,
     shuffles,
     tree_all_reduce,
     volumes,
@@ -50,7 +50,7 @@ _ALGORITHMS = (
     Algorithm(
         "ring",
         "all-reduce",
-        collectives.ring_all_reduce_time,
+        ring_all_reduce.ring_all_reduce_time,
         volumes.all_reduce_bytes_per_rank,
         lower_bounds.all_reduce_lower_bound,
         adds=True,
@@ -195,10 +195,10 @@ SYNONYMS = {"sendrecv": "send-receive"}
 GRID_ALGORITHMS = {
     algorithm.name: algorithm
     for algorithm in (
-        GridAlgorithm("hierarchical", collectives.hierarchical_all_reduce_time),
-        GridAlgorithm("hierarchical-shared-card", collectives.shared_card_all_reduce_time),
+        GridAlgorithm("hierarchical", ring_all_reduce.hierarchical_all_reduce_time),
+        GridAlgorithm("hierarchical-shared-card", ring_all_reduce.shared_card_all_reduce_time),
         GridAlgorithm("leader", tree_all_reduce.leader_all_reduce_time),
-        GridAlgorithm("torus", collectives.torus_all_reduce_time),
+        GridAlgorithm("torus", ring_all_reduce.torus_all_reduce_time),
     )
 }
 """Every all-reduce over two kinds of link, by name."""

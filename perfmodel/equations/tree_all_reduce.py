@@ -6,7 +6,7 @@ import math
 
 from perfmodel import ops
 from perfmodel.equations.broadcast import best_block_overhead
-from perfmodel.equations.collectives import ring_all_reduce_time
+from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 

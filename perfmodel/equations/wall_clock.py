@@ -13,7 +13,7 @@ from perfmodel.equations.convergence import (
     staleness_discount,
     updates_in,
 )
-from perfmodel.equations.stragglers import StragglerPrediction
+from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.errors import InputError
 
 
@@ -81,7 +81,7 @@ def error_bound(prediction: StragglerPrediction, objective: Objective) -> ErrorB
     One worker, one update a second, no noise: each update removes 0.1 x 0.5 of the error.
 
     >>> from perfmodel.equations.distributions import distribution
-    >>> from perfmodel.equations.stragglers import straggler_variant
+    >>> from perfmodel.equations.sgd_variants import straggler_variant
     >>> alone = straggler_variant("sync", distribution("exponential", rate=1), 1)
     >>> bound = error_bound(alone, Objective(0.1, 1, 0.5, 0, 1, 2))
     >>> round(bound.at(2), 9) == round(2 * 0.95**2, 9)

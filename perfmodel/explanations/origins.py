@@ -149,7 +149,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
     way = best_way(setting, step.work, step.fabric, case.constants) if communicates(setting) else setting
     overlap = {
         "none": "all gradients at once, after the backward pass",
-        "bucketed": "gradients, in the buckets of formula overlap.ddp_buckets",
+        "bucketed": "gradients, in the buckets of formula buckets.ddp_buckets",
         "fused": "gradients, fused by formula fusion.fused_messages",
         MERGED: "gradients, merged by formula merging.optimal_buckets",
     }.get(way.overlap, "gradients, one tensor each")

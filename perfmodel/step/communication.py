@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.equations.collectives import ring_all_reduce_time
 from perfmodel.equations.exchange import (
     both_levels,
     partitioned_times,
@@ -21,6 +20,7 @@ from perfmodel.equations.layer_sums import sum_over_layers
 from perfmodel.equations.nccl_all_reduce import Ways
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.parameter_server import parameter_server_time, pipelined_parameter_server_time
+from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
 from perfmodel.equations.single_process import replicate_and_reduce_time
 from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from perfmodel.equations.buckets import ddp_buckets
 from perfmodel.equations.exchange import gradient_ready_times
-from perfmodel.equations.overlap import ddp_buckets
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Workload
 from perfmodel.step.computation import Computation

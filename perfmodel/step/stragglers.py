@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from perfmodel.calibration import Calibration
-from perfmodel.equations import jitter
+from perfmodel.equations import slowest_worker
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.exchange import queue_behind_wait
 from perfmodel.resolve import Setting
@@ -42,7 +42,7 @@ def spread_note(setting: Setting, share: float, calibration: Calibration) -> str
     if setting.profile is not None and setting.profile.jitter is not None:
         return None
     n = setting.world_size
-    allowed = 1 / jitter.straggler_factor(_usual_law(calibration), n)
+    allowed = 1 / slowest_worker.straggler_factor(_usual_law(calibration), n)
     spread = f"{calibration.jitter:.1%}"
     return f"stragglers cap {n} GPUs at {allowed:.0%} if steps vary {spread} independently (--jitter)"
 
@@ -75,7 +75,7 @@ def straggler_time(
     if law is None:
         return 0.0
     n = setting.world_size
-    wait = jitter.straggler_time(busy_time, law, n)
+    wait = slowest_worker.straggler_time(busy_time, law, n)
     if setting.strategy == "parameter-server":
         workers = setting.nodes if setting.scenario.local_aggregation else n
         return queue_behind_wait(wait, push_share(setting), exposed_communication_time, workers)

@@ -18,7 +18,7 @@ import numpy as np
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.equations.distribution import Empirical
 from perfmodel.equations.distributions import parse_distribution
-from perfmodel.equations.jitter import straggler_time
+from perfmodel.equations.slowest_worker import straggler_time
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
 from perfmodel.profile import read_profile

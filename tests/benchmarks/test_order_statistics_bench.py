@@ -3,8 +3,8 @@
 import pytest
 
 from perfmodel.equations.distributions import Distribution, parse_distribution
-from perfmodel.equations.jitter import straggler_time
 from perfmodel.equations.order_statistics import order_statistic
+from perfmodel.equations.slowest_worker import straggler_time
 
 LAWS = {
     spec.split(":")[0]: parse_distribution(spec)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from perfmodel.equations.convergence import error_after, error_floor, staleness_discount, updates_in
-from perfmodel.equations.stragglers import StragglerPrediction
+from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.errors import InputError
 from perfmodel.tables import Record, Table, aligned
 from perfmodel.units import show
