@@ -271,6 +271,11 @@ def test_what_is_no_scenario_is_refused_with_what_would_be_one(asked):
             ask(asked)
 
 
+def test_scale_refuses_another_name_for_its_numbers():
+    with pytest.raises(perfmodel.InputError, match="say the numbers of accelerators as gpus"):
+        perfmodel.scale(gpus=[1, 2], world_size=8)
+
+
 @pytest.mark.parametrize("gpus", [["a"], [float("nan")], [None], [float("inf")], [True], [0]])
 def test_numbers_of_accelerators_are_whole(gpus):
     with pytest.raises(perfmodel.InputError, match="is not a whole number from 1 to"):

@@ -8,13 +8,14 @@ import pickle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from perfmodel import InputError, Scenario, predict, sweep
 from perfmodel.comparison.case import case_of
 from perfmodel.explanations import explain
 from perfmodel.sensitivity.elasticity import sensitivity
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, OPTIONS, laid_over
+from perfmodel.specs.understood import Understood
 
 ASKED = {"workload": "vgg16", "gpus": 16, "inter-link": "ethernet-25g-tcp", "global_batch_size": 512}
 
@@ -29,6 +30,25 @@ def test_a_mapping_of_options_is_a_scenario_wherever_one_is_taken():
     assert case_of("a", ASKED) == case_of("a", asked)
     swept = sweep(**answer.scenario).table()
     assert swept["iteration_time"].tolist() == pytest.approx([answer.iteration_time], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        ASKED,
+        {"strategy": "ps", "servers": 2, "gpus": 16},
+        {"strategy": "dp", "gpus": 4, "workload": "bert-large"},
+        {"input": "real", "gpus": 8, "overlap": "priority"},
+        {"anchor": "iteration_time=0.4s@1", "framework": "mxnet"},
+    ],
+)
+def test_a_prediction_says_its_scenario_in_the_declared_types(options):
+    understood = predict(Scenario(**options)).scenario
+    assert (
+        understood.keys() == Understood.__annotations__.keys() == {*Scenario.model_fields, "nodes", "scaling"}
+    )
+    assert TypeAdapter(Understood).validate_python(understood, strict=True) == understood
 
 
 SLIPS = {

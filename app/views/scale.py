@@ -1,5 +1,6 @@
 """Scale: efficiency, throughput and cost against the number of GPUs, for several strategies and networks."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -105,7 +106,10 @@ def picture(result: dict[str, list[Prediction]], drawn: dict[str, list[float | N
     xs = {name: [p.scenario["world_size"] for p in line] for name, line in result.items()}
     first = next(iter(result.values()))
     counts = xs[next(iter(result))]
-    ideal = {"efficiency": (counts, [1.0 for _ in counts]), "speedup": (counts, counts)}.get(y)
+    straight: dict[str, tuple[Sequence[float], Sequence[float]]] = {
+        "efficiency": (counts, [1.0 for _ in counts]),
+        "speedup": (counts, counts),
+    }
     figure = charts.lines(
         {name: (xs[name], drawn[name]) for name in result},
         "GPUs [1]",
@@ -113,7 +117,7 @@ def picture(result: dict[str, list[Prediction]], drawn: dict[str, list[float | N
         log_y=y in ("throughput", "speedup"),
         bands=_bands(result, y),
         points=_measured(first[-1].scenario, y),
-        ideal=ideal,
+        ideal=straight.get(y),
         percent=y == "efficiency",
         ticks=counts if len(counts) <= 12 else None,
     )
@@ -138,7 +142,7 @@ def _bands(result: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[
     return bands
 
 
-def _measured(scenario: dict[str, Any], y: str) -> dict[str, tuple[list[float], list[float], list[str]]]:
+def _measured(scenario: Mapping[str, Any], y: str) -> dict[str, tuple[list[float], list[float], list[str]]]:
     """Runs of the same network, accelerator, precision and batch."""
     runs = [
         run

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.result import Interval
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
+from perfmodel.specs.keywords import scenario_from
+from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, AnyScenario
 from perfmodel.tables import Record, Table, aligned
 from perfmodel.units import is_number, rate, show
 
@@ -98,7 +99,7 @@ class Scaling(Table):
 
 
 def scale(
-    scenario: Scenario | Mapping[str, Any] | None = None,
+    scenario: AnyScenario | None = None,
     *,
     gpus: Iterable[int] = COUNTS,
     catalogue: Catalogue | None = None,
@@ -116,7 +117,7 @@ def scale(
 
     Raises
     ------
-    InputError : as ``predict``; no number, or one that is not from 1 to 1,000,000
+    InputError : as ``predict``; no number, or one that is not from 1 to 1,000,000; ``world_size``
 
     Examples
     --------
@@ -127,10 +128,9 @@ def scale(
     1.0
     """
     counts = _checked(gpus)
-    if options or not isinstance(scenario, Scenario):
-        from perfmodel.specs.keywords import scenario_from
-
-        scenario = scenario_from(scenario, options)
+    if "world_size" in options:
+        raise InputError("world_size: say the numbers of accelerators as gpus, e.g. gpus=[1, 2, 4, 8]")
+    scenario = scenario_from(scenario, options)
     predictions = tuple(
         predict(scenario.model_copy(update={"world_size": count}), catalogue, constants) for count in counts
     )

@@ -31,7 +31,7 @@ class Case(NamedTuple):
         if self.economics is None:
             return None
         cost: float | None = self.economics["per_iteration"]["cost"]
-        return None if cost is None else cost / float(self.prediction.scenario["global_batch_size"])
+        return None if cost is None else cost / self.prediction.scenario["global_batch_size"]
 
 
 def case_of(

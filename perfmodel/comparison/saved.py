@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -65,6 +65,7 @@ class _Saved(Prediction):
     """A prediction that somebody else may have written, so every key is checked."""
 
     model_config = ConfigDict(defer_build=False)
+    scenario: dict[str, Any]  # type: ignore[assignment]  # an older answer lacks newer options
 
 
 class _Asked(BaseModel):

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from perfmodel.specs.understood import Understood
 from perfmodel.units import rate, show
 
 
@@ -98,7 +99,7 @@ class Prediction(_Result):
     defaults: list[str]
     """Options left open, with what they were taken to be."""
     warnings: list[str]
-    scenario: dict[str, Any]
+    scenario: Understood
     """The question as it was understood."""
 
     @property

@@ -7,7 +7,7 @@ widgets of a page and the words of the JSON schema.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from inspect import Parameter, Signature, cleandoc, signature
-from types import NoneType, UnionType
+from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator
@@ -108,7 +108,7 @@ class PlainSignature:
 
 def _annotation(one: Declared) -> Any:
     if one.many:
-        return tuple[one.type, ...]
+        return GenericAlias(tuple, (one.type, ...))
     return one.type if one.default is not None else one.type | None
 
 
@@ -285,4 +285,7 @@ def _plain(annotation: Any) -> tuple[Any, list[Any]]:
     if origin in (Union, UnionType):
         (inner,) = (one for one in get_args(annotation) if one is not NoneType)
         return _plain(inner)
+    if origin is Mapping:
+        key, value = get_args(annotation)
+        return GenericAlias(Mapping, (key, _plain(value)[0])), []
     return annotation, []

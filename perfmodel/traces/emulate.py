@@ -102,7 +102,7 @@ class Emulator:
 
     def next_step(self) -> Step:
         """Return the next iteration without sleeping."""
-        terms, world_size = self._prediction.terms, int(self._prediction.scenario["world_size"])
+        terms, world_size = self._prediction.terms, self._prediction.scenario["world_size"]
         computing = sum(time for name, time in terms.items() if _computes(name))
         factors = self._factors(world_size)
         stretched = 1 + self._jittering * (factors - 1)
@@ -126,7 +126,7 @@ class Emulator:
 
         What the host does once in an iteration does not, nor what a queue hides.
         """
-        terms, world_size = self._prediction.terms, int(self._prediction.scenario["world_size"])
+        terms, world_size = self._prediction.terms, self._prediction.scenario["world_size"]
         if self._law is None or world_size < 2:
             return 1.0
         computing = sum(time for name, time in terms.items() if _computes(name))

@@ -49,10 +49,10 @@ def timeline(prediction: Prediction) -> dict[str, Any]:
     ------
     InputError : more ranks than a viewer opens
     """
-    ranks = int(prediction.scenario["world_size"])
+    ranks = prediction.scenario["world_size"]
     if ranks > MOST_RANKS:
         raise InputError(f"--timeline draws up to {MOST_RANKS} ranks, and {ranks} are asked for")
-    per_node = int(prediction.scenario["accelerators_per_node"] or ranks)
+    per_node = prediction.scenario["accelerators_per_node"]
     events: list[dict[str, Any]] = []
     for rank in range(ranks):
         events += _named(rank, f"rank {rank}: {prediction.scenario['accelerator']}")

@@ -1,0 +1,62 @@
+"""A scenario as a prediction has it: every default filled in."""
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from perfmodel.specs.scenario import (
+    Algorithm,
+    Input,
+    Optimizer,
+    Overlap,
+    Placement,
+    Precision,
+    ServerShards,
+    Strategy,
+)
+
+
+class Understood(TypedDict):
+    """The options of a ``Scenario`` with what was taken for those left open, and what follows from them.
+
+    None is what the job does not have: servers, a sequence length, an anchor.  ``Scenario`` takes it back.
+    """
+
+    workload: str
+    sequence_length: int | None
+    accelerator: str
+    world_size: int
+    node: str
+    accelerators_per_node: int
+    intra_link: str
+    inter_link: str
+    nics: int
+    connections: int | None
+    oversubscription: float
+    rack_nodes: int | None
+    placement: Placement
+    strategy: Strategy
+    servers: int | None
+    server_shards: ServerShards | None
+    server_node: str | None
+    local_aggregation: bool
+    algorithm: Algorithm
+    overlap: Overlap
+    precision: Precision
+    local_batch_size: int
+    global_batch_size: int
+    accumulation_steps: int
+    optimizer: Optimizer
+    framework: str
+    input: Input
+    loader_workers: int | None
+    storage: str | None
+    dataset: str | None
+    dataset_samples: int | None
+    sample_bytes: float | None
+    decode_rate: float | None
+    jitter: str | None
+    anchor: str | None
+    profile: str | None
+    nodes: int
+    scaling: Literal["weak", "strong"]
