@@ -109,6 +109,20 @@ def calibration() -> Calibration:
     return read_calibration(FITTED)
 
 
+def constants_of(constants: Calibration | None) -> Calibration:
+    """Return learned constants, or for None those shipped with the package.
+
+    Raises
+    ------
+    InputError : neither
+    """
+    if constants is None:
+        return calibration()
+    if not isinstance(constants, Calibration):
+        raise InputError(f"constants = {constants!r:.60}: expected what read_calibration returns")
+    return constants
+
+
 def read_calibration(path: Path | str) -> Calibration:
     """Return the constants that ``perfmodel calibrate --output`` wrote, for ``predict(..., constants=...)``.
 

@@ -101,7 +101,7 @@ def compare(
     constants : what was learned, for each run; None, the default, is what comes with the package
     changed : options of a scenario that every run is given instead of its own, for ablations
     """
-    catalogue = catalogue or Catalogue.built_in()
+    catalogue = Catalogue.of(catalogue)
     if mode == "anchored":
         anchors = Anchors(runs)
         return [_anchored(run, anchors, catalogue, constants(run), changed or {}) for run in runs]

@@ -198,7 +198,7 @@ def compare_mlperf(
     earlier : whether a round is told by the rounds before it alone, as a forecast must be
     """
     submissions = shipped_submissions() if submissions is None else submissions
-    catalogue = catalogue or Catalogue.built_in()
+    catalogue = Catalogue.of(catalogue)
     asked = _Rounds(submissions, catalogue, changes, earlier)
     return [asked.answer(each, mode) for each in submissions if asked.is_nvidia(each.accelerator)]
 

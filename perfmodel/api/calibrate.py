@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_type_hints, overload
 
 from perfmodel.accuracy.runs import read_runs, shipped_runs
+from perfmodel.arguments import FILE, FILES, FROM_ZERO, expect
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.fitting.out_of_sample import OutOfSample, shipped
@@ -124,7 +125,10 @@ def calibrate(
     InputError : both traces and times, or either with ``data``; a job without either; a file that cannot be
         read or does not fit the job
     """
-    files = [traces] if isinstance(traces, (str, Path)) else list(traces)
+    files = [traces] if isinstance(traces, (str, Path)) else traces
+    expect(FILES, traces=files, specs=specs)
+    expect(FILE.or_none, times=times, data=data)
+    expect(FROM_ZERO, skip=skip)
     if files and times is not None:
         raise InputError("traces and times: give one of them")
     if files or times is not None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, overload
 
+from perfmodel.arguments import COUNT, TEXT, expect
 from perfmodel.equations.algorithms import ALGORITHMS, SYNONYMS
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective import Collective, fabric_of
@@ -130,12 +131,14 @@ def collective(
     >>> [row.algorithm for row in collective(ranks=16, size=["1KB", "1GB"], node="dgx-a100").rows]
     ['tree', 'ring']
     """
+    expect(TEXT, name=name, algorithm=algorithm)
+    expect(COUNT, ranks=ranks)
+    expect(COUNT.or_none, nodes=nodes, nics=nics)
+    expect(TEXT.or_none, node=node, intra_link=intra_link, inter_link=inter_link, link=link)
     if link is not None and intra_link is not None:
         raise InputError("link and intra_link: give one, they are the same")
     intra_link = intra_link if link is None else link
-    catalogue = catalogue or Catalogue.built_in()
-    if isinstance(ranks, bool) or ranks != int(ranks) or ranks < 1:
-        raise InputError(f"ranks = {ranks!r}: expected a whole number of at least 1")
+    catalogue = Catalogue.of(catalogue)
     fabric = fabric_of(
         ranks, catalogue, node=node, intra_link=intra_link, inter_link=inter_link, nodes=nodes, nics=nics
     )

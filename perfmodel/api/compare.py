@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from perfmodel.arguments import NAMES, expect
 from perfmodel.comparison import Case, Comparison, case_of
 from perfmodel.comparison import compare as beside
 from perfmodel.errors import InputError
@@ -43,6 +44,7 @@ def compare(
     >>> found.verdict.startswith("sixteen is 1.9")
     True
     """
+    expect(NAMES.or_none, names=names)
     if names is not None and len(names) != len(scenarios):
         raise InputError(f"names: {len(names)} of {len(scenarios)} scenarios; give one for each")
     conditions = None if conditions is None else checked(conditions)

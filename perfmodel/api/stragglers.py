@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, overload
 
+from perfmodel.arguments import COUNT, TABLE, TEXT, expect
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.distributions import parse_distribution
 from perfmodel.equations.sgd_variants import (
@@ -141,8 +142,12 @@ def stragglers(
     >>> [row.variant for row in stragglers(workers=8).rows][:3]
     ['sync', 'k-sync', 'k-batch-sync']
     """
+    expect(COUNT, workers=workers, local_steps=local_steps)
+    expect(COUNT.or_none, k=k)
+    expect(TABLE.or_none, params=params)
     law = distribution
     if not isinstance(law, Distribution):
+        expect(TEXT, distribution=law)
         law = law_of(law, [f"{name}={value}" for name, value in (params or {}).items()])
     elif params:
         raise InputError("params: the distribution has its own; name it as a text to give others")

@@ -16,6 +16,7 @@ from perfmodel.accuracy.mlperf import OTHERS, Answer, compare_mlperf, errors_by
 from perfmodel.accuracy.mlperf_rows import Submissions, read_submissions, shipped_submissions
 from perfmodel.accuracy.runs import read_runs, shipped_runs
 from perfmodel.accuracy.summary import Errors, by_reason, errors, summary
+from perfmodel.arguments import FILE, FLAG, expect
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.store import Catalogue
 from perfmodel.tables import Record, Table, aligned
@@ -144,14 +145,16 @@ def validate(
     >>> found.errors.median_absolute_error < found.naive.median_absolute_error
     True
     """
+    expect(FILE.or_none, data=data)
+    expect(FLAG, out_of_sample=out_of_sample)
     if kind not in KINDS:
         raise unknown_name("kind", str(kind), KINDS)
     if mode not in MODES:
         raise unknown_name("mode", str(mode), MODES)
     if kind == "collectives":
-        return _collectives(data, out_of_sample, catalogue or Catalogue.built_in())
+        return _collectives(data, out_of_sample, Catalogue.of(catalogue))
     if kind == "mlperf":
-        return _mlperf(data, mode, catalogue or Catalogue.built_in())
+        return _mlperf(data, mode, Catalogue.of(catalogue))
     runs = shipped_runs() if data is None else read_runs(str(data))
     constants: Constants = lambda run: None  # noqa: E731
     if out_of_sample:

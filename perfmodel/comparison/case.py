@@ -43,7 +43,7 @@ def case_of(
     ------
     InputError : as ``predict`` and ``economics``, with the case's name before it
     """
-    catalogue = catalogue or Catalogue.built_in()
+    catalogue = Catalogue.of(catalogue)
     try:
         prediction = predict(scenario, catalogue)
         return Case(name, prediction, economics(prediction, conditions or Conditions(), catalogue))

@@ -51,7 +51,7 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
     if report := _incredible(prediction):
         raise InputError(f"{path}: {report}; {wanted}")
     try:
-        money = economics(prediction, conditions or Conditions(), catalogue or Catalogue.built_in())
+        money = economics(prediction, conditions or Conditions(), Catalogue.of(catalogue))
     except InputError:  # made with specs that are not at hand now
         money = None
     return Case(path.name, prediction, money)

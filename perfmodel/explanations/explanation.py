@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from perfmodel.calibration import Calibration, calibration
+from perfmodel.calibration import Calibration, constants_of
 from perfmodel.economics import economics
 from perfmodel.explanations.derivation import derivation
 from perfmodel.explanations.equations import Cost, Explanation, equations_of
@@ -63,8 +63,8 @@ def explain(
     """
     scenario = scenario_from(scenario, options)
     conditions = None if conditions is None else checked(conditions)
-    catalogue = catalogue or Catalogue.built_in()
-    constants = constants or calibration()
+    catalogue = Catalogue.of(catalogue)
+    constants = constants_of(constants)
     with recorded() as calls:
         prediction = predict(scenario, catalogue, constants)
     case = case_of(scenario, catalogue, constants, conditions or Conditions(price=1.0))

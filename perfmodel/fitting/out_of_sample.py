@@ -32,7 +32,7 @@ class OutOfSample:
         ------
         InputError : no run on one accelerator that can be learned from
         """
-        self._catalogue = catalogue or Catalogue.built_in()
+        self._catalogue = Catalogue.of(catalogue)
         self._runs = [run for run in runs if run.trust in TRUSTED]
         self.measured = measured(self._runs, self._catalogue)
         if not any(row.run.world_size == 1 for row in self.measured):

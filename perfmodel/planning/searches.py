@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.calibration import Calibration, calibration
+from perfmodel.calibration import Calibration, constants_of
 from perfmodel.planning.candidates import candidates
 from perfmodel.planning.goal import Goal
 from perfmodel.planning.machines import machines_of
@@ -36,7 +36,7 @@ def search(
     >>> found.cheapest["cost"] == min(row["cost"] for row in found.front if row["meets_deadline"])
     True
     """
-    catalogue, constants = catalogue or Catalogue.built_in(), constants or calibration()
+    catalogue, constants = Catalogue.of(catalogue), constants_of(constants)
     goal = goal.by_id(catalogue)
     goal.check()
     goal = goal.completed()

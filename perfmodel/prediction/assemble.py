@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.calibration import Calibration, calibration
+from perfmodel.calibration import Calibration, constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import doubts, interval
@@ -88,7 +88,7 @@ def predict(
         from perfmodel.specs.keywords import scenario_from
 
         scenario = scenario_from(scenario, options)
-    setting, constants = settled(scenario, catalogue or Catalogue.built_in(), constants or calibration())
+    setting, constants = settled(scenario, Catalogue.of(catalogue), constants_of(constants))
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):
             return _predicted(setting, constants)

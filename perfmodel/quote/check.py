@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from perfmodel.arguments import TEXT, a, expect
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import above_peak
@@ -124,7 +125,9 @@ def check_quote(quote: Quote, catalogue: Catalogue | None = None, where: str = "
     >>> check_quote(quote)[0].verdict
     'impossible'
     """
-    catalogue = catalogue or Catalogue.built_in()
+    expect(a(Quote), quote=quote)
+    expect(TEXT, where=where)
+    catalogue = Catalogue.of(catalogue)
     checked = []
     for index, claim in enumerate(quote.claims, 1):
         here = f"{where}: claim {index}"

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import Field, ValidationError, model_validator
 
 from perfmodel import units
+from perfmodel.arguments import FILE, expect
 from perfmodel.equations.algorithms import CollectiveName
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import read_toml
@@ -182,6 +183,7 @@ def read_quote(path: Path | str) -> tuple[Quote, str]:
     ------
     InputError : a file that cannot be read, an unknown key, a value that does not fit; file and key are named
     """
+    expect(FILE, path=path)
     path = _find(Path(path))
     name = str(path) if path.parent != _examples() else path.name
     table = read_toml(path)

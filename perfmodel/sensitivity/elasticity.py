@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from perfmodel.calibration import Calibration, calibration
+from perfmodel.calibration import Calibration, constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.assemble import settled
 from perfmodel.prices import price_of, server_price_of
@@ -103,8 +103,8 @@ def sensitivity(
     >>> by_name["memory_bandwidth"] < 0, "inter_link_bandwidth" in by_name
     (True, False)
     """
-    catalogue = catalogue or Catalogue.built_in()
-    case = case_of(scenario, catalogue, constants or calibration(), conditions or Conditions())
+    catalogue = Catalogue.of(catalogue)
+    case = case_of(scenario, catalogue, constants_of(constants), conditions or Conditions())
     here = _answered(case)
     rows = [_row(case, here, each, value) for each, value in inputs_of(case)]
     rows.sort(key=lambda row: -max(abs(row.time.below), abs(row.time.above)))

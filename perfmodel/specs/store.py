@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from perfmodel.arguments import FILES, expect
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import LARGEST_OPTIONS, parse_toml, read_text, read_toml
 from perfmodel.resources import folder
@@ -53,6 +54,8 @@ class Catalogue:
 
     def __init__(self, folders: Iterable[Path | str] = ()) -> None:
         """Take the built-in folder, then ``folders``; a folder without a spec file is an InputError."""
+        folders = tuple(folders) if isinstance(folders, Iterator) else folders
+        expect(FILES, folders=folders)
         self._folders = [folder("hardware_specs"), *(Path(path) for path in folders)]
         self._cache: dict[tuple[Kind, str], Any] = {}
         self._others: dict[tuple[Kind, str], tuple[str, ...]] = {}
@@ -76,6 +79,20 @@ class Catalogue:
     def built_in() -> Catalogue:
         """Return the catalogue that comes with the package, one for the whole process."""
         return Catalogue()
+
+    @staticmethod
+    def of(catalogue: Catalogue | None) -> Catalogue:
+        """Return a catalogue, or the built-in one for None.
+
+        Raises
+        ------
+        InputError : neither
+        """
+        if catalogue is None:
+            return Catalogue.built_in()
+        if not isinstance(catalogue, Catalogue):
+            raise InputError(f"catalogue = {catalogue!r:.60}: expected a perfmodel.Catalogue")
+        return catalogue
 
     def accelerator(self, id: str) -> Accelerator:
         """Return one accelerator by its id or a name people use; an unknown one or a bad file: InputError."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from perfmodel.calibration import Calibration, calibration
+from perfmodel.arguments import NAMES, expect
+from perfmodel.calibration import Calibration, constants_of
 from perfmodel.errors import InputError, needed, unknown_name
-from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over
+from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import TERMS
 from perfmodel.sweeps.axes import Axes, axes
@@ -108,10 +109,11 @@ def sweep(
     >>> bool((table["iteration_time"] > 0).all())
     True
     """
+    expect(NAMES.or_none, columns=columns)
     if isinstance(scenario, Scenario):
         scenario = scenario.model_dump(exclude_unset=True)
-    table = laid_over(scenario or {}, options)
-    return Sweep(table, catalogue or Catalogue.built_in(), constants or calibration(), columns)
+    table = laid_over({} if scenario is None else options_of(scenario), options)
+    return Sweep(table, Catalogue.of(catalogue), constants_of(constants), columns)
 
 
 class Sweep(Table):

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perfmodel.calibration import Calibration, calibration
+from perfmodel.arguments import FROM_ZERO, Kind, a, expect
+from perfmodel.calibration import Calibration, constants_of
 from perfmodel.equations.distribution import Empirical
 from perfmodel.equations.distributions import parse_distribution
 from perfmodel.equations.slowest_worker import straggler_time
@@ -24,6 +25,7 @@ from perfmodel.prediction.result import Prediction
 from perfmodel.profile import read_profile
 from perfmodel.step.profiled import with_profile
 from perfmodel.step.terms import TERMS, in_step_order
+from perfmodel.units import is_number
 
 SINGLE_PROCESS = "data-parallel-single-process"
 
@@ -74,14 +76,17 @@ class Emulator:
         ------
         InputError : a speed that is not positive
         """
-        if not speed > 0:
-            raise InputError(f"speed {speed:g}: expected a positive number, e.g. 10")
+        expect(a(Prediction), prediction=prediction)
+        expect(FROM_ZERO, seed=seed)
+        if not (is_number(speed) and speed > 0):
+            raise InputError(f"speed = {speed!r:.60}: expected a positive number, e.g. 10")
+        expect(Kind("a function", callable), sleep=sleep)
         self._prediction, self._speed, self._sleep = prediction, speed, sleep
         self._random = np.random.default_rng(seed)
         self._number = 0
         given = prediction.scenario["jitter"]
         self._still = given == "none"
-        cv = _settled(prediction, constants or calibration()).jitter
+        cv = _settled(prediction, constants_of(constants)).jitter
         self._law = (
             parse_distribution(given or f"lognormal:cv={cv}") if not self._still and (given or cv) else None
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib import import_module
 
+from perfmodel.arguments import COUNT, TEXT, expect
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.names import Meaning, Named, meaning
 from perfmodel.specs.workload import Workload
@@ -134,6 +135,8 @@ def workload(name: str, sequence_length: int | None = None) -> Workload:
     >>> workload("resnet50-v1.5").forward_flops
     8178368512
     """
+    expect(TEXT, name=name)
+    expect(COUNT.or_none, sequence_length=sequence_length)
     if _is_file(name):
         from perfmodel.workloads.from_file import workload_from_file
 

@@ -1,0 +1,120 @@
+"""Whatever is given to a public function, it answers or raises an InputError of a line or two."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+import perfmodel
+from perfmodel import Catalogue, InputError, predict, read_quote
+from perfmodel.equations.distributions import parse_distribution
+
+ODD = (
+    5,
+    -1.5,
+    float("nan"),
+    True,
+    "x",
+    "",
+    None,
+    [],
+    ["x"],
+    [3],
+    [None],
+    (),
+    {"a": 1},
+    {1: 2},
+    object(),
+    print,
+)
+WORKS: dict[str, dict[str, Any]] = {
+    "Catalogue": {},
+    "Conditions": {},
+    "Emulator": {"prediction": predict(), "sleep": lambda time: None},
+    "Scenario": {},
+    "calibrate": {"times": "times.csv"},
+    "check_quote": {"quote": read_quote("imagenet-one-hour")[0]},
+    "collective": {"ranks": 8, "size": "1MB", "node": "dgx-1v"},
+    "compare": {},
+    "explain": {},
+    "plan": {"epochs": 1, "max_gpus": 2, "instances": "p3.16xlarge", "local_batch_sizes": 64},
+    "predict": {},
+    "read_quote": {"path": "imagenet-one-hour"},
+    "scale": {"gpus": [1, 2]},
+    "stragglers": {"workers": 4},
+    "sweep": {"gpus": [1, 2]},
+    "validate": {"kind": "collectives"},
+    "workload": {"name": "resnet50"},
+}
+"""Arguments with which each function answers at once."""
+SLOW = {("calibrate", "times"), ("validate", "out_of_sample")}
+"""Of which some values ask for a fit."""
+
+
+def parameters() -> list[tuple[str, str]]:
+    named = []
+    for name in sorted({*perfmodel.__all__} - {"InputError", "Prediction"}):
+        for parameter in inspect.signature(getattr(perfmodel, name)).parameters.values():
+            if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+                named.append((name, parameter.name))
+    return named
+
+
+def answer(name: str, arguments: dict[str, Any]) -> Any:
+    if name == "compare":
+        return perfmodel.compare({"gpus": 2}, {"gpus": 4}, **arguments)
+    result = getattr(perfmodel, name)(**arguments)
+    return result.table() if name == "sweep" else result.step() if name == "Emulator" else repr(result)
+
+
+@pytest.mark.parametrize(("name", "parameter"), parameters())
+def test_an_argument_of_any_type_is_answered_or_refused(name, parameter, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "times.csv").write_text("0.1\n" * 20)
+    refused = 0
+    for odd in ODD:
+        if (name, parameter) in SLOW and (odd is None or odd is True):
+            continue
+        try:
+            answer(name, WORKS[name] | {parameter: odd})
+        except InputError as error:
+            assert 1 <= len(str(error).splitlines()) <= 2
+            assert len(str(error)) < 500
+            refused += 1
+    assert refused or name == "Conditions"  # which are checked where they are used
+
+
+@pytest.mark.parametrize("odd", [one for one in ODD if one is not None], ids=repr)
+def test_what_is_compared_is_answered_or_refused(odd):
+    try:
+        perfmodel.compare(odd, {"gpus": 2})
+    except InputError as error:
+        assert len(str(error).splitlines()) <= 2
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda: perfmodel.stragglers(distribution=4), "distribution = 4: expected text"),
+        (lambda: perfmodel.collective(ranks=8, size=1e6, link=7), "link = 7: expected text"),
+        (lambda: perfmodel.calibrate(times=["a"]), r"times = \['a'\]: expected the path of a file"),
+        (lambda: perfmodel.check_quote("x"), "quote = 'x': expected a Quote"),
+        (lambda: perfmodel.plan(5), "workload = 5: expected text"),
+        (lambda: perfmodel.workload(4), "name = 4: expected text"),
+        (lambda: perfmodel.predict(catalogue="mine"), "catalogue = 'mine': expected a perfmodel.Catalogue"),
+        (lambda: perfmodel.sweep(7, gpus=2), "expected a Scenario or a mapping of its options"),
+    ],
+)
+def test_an_error_says_what_would_be_right(ask, said):
+    with pytest.raises(InputError, match=said):
+        ask()
+
+
+def test_right_arguments_still_answer():
+    for name, arguments in WORKS.items():
+        if name != "calibrate":
+            answer(name, arguments)
+    assert perfmodel.stragglers("sync", distribution=parse_distribution("exponential:rate=1")).update_time > 0
+    assert predict(catalogue=Catalogue(()), constants=None) == predict()
