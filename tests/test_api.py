@@ -271,6 +271,14 @@ def test_what_is_no_scenario_is_refused_with_what_would_be_one(asked):
             ask(asked)
 
 
+def test_collectives_have_no_anchor(invoke):
+    with pytest.raises(perfmodel.InputError, match="mode anchored is of training and mlperf"):
+        perfmodel.validate("collectives", mode="anchored")
+    result = invoke("validate", "--kind", "collectives", "--mode", "anchored")
+    assert result.exit_code == 2
+    assert "a collective has no time on one accelerator" in result.stderr
+
+
 def test_scale_refuses_another_name_for_its_numbers():
     with pytest.raises(perfmodel.InputError, match="say the numbers of accelerators as gpus"):
         perfmodel.scale(gpus=[1, 2], world_size=8)

@@ -16,11 +16,13 @@ import pytest
 from click.testing import CliRunner
 
 import perfmodel
+from perfmodel import economics as economics_module
 from perfmodel.calibration import calibration
 from perfmodel.cli import main
 from perfmodel.economics import economics
 from perfmodel.equations.compute import update_time
 from perfmodel.explanations import explain, write
+from perfmodel.explanations import money as money_module
 from perfmodel.explanations.equations import latex
 from perfmodel.explanations.plain_math import plain
 from perfmodel.explanations.recorder import recorded
@@ -134,6 +136,15 @@ def case(name):
 
 
 @pytest.mark.parametrize("name", ALL)
+def test_an_explanation_works_its_costs_out_once(monkeypatch):
+    times = []
+    once = economics_module.spending
+    for place in (economics_module, money_module):
+        monkeypatch.setattr(place, "spending", lambda *given: times.append(1) or once(*given))
+    explain(gpus=8, conditions=Conditions(price=10.0, epochs=90))
+    assert len(times) == 1
+
+
 def test_the_terms_are_the_predictions_own(name):
     found, predicted = of(name), predict(Scenario(**ALL[name]))
     assert found.terms == predicted.terms

@@ -151,6 +151,10 @@ def validate(
         raise unknown_name("kind", str(kind), KINDS)
     if mode not in MODES:
         raise unknown_name("mode", str(mode), MODES)
+    if kind == "collectives" and mode == "anchored":
+        raise InputError(
+            "mode anchored is of training and mlperf: a collective has no time on one accelerator"
+        )
     if kind == "collectives":
         return _collectives(data, out_of_sample, Catalogue.of(catalogue))
     if kind == "mlperf":

@@ -16,8 +16,8 @@ from perfmodel.specs.store import Catalogue
 
 def costs(
     case: Case, result: Derivation, prediction: Prediction, conditions: Conditions, catalogue: Catalogue
-) -> tuple[dict[str, Node], list[Call]]:
-    """Return how every amount of a prediction is worked out, and the formulas that ran.
+) -> tuple[Spending, dict[str, Node], list[Call]]:
+    """Return what a prediction comes to, how every amount of it is worked out, and the formulas that ran.
 
     Parameters
     ----------
@@ -36,7 +36,8 @@ def costs(
     prices = dict.fromkeys(price for price in (spent.price, spent.server_price) if price)
     notes = {"machine_price": "; ".join(map(price_words, prices))}
     made = linked(calls, Origins(case, result.step, notes), result.made)
-    return {name: made[id(value)] for name, (value, _) in amounts(spent).items() if id(value) in made}, calls
+    nodes = {name: made[id(value)] for name, (value, _) in amounts(spent).items() if id(value) in made}
+    return spent, nodes, calls
 
 
 def amounts(spent: Spending) -> dict[str, tuple[float, str]]:
