@@ -272,8 +272,10 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
     )
 
 
-def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalogue) -> dict[str, Any]:
-    """Return what a prediction costs, with what was assumed and what is not known.
+def economics(
+    prediction: Prediction, conditions: Conditions, catalogue: Catalogue, spent: Spending | None = None
+) -> dict[str, Any]:
+    """Return what a prediction costs, with what was assumed and what is not known; ``spent`` if worked out.
 
     Returns
     -------
@@ -290,16 +292,10 @@ def economics(prediction: Prediction, conditions: Conditions, catalogue: Catalog
     ------
     InputError : options that exclude each other; a job that fails faster than it restarts
     """
-    return report(spending(prediction, conditions, catalogue), prediction, conditions, catalogue)
-
-
-def report(
-    spent: Spending, prediction: Prediction, conditions: Conditions, catalogue: Catalogue
-) -> dict[str, Any]:
-    """Return what ``economics`` does of a prediction whose spending is known."""
     asked = prediction.scenario
     node, served = asked["node"], asked["servers"] or 0
     powered = catalogue.accelerator(asked["accelerator"]).tdp is not None
+    spent = spent or spending(prediction, conditions, catalogue)
     price, server_price = spent.price, spent.server_price
     server_node = asked.get("server_node") or node
     length = {"epochs": conditions.epochs, "samples": spent.samples}

@@ -276,7 +276,7 @@ def test_collectives_have_no_anchor(invoke):
         perfmodel.validate("collectives", mode="anchored")
     result = invoke("validate", "--kind", "collectives", "--mode", "anchored")
     assert result.exit_code == 2
-    assert "a collective has no time on one accelerator" in result.stderr
+    assert "collectives take no time on one accelerator" in result.stderr
 
 
 def test_scale_refuses_another_name_for_its_numbers():

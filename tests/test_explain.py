@@ -136,15 +136,6 @@ def case(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_an_explanation_works_its_costs_out_once(monkeypatch):
-    times = []
-    once = economics_module.spending
-    for place in (economics_module, money_module):
-        monkeypatch.setattr(place, "spending", lambda *given: times.append(1) or once(*given))
-    explain(gpus=8, conditions=Conditions(price=10.0, epochs=90))
-    assert len(times) == 1
-
-
 def test_the_terms_are_the_predictions_own(name):
     found, predicted = of(name), predict(Scenario(**ALL[name]))
     assert found.terms == predicted.terms
@@ -613,3 +604,12 @@ def test_cited_publications_exist():
     known = tomllib.loads((Path(perfmodel.__file__).parent / "references.toml").read_text())
     for name in ALL:
         assert set(of(name).sources) <= set(known)
+
+
+def test_an_explanation_works_its_costs_out_once(monkeypatch):
+    times = []
+    once = economics_module.spending
+    for place in (economics_module, money_module):
+        monkeypatch.setattr(place, "spending", lambda *given: times.append(1) or once(*given))
+    explain(gpus=8, conditions=Conditions(price=10.0, epochs=90))
+    assert len(times) == 1

@@ -153,7 +153,7 @@ def validate(
         raise unknown_name("mode", str(mode), MODES)
     if kind == "collectives" and mode == "anchored":
         raise InputError(
-            "mode anchored is of training and mlperf: a collective has no time on one accelerator"
+            "mode anchored is of training and mlperf; collectives take no time on one accelerator"
         )
     if kind == "collectives":
         return _collectives(data, out_of_sample, Catalogue.of(catalogue))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from perfmodel.calibration import Calibration, constants_of
-from perfmodel.economics import report
+from perfmodel.economics import economics
 from perfmodel.explanations.derivation import derivation
 from perfmodel.explanations.equations import Cost, Explanation, equations_of
 from perfmodel.explanations.exact_crossovers import turns_of
@@ -75,7 +75,7 @@ def explain(
     if conditions is not None:
         spent, money, more = costs(case, result, prediction, conditions, catalogue)
         calls += more
-        reported = report(spent, prediction, conditions, catalogue)
+        reported = economics(prediction, conditions, catalogue, spent)
         assumed, unknown = reported["assumed"], reported["unknown"]
     ran = list(dict.fromkeys(call.name for call in calls))
     keys = dict.fromkeys(key for name in ran for key in FORMULAS[name].cites)
