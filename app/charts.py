@@ -37,8 +37,8 @@ WIDEST = 2.5
 """Of an interval that is drawn whole, its end over the iteration."""
 
 
-def draw(figure: go.Figure, name: str, report: str, height: int = 380, **more: Any) -> Any:
-    """Put a figure on the page; ``report`` says in words what it shows."""
+def draw(figure: go.Figure, name: str, alt: str, height: int = 380, **more: Any) -> Any:
+    """Put a figure on the page; ``alt`` says in words what it shows."""
     figure.update_layout(
         height=height,
         margin={"l": 8, "r": 8, "t": 24, "b": 8},
@@ -47,7 +47,7 @@ def draw(figure: go.Figure, name: str, report: str, height: int = 380, **more: A
     return st.plotly_chart(
         figure,
         key=name,
-        alt=report,
+        alt=alt,
         config={"displaylogo": False, "toImageButtonOptions": {"filename": name}},
         **more,
     )
@@ -229,13 +229,13 @@ def lines(
             mode="lines",
             line={"color": GREY, "dash": "dot"},
         )
-    for index, (name, (xs, ys, report)) in enumerate(points.items()):
+    for index, (name, (xs, ys, labels)) in enumerate(points.items()):
         figure.add_scatter(
             x=list(xs),
             y=list(ys),
             name=name,
             mode="markers",
-            text=list(report),
+            text=list(labels),
             marker={"symbol": "x", "size": 8, "color": COLOURS[(index + 5) % len(COLOURS)]},
             hovertemplate="%{text}<extra></extra>",
         )
@@ -260,15 +260,15 @@ def scale(log: bool, values: Sequence[float | None]) -> dict[str, Any]:
 
 def pareto(
     front: Sequence[Mapping[str, Any]],
-    lost: Sequence[Mapping[str, Any]],
+    rejected: Sequence[Mapping[str, Any]],
     chosen: Mapping[str, Any] | None,
     deadline: float | None,
     budget: float | None,
 ) -> go.Figure:
-    """Time against cost of plans: the front, what lost, what was chosen, and the limits."""
+    """Time against cost of plans: the front, rejected machines, the plan chosen, and the limits."""
     figure = go.Figure()
     for name, rows, first, style in (
-        ("best of a machine that lost", lost, len(front), {"color": GREY, "symbol": "x", "size": 8}),
+        ("best of a rejected machine", rejected, len(front), {"color": GREY, "symbol": "x", "size": 8}),
         ("no other is faster and cheaper", front, 0, {"color": BLUE, "size": 11}),
     ):
         figure.add_scatter(
@@ -296,8 +296,8 @@ def pareto(
             customdata=[next((i for i, row in enumerate(front) if row == chosen), len(front))],
             hovertemplate="chosen<extra></extra>",
         )
-    costs = [row["cost"] for row in (*front, *lost)] + ([budget] if budget else [])
-    times = [row["run_time"] for row in (*front, *lost)] + ([deadline] if deadline else [])
+    costs = [row["cost"] for row in (*front, *rejected)] + ([budget] if budget else [])
+    times = [row["run_time"] for row in (*front, *rejected)] + ([deadline] if deadline else [])
     ends = {"time": [min(times), max(times)], "cost": [min(costs), max(costs)]}
     if deadline is not None:
         figure.add_scatter(x=[deadline] * 2, y=ends["cost"], name="deadline", **_limit(RED, "dash"))

@@ -90,7 +90,7 @@ def ask(
 ) -> Asked:
     """Draw options beside the page, those of a heading folded away; return what was asked.
 
-    A URL that says what cannot be is told, and the page ends there.
+    A URL with an impossible value is reported, and the page ends there.
 
     Parameters
     ----------
@@ -127,13 +127,13 @@ def ask(
 
 def _brought() -> None:
     """What of the user's own takes part in the answer, and is not in the URL."""
-    if "profile-told" in st.session_state:
+    if "profile-summary" in st.session_state:
         st.checkbox(
             "Use the profile of my trace",
             value=True,
             key="use-profile",
             persist_state="session",
-            help=st.session_state["profile-told"],
+            help=st.session_state["profile-summary"],
         )
     if session_hardware.specs():
         st.caption(f"With {len(session_hardware.specs())} of your own specs; they are not part of the URL.")
@@ -202,13 +202,13 @@ def downloads(
         st.download_button("Download JSON", whole, f"{name}.json", "application/json", on_click="ignore")
 
 
-def sentence(report: str) -> str:
+def sentence(text: str) -> str:
     """Return a verdict as a sentence.
 
     >>> sentence("compute-bound: 74% of the iteration")
     'Compute-bound: 74% of the iteration.'
     """
-    return f"{report[:1].upper()}{report[1:].removesuffix('.')}."
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -28,8 +28,8 @@ def rows(mode: Mode) -> tuple[Row, ...]:
 def addresses() -> dict[str, str]:
     """Return where each source was published."""
     with (folder("validation") / "sources.csv").open(encoding="utf-8") as file:
-        result = {row["key"]: row["address"].split()[0] for row in csv.DictReader(file)}
-    return {key: address for key, address in result.items() if address.startswith("https://")}
+        addresses = {row["key"]: row["address"].split()[0] for row in csv.DictReader(file)}
+    return {key: address for key, address in addresses.items() if address.startswith("https://")}
 
 
 def known(name: str) -> list[str]:
@@ -46,13 +46,13 @@ def filtered(mode: Mode, wanted: Mapping[str, Sequence[str]]) -> list[Row]:
     ]
 
 
-def misses_first(result: Iterable[Row]) -> list[Row]:
+def misses_first(rows: Iterable[Row]) -> list[Row]:
     """Return the predicted rows, those farthest off by factor first."""
-    predicted = [row for row in result if row.error is not None]
+    predicted = [row for row in rows if row.error is not None]
     return sorted(predicted, key=lambda row: -abs(math.log1p(row.error or 0.0)))
 
 
-def table(result: Iterable[Row]) -> list[dict[str, Any]]:
+def table(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Return rows as a table people read, each with its source's address."""
     return [
         {
@@ -70,7 +70,7 @@ def table(result: Iterable[Row]) -> list[dict[str, Any]]:
             "where": row.run.locator,
             "trust": row.run.trust,
         }
-        for row in result
+        for row in rows
     ]
 
 
@@ -78,8 +78,8 @@ def table(result: Iterable[Row]) -> list[dict[str, Any]]:
 def section(heading: str) -> str:
     """Return one section of ``validation/report.md``, which judges each source by a fit to the others."""
     text = (folder("validation") / "report.md").read_text("utf-8")
-    result = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
-    return result[1].strip() if result else ""
+    match = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    return match[1].strip() if match else ""
 
 
 @cache

@@ -22,7 +22,7 @@ LOADED = ("accelerator", "node", "strategy", "algorithm", "precision", "servers"
 
 def known(catalogue: Catalogue) -> dict[str, Option]:
     """Return the options of ``perfmodel plan``; those that list names offer what there is."""
-    found = {}
+    result = {}
     for name, option in options("plan").items():
         if option.parameter.metavar == "FILE" or name == "specs":  # files of the server's
             continue
@@ -31,8 +31,8 @@ def known(catalogue: Catalogue) -> dict[str, Option]:
             option = option._replace(choices=more or option.choices, usual="any")
         if name in PRICES:
             option = _prices(option)
-        found[name] = option if name == "workload" else option._replace(session=f"plan-{name}")
-    return found
+        result[name] = option if name == "workload" else option._replace(session=f"plan-{name}")
+    return result
 
 
 class _Prices(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -67,7 +67,7 @@ def goal(picked: Mapping[str, Any], known: Mapping[str, Option]) -> Goal:
     return goal_of(given)
 
 
-def found(asked: Goal) -> dict[str, Any]:
+def searched(asked: Goal) -> dict[str, Any]:
     """Return the report of a search; the same question is searched for once.
 
     Raises

@@ -1,6 +1,6 @@
 """State of a page: its widgets and the URL say the same, in the command line's words.
 
-A value in a URL that cannot be is kept there, told, and never replaced by a default in silence, which is
+A value in a URL that cannot be is kept there, reported, and never replaced by a default in silence, which is
 why the widgets are not bound to the URL by Streamlit itself.  Everything lives in the session of one
 browser tab.
 """
@@ -155,7 +155,7 @@ def _slider(option: Option, common: dict[str, Any]) -> int:
 
 
 def _field(option: Option, common: dict[str, Any]) -> str | None:
-    """Free text; what the command line would refuse is told under the field."""
+    """Free text; what the command line would refuse is reported under the field."""
     text: str = st.text_input(option.label, placeholder=option.usual, **common).strip()
     if not text:
         return None

@@ -84,7 +84,7 @@ def calibrate(seen: Seen, scenario: Scenario, skip: int) -> Profile:
     session["profiles"] = session.get("profiles", 0) + 1
     session["profile-name"] = f"profile-{session['profiles']}.toml"
     (session_hardware.folder() / session["profile-name"]).write_text(to_toml(result), "utf-8")
-    session["profile-told"] = f"{result.workload} on {result.accelerator}: {', '.join(result.files)}"
+    session["profile-summary"] = f"{result.workload} on {result.accelerator}: {', '.join(result.files)}"
     return result
 
 
@@ -112,5 +112,5 @@ def against_prediction(seen: Seen, prediction: Prediction, skip: int) -> list[di
 
 def forget() -> None:
     """Drop the session's profile."""
-    st.session_state.pop("profile-told", None)
+    st.session_state.pop("profile-summary", None)
     st.session_state.pop("profile-name", None)

@@ -40,7 +40,7 @@ KWH = 3.6e6
 COMMUNICATING, IDLE = 0.5, 0.15
 """Power over the rated one while only communicating, and while waiting: assumed, not measured."""
 TIMES = (1e-3, 1e10)
-"""Shortest checkpoint and longest time between failures [s] that can be told from none."""
+"""Shortest checkpoint and longest time between failures [s] that make a difference."""
 BOTH_LENGTHS = "--epochs and --samples: give one; --samples are those of the whole run"
 NO_SERVER_PRICE = "price of {}, a parameter server: give --server-price, USD per hour of one"
 LONGEST_OUTAGE = 20.0

@@ -52,9 +52,9 @@ class Finding(NamedTuple):
     message: str
 
 
-Doubt = tuple[Kind, str, str]
+Remark = tuple[Kind, str, str]
 """A finding before its file is known: kind, code, message."""
-Examined = tuple[tuple[str, ...], list[Doubt]]
+Examined = tuple[tuple[str, ...], list[Remark]]
 """What a file accepts, and what there is to doubt."""
 
 
@@ -73,11 +73,11 @@ def report(catalogue: Catalogue, today: date) -> list[Finding]:
 
 def _examined(name: str, examine: Callable[[], Examined]) -> list[Finding]:
     try:
-        accepted, doubts = examine()
+        accepted, remarks = examine()
     except InputError as error:
         return [Finding(name, "suspicious", "unreadable", str(error))]
-    codes = {code for _, code, _ in doubts}
-    result = [Finding(name, kind, code, text) for kind, code, text in doubts if code not in accepted]
+    codes = {code for _, code, _ in remarks}
+    result = [Finding(name, kind, code, text) for kind, code, text in remarks if code not in accepted]
     idle = [code for code in accepted if code not in codes]
     return result + [
         Finding(name, "accepted", code, f"accepts {code!r}, which nobody finds") for code in idle
@@ -91,27 +91,27 @@ def _accelerator(id: str, catalogue: Catalogue, today: date) -> Examined:
             catalogue.link(link)
     if spec.usual_node is not None:
         catalogue.node(spec.usual_node)
-    doubts = _provenance(spec, today)
+    remarks = _provenance(spec, today)
     for field in ("compute_units", "boost_clock", "l2_cache_bytes", "tdp"):
         if getattr(spec, field) is None:
-            doubts.append(("missing", field, f"{field} is not known"))
+            remarks.append(("missing", field, f"{field} is not known"))
     peaks = spec.peak_flops
     for (upper, lower), (low, high) in RATIOS.items():
         if upper in peaks and lower in peaks:
             ratio = peaks[upper].value / peaks[lower].value
             if not low <= ratio <= high:
                 text = f"{upper} is {ratio:.3g} times {lower}; usual is {low:.3g} to {high:.3g}"
-                doubts.append(("suspicious", f"{upper}/{lower}", text))
-    doubts += _fp32_from_clock(spec)
+                remarks.append(("suspicious", f"{upper}/{lower}", text))
+    remarks += _fp32_from_clock(spec)
     for name, achieved in spec.achieved_flops.items():
         if achieved.value > peaks[name].value:
-            doubts.append(("suspicious", f"achieved {name}", f"measured {name} is above its peak"))
+            remarks.append(("suspicious", f"achieved {name}", f"measured {name} is above its peak"))
     if spec.memory_capacity > spec.memory_bytes.value:
-        doubts.append(("suspicious", "usable_memory_bytes", "more memory is usable than is fitted"))
-    return spec.accepted, doubts
+        remarks.append(("suspicious", "usable_memory_bytes", "more memory is usable than is fitted"))
+    return spec.accepted, remarks
 
 
-def _fp32_from_clock(spec: Accelerator) -> list[Doubt]:
+def _fp32_from_clock(spec: Accelerator) -> list[Remark]:
     """Hold the fp32 peak against units x lanes x 2 x clock, at whichever printed clock is nearer."""
     lanes = spec.fp32_lanes
     clocks = [clock.value for clock in (spec.base_clock, spec.boost_clock) if clock is not None]
@@ -131,24 +131,24 @@ def _link(id: str, catalogue: Catalogue, today: date) -> Examined:
     spec = catalogue.link(id)
     if spec.graph_of is not None:
         catalogue.node(spec.graph_of)
-    doubts = _provenance(spec, today)
+    remarks = _provenance(spec, today)
     bandwidth = spec.bandwidth.value
     rate = _nvlink_rate(spec)
     if spec.kind == "nvlink" and spec.generation is None:
-        doubts.append(("missing", "generation", "generation of the NVLink is not known; taken as Volta's"))
+        remarks.append(("missing", "generation", "generation of the NVLink is not known; taken as Volta's"))
     if rate is not None and not (bandwidth / rate).is_integer():
-        doubts.append(
+        remarks.append(
             ("suspicious", "link count", f"{bandwidth:.4g} B/s is no whole number of links of {rate:.3g} B/s")
         )
     named = port_speed(spec.id)
     if named is not None and abs(bandwidth * 8e-9 / named - 1) > PEAK_TOLERANCE:
-        doubts.append(("suspicious", "port speed", f"{bandwidth * 8e-9:.4g} Gbit/s under a name of {named}"))
+        remarks.append(("suspicious", "port speed", f"{bandwidth * 8e-9:.4g} Gbit/s under a name of {named}"))
     if spec.bulk_hop_latency is not None and spec.bulk_hop_latency.value < spec.hop_latency.value:
-        doubts.append(("suspicious", "bulk_hop_latency", "large messages start sooner than small ones"))
+        remarks.append(("suspicious", "bulk_hop_latency", "large messages start sooner than small ones"))
     above = [n for n, ring in spec.ring_bandwidth_by_group_size.items() if ring > bandwidth]
     if above:
-        doubts.append(("suspicious", "ring_bandwidth", f"rings of {above[0]} exceed the link"))
-    return spec.accepted, doubts
+        remarks.append(("suspicious", "ring_bandwidth", f"rings of {above[0]} exceed the link"))
+    return spec.accepted, remarks
 
 
 def _nvlink_rate(link: Link) -> float | None:
@@ -158,7 +158,7 @@ def _nvlink_rate(link: Link) -> float | None:
 
 def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
     spec = catalogue.node(id)
-    doubts = _provenance(spec, today)
+    remarks = _provenance(spec, today)
     if spec.accelerator is not None:
         catalogue.accelerator(spec.accelerator)
     inter, intra = (catalogue.link(id) if id else None for id in (spec.inter_link, spec.intra_link))
@@ -166,13 +166,13 @@ def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
         catalogue.link(spec.host_link)
     for field, link, scope in (("inter_link", inter, "inter"), ("intra_link", intra, "intra")):
         if link is not None and link.scope != scope:
-            doubts.append(("suspicious", field, f"{link.id} is a link of scope {link.scope}"))
+            remarks.append(("suspicious", field, f"{link.id} is a link of scope {link.scope}"))
     if inter is not None and spec.network_bandwidth is not None:
         ports = (spec.nics or 1) * inter.bandwidth.value
         ratio = spec.network_bandwidth.value / ports
         if not 0.2 <= ratio <= 1.3:
             text = f"network_bandwidth is {ratio:.3g} times {spec.nics or 1} x {inter.id}"
-            doubts.append(("suspicious", "network_bandwidth", text))
+            remarks.append(("suspicious", "network_bandwidth", text))
     rate = _nvlink_rate(intra) if intra is not None else None
     if intra is not None and spec.peer_graph and rate is not None:
         degrees = {
@@ -181,12 +181,12 @@ def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
         }
         if {degree * rate for degree in degrees} != {intra.bandwidth.value}:
             text = f"peer_graph gives an accelerator {sorted(degrees)} links, {intra.id} another number"
-            doubts.append(("suspicious", "peer_graph", text))
-    return spec.accepted, doubts
+            remarks.append(("suspicious", "peer_graph", text))
+    return spec.accepted, remarks
 
 
 def _instances(catalogue: Catalogue, today: date) -> Examined:
-    doubts: list[Doubt] = []
+    remarks: list[Remark] = []
     for offer in catalogue.instances():
         node = catalogue.node(offer.node)
         if offer.price_usd_per_hour is None or offer.price_date is None:
@@ -194,29 +194,29 @@ def _instances(catalogue: Catalogue, today: date) -> Examined:
         price = offer.price_usd_per_hour / node.accelerators
         name = f"{offer.provider} {offer.instance}"
         if not PRICES[0] <= price <= PRICES[1]:
-            doubts.append(("suspicious", name, f"{name} costs {price:.3g} USD per accelerator and hour"))
+            remarks.append(("suspicious", name, f"{name} costs {price:.3g} USD per accelerator and hour"))
         age = (today - offer.price_date).days
         if age > PRICE_AGE_LIMIT:
-            doubts.append(("stale", name, f"the price of {name} is {age} days old"))
-    return (), doubts
+            remarks.append(("stale", name, f"the price of {name} is {age} days old"))
+    return (), remarks
 
 
-def _provenance(spec: SourcedSpec, today: date) -> list[Doubt]:
-    doubts: list[Doubt] = []
+def _provenance(spec: SourcedSpec, today: date) -> list[Remark]:
+    remarks: list[Remark] = []
     statements = list(spec.statements())
     assumed = [key for key, number in statements if number.basis == "assumed" and not number.source]
     if assumed:
-        doubts.append(("assumed", "assumed", f"assumed, and no source says so: {', '.join(assumed)}"))
+        remarks.append(("assumed", "assumed", f"assumed, and no source says so: {', '.join(assumed)}"))
     bare = [key for key, number in statements if number.basis == "derived" and not number.note]
     if bare:
-        doubts.append(("assumed", "underived", f"derived, but the note does not say how: {', '.join(bare)}"))
+        remarks.append(("assumed", "underived", f"derived, but the note does not say how: {', '.join(bare)}"))
     used = {number.source for _, number in statements}
     for key, source in spec.sources.items():
         age = (today - source.read_on).days
         if age > SOURCE_AGE_LIMIT:
-            doubts.append(("stale", f"stale {key}", f"source {key} was last read {age} days ago"))
+            remarks.append(("stale", f"stale {key}", f"source {key} was last read {age} days ago"))
         if age < 0:
-            doubts.append(("suspicious", f"future {key}", f"source {key} was read on {source.read_on}"))
+            remarks.append(("suspicious", f"future {key}", f"source {key} was read on {source.read_on}"))
         if key not in used:
-            doubts.append(("suspicious", f"unused {key}", f"no number names source {key}"))
-    return doubts
+            remarks.append(("suspicious", f"unused {key}", f"no number names source {key}"))
+    return remarks

@@ -16,7 +16,13 @@ from perfmodel.accuracy import shipped_runs
 from perfmodel.accuracy.mlperf import Answer, compare_mlperf, curve_without, errors_by
 from perfmodel.accuracy.mlperf_kernels import JOINED, iteration_time, joined
 from perfmodel.accuracy.mlperf_rows import ROUNDS, Submission, read_submissions, shipped_submissions
-from perfmodel.accuracy.mlperf_rules import IMAGES, evaluation_of, framework_of, scenario_of, target_of
+from perfmodel.accuracy.mlperf_rules import (
+    IMAGES,
+    evaluation_of,
+    framework_of,
+    scenario_of_submission,
+    target_of,
+)
 from perfmodel.accuracy.mlperf_section import SEEN, covered, headline, section
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.accuracy.summary import by_reason
@@ -235,7 +241,7 @@ def test_software(run_id, framework):
 
 def test_a_batch_that_does_not_fit_is_accumulated():
     """36 sequences of a DGX-1's V100s with 16 GB; the submission took six micro-batches."""
-    scenario = scenario_of(_submission("mlperf-0101"), CATALOGUE)
+    scenario = scenario_of_submission(_submission("mlperf-0101"), CATALOGUE)
     assert scenario.local_batch_size * scenario.accumulation_steps == 36
     assert scenario.accumulation_steps > 1
     assert predict(scenario).memory.fits
@@ -268,7 +274,7 @@ def test_joined_kernels_take_traffic_and_no_arithmetic():
 
 def test_replayed_graphs_cost_the_host_nothing():
     asked = _submission("mlperf-0468")
-    scenario = scenario_of(asked, CATALOGUE)
+    scenario = scenario_of_submission(asked, CATALOGUE)
     plain, replay, before = (
         iteration_time(scenario, "resnet50", round_, CATALOGUE, frozenset(changes))
         for round_, changes in (("v1.1", ()), ("v1.1", ("replayed",)), ("v0.6", ("replayed",)))

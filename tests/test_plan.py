@@ -278,7 +278,7 @@ def test_the_choice_among_three_plans_by_hand():
         text = " ".join(verdict(found))
         assert all(word in text for word in words), text
         assert found.met == ("Take" in text)
-    late, both = by_hand(Goal(epochs=90, deadline=HOUR)).lost, by_hand(Goal(epochs=90)).lost
+    late, both = by_hand(Goal(epochs=90, deadline=HOUR)).rejected, by_hand(Goal(epochs=90)).rejected
     assert [row["why"] for row in late] == ["over the deadline by 2.13 h"]
     assert [row["why"] for row in both] == ["dominated: dearer by $24.27 (63%) and slower by 2.74 h"]
     assert [row["node"] for row in by_hand(Goal(epochs=90)).front] == ["aws-p3.16xlarge"]
@@ -296,7 +296,7 @@ def test_a_plan_nobody_can_start_gives_way_to_one_nearly_as_good():
         near = SearchResult(found.goal, found.machines, table, {}, None)
         assert near.chosen["node"] == near.fastest["node"] == taken
         assert [row["node"] for row in near.front] == [taken]
-        (other,) = near.lost
+        (other,) = near.rejected
         assert ("as good within 1 %" in other["why"]) == (taken == "dgx-1v")
         assert "$-" not in other["why"]
 
@@ -692,7 +692,7 @@ def test_a_node_of_ones_own_may_hold_any_accelerator():
         conditions=Conditions(service_years=3, used_fraction=0.5, electricity_price=0.3),
     )
     found = search(goal)
-    assert {row["accelerator"] for row in [*found.lost, found.cheapest]} == {"v100-pcie-16gb", "t4"}
+    assert {row["accelerator"] for row in [*found.rejected, found.cheapest]} == {"v100-pcie-16gb", "t4"}
     assert found.candidates["nodes"].max() == 1 or found.machines[0].joins
     assert not any("written off" in note or "electricity" in note for note in notes(found))
     plain = search(Goal(epochs=90, nodes=("dgx-1v",), purchase_prices={"dgx-1v": 1e5}, max_gpus=8))

@@ -14,14 +14,13 @@ import pytest
 from perfmodel.accuracy import shipped_runs
 from perfmodel.accuracy.anchors import Anchors
 from perfmodel.accuracy.collective_rows import shipped_measurements
-from perfmodel.accuracy.scenarios import Refused, measured_time
-from perfmodel.accuracy.scenarios import scenario_of as scenario_of_run
+from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.prediction.bound import least_computation_time, least_iteration_time
 from perfmodel.quote import Claim, Quote, check_quote, example_names, read_quote
-from perfmodel.quote.file import GOES_WITH, KINDS, SYNONYMS, scenario_of
+from perfmodel.quote.file import GOES_WITH, KINDS, SYNONYMS, scenario_of_claim
 from perfmodel.quote.limits import SUPERLINEAR, bus_bandwidth_limit
 from perfmodel.resolve import resolve
 from perfmodel.resources import folder
@@ -433,7 +432,7 @@ def test_no_file_and_no_such_example(invoke):
 def test_options_of_a_claim_are_laid_over_those_of_the_quote():
     claim = Claim(quantity="speedup", value=2.0, scenario={"gpus": 4, "global-batch-size": 64})
     quote = Quote(title="x", scenario={"gpus": 8, "local_batch_size": 32}, claims=(claim,))
-    scenario = scenario_of(quote, claim)
+    scenario = scenario_of_claim(quote, claim)
     assert (scenario.world_size, scenario.global_batch_size, scenario.local_batch_size) == (4, 64, None)
 
 

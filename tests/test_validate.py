@@ -31,7 +31,7 @@ from perfmodel.accuracy.headline import Headline, headline, percent
 from perfmodel.accuracy.misses import LIMIT, beyond_limit, explained
 from perfmodel.accuracy.out_of_sample_file import NAME, shipped_rows, write_rows
 from perfmodel.accuracy.report import report, write_report
-from perfmodel.accuracy.scenarios import Refused, scenario_of
+from perfmodel.accuracy.scenarios import Refused, scenario_of_run
 from perfmodel.accuracy.summary import GROUPS, errors, summary
 from perfmodel.cli import main
 from perfmodel.cli import validate as validate_cli
@@ -299,7 +299,7 @@ def test_row_becomes_the_scenario_it_describes(tmp_path: Path) -> None:
         "accumulation_steps": "2",
         "input": "real",
     }
-    assert scenario_of(runs(tmp_path, cells)[0], Catalogue.built_in()) == Scenario(
+    assert scenario_of_run(runs(tmp_path, cells)[0], Catalogue.built_in()) == Scenario(
         workload="resnet50",
         accelerator="rtx-2080-ti",
         node="hkbu-4x2080ti",
@@ -337,19 +337,19 @@ def test_no_more_accelerators_than_a_node_has() -> None:
 def test_unknown_machine_falls_back_to_one_that_holds_the_run(tmp_path: Path) -> None:
     unknown = runs(tmp_path, EIGHT | {"node": "somebody's"})[0]
     crowded = runs(tmp_path, EIGHT | {"node": "", "accelerator": "t4"})[0]
-    assert scenario_of(unknown, Catalogue.built_in()).node is None
-    assert scenario_of(crowded, Catalogue.built_in()).node == "pcie-workstation-8gpu"
+    assert scenario_of_run(unknown, Catalogue.built_in()).node is None
+    assert scenario_of_run(crowded, Catalogue.built_in()).node == "pcie-workstation-8gpu"
 
 
 def test_servers_not_stated_are_as_many_as_worker_machines(tmp_path: Path) -> None:
     cells = EIGHT | {"strategy": "parameter-server", "nodes": "2", "accelerators_per_node": "4"}
-    assert scenario_of(runs(tmp_path, cells)[0], Catalogue.built_in()).servers == 2
+    assert scenario_of_run(runs(tmp_path, cells)[0], Catalogue.built_in()).servers == 2
 
 
 def test_a_table_names_things_as_people_do(tmp_path):
     as_typed = runs(tmp_path, EIGHT | {"accelerator": "NVIDIA H100 80GB HBM3", "workload": "ResNet-50"})[0]
     by_id = runs(tmp_path, EIGHT | {"accelerator": "h100-sxm5-80gb", "workload": "resnet50"})[0]
-    said, meant = (predict(scenario_of(run, Catalogue.built_in())) for run in (as_typed, by_id))
+    said, meant = (predict(scenario_of_run(run, Catalogue.built_in())) for run in (as_typed, by_id))
     assert said.scenario == meant.scenario
     assert said.iteration_time == meant.iteration_time
 
@@ -370,9 +370,9 @@ AS_TYPED = {
 @pytest.mark.parametrize("column", AS_TYPED)
 def test_a_cell_is_read_as_people_spell_it(tmp_path, column):
     as_typed, meant = (runs(tmp_path, EIGHT | {column: cell})[0] for cell in AS_TYPED[column])
-    scenario = scenario_of(as_typed, Catalogue.built_in())
-    assert scenario == scenario_of(meant, Catalogue.built_in())
-    assert predict(scenario).warnings == predict(scenario_of(meant, Catalogue.built_in())).warnings
+    scenario = scenario_of_run(as_typed, Catalogue.built_in())
+    assert scenario == scenario_of_run(meant, Catalogue.built_in())
+    assert predict(scenario).warnings == predict(scenario_of_run(meant, Catalogue.built_in())).warnings
 
 
 def test_what_is_unknown_is_named_and_an_empty_table_left_out(tmp_path):

@@ -111,13 +111,13 @@ def _verdict(
         k: at[k][0] for k in wanted
     }
     best = min(each, key=lambda known: each[known].time)
-    report = (
+    text = (
         f"{best} is fastest: {show(each[best].time, 's')}, {show(each[best].bus_bandwidth, 'B/s')} on the bus"
     )
     if exchanges.NCCL in wanted:
-        report += f"; NCCL's choice, by its measurements, takes {show(at[exchanges.NCCL][0].time, 's')}"
+        text += f"; NCCL's choice, by its measurements, takes {show(at[exchanges.NCCL][0].time, 's')}"
     crossings = "; ".join(exchanges.crossing_words(mark, show) for mark in marks)
-    return f"{report}. {sentence(crossings)}" if crossings else report
+    return f"{text}. {sentence(crossings)}" if crossings else text
 
 
 def _python(name: str, fabric: CollectiveFabric, size: float) -> str:

@@ -157,7 +157,7 @@ def _python(base: dict[str, Any], said: list[str]) -> str:
     return (
         "from perfmodel import Scenario\n"
         "from perfmodel.comparison import case_of, compare\n\n"
-        "found = compare([\n    " + ",\n    ".join(lines) + ",\n])\n"
+        "result = compare([\n    " + ",\n    ".join(lines) + ",\n])\n"
         "print(found.verdict)"
     )
 

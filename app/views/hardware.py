@@ -94,7 +94,7 @@ def add() -> None:
 
 
 def taken(text: str) -> None:
-    """Take a file, and say what was found about it."""
+    """Take a file, and say what is wrong with it or what it replaces."""
     id, findings = hardware.take(text)
     st.success(plain(f"{id} is checked, and every page offers it."))
     for finding in findings:

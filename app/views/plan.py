@@ -14,7 +14,7 @@ SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", 
 
 
 def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the front, then the best plan of every machine that lost."""
+    """Return the front, then the best plan of every rejected machine."""
     return [*result["front"], *result["lost"]]
 
 
@@ -50,7 +50,7 @@ def page(asked: Asked) -> None:
     """Draw the answer."""
     with mistakes_shown():
         goal = plan_form.goal(asked.picked, OFFERED)
-        result = plan_form.found(goal)
+        result = plan_form.searched(goal)
     with asked.top:
         st.subheader(f"What to hire to train {goal.workload}", anchor=False)
         first, *more = result["verdict"]

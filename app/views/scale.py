@@ -44,7 +44,7 @@ NETWORKS = some_of("networks", options()["inter-link"].choices, "Drawn over the 
 
 
 def curves(asked: Asked) -> dict[str, list[Prediction]]:
-    """Predict each overlaid plan at each count; one that cannot be is told and left out."""
+    """Predict each overlaid plan at each count; one that cannot be predicted is reported and left out."""
     counts = convert(COUNTS, asked.picked.get("gpus", "1,2,4,8,16,32"))
     if len(counts) > MOST:
         st.warning(f"{len(counts)} counts; the first {MOST} are drawn")
@@ -153,14 +153,14 @@ def _measured(scenario: Mapping[str, Any], y: str) -> dict[str, tuple[list[float
     points = [(run, seen) for run in runs if value and (seen := value(run)) is not None]
     if not points:
         return {}
-    report = [
+    labels = [
         f"{run.source}: {run.strategy}, {run.inter_link or run.node or 'one machine'}" for run, _ in points
     ]
     return {
         "measured (same batch and precision)": (
             [run.world_size for run, _ in points],
             [seen for _, seen in points],
-            report,
+            labels,
         )
     }
 

@@ -79,10 +79,10 @@ def learn(seen: uploads.Seen, asked: Asked) -> None:
     if st.button("Calibrate on this trace", type="primary"):
         with mistakes_shown():
             uploads.calibrate(seen, scenario(asked.picked), skip)
-    if "profile-told" not in st.session_state:
+    if "profile-summary" not in st.session_state:
         return
     text = (session_hardware.folder() / st.session_state["profile-name"]).read_text("utf-8")
-    st.success(f"In use on every page that predicts: {st.session_state['profile-told']}")
+    st.success(f"In use on every page that predicts: {st.session_state['profile-summary']}")
     with st.container(horizontal=True):
         if st.button("See it in Predict"):
             st.switch_page("views/predict.py")

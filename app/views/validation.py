@@ -42,16 +42,16 @@ def page(asked: Asked) -> None:
     mode = picked.get("mode", "specs")
     result = measured_runs.filtered(mode, {name: picked.get(name, ()) for name in measured_runs.FILTERS})
     predicted = measured_runs.misses_first(result)
-    report = statistics([row for row in predicted if counted(row)])
+    errors = statistics([row for row in predicted if counted(row)])
     with asked.top:
         st.subheader("The model against published measurements", anchor=False)
-        if report["n"]:
-            ten, twenty = report["within_10"], report["within_20"]
+        if errors["n"]:
+            ten, twenty = errors["within_10"], errors["within_20"]
             st.markdown(
-                f"**Off by {report['median_absolute_error']:.1%} in the median of {report['n']:,} runs "
+                f"**Off by {errors['median_absolute_error']:.1%} in the median of {errors['n']:,} runs "
                 f"of trust "
                 f"A or B: {ten:.0%} of them by at most 10%, {twenty:.0%} by at most 20%. "
-                f"A naive answer is off by {report['baseline']['median_absolute_error']:.1%}.**"
+                f"A naive answer is off by {errors['baseline']['median_absolute_error']:.1%}.**"
             )
         else:
             st.markdown("**No run of trust A or B passes these filters.**")
@@ -59,17 +59,17 @@ def page(asked: Asked) -> None:
             "Out of sample: each source by a fit to all others, "
             + ("from specs alone." if mode == "specs" else "anchored on the time of one accelerator.")
         )
-        if report["n"]:
+        if errors["n"]:
             every = statistics([row for row in predicted if trusted(row)])
             more = (
-                f" With {every['n'] - report['n']:,} runs more whose anchor is ambiguous: "
+                f" With {every['n'] - errors['n']:,} runs more whose anchor is ambiguous: "
                 f"{every['mean_absolute_error']:.1%}, {every['mean_over_sources']:.1%} and "
                 f"{every['median_absolute_error']:.1%} in the median."
             )
             st.caption(
-                f"Mean error {report['mean_absolute_error']:.1%} over runs, "
-                f"{report['mean_over_sources']:.1%} "
-                f"over the {report['sources']} sources.{more if every['n'] > report['n'] else ''}"
+                f"Mean error {errors['mean_absolute_error']:.1%} over runs, "
+                f"{errors['mean_over_sources']:.1%} "
+                f"over the {errors['sources']} sources.{more if every['n'] > errors['n'] else ''}"
             )
     if predicted:
         picture(predicted, picked.get("by", "source"))

@@ -11,7 +11,7 @@ from functools import lru_cache
 from statistics import median
 
 from perfmodel.accuracy.runs import Run
-from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of
+from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run
 from perfmodel.errors import InputError
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import workload as workload_named
@@ -56,7 +56,7 @@ class ConstantUtilisation:
     def _ideal_time(self, run: Run) -> float | None:
         """Time at the peak of one accelerator [s]; gradients travel for nothing."""
         try:
-            scenario_of(run, self._catalogue)
+            scenario_of_run(run, self._catalogue)
             peak, _ = self._catalogue.accelerator(run.accelerator).training_peak(run.precision)
         except (Refused, InputError):
             return None

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from perfmodel.accuracy.anchors import Anchors, Measured
 from perfmodel.accuracy.baselines import ConstantUtilisation
 from perfmodel.accuracy.runs import Run, shipped_runs
-from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of
+from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
@@ -136,7 +136,7 @@ def _row(
     predicted, reason, input_share = None, None, None
     interval: Interval | _NoInterval = NO_INTERVAL
     try:
-        scenario = scenario_of(run, catalogue, anchor and anchor.iteration_time)
+        scenario = scenario_of_run(run, catalogue, anchor and anchor.iteration_time)
         if changed:
             scenario = _with(scenario, changed)
         if measured is None:

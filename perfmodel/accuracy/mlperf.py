@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from perfmodel.accuracy.mlperf_kernels import Changes, iteration_time
 from perfmodel.accuracy.mlperf_rows import ROUNDS, Submission, shipped_submissions
-from perfmodel.accuracy.mlperf_rules import evaluation_of, scenario_of, target_of, with_options
+from perfmodel.accuracy.mlperf_rules import evaluation_of, scenario_of_submission, target_of, with_options
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.accuracy.summary import Errors, errors
 from perfmodel.epochs_to_target import FEWEST_BATCH_SIZES, fit_epochs
@@ -69,9 +69,9 @@ def curve_without(round_: str, benchmark: str, submissions: Iterable[Submission]
         s for s in submissions if s.benchmark == benchmark and s.round != round_ and s.samples_to_target
     ]
     target = next(target_of(s) for s in submissions if s.benchmark == benchmark and s.round == round_)
-    alike = _by_batch(s for s in others if target_of(s) == target)
-    same_target = len(alike) >= FEWEST_BATCH_SIZES
-    groups = alike if same_target else _by_batch(others)
+    similar = _by_batch(s for s in others if target_of(s) == target)
+    same_target = len(similar) >= FEWEST_BATCH_SIZES
+    groups = similar if same_target else _by_batch(others)
     if len(groups) < FEWEST_BATCH_SIZES:
         raise Refused("no other round tells the epochs", benchmark)
     smallest, critical, _ = fit_epochs(
@@ -195,7 +195,7 @@ def compare_mlperf(
     submissions : by default those that come along; other makers' tell about epochs and nothing else
     catalogue : hardware; by default what comes with the package
     changes : what to take into account of the kernels that configurations name; see ``mlperf_kernels``
-    earlier : whether a round is told by the rounds before it alone, as a forecast must be
+    earlier : whether a round is predicted from earlier rounds alone, as a forecast must be
     """
     submissions = shipped_submissions() if submissions is None else submissions
     catalogue = Catalogue.of(catalogue)
@@ -204,7 +204,7 @@ def compare_mlperf(
 
 
 class _Rounds:
-    """Submissions, with what each round is told by the others worked out once."""
+    """Submissions, with what each round takes from the others worked out once."""
 
     def __init__(
         self, submissions: Sequence[Submission], catalogue: Catalogue, changes: Changes, earlier: bool
@@ -231,7 +231,7 @@ class _Rounds:
     def answer(self, asked: Submission, mode: Mode) -> Answer:
         try:
             curve = self.curve(asked.round, asked.benchmark)
-            scenario, anchor = scenario_of(asked, self.catalogue), ""
+            scenario, anchor = scenario_of_submission(asked, self.catalogue), ""
             if mode == "anchored":
                 anchor, factor = self._anchor(asked)
                 scenario = self._anchored(asked, factor)
@@ -253,7 +253,7 @@ class _Rounds:
 
     def _anchored(self, asked: Submission, factor: float) -> Scenario:
         """The scenario of a submission, from one accelerator that takes ``factor`` times the model's time."""
-        scenario = scenario_of(asked, self.catalogue)
+        scenario = scenario_of_submission(asked, self.catalogue)
         alone = self._time(with_options(scenario, world_size=1, accelerators_per_node=None), asked)
         return with_options(scenario, anchor=f"iteration_time={factor * alone!r}s@1")
 
@@ -271,8 +271,8 @@ class _Rounds:
         ]
         built = self._design(asked.accelerator)
         same = [each for each in others if each.accelerator == asked.accelerator]
-        alike = [each for each in others if self._design(each.accelerator) == built]
-        factors = [factor for each in same or alike if (factor := self.factor(each)) is not None]
+        similar = [each for each in others if self._design(each.accelerator) == built]
+        factors = [factor for each in same or similar if (factor := self.factor(each)) is not None]
         if not factors:
             raise Refused("unanchored", "no other round measured one machine with this architecture")
         return (asked.accelerator if same else built), median(factors)
@@ -287,7 +287,7 @@ class _Rounds:
         if single.samples_per_second is None:
             return None
         try:
-            scenario = scenario_of(single, self.catalogue)
+            scenario = scenario_of_submission(single, self.catalogue)
         except Refused:
             return None
         measured, factor, evaluating = single.global_batch_size / single.samples_per_second, 1.0, 0.0

@@ -137,7 +137,7 @@ def framework_of(submission: Submission) -> str:
 
 
 @lru_cache(maxsize=1024)
-def scenario_of(submission: Submission, catalogue: Catalogue) -> Scenario:
+def scenario_of_submission(submission: Submission, catalogue: Catalogue) -> Scenario:
     """Return the scenario of a submission; its outcome is not looked at.
 
     A local batch that does not fit into memory is split into the fewest micro-batches that do.

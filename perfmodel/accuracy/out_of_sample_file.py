@@ -39,8 +39,8 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
-        report = row.to_dict()
-        times = ("" if report[name] is None else f"{report[name]:.6g}" for name in TIMES)
+        cells = row.to_dict()
+        times = ("" if cells[name] is None else f"{cells[name]:.6g}" for name in TIMES)
         writer.writerow([row.run.run_id, row.mode, *times, row.reason])
     write_whole(path, text.getvalue())
 
@@ -57,19 +57,19 @@ def shipped_rows(mode: Mode) -> list[Row]:
     naive = ConstantUtilisation(runs, Catalogue.built_in()) if mode == "specs" else None
     result = []
     for run in runs:
-        if (report := known.get(run.run_id)) is None:
+        if (written := known.get(run.run_id)) is None:
             continue
         anchor = anchors.of(run) if mode == "anchored" and run.world_size > 1 else None
         guess = naive.iteration_time(run) if naive else anchor and anchor.iteration_time
-        times: dict[str, Any] = {name: float(report[name]) if report[name] else None for name in TIMES}
+        times: dict[str, Any] = {name: float(written[name]) if written[name] else None for name in TIMES}
         result.append(
             Row(
                 run=run,
                 mode=mode,
                 **times,
-                naive_iteration_time=guess if report["predicted_iteration_time"] else None,
+                naive_iteration_time=guess if written["predicted_iteration_time"] else None,
                 anchor=None if anchor is None else "unique" if anchor.unique else "ambiguous",
-                reason=report["reason"] or None,
+                reason=written["reason"] or None,
             )
         )
     return result

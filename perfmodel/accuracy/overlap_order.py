@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.accuracy.anchors import Anchors
 from perfmodel.accuracy.compare import Row
-from perfmodel.accuracy.scenarios import scenario_of
+from perfmodel.accuracy.scenarios import scenario_of_run
 from perfmodel.prediction import predict
 from perfmodel.specs.store import Catalogue
 from perfmodel.templating import render
@@ -100,7 +100,7 @@ def _server_range(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     for row in ours:
         anchor, measured = anchors.of(row.run), row.measured_iteration_time
         if row.run.nodes == largest and row.run.overlap == "wfbp" and anchor and measured:
-            asked = scenario_of(row.run, Catalogue.built_in(), anchor.iteration_time)
+            asked = scenario_of_run(row.run, Catalogue.built_in(), anchor.iteration_time)
             few, many = (
                 predict(asked.model_copy(update={"servers": servers})).iteration_time
                 for servers in (1, largest)
@@ -120,7 +120,7 @@ def _with_one_server(rows: Sequence[Row]) -> float:
     for row in rows:
         anchor = anchors.of(row.run) if row.run.source == SOURCE else None
         if anchor is not None and row.run.strategy == "parameter-server":
-            asked = scenario_of(row.run, Catalogue.built_in(), anchor.iteration_time)
+            asked = scenario_of_run(row.run, Catalogue.built_in(), anchor.iteration_time)
             time = predict(asked.model_copy(update={"servers": 1})).iteration_time
             row = row._replace(predicted_iteration_time=time)
         others.append(row)

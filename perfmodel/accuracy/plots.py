@@ -12,7 +12,7 @@ from perfmodel.accuracy.summary import counted
 from perfmodel.errors import needed
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
-"""Told apart by colour-blind readers (Okabe and Ito)."""
+"""Colours that colour-blind readers can distinguish (Okabe and Ito)."""
 NAMES = ("predicted-specs.svg", "predicted-anchored.svg", "residuals.svg", "coverage.svg")
 
 MATPLOTLIB = ("matplotlib.pyplot", "plot", "drawing figures")

@@ -38,7 +38,7 @@ def measured_time(run: Run) -> float | None:
     return run.local_batch_size * run.world_size * run.accumulation_steps / run.samples_per_second
 
 
-def scenario_of(run: Run, catalogue: Catalogue, anchor_time: float | None = None) -> Scenario:
+def scenario_of_run(run: Run, catalogue: Catalogue, anchor_time: float | None = None) -> Scenario:
     """Return the scenario of a run.
 
     Parameters

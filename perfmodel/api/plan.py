@@ -177,7 +177,7 @@ class Plans(Table):
     @cached_property
     def rejected(self) -> tuple[RejectedPlan, ...]:
         """The best plan of every machine that was not chosen, with the reason; ``lost`` in the JSON."""
-        return tuple(map(RejectedPlan.of, self.search.lost))
+        return tuple(map(RejectedPlan.of, self.search.rejected))
 
     @cached_property
     def unpriced(self) -> tuple[UnpricedMachine, ...]:

@@ -97,7 +97,7 @@ def _installed() -> bool:
 
 
 def streamlit_words(host: str, port: int, browse: bool = False) -> list[str]:
-    """Return what ``python -m`` starts: Streamlit, listening where it was told, reporting to nobody."""
+    """Return what ``python -m`` starts: Streamlit on the given address, without usage statistics."""
     from perfmodel.resources import folder
 
     settings = {

@@ -74,7 +74,7 @@ def command(
     options_file: str | None,
     **options: Any,
 ) -> None:
-    """What to hire: the cheapest in time, the fastest within budget, and why others lost.
+    """What to hire: the cheapest in time, the fastest within budget, and why not others.
 
     Every offer of the catalogue, GPU count, strategy, precision and batch that fits
     in memory is tried; of plans within 1 % of each other one that NCCL can run is

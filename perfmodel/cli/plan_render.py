@@ -15,12 +15,12 @@ from perfmodel.units import rate, show
 Row = dict[str, Any]
 
 MOST_ON_FRONT = 10
-MOST_LOST = 10
+MOST_REJECTED = 10
 MOST_REASONS = 4
 
 
 def show_plan(result: SearchResult) -> None:
-    """Print what a search found."""
+    """Print the answer of a search."""
     out = console()
     first, *more = verdict(result)
     out.print(Text(first), style="bold")
@@ -32,7 +32,7 @@ def show_plan(result: SearchResult) -> None:
         for label, value in _figures(result, chosen):
             out.print(Text(f"{label:<14}{value}"))
     shown = _show_front(result)
-    shown += _show_lost(result)
+    shown += _show_rejected(result)
     _show_prices(result, ([chosen] if chosen else []) + shown)
     _show_unpriced(result)
     out.print(Text(f"tried: {len(result):,} plans on {len(result.machines)} machines; {_left_out(result)}"))
@@ -47,7 +47,7 @@ def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:
     epochs = "" if row["epochs"] is None else f"{row['epochs']:.4g} epochs, "
     tokens = f", {row['sequence_length']} tokens a sample" if row["sequence_length"] else ""
     figures = [
-        ("way", f"{_way(row)}, {row['precision']}{tokens}"),
+        ("strategy", f"{_way(row)}, {row['precision']}{tokens}"),
         ("batch", batch),
         ("work", f"{epochs}{row['samples']:.3g} samples at {rate(row['samples_per_second'])} a second"),
         ("iteration", show(row["iteration_time"], "s")),
@@ -64,7 +64,7 @@ def _way(row: Row) -> str:
     if row["world_size"] == 1:
         return "one GPU"
     if row["strategy"] == "all-reduce":
-        return f"all-reduce {row['algorithm']}"
+        return f"all-reduce ({row['algorithm']})"
     return str(row["strategy"])
 
 
@@ -77,9 +77,9 @@ def _show_front(result: SearchResult) -> list[Row]:
         out.print()
         some = f", {len(kept)} of {len(rows)} (--csv: all)" if len(kept) < len(rows) else ""
         out.print(Text(f"None is both faster and cheaper than these{some}"), style="bold")
-        shown = table("machine", "way", "GPUs", "batch", "run", "at 80 %", "USD", "kWh", left=2)
+        shown = table("machine", "strategy", "GPUs", "batch", "run", "at 80 %", "USD", "kWh", left=2)
         shown.padding = (0, 1, 0, 0)
-        shown.columns[1].width = 12
+        shown.columns[1].width = 14
         for column in shown.columns[2:]:
             column.no_wrap = True
         for row in kept:
@@ -108,7 +108,7 @@ def _short_way(row: Row) -> str:
     if row["world_size"] == 1:
         return "1 GPU"
     if row["strategy"] == "all-reduce":
-        return str(row["algorithm"])
+        return "all-reduce" if row["algorithm"] == "auto" else str(row["algorithm"])
     names = {
         "parameter-server": f"{row['servers']} PS",
         "parameter-server-local": "local PS",
@@ -123,24 +123,26 @@ def _usd(amount: float | None) -> str:
     return f"{amount:,.0f}" if amount >= 100 else f"{amount:.4g}"
 
 
-def _show_lost(result: SearchResult) -> list[Row]:
-    rows = result.lost
+def _show_rejected(result: SearchResult) -> list[Row]:
+    rows = result.rejected
     if not rows:
         return []
     out = console()
-    out.print(Text("Why others lost: each machine at its best"), style="bold")
+    out.print(Text("Why not others: the best plan of each machine"), style="bold")
     shown = table("machine", "GPUs", "run", "USD", "why", left=1)
     shown.padding = (0, 1, 0, 0)
     shown.columns[-1].justify = "left"
-    for row in rows[:MOST_LOST]:
+    for row in rows[:MOST_REJECTED]:
         cells = (str(row["world_size"]), show(row["run_time"], "s"), _usd(row["cost"]))
         shown.add_row(row["name"], *cells, row["why"])
     out.print(shown)
-    counts = {reason: sum(row["reason"] == reason for row in rows[MOST_LOST:]) for reason in _reasons(rows)}
-    if len(rows) > MOST_LOST:
+    counts = {
+        reason: sum(row["reason"] == reason for row in rows[MOST_REJECTED:]) for reason in _reasons(rows)
+    }
+    if len(rows) > MOST_REJECTED:
         report = ", ".join(f"{count} {reason}" for reason, count in counts.items() if count)
-        out.print(Text(f"and {len(rows) - MOST_LOST} more: {report} (--json: all)"))
-    return rows[:MOST_LOST]
+        out.print(Text(f"and {len(rows) - MOST_REJECTED} more: {report} (--json: all)"))
+    return rows[:MOST_REJECTED]
 
 
 def _reasons(rows: Iterable[Row]) -> list[str]:
@@ -180,13 +182,13 @@ def _show_unpriced(result: SearchResult) -> None:
     out.print(Text(title), style="bold")
     rows = table("machine", "GPUs", "run", "as good as the chosen below", left=1)
     rows.padding = (0, 1, 0, 0)
-    for row in unpriced[:MOST_LOST]:
+    for row in unpriced[:MOST_REJECTED]:
         worth, best = row["worth_usd_per_hour"], row["best"]
         below = "-" if worth is None else f"{worth:,.4g} USD/h"
         rows.add_row(row["name"], str(best["world_size"]), show(best["run_time"], "s"), below)
     out.print(rows)
-    if len(unpriced) > MOST_LOST:
-        rest = ", ".join(row["name"] for row in unpriced[MOST_LOST:])
+    if len(unpriced) > MOST_REJECTED:
+        rest = ", ".join(row["name"] for row in unpriced[MOST_REJECTED:])
         out.print(Text(f"and {rest}"))
 
 

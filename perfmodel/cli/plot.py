@@ -12,7 +12,7 @@ from perfmodel.prediction.result import Prediction
 from perfmodel.writing import check_writable, write_whole
 
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"
-"""Told apart by colour-blind readers (Okabe and Ito)."""
+"""Colours that colour-blind readers can distinguish (Okabe and Ito)."""
 
 MOST_TICKS = 12
 """Counts that are written out under an axis; of more, the powers of ten."""

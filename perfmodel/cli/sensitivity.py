@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perfmodel.sensitivity.report import SensitivityReport
 
 SMALL = 0.005
-"""An elasticity below it is told in one line with the others."""
+"""An elasticity below it is printed in one line with the others."""
 HALF_BAR = 22
 MOST_BARS = 12
 
@@ -81,7 +81,7 @@ def _markdown(answer: SensitivityReport) -> str:
         "### What binds\n",
         "".join(f"- {arm['of']}: {arm['words']}\n" for arm in answer["maxima"]) or "- none\n",
         "### Where that changes\n",
-        "".join(f"- {turn['words']}\n" for turn in answer["crossovers"]) or "- nowhere found\n",
+        "".join(f"- {turn['words']}\n" for turn in answer["crossovers"]) or "- none\n",
     ]
     return "\n".join(parts)
 

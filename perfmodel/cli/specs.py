@@ -116,8 +116,8 @@ def check(everything: bool, specs: tuple[str, ...], **options: Any) -> None:
         for finding in findings if everything else wrong:
             click.echo(f"{finding.id}: {finding.kind}: {finding.message}")
         counts = Counter(finding.kind for finding in findings)
-        told = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "nothing"
-        click.echo(f"found {told}{'' if everything else '; --all lists them'}")
+        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "nothing"
+        click.echo(f"found {listed}{'' if everything else '; --all lists them'}")
     if any(finding.kind == "suspicious" for finding in findings):
         raise SystemExit(1)
 
@@ -127,7 +127,7 @@ def _numbers(spec: SourcedSpec) -> dict[str, Any]:
     from perfmodel.specs.provenance import Quantity
 
     plain = {name: value for name, value in spec if isinstance(value, (str, int)) and name != "note"}
-    return plain | {name: told.value for name, told in spec.statements() if isinstance(told, Quantity)}
+    return plain | {name: stated.value for name, stated in spec.statements() if isinstance(stated, Quantity)}
 
 
 def _accelerator_row(spec: Any) -> tuple[str, ...]:

@@ -92,7 +92,7 @@ def _values(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_file(file: str, catalogue: Catalogue) -> dict[str, Any]:
-    """The options of a file, checked by themselves, so that a mistake is told with the file and its key."""
+    """The options of a file, checked by themselves, so that an error names the file and its key."""
     from perfmodel.reading import read_toml
     from perfmodel.sweeps.axes import axes
 

@@ -116,7 +116,7 @@ def _collectives(result: list[dict[str, Any]]) -> Any:
 
 
 def _ranks(result: list[dict[str, Any]]) -> Any:
-    rows = table("over all ranks", "wire (least)", "waiting, mean", "longest", "by rank")
+    rows = table("over all ranks", "transfer", "waiting, mean", "longest", "by rank")
     for row in result[: 4 * MOST_ROWS]:
         waits = row["waiting_time"]
         longest = max(waits, key=lambda rank: waits[rank])

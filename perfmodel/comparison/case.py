@@ -18,7 +18,7 @@ class Case(NamedTuple):
     name: str
     prediction: Prediction
     economics: dict[str, Any] | None
-    """As ``perfmodel.economics.economics`` returns it; None where it could not be told."""
+    """As ``perfmodel.economics.economics`` returns it; None where it could not be worked out."""
 
     @property
     def rate(self) -> float:

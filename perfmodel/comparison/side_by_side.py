@@ -15,7 +15,7 @@ from perfmodel.tables import Cell, Record, Table, aligned
 from perfmodel.units import UNITS, show
 
 SAMPLES = 1e6
-"""Over which costs are told: they do not depend on the batch."""
+"""Samples over which costs are compared: they do not depend on the batch."""
 SHOWN = (
     "iteration_time",
     "samples_per_second",

@@ -58,9 +58,9 @@ def order_statistic(distribution: Distribution, order: Real, sample_size: Real) 
     import numpy as np
 
     orders, sizes = np.broadcast_arrays(np.asarray(order, dtype=float), np.asarray(sample_size, dtype=float))
-    pairs, places = np.unique(np.stack([orders.ravel(), sizes.ravel()]), axis=1, return_inverse=True)
+    pairs, inverse = np.unique(np.stack([orders.ravel(), sizes.ravel()]), axis=1, return_inverse=True)
     moments = np.array([_moments(distribution, k, n) for k, n in pairs.T.tolist()])
-    mean, variance = moments[places.ravel()].T.reshape(2, *orders.shape)
+    mean, variance = moments[inverse.ravel()].T.reshape(2, *orders.shape)
     return (mean, variance) if orders.ndim else (float(mean), float(variance))
 
 

@@ -132,6 +132,6 @@ def straggler_time(compute_time: Any, distribution: Distribution, world_size: An
         return waiting_time(compute_time, straggler_factor(distribution, float(world_size)))
     import numpy as np
 
-    sizes, places = np.unique(np.asarray(world_size, dtype=np.float64), return_inverse=True)
+    sizes, inverse = np.unique(np.asarray(world_size, dtype=np.float64), return_inverse=True)
     factors = np.array([straggler_factor(distribution, size) for size in sizes.tolist()])
-    return waiting_time(compute_time, factors[places].reshape(np.shape(world_size)))
+    return waiting_time(compute_time, factors[inverse].reshape(np.shape(world_size)))

@@ -210,8 +210,8 @@ def title(function: Callable[..., Any]) -> str:
 
 def latex(function: Callable[..., Any]) -> str:
     """Return the equation of a formula's docstring."""
-    result = _MATH.search(inspect.getdoc(function) or "")
-    return " ".join(result.group(1).split()) if result else ""
+    match = _MATH.search(inspect.getdoc(function) or "")
+    return " ".join(match.group(1).split()) if match else ""
 
 
 def result_symbol(function: Callable[..., Any]) -> str:

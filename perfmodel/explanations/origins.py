@@ -91,8 +91,8 @@ class Origins:
         >>> Origins.result_of(None, flops_utilization)
         'mfu'
         """
-        result = _RETURNS.search(inspect.getdoc(function) or "")
-        name = result[1] if result else "value"
+        match = _RETURNS.search(inspect.getdoc(function) or "")
+        name = match[1] if match else "value"
         return name if name in QUANTITIES else "value"
 
     def labels(self, call: Call, result: Any) -> tuple[str, ...]:

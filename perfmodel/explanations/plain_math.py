@@ -65,20 +65,20 @@ def plain(latex: str) -> str:
     for begin in ("\\begin{cases}", "\\end{cases}"):
         text = text.replace(begin, "{" if "begin" in begin else "}")
     text = text.replace("&", " if ") if "{" in text and "cases" in latex else text
-    while (result := re.search(r"\\frac(?![a-zA-Z])", text)) is not None:
-        top, end = _group(text, result.end())
+    while (match := re.search(r"\\frac(?![a-zA-Z])", text)) is not None:
+        top, end = _group(text, match.end())
         bottom, end = _group(text, end)
         ratio = f"{_wrapped(top)} / {_wrapped(bottom)}"
-        if _is_factor(text[: result.start()], text[end:]):
+        if _is_factor(text[: match.start()], text[end:]):
             ratio = f"({ratio})"
-        text = f"{text[: result.start()]} {ratio} {text[end:]}"
+        text = f"{text[: match.start()]} {ratio} {text[end:]}"
     for word in _WRAPPERS:
-        while (result := re.search(rf"\\{word}(?![a-zA-Z])", text)) is not None:
-            inner, end = _group(text, result.end())
-            text = f"{text[: result.start()]}{inner}{text[end:]}"
-    while (result := re.search(r"\\sqrt(?![a-zA-Z])", text)) is not None:
-        inner, end = _group(text, result.end())
-        text = f"{text[: result.start()]}sqrt({inner}){text[end:]}"
+        while (match := re.search(rf"\\{word}(?![a-zA-Z])", text)) is not None:
+            inner, end = _group(text, match.end())
+            text = f"{text[: match.start()]}{inner}{text[end:]}"
+    while (match := re.search(r"\\sqrt(?![a-zA-Z])", text)) is not None:
+        inner, end = _group(text, match.end())
+        text = f"{text[: match.start()]}sqrt({inner}){text[end:]}"
     text = re.sub(r"(\w?)\\([a-zA-Z]+)", _word, text)
     text = re.sub(r"([_^])\{(\w)\}", r"\1\2", text)
     text = re.sub(r"([_^])\{([^{}]*)\}", _raised, text)
@@ -90,16 +90,16 @@ def plain(latex: str) -> str:
     )
 
 
-def _raised(result: re.Match[str]) -> str:
+def _raised(match: re.Match[str]) -> str:
     """An index or an exponent; in parentheses where it would be read apart."""
-    mark, inner = result.groups()
+    mark, inner = match.groups()
     apart = " " in inner or (mark == "^" and not re.fullmatch(r"\w+", inner))
     return f"{mark}({inner})" if apart else f"{mark}{inner}"
 
 
-def _word(result: re.Match[str]) -> str:
+def _word(match: re.Match[str]) -> str:
     """A Greek letter as it is; a word apart from what it follows."""
-    before, name = result.groups()
+    before, name = match.groups()
     if name in _GREEK:
         return f"{before}{_GREEK[name]}"
     word = _WORDS.get(name, name)

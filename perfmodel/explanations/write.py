@@ -41,8 +41,8 @@ def value_text(value: Any, unit: str, name: str) -> str:
         return f"{number(several[0], unit)}, {len(value)} times"
     if len(several) == 2:
         return f"{number(several[0], unit)} or {number(several[1], unit)}, {len(value)} values"
-    report = f"{number(several[0], unit)} to {number(several[-1], unit)}, {len(value)} values"
-    return f"{report}, {number(sum(value), unit)} in all" if unit in ADDED and name not in POINTS else report
+    text = f"{number(several[0], unit)} to {number(several[-1], unit)}, {len(value)} values"
+    return f"{text}, {number(sum(value), unit)} in all" if unit in ADDED and name not in POINTS else text
 
 
 def text(result: Explanation) -> str:
@@ -129,8 +129,8 @@ def _equation_text(equation: Equation, done: dict[str, int]) -> list[str]:
         pad + "      ",
     )
     if equation.unit == "s" and equation.quantity not in POINTS and (most := largest(equation)):
-        report = "; ".join(f"{label} {number(value, unit)}" for label, value in most)
-        lines += _wrapped(f"largest: {report}", pad + "     ", pad + "      ")
+        text = "; ".join(f"{label} {number(value, unit)}" for label, value in most)
+        lines += _wrapped(f"largest: {text}", pad + "     ", pad + "      ")
     return lines
 
 
@@ -140,10 +140,10 @@ def _name(symbol: Symbol) -> str:
 
 
 def _origin(symbol: Symbol) -> str:
-    report = value_text(symbol.value, symbol.unit, symbol.parameter)
+    text = value_text(symbol.value, symbol.unit, symbol.parameter)
     if symbol.equation:
-        return f"{report} ({symbol.equation})"
-    return f"{report}; {symbol.note}" if symbol.note else report
+        return f"{text} ({symbol.equation})"
+    return f"{text}; {symbol.note}" if symbol.note else text
 
 
 def _is_near(turn: ExactCrossover) -> bool:
@@ -191,10 +191,10 @@ def _rendered(template: str, result: Explanation) -> str:
 
 
 def _full(symbol: Symbol) -> str:
-    report = _value_full(symbol.value, symbol.unit, symbol.parameter)
+    text = _value_full(symbol.value, symbol.unit, symbol.parameter)
     if symbol.equation:
-        return f"{report} ({symbol.equation})"
-    return f"{report}; {symbol.note}" if symbol.note else report
+        return f"{text} ({symbol.equation})"
+    return f"{text}; {symbol.note}" if symbol.note else text
 
 
 def _value_full(value: Any, unit: str, name: str) -> str:
@@ -214,5 +214,5 @@ _SPECIAL = {
 }
 
 
-def _escaped(report: str) -> str:
-    return "".join(_SPECIAL.get(c, c) for c in report)
+def _escaped(text: str) -> str:
+    return "".join(_SPECIAL.get(c, c) for c in text)

@@ -9,14 +9,14 @@ import numpy as np
 
 from perfmodel.accuracy.anchors import Anchors
 from perfmodel.accuracy.runs import Run, shipped_runs
-from perfmodel.accuracy.scenarios import scenario_of
+from perfmodel.accuracy.scenarios import scenario_of_run
 from perfmodel.calibration import Calibration, before_fit, with_scaling
 from perfmodel.errors import InputError
 from perfmodel.fitting.efficiency_fit import EfficiencyFit
 from perfmodel.fitting.runs import TRUSTED, Measured, measured, reach, seen
 from perfmodel.fitting.scaling_fit import Anchored, ScalingFit
 from perfmodel.fitting.spread import Miss, learn_spread
-from perfmodel.prediction import doubted, time_of
+from perfmodel.prediction import time_and_strengths, time_of
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.computation import conditions
@@ -96,7 +96,7 @@ class OutOfSample:
         for row in self.measured:
             anchor = self._anchor_time(row)
             if anchor is not None:
-                setting = resolve(scenario_of(row.run, self._catalogue, anchor), self._catalogue)
+                setting = resolve(scenario_of_run(row.run, self._catalogue, anchor), self._catalogue)
                 yield Anchored(row.run.source, row.run.trust, partial(time_of, setting), row.time)
 
     def _anchor_time(self, row: Measured) -> float | None:
@@ -130,8 +130,8 @@ class OutOfSample:
         return result
 
     def _miss(self, row: Measured, constants: Calibration, anchor: float | None) -> Miss:
-        scenario = scenario_of(row.run, self._catalogue, anchor)
-        time, strengths = doubted(scenario, self._catalogue, constants)
+        scenario = scenario_of_run(row.run, self._catalogue, anchor)
+        time, strengths = time_and_strengths(scenario, self._catalogue, constants)
         return Miss(row.run.source, float(np.log(time / row.time)), strengths)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from perfmodel.accuracy.runs import Run
-from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of
+from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run
 from perfmodel.errors import InputError
 from perfmodel.prediction.interval import crossed_link, local_batch_of, software_of
 from perfmodel.resolve import Setting, resolve
@@ -36,7 +36,7 @@ def measured(runs: Iterable[Run], catalogue: Catalogue) -> list[Measured]:
         if run.trust not in TRUSTED or time is None or run.source in UNSEEN:
             continue
         try:
-            result.append(Measured(run, resolve(scenario_of(run, catalogue), catalogue), time))
+            result.append(Measured(run, resolve(scenario_of_run(run, catalogue), catalogue), time))
         except (Refused, InputError):
             continue  # validate names each of them, with the reason
     return result

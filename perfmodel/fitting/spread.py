@@ -52,7 +52,7 @@ class Miss(NamedTuple):
     source: str
     error: float
     """ln(predicted / measured)."""
-    doubts: dict[str, float]
+    strengths: dict[str, float]
     """Strength of each condition that can widen an interval."""
 
 
@@ -68,8 +68,8 @@ def learn_spread(misses: Sequence[Miss], farther: Sequence[Miss] = ()) -> Spread
     farther : of runs with more than their source left out; they tell of the weights, not of the quantiles
     """
     rows = [*misses, *farther]
-    names = list(rows[0].doubts)
-    strength = np.array([[miss.doubts[name] for name in names] for miss in rows])
+    names = list(rows[0].strengths)
+    strength = np.array([[miss.strengths[name] for name in names] for miss in rows])
     error = np.abs([miss.error for miss in rows])
     counts = Counter(miss.source for miss in misses)
     weights = np.array([max(counts[miss.source], 1) ** SOURCE_POWER for miss in rows])

@@ -1,4 +1,4 @@
-"""The cheapest or fastest machines that meet a target: candidates, their front, and why others lost."""
+"""The cheapest or fastest machines that meet a target: candidates, their front, and why not others."""
 
 from perfmodel.planning.goal import Goal
 from perfmodel.planning.results import SearchResult

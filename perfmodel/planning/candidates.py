@@ -97,7 +97,7 @@ def candidates(
     rates(1.0, 1.0, 0.0, 1.0, 1.0, rated_power=None, usd_per_hour=None, conditions=goal.conditions)
     left_out: dict[str, int] = {}
     tables = []
-    places = {(machine.node, machine.accelerator): i for i, machine in enumerate(machines)}
+    index_of = {(machine.node, machine.accelerator): i for i, machine in enumerate(machines)}
     for accelerator, options in _crossings(goal, machines, catalogue, constants, left_out):
         crossed = sweep(
             workload=goal.workload,
@@ -118,7 +118,7 @@ def candidates(
             reason = NOT_THERE if report.startswith("unknown algorithm on these links") else report
             left_out[reason] = left_out.get(reason, 0) + count
         if table is not None:
-            table["machine"] = np.array([places[node, accelerator] for node in table["node"].tolist()])
+            table["machine"] = np.array([index_of[node, accelerator] for node in table["node"].tolist()])
             tables.append(_allowed(table, goal.most_samples(network.sample), left_out))
     if not sum(len(table["machine"]) for table in tables):
         raise InputError(_none_left(goal, left_out))
@@ -134,12 +134,12 @@ def _crossings(
     left_out: dict[str, int],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Options to be crossed, of machines that hold as many of the same accelerator."""
-    alike: dict[tuple[str, int, bool], list[str]] = {}
+    same_shape: dict[tuple[str, int, bool], list[str]] = {}
     for machine in machines:
         key = machine.accelerator, machine.accelerators, machine.joins
-        alike.setdefault(key, []).append(machine.node)
+        same_shape.setdefault(key, []).append(machine.node)
     batches: dict[str, dict[int, list[str]]] = {}
-    for (accelerator, held, joins), nodes in alike.items():
+    for (accelerator, held, joins), nodes in same_shape.items():
         sizes = sized(goal.max_gpus if joins else min(goal.max_gpus, held), held)
         if accelerator not in batches:
             batches[accelerator] = _largest_batches(goal, accelerator, catalogue, constants, left_out)
@@ -228,9 +228,9 @@ def _allowed(table: Table, most: float, left_out: dict[str, int]) -> Table:
             table["global_batch_size"] <= most,
         ),
     ):
-        lost = int(np.count_nonzero(keep & ~able))
-        if lost:
-            left_out[reason] = left_out.get(reason, 0) + lost
+        unable = int(np.count_nonzero(keep & ~able))
+        if unable:
+            left_out[reason] = left_out.get(reason, 0) + unable
         keep &= able
     return {name: column[keep] for name, column in table.items()}
 

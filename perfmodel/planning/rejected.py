@@ -25,7 +25,7 @@ class Rejected(NamedTuple):
     text: str
 
 
-def lost(
+def rejected_plans(
     table: Table, chosen: int, deadline: float | None, budget: float | None, by_cost: bool
 ) -> list[Rejected]:
     """Return the best plan of each machine that was not chosen, the nearest to the chosen first.
@@ -89,7 +89,7 @@ def _held_against(
     slower = f"slower by {show(longer, 's')}"
     if longer >= 0 and more >= 0:
         both = " and ".join(text for text, by in ((dearer, more), (slower, longer)) if by > 0)
-        return Rejected(one, "dominated", f"dominated: {both}" if both else "as good; found later")
+        return Rejected(one, "dominated", f"dominated: {both}" if both else "as good")
     if (more if by_cost else longer) < 0:  # the chosen took its place: see ``startable_front``
         against = f"; {dearer}" if more > 0 and not by_cost else "; torchrun and NCCL do not start it"
         return Rejected(one, "as good", f"as good within 1 %{against}")

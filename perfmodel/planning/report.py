@@ -41,7 +41,7 @@ def report(result: SearchResult) -> dict[str, Any]:
         "surest": result.surest,
         "front": result.front,
         "energy_front": result.energy_front,
-        "lost": result.lost,
+        "lost": result.rejected,
         "candidates": len(result),
         "left_out": result.left_out,
         "impossible": result.impossible,
@@ -59,10 +59,10 @@ def launch(result: SearchResult) -> dict[str, str | None] | None:
     chosen, workload = result.chosen, result.goal.workload
     if chosen is None:
         return None
-    told: dict[str, str | None] = {"predict": predict_command(chosen, workload, result.goal.options)}
+    lines: dict[str, str | None] = {"predict": predict_command(chosen, workload, result.goal.options)}
     for name, written in (("torchrun", torchrun), ("slurm", slurm_job)):
         try:
-            told[name] = written(chosen, workload)
+            lines[name] = written(chosen, workload)
         except InputError:
-            told[name] = None
-    return told
+            lines[name] = None
+    return lines

@@ -1,4 +1,4 @@
-"""What a search found: the plans worth having, those that lost, and those nobody can price."""
+"""The plans of a search: those worth having, those rejected, and those without a price."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.planning.front import best_of, front
 from perfmodel.planning.goal import Goal
 from perfmodel.planning.machines import Machine
-from perfmodel.planning.rejected import Rejected, lost
+from perfmodel.planning.rejected import Rejected, rejected_plans
 from perfmodel.planning.startable import instead, startable, startable_front
 from perfmodel.specs.store import Catalogue
 
@@ -157,13 +157,15 @@ class SearchResult:
         return chosen is not None and False not in (chosen["meets_deadline"], chosen["within_budget"])
 
     @property
-    def lost(self) -> list[Row]:
+    def rejected(self) -> list[Row]:
         """The best plan of every machine that was not chosen, with ``reason`` and ``why`` in words."""
         chosen = self.cheapest_row if self.by_cost else self.fastest_row
         if chosen is None:
             return []
         goal = self.goal
-        rivals: list[Rejected] = lost(self.candidates, chosen, goal.deadline, goal.budget, self.by_cost)
+        rivals: list[Rejected] = rejected_plans(
+            self.candidates, chosen, goal.deadline, goal.budget, self.by_cost
+        )
         return [self.row(one.row) | {"reason": one.reason, "why": one.text} for one in rivals]
 
     @property

@@ -1,4 +1,4 @@
-"""What a search found, in sentences: what to hire, whether the deadline holds, and what to keep in mind."""
+"""The answer of a search in sentences: what to hire, whether the deadline holds, and what to keep in mind."""
 
 from __future__ import annotations
 

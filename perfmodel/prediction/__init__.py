@@ -1,6 +1,6 @@
 """From a scenario to a prediction: what is said of an iteration that ``perfmodel.step`` works out."""
 
-from perfmodel.prediction.assemble import doubted, predict, time_of
+from perfmodel.prediction.assemble import predict, time_and_strengths, time_of
 from perfmodel.prediction.result import Memory, Prediction
 
-__all__ = ["Memory", "Prediction", "doubted", "predict", "time_of"]
+__all__ = ["Memory", "Prediction", "predict", "time_and_strengths", "time_of"]

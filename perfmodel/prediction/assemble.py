@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.calibration import Calibration, constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
-from perfmodel.prediction.interval import doubts, interval
+from perfmodel.prediction.interval import interval, widening_strengths
 from perfmodel.prediction.limits import bottleneck
 from perfmodel.prediction.result import Interval, Memory, Prediction
 from perfmodel.prediction.verdict import Network, placement, verdict
@@ -119,19 +119,19 @@ def _with_profile(
     scenario: Scenario, catalogue: Catalogue, constants: Calibration
 ) -> tuple[Setting, Calibration]:
     from perfmodel.profile import read_profile
-    from perfmodel.step.profiled import completed, defaults_of, doubts_of, with_profile
+    from perfmodel.step.profiled import completed, defaults_of, warnings_of, with_profile
 
     if scenario.anchor is not None:
         raise InputError("--anchor and --profile: give one, both say how fast one accelerator is")
     profile = read_profile(str(scenario.profile))
     scenario, taken = completed(scenario, profile)
     setting = resolve(scenario, catalogue)
-    report = (*setting.warnings, *doubts_of(setting, profile))
+    report = (*setting.warnings, *warnings_of(setting, profile))
     setting = setting._replace(warnings=report, defaults=(*defaults_of(setting, profile), *taken))
     return setting, with_profile(constants, profile)
 
 
-def doubted(
+def time_and_strengths(
     scenario: Scenario, catalogue: Catalogue, constants: Calibration
 ) -> tuple[float, dict[str, float]]:
     """Return the iteration time [s] and what may widen its interval: what a spread is learned from.
@@ -142,7 +142,7 @@ def doubted(
     """
     setting = resolve(scenario, catalogue)
     step = evaluate(setting, constants)
-    return step.iteration_time, doubts(setting, step.work, step.terms, constants)
+    return step.iteration_time, widening_strengths(setting, step.work, step.terms, constants)
 
 
 def time_of(setting: Setting, constants: Calibration) -> float:
@@ -161,7 +161,7 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     baseline_time = _baseline_time(setting, step, constants)
     # a profile stands on a measurement as an anchor does
     mode = "anchored" if setting.scenario.anchor or setting.profile else "specs"
-    widening = doubts(setting, step.work, step.terms, constants)
+    widening = widening_strengths(setting, step.work, step.terms, constants)
     uncertain = interval(step.iteration_time, mode, setting, widening, constants)
     if uncertain is not None and setting.profile is not None:
         uncertain = _with_noise(uncertain, setting, setting.profile, step.terms)

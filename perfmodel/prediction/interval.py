@@ -13,7 +13,7 @@ from perfmodel.step.computation import Computation, unit
 from perfmodel.step.terms import of_kind
 
 NOTICED = 0.05
-"""What a condition must add to the logarithm of the scale to be told."""
+"""What a condition must add to the logarithm of the scale to be named as a reason."""
 
 
 REASONS = {
@@ -32,7 +32,7 @@ REASONS = {
     "unseen link": "no measured run over {link}",
     "input": "it waits for samples",
 }
-"""Why an interval is wide, by the condition; the others are never told."""
+"""Why an interval is wide, by the condition; of the other conditions nothing is said."""
 
 
 def crossed_link(setting: Setting) -> Link:
@@ -46,7 +46,7 @@ def unseen_link(setting: Setting, constants: Calibration) -> float:
 
 
 def software_of(setting: Setting) -> str:
-    """Return ``FRAMEWORK in PRECISION``: what measured runs are told apart by."""
+    """Return ``FRAMEWORK in PRECISION``: by which measured runs are distinguished."""
     return f"{setting.framework.name} in {setting.precision}"
 
 
@@ -100,7 +100,7 @@ def strengths(
     }
 
 
-def doubts(
+def widening_strengths(
     setting: Setting, work: Computation, terms: dict[str, float], constants: Calibration
 ) -> dict[str, float]:
     """Return how strongly each condition holds that can widen the interval, from 0 to about 1."""

@@ -19,7 +19,7 @@ from perfmodel.quote.expected import (
     measured_bus_bandwidth,
     point_of,
 )
-from perfmodel.quote.file import KINDS, SYNONYMS, Claim, Quote, scenario_of
+from perfmodel.quote.file import KINDS, SYNONYMS, Claim, Quote, scenario_of_claim
 from perfmodel.quote.limits import (
     Limit,
     best_efficiency,
@@ -28,7 +28,7 @@ from perfmodel.quote.limits import (
     origin_of,
     peak_of,
 )
-from perfmodel.quote.similar_runs import SimilarRun, collectives_alike, runs_alike
+from perfmodel.quote.similar_runs import SimilarRun, similar_collectives, similar_runs
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -88,7 +88,7 @@ class Checked(BaseModel):
     reading: str
 
 
-class _Found(NamedTuple):
+class _Evidence(NamedTuple):
     limit: Limit
     expected: Expected | None
     measured: list[Near]
@@ -131,7 +131,7 @@ def check_quote(quote: Quote, catalogue: Catalogue | None = None, where: str = "
     checked = []
     for index, claim in enumerate(quote.claims, 1):
         here = f"{where}: claim {index}"
-        scenario = scenario_of(quote, claim, here)
+        scenario = scenario_of_claim(quote, claim, here)
         try:
             checked.append(_check(claim, scenario, catalogue))
         except InputError as error:
@@ -149,7 +149,7 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
     elif claim.kind == "flops" and (claim.format or "workload" not in scenario.model_fields_set):
         asked = "its number format is named" if claim.format else "no workload is named"
         notes = [f"{asked}: held against the peak"]
-        result = _Found(peak_of(setting, claim.per, claim.format), None, [], notes, False)
+        result = _Evidence(peak_of(setting, claim.per, claim.format), None, [], notes, False)
     elif claim.kind in ("scaling_efficiency", "speedup"):
         result = _efficiency(claim, scenario, setting, catalogue)
     else:
@@ -216,7 +216,7 @@ def _verdict(value: float, ratio: float, higher_is_better: bool, expected: Expec
     return "plausible"
 
 
-def _bus_bandwidth(claim: Claim, setting: Setting) -> _Found:
+def _bus_bandwidth(claim: Claim, setting: Setting) -> _Evidence:
     if setting.world_size == 1:
         raise InputError("bus_bandwidth needs at least two accelerators: gpus in the scenario")
     limit, point = bus_bandwidth_limit(claim.collective, setting), point_of(claim, setting)
@@ -224,17 +224,17 @@ def _bus_bandwidth(claim: Claim, setting: Setting) -> _Found:
         [] if claim.message_bytes else [f"no size is given: {show(point.message_bytes, 'B')} is predicted"]
     )
     near = []
-    for measured in collectives_alike(point):
+    for measured in similar_collectives(point):
         if measured.point is None:
             continue
         at, rate = measured.point, measured_bus_bandwidth(measured.point, measured.time)
         over = f" on {at.nodes} nodes" if at.nodes > 1 else ""
         words = f"{show(rate, 'B/s')}: {show(at.message_bytes, 'B')}, {at.group_size} ranks{over}"
         near.append(Near(id=measured.measurement_id, source=measured.source, value=rate, words=words))
-    return _Found(limit, expected_bus_bandwidth(point), near, notes, False)
+    return _Evidence(limit, expected_bus_bandwidth(point), near, notes, False)
 
 
-def _efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> _Found:
+def _efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> _Evidence:
     prediction = predict(scenario, catalogue)
     expected = expected_efficiency(claim, scenario, prediction, catalogue)
     n, m = setting.world_size, claim.from_gpus
@@ -246,26 +246,26 @@ def _efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue: C
         )
         limit = Limit(limit.value * n / m, (*limit.because, ideal))
     near = []
-    for alike in runs_alike(setting, catalogue, several=True):
-        if alike.scaling_efficiency is not None:
-            value = alike.scaling_efficiency * (n / m if speedup else 1)
-            near.append(_near(alike, value, f"{alike.scaling_efficiency:.1%} efficiency on"))
+    for similar in similar_runs(setting, catalogue, several=True):
+        if similar.scaling_efficiency is not None:
+            value = similar.scaling_efficiency * (n / m if speedup else 1)
+            near.append(_near(similar, value, f"{similar.scaling_efficiency:.1%} efficiency on"))
     notes = ["the measured ones are against one accelerator"] if near and m > 1 else []
-    return _Found(limit, expected, near, notes, memory=_too_much(prediction))
+    return _Evidence(limit, expected, near, notes, memory=_too_much(prediction))
 
 
-def _rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> _Found:
+def _rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> _Evidence:
     measure = measure_of(claim, setting)
     least, prediction = limit_of_iteration(setting), predict(scenario, catalogue)
     limit = Limit(measure.of(least.value), least.because)
     notes = []
     near = []
-    for alike in runs_alike(setting, catalogue):
-        value = measure.of(setting.local_batch_size * setting.accumulation_steps / alike.rate)
-        near.append(_near(alike, value, f"{alike.rate:.4g} {setting.workload.sample}s/s on each of"))
+    for similar in similar_runs(setting, catalogue):
+        value = measure.of(setting.local_batch_size * setting.accumulation_steps / similar.rate)
+        near.append(_near(similar, value, f"{similar.rate:.4g} {setting.workload.sample}s/s on each of"))
     if near:
         notes.append(_per_accelerator(claim, measure, setting))
-    return _Found(limit, measure.expected(prediction), near, notes, memory=_too_much(prediction))
+    return _Evidence(limit, measure.expected(prediction), near, notes, memory=_too_much(prediction))
 
 
 def _too_much(prediction: Prediction) -> str | None:
@@ -283,8 +283,8 @@ def _per_accelerator(claim: Claim, measure: Measure, setting: Setting) -> str:
     return f"the claim means {rate:.4g} {setting.workload.sample}s/s on each accelerator"
 
 
-def _near(alike: SimilarRun, value: float, begins: str) -> Near:
-    run = alike.run
+def _near(similar: SimilarRun, value: float, begins: str) -> Near:
+    run = similar.run
     words = f"{begins} {run.world_size} x {run.accelerator}, {run.precision or 'precision not stated'}"
     if run.local_batch_size:
         words += f", batch {run.local_batch_size}"

@@ -150,7 +150,7 @@ class Quote(Spec):
         return self
 
 
-def scenario_of(quote: Quote, claim: Claim, where: str = "quote") -> Scenario:
+def scenario_of_claim(quote: Quote, claim: Claim, where: str = "quote") -> Scenario:
     """Return the scenario a claim is made for.
 
     Raises
@@ -192,7 +192,7 @@ def read_quote(path: Path | str) -> tuple[Quote, str]:
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     for index, claim in enumerate(quote.claims, 1):
-        scenario_of(quote, claim, f"{name}: claim {index}")
+        scenario_of_claim(quote, claim, f"{name}: claim {index}")
     return quote, name
 
 

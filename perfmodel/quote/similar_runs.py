@@ -31,7 +31,7 @@ class SimilarRun(NamedTuple):
     """Against its source's own run on one accelerator, where there is one."""
 
 
-def runs_alike(setting: Setting, catalogue: Catalogue, several: bool = False) -> list[SimilarRun]:
+def similar_runs(setting: Setting, catalogue: Catalogue, several: bool = False) -> list[SimilarRun]:
     """Return the runs most like a setting, the nearest first; none where nobody measured its like.
 
     Parameters
@@ -60,10 +60,10 @@ def runs_alike(setting: Setting, catalogue: Catalogue, several: bool = False) ->
         efficiency = anchor.iteration_time / time if anchor else None
         result.append((_distance(run, setting), SimilarRun(run, time, samples / time, efficiency)))
     result.sort(key=lambda pair: pair[0])
-    return _one_of_each([alike for _, alike in result])
+    return _one_of_each([similar for _, similar in result])
 
 
-def collectives_alike(point: Point) -> list[Measurement]:
+def similar_collectives(point: Point) -> list[Measurement]:
     """Return the measured collectives over the same links most like one that is claimed."""
     result = []
     for measured in _measurements():
@@ -84,9 +84,9 @@ def collectives_alike(point: Point) -> list[Measurement]:
 def _one_of_each(runs: list[SimilarRun]) -> list[SimilarRun]:
     """The nearest, no two of them the same configuration of one source."""
     kept: dict[tuple[object, ...], SimilarRun] = {}
-    for alike in runs:
-        run = alike.run
-        kept.setdefault((run.source, run.accelerator, run.world_size, run.precision), alike)
+    for similar in runs:
+        run = similar.run
+        kept.setdefault((run.source, run.accelerator, run.world_size, run.precision), similar)
     return list(kept.values())[:SHOWN]
 
 

@@ -208,7 +208,7 @@ def jitter(case: Case, factor: float) -> Case:
     given = case.setting.scenario.jitter
     if given is None:
         return constant(case, factor, "jitter")
-    spread = _SPREAD.sub(lambda result: f"{result[1]}={float(result[2]) * factor!r}", given)
+    spread = _SPREAD.sub(lambda match: f"{match[1]}={float(match[2]) * factor!r}", given)
     return with_scenario(case, jitter=spread)
 
 
@@ -219,14 +219,14 @@ def of_jitter(case: Case) -> float | None:
     given = case.setting.scenario.jitter
     if given is None:
         return case.constants.jitter or None
-    result = _SPREAD.search(given)
-    return float(result[2]) if result else None
+    match = _SPREAD.search(given)
+    return float(match[2]) if match else None
 
 
 def anchor(case: Case, factor: float) -> Case:
     """Multiply what was measured."""
-    result = parse_anchor(str(case.setting.scenario.anchor))
-    return with_scenario(case, anchor=f"{result.quantity}={result.value * factor!r}@{result.world_size}")
+    anchor = parse_anchor(str(case.setting.scenario.anchor))
+    return with_scenario(case, anchor=f"{anchor.quantity}={anchor.value * factor!r}@{anchor.world_size}")
 
 
 def of_anchor(case: Case, quantity: str) -> float | None:
@@ -234,8 +234,8 @@ def of_anchor(case: Case, quantity: str) -> float | None:
     given = case.setting.scenario.anchor
     if given is None:
         return None
-    result = parse_anchor(given)
-    return result.value if result.quantity == quantity else None
+    anchor = parse_anchor(given)
+    return anchor.value if anchor.quantity == quantity else None
 
 
 def oversubscription(case: Case, factor: float) -> Case:

@@ -1,4 +1,4 @@
-"""A sensitivity as it is told: the answer of ``perfmodel sensitivity --json``."""
+"""A sensitivity as nested tables: the answer of ``perfmodel sensitivity --json``."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def defaults_of(setting: Setting, profile: Profile) -> list[str]:
     ]
 
 
-def doubts_of(setting: Setting, profile: Profile) -> list[str]:
+def warnings_of(setting: Setting, profile: Profile) -> list[str]:
     """Say where the profile was taken of something else than is predicted."""
     asked = {
         "workload": setting.workload.id,
@@ -218,10 +218,10 @@ def doubts_of(setting: Setting, profile: Profile) -> list[str]:
         for key, value in asked.items()
         if getattr(profile, key) != value
     ]
-    return taken + _waits_told(setting, profile)
+    return taken + _waits_carried_over(setting, profile)
 
 
-def _waits_told(setting: Setting, profile: Profile) -> list[str]:
+def _waits_carried_over(setting: Setting, profile: Profile) -> list[str]:
     """Say which of the measured step's waits are carried over, and which are dropped."""
     report = []
     synthetic = setting.scenario.input == "synthetic"

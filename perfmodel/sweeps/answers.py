@@ -1,4 +1,4 @@
-"""The answers of a block of scenarios: some plans on some places, by the functions ``predict`` calls."""
+"""The answers of a block of scenarios: batches crossed with placements, by the functions of ``predict``."""
 
 from __future__ import annotations
 
@@ -37,36 +37,38 @@ ONE_BY_ONE = ("optimal", "fused")
 """Ways to overlap that merge messages anew for each scenario."""
 
 
-def answers(setting: Setting, plans: Batches, places: Placements, constants: Calibration) -> dict[str, Any]:
-    """Return every figure of ``predict`` that is a number, by its name; arrays of shape (plans, places).
+def answers(
+    setting: Setting, batches: Batches, placements: Placements, constants: Calibration
+) -> dict[str, Any]:
+    """Return every number of ``predict`` by its name; arrays of shape (batches, placements).
 
-    Some are narrower, (plans, 1) or (places,), or a number where all scenarios share one.
+    Some are narrower, (batches, 1) or (placements,), or a number where all scenarios share one.
 
     Parameters
     ----------
     setting : any one of the group's, for what all share
-    plans, places : to be crossed; places share their loader workers where an anchor is given
+    batches, placements : to be crossed; placements share their loader workers where an anchor is given
     constants : as for ``predict``
 
     Raises
     ------
     InputError : a number so absurd that the arithmetic fails
     """
-    block = _with_arrays(setting, plans, places)
+    block = _with_arrays(setting, batches, placements)
     if setting.scenario.anchor is not None:
-        block = block._replace(loader_workers=places.loader_workers[0])
-    factor = anchor_factor(block, plans.work, constants)
-    work = scaled(plans.work, factor)
-    alone, exposed = _communication(block, work, places, constants)
+        block = block._replace(loader_workers=placements.loader_workers[0])
+    factor = anchor_factor(block, batches.work, constants)
+    work = scaled(batches.work, factor)
+    alone, exposed = _communication(block, work, placements, constants)
     terms = terms_of(Moment(block, work, factor, exposed, constants))
     iteration_time = added_up(**terms)
     if not (np.all(np.isfinite(iteration_time)) and np.all(iteration_time > 0)):
         raise InputError("an iteration time is no finite number; a spec or workload holds an absurd number")
     baseline_time = alone_time(
         block,
-        scaled(plans.baseline, factor),
-        plans.baseline_local_batch_size,
-        plans.baseline_accumulation_steps,
+        scaled(batches.baseline, factor),
+        batches.baseline_local_batch_size,
+        batches.baseline_accumulation_steps,
         factor,
         constants,
     )
@@ -77,21 +79,21 @@ def answers(setting: Setting, plans: Batches, places: Placements, constants: Cal
     report |= {"memory_bytes": needed.bytes, "memory_capacity": needed.capacity}
     report |= {"fits": needed.bytes <= needed.capacity}
     report |= {"largest_local_batch_size": needed.largest_local_batch_size}
-    report |= _interval(block, work, terms, places, iteration_time, constants)
+    report |= _interval(block, work, terms, placements, iteration_time, constants)
     return report
 
 
-def _with_arrays(setting: Setting, plans: Batches, places: Placements) -> Setting:
-    batch = plans.local_batch_size * plans.accumulation_steps
+def _with_arrays(setting: Setting, batches: Batches, placements: Placements) -> Setting:
+    batch = batches.local_batch_size * batches.accumulation_steps
     return setting._replace(
-        local_batch_size=plans.local_batch_size,
-        accumulation_steps=plans.accumulation_steps,
-        global_batch_size=batch * places.world_size,
-        world_size=places.world_size,
-        nodes=places.nodes,
-        accelerators_per_node=places.accelerators_per_node,
-        servers=places.servers,
-        loader_workers=places.loader_workers,
+        local_batch_size=batches.local_batch_size,
+        accumulation_steps=batches.accumulation_steps,
+        global_batch_size=batch * placements.world_size,
+        world_size=placements.world_size,
+        nodes=placements.nodes,
+        accelerators_per_node=placements.accelerators_per_node,
+        servers=placements.servers,
+        loader_workers=placements.loader_workers,
     )
 
 
@@ -99,7 +101,7 @@ def _interval(
     setting: Setting,
     work: Computation,
     terms: dict[str, Any],
-    places: Placements,
+    placements: Placements,
     iteration_time: Any,
     constants: Calibration,
 ) -> dict[str, Any]:
@@ -107,11 +109,11 @@ def _interval(
     mode = "anchored" if anchored else "specs"
     if mode not in constants.spread:
         return {}
-    result = strengths(setting, work, terms, places.unseen_link, constants)
+    result = strengths(setting, work, terms, placements.unseen_link, constants)
     near, far = factors(result, mode, constants.spread)
     if setting.profile is not None:
         near, far = _with_noise(setting, setting.profile, terms, near, far)
-    exchanged = least_gradient_bytes(setting.workload) * places.least_exchange_rate
+    exchanged = least_gradient_bytes(setting.workload) * placements.least_exchange_rate
     least_time = np.maximum(least_computation_time(setting), exchanged)
     low_95 = iteration_time / far
     return {
@@ -133,13 +135,13 @@ def _with_noise(
 
 
 def _communication(
-    setting: Setting, work: Computation, places: Placements, constants: Calibration
+    setting: Setting, work: Computation, placements: Placements, constants: Calibration
 ) -> tuple[Array, Array]:
-    """On its own, shape (places,), or (plans, places) where merging differs; and exposed, (plans, places)."""
-    plans, count = work.forward_time.shape[0], len(places.world_size)
-    alone, exposed = np.zeros((plans, count)), np.zeros((plans, count))
-    for link, which in kinds(setting.strategy, places):
-        some = places.at(which)
+    """Communication on its own, and what of it is exposed; each of shape (batches, placements)."""
+    rows, count = work.forward_time.shape[0], len(placements.world_size)
+    alone, exposed = np.zeros((rows, count)), np.zeros((rows, count))
+    for link, which in kinds(setting.strategy, placements):
+        some = placements.at(which)
         shared = setting._replace(intra_link=link)
         if setting.overlap in ONE_BY_ONE:
             result = _each_scenario(shared, work, some, constants)
@@ -149,39 +151,39 @@ def _communication(
     return alone, exposed
 
 
-def kinds(strategy: str, places: Placements) -> list[tuple[Any, Any]]:
-    """Return the link in a node and the indices of places that communicate alike: over nodes or in one."""
-    sends = (places.world_size > 1) | (strategy == "parameter-server")
-    kind = np.where(sends, 2 * places.link + (places.nodes > 1), -1)
-    return [(places.links[k // 2], np.flatnonzero(kind == k)) for k in np.unique(kind).tolist() if k >= 0]
+def kinds(strategy: str, placements: Placements) -> list[tuple[Any, Any]]:
+    """Return, for each way to communicate (over nodes or in one), its link in a node and its placements."""
+    sends = (placements.world_size > 1) | (strategy == "parameter-server")
+    kind = np.where(sends, 2 * placements.link + (placements.nodes > 1), -1)
+    return [(placements.links[k // 2], np.flatnonzero(kind == k)) for k in np.unique(kind).tolist() if k >= 0]
 
 
 def _exchange(
-    setting: Setting, work: Computation, places: Placements, constants: Calibration
+    setting: Setting, work: Computation, placements: Placements, constants: Calibration
 ) -> tuple[Any, Any]:
-    """Every place at once: message times have the messages along a last axis of their own."""
+    """Every placement at once: message times have the messages along a last axis of their own."""
     across = setting._replace(
-        world_size=places.world_size[:, None],
-        nodes=places.nodes[:, None],
-        accelerators_per_node=places.accelerators_per_node[:, None],
-        servers=places.servers[:, None],
+        world_size=placements.world_size[:, None],
+        nodes=placements.nodes[:, None],
+        accelerators_per_node=placements.accelerators_per_node[:, None],
+        servers=placements.servers[:, None],
     )
-    on = Fabric(*(column[:, None] for column in places.fabric))
+    on = Fabric(*(column[:, None] for column in placements.fabric))
     return exchange(across, work, on, on, constants)
 
 
 def _each_scenario(
-    setting: Setting, work: Computation, places: Placements, constants: Calibration
+    setting: Setting, work: Computation, placements: Placements, constants: Calibration
 ) -> tuple[Any, Any]:
-    plans, count = work.forward_time.shape[0], len(places.world_size)
-    result = np.zeros((2, plans, count))
-    for i in range(plans):
+    rows, count = work.forward_time.shape[0], len(placements.world_size)
+    result = np.zeros((2, rows, count))
+    for i in range(rows):
         for j in range(count):
             at: dict[str, Any] = {
-                name: int(getattr(places, name)[j]) for name in ("world_size", "nodes", "servers")
+                name: int(getattr(placements, name)[j]) for name in ("world_size", "nodes", "servers")
             }
-            one = setting._replace(**at, accelerators_per_node=int(places.accelerators_per_node[j]))
-            on = Fabric(*(float(column[j]) for column in places.fabric))
+            one = setting._replace(**at, accelerators_per_node=int(placements.accelerators_per_node[j]))
+            on = Fabric(*(float(column[j]) for column in placements.fabric))
             result[:, i, j] = exchange(one, _row(work, i), on, on, constants)
     return result[0], result[1]
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MOST_KEPT = 4096
-"""Sets of plans kept for the groups to come."""
+"""Sets of batches kept for the groups to come."""
 
 
 class Batches(NamedTuple):
-    """Columns of shape (plans, 1); times by layer of shape (plans, 1, layers)."""
+    """Columns of shape (batches, 1); times by layer of shape (batches, 1, layers)."""
 
     local_batch_size: Any
     accumulation_steps: Any
@@ -38,7 +38,7 @@ class Batches(NamedTuple):
     baseline: Computation
 
     def at(self, rows: slice) -> Batches:
-        """Return some of the plans."""
+        """Return some of the batches."""
         return Batches(*(_rows(part, rows) for part in self))
 
 
@@ -56,10 +56,10 @@ class Work:
         self._catalogue, self._constants = catalogue, constants
         self._known: dict[Any, tuple[Batches | None, list[tuple[int, str]]]] = {}
 
-    def plans(
+    def batches(
         self, fixed: Mapping[str, Any], axes: Axes, world_size: int
     ) -> tuple[Batches | None, list[tuple[int, str]]]:
-        """Return the plans that ``predict`` accepts on so many accelerators, and why it refuses others.
+        """Return the batches that ``predict`` accepts on so many accelerators, and why it refuses others.
 
         Parameters
         ----------
@@ -71,10 +71,10 @@ class Work:
         if key not in self._known:
             if len(self._known) >= MOST_KEPT:
                 self._known.clear()
-            self._known[key] = self._plans(fixed, axes, world_size)
+            self._known[key] = self._batches(fixed, axes, world_size)
         return self._known[key]
 
-    def _plans(
+    def _batches(
         self, fixed: Mapping[str, Any], axes: Axes, world_size: int
     ) -> tuple[Batches | None, list[tuple[int, str]]]:
         settings: list[Setting] = []
@@ -93,21 +93,21 @@ class Work:
         if not settings:
             return None, refused
         one = settings[0]
-        plans = [(setting.local_batch_size, float(setting.accumulation_steps)) for setting in settings]
-        alone = plans
+        batches = [(setting.local_batch_size, float(setting.accumulation_steps)) for setting in settings]
+        alone = batches
         if one.scaling == "strong":
             alone = [whole_batch(setting, self._constants) for setting in settings]
         by_layer = any(overlap in NEED_FORWARD for overlap in axes["overlap"])
-        work = self._computation(one, plans, by_layer)
-        baseline = work if alone is plans else self._computation(one, alone, by_layer)
-        return Batches(*_columns(plans), work, *_columns(alone), baseline), refused
+        work = self._computation(one, batches, by_layer)
+        baseline = work if alone is batches else self._computation(one, alone, by_layer)
+        return Batches(*_columns(batches), work, *_columns(alone), baseline), refused
 
-    def _computation(self, setting: Setting, plans: list[tuple[int, float]], by_layer: bool) -> Computation:
-        micro, steps = _columns(plans)
+    def _computation(self, setting: Setting, batches: list[tuple[int, float]], by_layer: bool) -> Computation:
+        micro, steps = _columns(batches)
         work = computation_of(setting, micro, self._constants, steps[:, 0], by_layer)
         times: tuple[Any, ...] = work
-        # what no plan changes is one number, and becomes a column as well
-        rows = (t if np.ndim(t) else np.full(len(plans), t) for t in times)
+        # what no batch changes is one number, and becomes a column as well
+        rows = (t if np.ndim(t) else np.full(len(batches), t) for t in times)
         return Computation(*(t[:, None] for t in rows))
 
 
@@ -119,7 +119,7 @@ def _with_batch(setting: Setting, asked: Mapping[str, Any]) -> Setting:
     )
 
 
-def _columns(plans: list[tuple[int, float]]) -> tuple[Array, Array]:
-    """Micro-batches and how many of them, each of shape (plans, 1)."""
-    micro, steps = np.array(plans, dtype=np.float64).T[:, :, None]
+def _columns(batches: list[tuple[int, float]]) -> tuple[Array, Array]:
+    """Micro-batches and how many of them, each of shape (batches, 1)."""
+    micro, steps = np.array(batches, dtype=np.float64).T[:, :, None]
     return micro, steps

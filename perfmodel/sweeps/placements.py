@@ -34,7 +34,7 @@ class Refusal(NamedTuple):
 
 
 class Placements(NamedTuple):
-    """Arrays of shape (places,)."""
+    """Arrays of shape (placements,)."""
 
     world_size: Array
     nodes: Array
@@ -54,7 +54,7 @@ class Placements(NamedTuple):
     """Values of ``PLACE``, one tuple for each way of crossing them."""
 
     def at(self, which: Any) -> Placements:
-        """Return some of the places, picked by a slice, booleans or indices."""
+        """Return some of the placements, picked by a slice, booleans or indices."""
         arrays = {name: getattr(self, name)[which] for name in _ARRAYS}
         return self._replace(**arrays, fabric=Fabric(*(column[which] for column in self.fabric)))
 
@@ -63,20 +63,20 @@ _ARRAYS = tuple(name for name in Placements._fields if name not in ("fabric", "l
 _COUNTS = ("servers", "loader_workers")
 
 
-def places(
+def placements_of(
     fixed: Mapping[str, Any],
     axes: Axes,
     world_sizes: tuple[int, ...],
     catalogue: Catalogue,
     constants: Calibration,
 ) -> tuple[Placements, list[Refusal]]:
-    """Return every place of a group that ``predict`` accepts, and what it says of the others.
+    """Return every placement of a group that ``predict`` accepts, and what it says of the others.
 
-    A place is resolved once for all world sizes that fill a node alike, since nothing else of it changes.
+    A placement is resolved once for all world sizes that fill a node alike, since nothing else of it changes.
 
     Parameters
     ----------
-    fixed : the options that all places share
+    fixed : the options that all placements share
     axes : of which ``PLACE`` are crossed
     world_sizes : to be placed, each on every crossing
     catalogue, constants : as for ``predict``
@@ -103,11 +103,11 @@ def places(
         columns |= {name: np.zeros(len(sizes)) for name in ("unseen_link", "least_exchange_rate")}
         columns["link"] = np.full(len(sizes), -1)
         columns["option"] = np.full(len(sizes), index)
-        for alike in _alike(nodes, per_node, by_nodes=asked["oversubscription"] != 1):
+        for same in _alike(nodes, per_node, by_nodes=asked["oversubscription"] != 1):
             try:
-                setting = _resolved(asked, int(sizes[alike[0]]), catalogue)
+                setting = _resolved(asked, int(sizes[same[0]]), catalogue)
             except InputError as error:
-                refusals.append(Refusal(len(alike), str(error)))
+                refusals.append(Refusal(len(same), str(error)))
                 continue
             links.setdefault(setting.intra_link.id, setting.intra_link)
             report = {name: getattr(setting, name) for name in _COUNTS} | fabric_of(
@@ -116,20 +116,20 @@ def places(
             report |= {
                 "unseen_link": unseen_link(setting, constants),
                 "least_exchange_rate": least_exchange_rate(
-                    setting._replace(world_size=sizes[alike], nodes=nodes[alike])
+                    setting._replace(world_size=sizes[same], nodes=nodes[same])
                 ),
                 "link": list(links).index(setting.intra_link.id),
             }
             for name, value in report.items():
-                columns[name][alike] = value
+                columns[name][same] = value
         crossings.append({name: column[columns["link"] >= 0] for name, column in columns.items()})
     if not crossings:
-        return _places({name: np.zeros(0) for name in (*_ARRAYS, *Fabric._fields)}, (), options), refusals
+        return _placements({name: np.zeros(0) for name in (*_ARRAYS, *Fabric._fields)}, (), options), refusals
     joined = {name: np.concatenate([part[name] for part in crossings]) for name in crossings[0]}
-    return _places(joined, tuple(links.values()), options), refusals
+    return _placements(joined, tuple(links.values()), options), refusals
 
 
-def _places(
+def _placements(
     columns: dict[str, Any], links: tuple[Link, ...], options: tuple[tuple[Any, ...], ...]
 ) -> Placements:
     whole = {name: columns[name].astype(np.intp) for name in ("link", "option")}

@@ -88,7 +88,7 @@ def profile_of_traces(
 
 
 def _profile(setting: Setting, files: Sequence[str], **result: Any) -> Profile:
-    """What was found, with the job that it is of."""
+    """What was measured, and of which job."""
     return Profile(
         made_by=MADE_BY,
         files=[file.rsplit("/", 1)[-1] for file in files],

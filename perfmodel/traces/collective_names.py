@@ -49,8 +49,8 @@ def algorithm_of(name: str) -> str | None:
     >>> algorithm_of("ncclKernel_AllReduce_TREE_LL128_Sum_float(x)"), algorithm_of("ncclDevKernel_Generic(x)")
     ('tree', None)
     """
-    result = _ALGORITHM.search(name)
-    return result[1].lower() if result else None
+    match = _ALGORITHM.search(name)
+    return match[1].lower() if match else None
 
 
 def protocol_of(name: str) -> str | None:
@@ -59,5 +59,5 @@ def protocol_of(name: str) -> str | None:
     >>> protocol_of("ncclKernel_AllReduce_RING_SIMPLE_Sum_float(x)")
     'simple'
     """
-    result = _PROTOCOL.search(name)
-    return result[1].lower() if result else None
+    match = _PROTOCOL.search(name)
+    return match[1].lower() if match else None

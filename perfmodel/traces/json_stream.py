@@ -173,7 +173,7 @@ def read_events(
     path : plain or gzip-compressed JSON: an object with ``traceEvents``, or a list of events
     header : filled with what the object has of ``keys``
     keys : entries worth keeping; the others are passed over, however large
-    progress : told the position in the file [B]
+    progress : called with the position in the file [B]
 
     Raises
     ------

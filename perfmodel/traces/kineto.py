@@ -107,9 +107,9 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
             else:
                 device.compute.append(span)
                 device.launched.append(_correlation(event))
-                report = _arguments(event).get(MARK + "pass")
-                if isinstance(report, str):
-                    device.predicted[report].append(span)
+                phase = _arguments(event).get(MARK + "pass")
+                if isinstance(phase, str):
+                    device.predicted[phase].append(span)
         elif category in LAUNCHES and "aunch" in name:
             launches[_correlation(event)] = span[0]
         elif name.startswith(OPTIMIZER):
@@ -272,9 +272,9 @@ def _collective(event: dict[str, Any], name: str, span: tuple[float, float]) -> 
     dtype = dtype.lower() if isinstance(dtype, str) else None
     counts = [_whole(arguments.get(key)) or 0 for key in ("In msg nelems", "Out msg nelems")]
     size = ELEMENT_BYTES.get(dtype or "", 0) * max(counts)
-    report = arguments.get("Collective name")
+    collective = arguments.get("Collective name")
     return Collective(
-        kind_of(report if isinstance(report, str) and report else name),
+        kind_of(collective if isinstance(collective, str) and collective else name),
         span[0],
         span[1] - span[0],
         float(size) or None,

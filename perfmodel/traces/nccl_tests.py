@@ -109,10 +109,10 @@ def _timing(cells: list[str], names: list[str]) -> Timing | None:
 
 def _kind(cells: list[str], names: list[str], row: Timing, ranks: int) -> str | None:
     """What is reduced, by the operation's name, its root, and bus over algorithm bandwidth."""
-    report = dict(zip(names, cells, strict=False))
-    if report.get("redop", "none") == "none":
+    by_name = dict(zip(names, cells, strict=False))
+    if by_name.get("redop", "none") == "none":
         return None
-    if report.get("root", "-1") != "-1":
+    if by_name.get("root", "-1") != "-1":
         return "reduce"
     if ranks > 1 and row.algorithm_bandwidth > 0:
         factors = {kind: float(bus_bandwidth(kind, 1.0, ranks)) for kind in ("all-reduce", "reduce-scatter")}

@@ -1,4 +1,4 @@
-"""Whatever file a person hands over: told by what is in it, not by its name."""
+"""A trace of any format, recognised by its content, not by its name."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ LIMIT = 1_000_000
 """Bytes of the largest file that is read."""
 
 LONGEST_DEFAULT = 4096
-"""Tokens a sequence has unless told, where the network allows it."""
+"""Tokens of a sequence by default, where the network allows it."""
 
 MOST_LAYERS = 10_000
 """Ten times the deepest that anybody trained (DeepNet's 1,000)."""

@@ -42,7 +42,7 @@ class Design(NamedTuple):
     bias: bool = True
     """Biases of the feed-forward products."""
     types: int = 2
-    """Segments told apart (BERT)."""
+    """Kinds of segments (BERT)."""
     tied: bool = True
     """The vocabulary product uses the token embeddings."""
     dropout: bool = True
