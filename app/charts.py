@@ -1,4 +1,4 @@
-"""The charts: numbers in, plotly figures out; colours everybody tells apart, units on every axis."""
+"""Plotly figures of the app, in colours that colour-blind readers distinguish, with units on every axis."""
 
 from __future__ import annotations
 

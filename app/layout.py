@@ -1,4 +1,4 @@
-"""What every page of a scenario has around its picture: the options, the ways out."""
+"""What every page of a scenario has around its figure: options, downloads, links."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Asked(NamedTuple):
     picked: dict[str, Any]
     """Chosen, by the command line's names; the rest is left to the model."""
     top: DeltaGenerator
-    """Where the answer in words belongs, above the page's own widgets."""
+    """Where the verdict goes, above the page's own widgets."""
 
     def predict(self, changed: Mapping[str, Any] = {}) -> Prediction:
         """Predict ``scenario(changed)``."""
@@ -50,7 +50,7 @@ class Asked(NamedTuple):
 
 
 BATCHES = ("local-batch-size", "global-batch-size")
-"""Two ways to say one thing; the later word counts."""
+"""Options that exclude each other; the one changed last counts."""
 
 
 def ask_scenario(
@@ -126,7 +126,7 @@ def ask(
 
 
 def _brought() -> None:
-    """What of the user's own takes part in the answer, and is not in the URL."""
+    """List the user's own files that the answer uses and the URL does not contain."""
     if "profile-summary" in st.session_state:
         st.checkbox(
             "Use the profile of my trace",
@@ -152,7 +152,7 @@ def fold(title: str) -> Iterator[bool]:
 
 @contextmanager
 def mistakes_shown() -> Iterator[None]:
-    """Say what a user's input got wrong where the answer would stand, and stop there."""
+    """Show an input error in place of the answer, and stop."""
     try:
         yield
     except InputError as error:

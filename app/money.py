@@ -1,4 +1,4 @@
-"""What a prediction costs, as far as somebody has said prices, power and failures."""
+"""What a prediction costs, from the prices, power and failures that are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of others on a page: shown as it is, never read as Markdown, which could link or load something."""
+"""Shows untrusted text letter by letter, never as Markdown, which could link or load something."""
 
 from __future__ import annotations
 

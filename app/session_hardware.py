@@ -1,4 +1,4 @@
-"""What a user has brought into this session: hardware of one's own, a profile measured by a trace."""
+"""A user's own hardware specs and profile, kept for the session."""
 
 from __future__ import annotations
 

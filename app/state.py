@@ -1,4 +1,4 @@
-"""State of a page: its widgets and the URL say the same, in the command line's words.
+"""Keeps widgets and URL of a page equal, in the command line's words.
 
 A value in a URL that cannot be is kept there, reported, and never replaced by a default in silence, which is
 why the widgets are not bound to the URL by Streamlit itself.  Everything lives in the session of one
@@ -27,7 +27,7 @@ def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] =
     url = st.query_params.to_dict()
     if "chosen" not in session:
         session.chosen, session.refused, session.seen = {}, {}, None
-    # where a widget was touched in this very run, the URL is one step behind it
+    # a widget changed in this run is newer than the URL
     outside = not session.pop("touched", False) and url and (page, url) != session.seen
     if outside:
         session.refused = {}
@@ -168,7 +168,7 @@ def _field(option: Option, common: dict[str, Any]) -> str | None:
 
 
 def _touched(option: Option) -> None:
-    """A person has chosen: what the URL said of it no longer matters."""
+    """Note that a widget was changed, so that the URL's value no longer counts."""
     st.session_state.refused.pop(option.name, None)
     st.session_state.touched = True
 

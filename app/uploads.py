@@ -1,4 +1,4 @@
-"""Profilers' files somebody hands over: read once, kept in the session, calibrated on."""
+"""Uploaded profiler files: read once, kept in the session, used for calibration."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def calibrate(seen: Seen, scenario: Scenario, skip: int) -> Profile:
     """
     session = st.session_state
     result = profile_of_traces(seen.traces, seen.timings, scenario, session_hardware.catalogue(), skip)
-    # a name that was not there before: a profile is read once for each name
+    # a new name each time, as profiles are cached by name
     session["profiles"] = session.get("profiles", 0) + 1
     session["profile-name"] = f"profile-{session['profiles']}.toml"
     (session_hardware.folder() / session["profile-name"]).write_text(to_toml(result), "utf-8")

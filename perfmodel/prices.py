@@ -15,7 +15,7 @@ DEFAULT_SERVICE_YEARS = 4.0
 
 
 class Price(NamedTuple):
-    """Of one node, with where it comes from."""
+    """The price of one node, with its source."""
 
     usd_per_hour: float
     basis: str

@@ -27,7 +27,7 @@ MEASURES = (
 
 
 class Measure(BaseModel, frozen=True, extra="forbid"):
-    """One number, how far it may be off, and what it rests on."""
+    """A measured number with its standard deviation and basis."""
 
     value: float = Field(ge=0, allow_inf_nan=False)
     deviation: float = Field(ge=0, allow_inf_nan=False)
@@ -65,7 +65,7 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     """Gaps between the kernels of one step [s]."""
     link: LinkMeasure | None = None
     overlap: Measure | None = None
-    """Share of the communication that computation hid [1]; told, not carried over: it hangs on the network,
+    """Share of the communication that computation hid [1]; for information only: it depends on the network,
     and the model works out how much hides."""
     jitter: Measure | None = None
     """Standard deviation over mean of the steps [1]."""

@@ -42,7 +42,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How long a run takes, and by whose account."""
+    """How long a run takes, and the source of that."""
 
     name: str
     """One of ``NAMES``."""

@@ -237,7 +237,7 @@ def _refuse_server_options(scenario: Scenario) -> None:
 
 
 def _doubt_links(scenario: Scenario, catalogue: Catalogue, warnings: list[str]) -> None:
-    """Say it where a link was asked for in a place it is not made for."""
+    """Warn if a link is used in a place it is not made for."""
     if scenario.intra_link and catalogue.link(scenario.intra_link).scope == "inter":
         warnings.append(f"{scenario.intra_link} is a link between nodes; taken inside one as it is")
     if scenario.inter_link and catalogue.link(scenario.inter_link).scope == "intra":
@@ -245,7 +245,7 @@ def _doubt_links(scenario: Scenario, catalogue: Catalogue, warnings: list[str]) 
 
 
 def _doubt_adapters(node: Node, link: Link, nics: int, warnings: list[str]) -> None:
-    """Say what becomes of a machine's network limit with other adapters than its own."""
+    """Note how a machine's network limit applies to other adapters than its own."""
     limit = node.network_bandwidth
     if limit is None:
         return

@@ -1,4 +1,4 @@
-"""What is doubtful in the hardware catalogue: missing, old, assumed, or out of line with other numbers.
+"""Checks the hardware catalogue: missing, old, assumed or inconsistent numbers.
 
 A finding that somebody looked at and found right is named in its file, ``accepted = ["assumed"]``, and is
 not reported again; an acceptance that no longer matches anything is reported instead.
@@ -42,24 +42,24 @@ NVLINK_RATES = {1: 20e9, 2: 25e9, 3: 25e9, 4: 25e9, 5: 50e9}
 
 
 class Finding(NamedTuple):
-    """One doubt about one file."""
+    """One finding about one file."""
 
     id: str
     """The file, as ``accelerators/k80``; or ``instances``."""
     kind: Kind
     code: str
-    """What to write into the file's ``accepted`` to be asked no more."""
+    """Write it into the file's ``accepted`` to silence the finding."""
     message: str
 
 
 Remark = tuple[Kind, str, str]
 """A finding before its file is known: kind, code, message."""
 Examined = tuple[tuple[str, ...], list[Remark]]
-"""What a file accepts, and what there is to doubt."""
+"""The codes a file accepts, and remarks on it."""
 
 
 def report(catalogue: Catalogue, today: date) -> list[Finding]:
-    """Return what is doubtful in a catalogue and not accepted in its files, sorted by file."""
+    """Return the findings in a catalogue that its files do not accept, sorted by file."""
     findings: list[Finding] = []
     for id in catalogue.ids("accelerators"):
         findings += _examined(f"accelerators/{id}", partial(_accelerator, id, catalogue, today))

@@ -1,4 +1,4 @@
-"""The one parser between what people type (``25Gbit/s``, ``16GiB``, ``1.5us``) and SI, and the way back."""
+"""Parses quantities with units (``25Gbit/s``, ``16GiB``, ``1.5us``) to SI, and formats them."""
 
 from __future__ import annotations
 

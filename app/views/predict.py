@@ -44,7 +44,7 @@ PRESETS = {
 
 
 def presets() -> None:
-    """One click to a useful picture."""
+    """Offer scenarios to start from."""
     st.caption(
         "Start with a question, or describe your own job beside the page (on a phone: » at the top left)"
     )
@@ -55,7 +55,7 @@ def presets() -> None:
 
 
 def figures(prediction: Prediction) -> None:
-    """The numbers people ask for first."""
+    """Show the main numbers."""
     with st.container(horizontal=True):
         st.metric("Iteration", show(prediction.iteration_time, "s"), width="content")
         st.metric(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Fit:
-    """What measured runs teach."""
+    """A fit to measured runs."""
 
     learned: OutOfSample
     """The fit to all runs, and one without each source."""

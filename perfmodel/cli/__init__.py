@@ -48,7 +48,7 @@ ENDINGS = ("SIGTERM", "SIGHUP")
 
 
 class _OutputClosed(Exception):
-    """Nobody reads the output any longer."""
+    """The reader of the output has closed its end of the pipe."""
 
 
 class _Commands(click.Group):
@@ -88,7 +88,7 @@ class _Commands(click.Group):
         if sys.stdout is None:
             _fail("standard output is closed; redirect it to /dev/null to drop it")
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, TextIOWrapper):  # a name or a locale whose letters cannot be written
+            if isinstance(stream, TextIOWrapper):  # a name with letters that the locale cannot encode
                 stream.reconfigure(errors="backslashreplace")
         try:
             with _unwound_when_ended():
@@ -119,7 +119,7 @@ class _Commands(click.Group):
 
 @contextmanager
 def _closed_output_kept_apart() -> Iterator[None]:
-    """Click would end with 1, a check that failed, where nobody reads the output on."""
+    """Keep a closed pipe apart from a failed check: click ends with exit code 1 for both."""
     try:
         yield
     except BrokenPipeError as error:
@@ -128,7 +128,7 @@ def _closed_output_kept_apart() -> Iterator[None]:
 
 @contextmanager
 def _unwound_when_ended() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP unwind as an exception, so that unfinished files are taken away."""
+    """Turn SIGTERM and SIGHUP into an exception, so that unfinished files are removed."""
 
     def leave(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -147,7 +147,7 @@ def _unwound_when_ended() -> Iterator[None]:
 
 
 def _give_up_output() -> None:
-    """What standard output still holds cannot be written: Python would try again at its end, and complain."""
+    """Drop what standard output still holds: Python would try to write it again at exit, and complain."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

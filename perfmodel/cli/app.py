@@ -7,7 +7,7 @@ import click
 from perfmodel.errors import InputError
 
 LARGEST_UPLOAD = 200
-"""MB of a file somebody hands to a page; it stays on this machine."""
+"""Largest upload [MB]; it stays on this machine."""
 MISSING = "the app needs streamlit and plotly: pip install 'perfmodel[app]'"
 
 
@@ -20,7 +20,7 @@ MISSING = "the app needs streamlit and plotly: pip install 'perfmodel[app]'"
 @click.option("--check", is_flag=True, help="Only say whether the app can start.")
 @click.option("--json", "as_json", is_flag=True, help="Say it as JSON; with --check.")
 def command(port: int, host: str, browse: bool, check: bool, as_json: bool) -> None:
-    """Pages to look instead of read: predict, scale, compare, plan; in the browser, on this machine alone.
+    """Open the app in a browser: predict, scale, compare, plan and more; served on this machine alone.
 
     Nothing leaves the machine: no telemetry, and no address but the one it listens on.
 
@@ -76,7 +76,7 @@ def _warm() -> None:
 
 
 def _taken(host: str, port: int) -> str | None:
-    """Say why nobody can listen there; None where one can."""
+    """Say why the address cannot be listened on; None if it can."""
     import socket
 
     try:

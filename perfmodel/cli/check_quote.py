@@ -121,7 +121,7 @@ def _print(quote: Quote, checked: list[Checked]) -> None:
 
 
 def _filled(text: str, start: str) -> str:
-    """Text behind its label; an address is never broken, and moved left where it is long."""
+    """Text wrapped behind its label; a web address is never broken, and a long one starts further left."""
     from perfmodel.cli.render import filled
 
     if len(start) + len(text) > WIDTH and text.startswith("https://"):

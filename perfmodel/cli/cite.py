@@ -31,7 +31,7 @@ WIDTH = 80
 @click.option("--bibtex", "as_bibtex", is_flag=True, help="Print BibTeX.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool, as_bibtex: bool, specs: tuple[str, ...], **options: Any) -> None:
-    """The sources of exactly the formulas, specs, prices and constants that a prediction used.
+    """List the sources of the formulas, specs, prices and constants that a prediction used.
 
     With --cost, or any option of prices, power and failures, also those of its money, energy and carbon.
 
@@ -88,7 +88,7 @@ def _lines(result: list[Source], assumed: list[str]) -> list[str]:
             read = f", read {source['date']}" if kind in ("spec", "price") and source["date"] else ""
             lines += _wrapped(f"[{source['key']}] {source['cited']}{read}", "  ")
             if source["url"]:
-                lines.append(f"      {source['url']}")  # whole, however long, so that it can be copied
+                lines.append(f"      {source['url']}")  # not wrapped, so that it can be copied
             lines += _wrapped(f"for {', '.join(source['used_for'])}", "      ")
     if assumed:
         lines += ["", "assumed, with no source"]

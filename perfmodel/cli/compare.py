@@ -103,7 +103,7 @@ def _scenarios(
 
 
 def _changed(base: Scenario, text: str) -> Scenario:
-    """The scenario with the options of one ``--set``."""
+    """Return the scenario with the options of one ``--set``."""
     try:
         return Scenario(**laid_over(base.model_dump(exclude_unset=True), _options_of(text)))
     except InputError as error:
@@ -213,7 +213,7 @@ def _print(result: Comparison) -> None:
 
 
 def _parts(count: int, most: int) -> list[range]:
-    """Columns, a few at a time."""
+    """Return the columns in groups narrow enough to print."""
     return [range(first, min(first + most, count)) for first in range(0, count, most)]
 
 

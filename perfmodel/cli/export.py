@@ -1,4 +1,4 @@
-"""Answers as JSON, CSV or a Markdown table: the options that ask for them, and rows brought to text."""
+"""Answers as JSON, CSV or a Markdown table: the options, and rows as text."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _short(value: Any, digits: int) -> str:
 
 
 def _figures(value: float, digits: int) -> str:
-    """So many figures, and all of those before the point: no powers of ten for everyday sizes."""
+    """Round to significant digits, but keep all before the point: no powers of ten."""
     if 10**digits <= abs(value) < 1e15:
         return f"{value:.0f}"
     return f"{value:.{digits}g}"

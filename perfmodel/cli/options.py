@@ -44,7 +44,7 @@ def option_of(one: Declared, many: bool = False, **changed: Any) -> Callable[[_C
     }
     name = changed.pop("name", one.field)
     if flag:
-        changed.pop("multiple", None)  # both values of a flag have a name of their own
+        changed.pop("multiple", None)  # a flag has an option for each of its two values
     return click.option(f"--{one.name}{flag}", name, cls=Option, **settings | changed)
 
 

@@ -69,7 +69,7 @@ def _way(row: Row) -> str:
 
 
 def _show_front(result: SearchResult) -> list[Row]:
-    """The front, thinned where it is long; what is chosen stays."""
+    """Print the front, at most ``MOST_ON_FRONT`` plans of it and always the one chosen."""
     rows = result.front
     kept = [row for i, row in enumerate(rows) if i in _spread(len(rows)) or row == result.chosen]
     out = console()
@@ -98,7 +98,7 @@ def _show_front(result: SearchResult) -> list[Row]:
 
 
 def _spread(count: int) -> set[int]:
-    """Places of at most ``MOST_ON_FRONT`` rows, the first and the last among them."""
+    """Return evenly spaced indices of at most ``MOST_ON_FRONT`` rows, first and last included."""
     if count <= MOST_ON_FRONT:
         return set(range(count))
     return {round(i * (count - 1) / (MOST_ON_FRONT - 1)) for i in range(MOST_ON_FRONT)}
@@ -150,7 +150,7 @@ def _reasons(rows: Iterable[Row]) -> list[str]:
 
 
 def _show_prices(result: SearchResult, shown: list[Row]) -> None:
-    """Of the machines that were shown."""
+    """Print where the prices of the machines shown come from."""
     names = dict.fromkeys(row["name"] for row in shown)
     prices = [price for price in result.prices() if price["name"] in names]
     if not prices:

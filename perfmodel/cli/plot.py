@@ -24,7 +24,7 @@ Draw = Callable[["Scaling"], None]
 
 
 def drawing(path: Path) -> Draw:
-    """Return what draws rows of ``perfmodel scale`` into a file; what would fail later fails now.
+    """Return a function that draws rows of ``perfmodel scale`` into a file; check first that it can.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def _figure(scaling: Scaling, form: str) -> bytes:
 
 
 def _page(scaling: Scaling) -> str:
-    """A page that needs nothing from the network: the library is in it."""
+    """Return a web page that includes plotly, so that it needs no network."""
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 

@@ -48,7 +48,7 @@ def command(
     if recipe is not None and not target:
         raise InputError("--recipe goes with --time-to-target")
     asked_length = scenario.sequence_length
-    if target and recipe != "stock":  # whose phases have lengths of their own
+    if target and recipe != "stock":  # the phases of a stock recipe have sequence lengths of their own
         from perfmodel.prediction.target import for_target
 
         scenario = for_target(scenario)

@@ -29,7 +29,7 @@ class _Output(Console):
     """Standard output."""
 
     def on_broken_pipe(self) -> None:
-        """Leave to the command what ends it where nobody reads on; rich would end it with 1."""
+        """Let the command handle a closed pipe; rich would exit with 1."""
         raise BrokenPipeError
 
 
@@ -70,7 +70,7 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
 
 
 def filled(text: str, width: int, start: str = "") -> str:
-    """Return text broken into lines of ``width`` characters, behind a label and as far in as that."""
+    """Return text wrapped to ``width`` characters, behind a label and indented as far."""
     return textwrap.fill(
         text,
         width,
@@ -96,7 +96,7 @@ def interval_lines(prediction: Prediction) -> list[tuple[str, str]]:
 
 
 def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:
-    """How long training to a target takes and by which recipe, by label; each word of it once."""
+    """Return how long training to a target takes and by which recipe, by label."""
     if reached is None:
         return []
     amount = f"{reached['amount']:,.0f} {reached['unit']}"
@@ -131,7 +131,7 @@ def _mode(prediction: Prediction) -> str:
 
 
 def figures(prediction: Prediction) -> list[tuple[str, str]]:
-    """Label and value of everything else there is to tell of a prediction."""
+    """Return label and value of everything else in a prediction."""
     memory = prediction.memory
     unit = f"{prediction.sample}s"
     report = [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]

@@ -27,7 +27,7 @@ MOST_BARS = 12
 @price_options
 @export_options
 def command(specs: tuple[str, ...], **options: Any) -> None:
-    """What the time and the cost of an iteration hang on, and where that changes.
+    """What the time and the cost of an iteration depend on, and where that changes.
 
     An elasticity of -0.8 says: 1 % more of this input takes 0.8 % off the time.  At a kink, where two arms
     of a maximum meet, the sides differ and both are shown.

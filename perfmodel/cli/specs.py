@@ -50,7 +50,7 @@ def list_(kind: Kind, specs: tuple[str, ...], **options: Any) -> None:
 
     columns, row = _ROWS[kind]
     shown = table(*columns, left=4 if kind == "nodes" else 1)
-    shown.columns[0].no_wrap = True  # a name in two halves cannot be copied
+    shown.columns[0].no_wrap = True  # a wrapped name cannot be copied
     for spec in result:
         shown.add_row(*row(spec))
     console().print(shown)

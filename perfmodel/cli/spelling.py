@@ -1,4 +1,4 @@
-"""An option with what pages need of it, one spelling that is shown, and older ones that keep working."""
+"""A click option with the fields that pages need; older spellings work but are not shown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perfmodel.specs.options import Offers
 
 
 class Option(click.Option):
-    """An option of ``click`` that takes ``old`` spellings too, and says nothing of them."""
+    """An option that also takes ``old`` spellings, which its help does not show."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ import sys
 from types import ModuleType
 
 RARELY = 100_000
-"""Objects made, less those gone, between two collections."""
+"""Objects allocated, less those freed, between two collections."""
 
 
 def without_pydantic_plugins() -> None:

@@ -77,7 +77,7 @@ def command(
 
 
 def _values(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given, those of several values as one list."""
+    """Return the options that were given; several values of one option as a list."""
     given = {}
     for name, value in options.items():
         if value is None or value == ():
@@ -140,7 +140,7 @@ def _show_rows(result: Sweep, form: str) -> None:
 
 
 def _show(result: Sweep) -> None:
-    """The first rows, at 80 columns; all are computed, to count those that cannot be."""
+    """Print the first rows at 80 columns; all are computed, to count those refused."""
     from rich.text import Text
 
     from perfmodel.cli.render import console, table

@@ -26,7 +26,7 @@ LARGE = 20 << 20
 
 @click.group("trace")
 def command() -> None:
-    """What happened in a step, from a profiler's file: PyTorch Profiler, Nsight Systems, nccl-tests."""
+    """What happened in a step, from a file of PyTorch Profiler, Nsight Systems or nccl-tests."""
 
 
 @command.command("summary")

@@ -15,7 +15,7 @@ from perfmodel.specs.options import MEASURED, Declared
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE
 
 MOST_DIGITS = 12
-"""Of a whole number; Python itself refuses to read some thousands."""
+"""Of a whole number; Python refuses to parse numbers of some thousand digits."""
 MOST_VALUES = 100_000
 """Of one option."""
 LARGEST = 1e12

@@ -168,7 +168,7 @@ def _show(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> 
     overall["trust C"] = result["trust_c"]
     groups = [("all", {name: group for name, group in overall.items() if group["n"]})]
     for name, shown in [*groups, *((name, result["by"][name]) for name in by)]:
-        whole = name == "all"  # the others' names leave no room for another column
+        whole = name == "all"  # long names leave no room for another column
         rows = table(name, *columns[:2], *(["sources"] if whole else []), *columns[2:])
         if not shown:
             continue

@@ -69,7 +69,7 @@ def list_(**options: Any) -> None:
     from perfmodel.cli.render import console, table
 
     shown = table("workload", "parameters", "MACs/sample", "training FLOPs", "variant")
-    shown.columns[0].no_wrap = True  # a name in two halves cannot be copied
+    shown.columns[0].no_wrap = True  # a wrapped name cannot be copied
     shown.columns[-1].justify = "left"
     for network in result:
         shown.add_row(

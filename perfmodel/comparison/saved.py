@@ -1,4 +1,4 @@
-"""Read what ``perfmodel predict --json`` printed, and believe nothing of it unchecked."""
+"""Read what ``perfmodel predict --json`` printed, and check every value of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import TERMS
 
 LARGEST = 1e18
-"""No figure of a prediction is larger, in SI."""
+"""Larger than any number of a prediction, in SI."""
 
 
 def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Conditions | None = None) -> Case:
@@ -52,7 +52,7 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
         raise InputError(f"{path}: {report}; {wanted}")
     try:
         money = economics(prediction, conditions or Conditions(), Catalogue.of(catalogue))
-    except InputError:  # made with specs that are not at hand now
+    except InputError:  # it was made with specs that are not available now
         money = None
     return Case(path.name, prediction, money)
 
@@ -69,7 +69,7 @@ class _Saved(Prediction):
 
 
 class _Asked(BaseModel):
-    """What of a saved scenario must have been filled in; the model's own type checks the rest."""
+    """Options that a saved scenario must have; ``Scenario`` checks the others."""
 
     workload: str
     accelerator: str

@@ -1,4 +1,4 @@
-"""What a comparison comes to, in a line, and what must be known to read it."""
+"""The verdict of a comparison in a line, and notes on it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def verdict(cases: Sequence[Case]) -> str:
     if len(others) == 1:
         return _against(first, others[0]) + _money(first, others[0])
     fastest = max(cases, key=lambda case: case.rate)
-    others = [f"{case.name} {case.rate / fastest.rate:.1%}" for case in cases if case is not fastest]
-    line = f"fastest: {fastest.name}; of its speed reach {', '.join(others)}"
+    speeds = [f"{case.name} {case.rate / fastest.rate:.1%}" for case in cases if case is not fastest]
+    line = f"fastest: {fastest.name}; of its speed reach {', '.join(speeds)}"
     priced = [(cost, case.name) for case in cases if (cost := case.cost) is not None]
     return f"{line}; cheapest per sample: {min(priced)[1]}" if len(priced) > 1 else line
 

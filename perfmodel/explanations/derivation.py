@@ -1,4 +1,4 @@
-"""How a prediction came about: the recorded calls of its one evaluation, linked by what passed between them.
+"""The derivation of a prediction: recorded calls of one evaluation, linked by the values passed between them.
 
 A formula's result that another formula was called with is the same object, so the calls themselves say how
 they join; what no formula made is an input, and says where it comes from.
@@ -77,7 +77,7 @@ def linked(
 
 
 def _parts(result: Any) -> list[Any]:
-    """The numbers of a result that can be told from others by their identity: small whole numbers cannot."""
+    """Return the numbers of a result that identity tells apart: small whole numbers are shared."""
     if isinstance(result, tuple):
         return [part for field in result for part in _parts(field)]
     return [result] if isinstance(result, (float, np.ndarray, np.floating)) else []

@@ -78,7 +78,7 @@ class Cost:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """How a prediction comes about."""
+    """The equations of a prediction."""
 
     title: str
     iteration_time: float
@@ -90,7 +90,7 @@ class Explanation:
     assumed: list[str]
     """What the costs take for granted."""
     unknown: list[str]
-    """What nobody said, so that a cost is left out."""
+    """Missing facts that leave a cost out."""
     equations: list[Equation]
     turns: list[ExactCrossover]
     """Where another arm or algorithm takes over, solved exactly."""

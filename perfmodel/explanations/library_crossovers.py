@@ -1,4 +1,4 @@
-"""Where a prediction by NCCL turns: sizes at which another way takes over, links that hide messages."""
+"""Crossovers of NCCL: sizes at which another algorithm takes over, bandwidths at which messages hide."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from perfmodel.step.parts import fabric_of
 from perfmodel.units import UNITS, show
 
 FARTHEST = 1e4
-"""Times the present value; beyond it nobody asks."""
+"""Largest crossover reported, over the present value."""
 STEP = 1e-6
 MOST_TRIES = 20
 
@@ -94,7 +94,7 @@ def hidden_by_library(case: Case, node: Node) -> list[ExactCrossover]:
 
 
 def hiding_turn(name: str, present: float, at: float, solution: object) -> ExactCrossover:
-    """Return the turn at a link's bandwidth from which on only the last message is exposed [B/s]."""
+    """Return the crossover at a link's bandwidth from which on only the last message is exposed [B/s]."""
     state = "now more: only the last message is exposed" if present > at else "now less: messages queue"
     words = (
         f"{name} of {shown(at, 'B/s')} (now {shown(present, 'B/s')}, {state}): from there on the backward "

@@ -80,7 +80,7 @@ class Origins:
         return self._leaves[key]
 
     def knows(self, node: Node) -> bool:
-        """Return whether it is said where an input comes from; of a function handed over it is not."""
+        """Return whether the origin of an input is known."""
         is_number = isinstance(node.value, (float, np.ndarray, np.generic))
         return not callable(node.value) and (bool(node.note) or not is_number)
 
@@ -119,7 +119,7 @@ def _said(value: float | None) -> str:
 
 
 def _of_money(case: Case) -> dict[str, str]:
-    """Where what only costs hang on comes from."""
+    """Return the origins of parameters that only costs depend on."""
     asked, chip = case.conditions, case.setting.accelerator.id
     return {
         "busy_power": f"{chip}: tdp",

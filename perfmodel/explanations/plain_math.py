@@ -91,7 +91,7 @@ def plain(latex: str) -> str:
 
 
 def _raised(match: re.Match[str]) -> str:
-    """An index or an exponent; in parentheses where it would be read apart."""
+    """Return an index or exponent as text, in parentheses where it is ambiguous."""
     mark, inner = match.groups()
     apart = " " in inner or (mark == "^" and not re.fullmatch(r"\w+", inner))
     return f"{mark}({inner})" if apart else f"{mark}{inner}"

@@ -1,4 +1,4 @@
-"""Which formulas really run, with which numbers: a record of the calls of registered formulas.
+"""A record of the registered formulas that ran, with their arguments and results.
 
 Python's profiling hook sees every call, however a formula was imported or looked up, and nothing has to be
 replaced to be watched; ``predict`` itself knows nothing of it and pays nothing for it.
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from perfmodel.formula import FORMULAS
 
 REMEMBERING = ("perfmodel.equations.", "perfmodel.prediction.", "perfmodel.step.")
-"""Modules whose functions remember answers; they are made to forget, or a call would not be seen twice."""
+"""Modules with caches, which are cleared: a cached call would not be recorded."""
 
 
 class Call(NamedTuple):
@@ -57,7 +57,7 @@ def recorded() -> Iterator[list[Call]]:
                 running.append((frame, name, _arguments(frame)))
         elif event == "return" and running and running[-1][0] is frame:
             _, name, arguments = running.pop()
-            if result is not None:  # an exception returns None
+            if result is not None:  # a call that raises returns None
                 calls.append(Call(name, arguments, result, len(running)))
 
     before: Any = sys.getprofile()

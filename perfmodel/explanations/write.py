@@ -18,7 +18,7 @@ WIDTH = 80
 POINTS = ("ready_times",)
 """Points in time, which do not add up."""
 NEAR = 10
-"""Times the present value: a turn farther off is left to the JSON."""
+"""Largest crossover printed, over the present value; JSON has all."""
 ADDED = ("s", "B", "FLOP")
 """Units of what is worth adding up over layers or messages."""
 
@@ -147,7 +147,7 @@ def _origin(symbol: Symbol) -> str:
 
 
 def _is_near(turn: ExactCrossover) -> bool:
-    """Whether a turn is worth a line of text; JSON has them all."""
+    """Whether a crossover is near enough to print."""
     return turn.now is None or 1 / NEAR < turn.at / turn.now < NEAR
 
 

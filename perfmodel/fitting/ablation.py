@@ -1,4 +1,4 @@
-"""What each ingredient of the model takes off the error on unseen sources."""
+"""Ablation: how much each part of the model reduces the error on unseen sources."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Without(NamedTuple):
 
 
 NOTHING = -20.0
-"""Logarithm of a constant that is as good as absent."""
+"""Logarithm of a constant small enough to have no effect."""
 FROM_ONE = (
     ("size-dependent efficiency", (("half_", NOTHING),)),
     ("launch floor", (("kernel_floor", NOTHING),)),

@@ -107,7 +107,7 @@ class Design:
         self.steps = np.array([float(setting.accumulation_steps) for setting in settings])
 
     def parameters(self) -> Parameters:
-        """What these rows can speak of."""
+        """The parameters that these rows determine."""
         return Parameters(
             {on.architecture for on in self.conditions}, {on.workload for on in self.conditions}
         )

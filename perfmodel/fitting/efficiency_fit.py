@@ -97,7 +97,7 @@ class EfficiencyFit:
         }
 
     def _silent(self, kept: np.ndarray) -> set[str]:
-        """Architectures and networks that no kept row speaks of."""
+        """Architectures and networks without a row."""
         result = [on for on, keep in zip(self._bound.design.conditions, kept.tolist(), strict=True) if keep]
         architectures, workloads = {on.architecture for on in result}, {on.workload for on in result}
         return {

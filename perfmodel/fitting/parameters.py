@@ -1,4 +1,4 @@
-"""What is learned of one accelerator's iteration, and what was believed of it beforehand.
+"""The parameters fitted to one accelerator's iterations, with their priors.
 
 Each number has a prior, a mean and a standard deviation of its logarithm, set before looking at any fit:
 efficiencies of products from the vendors' guides, memory at the share copies reach, effects of an

@@ -1,4 +1,4 @@
-"""How much each measured run counts in a fit of training runs."""
+"""Weights of measured runs in a fit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 NOISE = 0.15
-"""Standard deviation of a row's logarithmic time that the model is not asked to explain."""
+"""Standard deviation of a row's logarithmic time that is measurement noise."""
 HUBER = 0.12
-"""Residual beyond which a row pulls no harder."""
+"""Residual from which a row's influence stops growing (Huber)."""
 FULL_WEIGHT_ROWS = 40
-"""A source with more rows than this weighs as much as this many: its rows err together."""
+"""Largest weight of a source, in rows: the errors of its rows are correlated."""
 TRUST_WEIGHTS = {"A": 1.0, "B": 0.5}
 """Of a row, by how well its source states hardware, batch and procedure."""
 

@@ -1,4 +1,4 @@
-"""Learn how wide an interval must be from the misses on sources that a fit had not seen."""
+"""Learn the width of intervals from the errors on sources left out of a fit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOURCE_POWER = -0.25
 PENALTY = 8.0
 """On the square of each condition's weight, in rows."""
 FARTHEST = 4.0
-"""A miss beyond so many scales pulls no harder."""
+"""Residual, in scales, from which a miss's influence stops growing (Huber)."""
 LEAST = {
     "unseen accelerator": 0.10,
     "unseen architecture": 0.35,
@@ -42,12 +42,12 @@ FARTHER_WEIGHT = 0.5
 SHARES = {"quantile_80": 0.82, "quantile_95": 0.957}
 """Where the quantiles are read, a little beyond their names: the scale was fitted to these misses."""
 NOTHING = 1e-6
-"""A weight so small is what rounding left of none: of a condition that holds for every run, for one, which
+"""Smaller weights are rounding of zero, as of a condition that holds for every run, which
 ``always`` already describes."""
 
 
 class Miss(NamedTuple):
-    """One run of an unseen source, and how far it was missed."""
+    """One run of an unseen source, and its prediction error."""
 
     source: str
     error: float

@@ -31,15 +31,15 @@ STRATEGIES: Final = (
     "data-parallel-single-process",
 )
 OFFERED: Final = STRATEGIES[:2]
-"""Those tried where nobody names any: nothing was measured of the others on the machines for hire."""
+"""Strategies tried by default; the others have no measurements on machines for hire."""
 PRECISIONS: Final = ("amp", "bf16", "tf32", "fp32")
-"""Those that train as fp32 does; pure fp16 must be asked for."""
+"""Precisions tried by default: those that train as well as fp32; pure fp16 must be asked for."""
 SERVERS: Final = (1, 4, 16)
 """Parameter servers offered; never more than the machines they serve."""
 NOT_THERE: Final = "all-reduce algorithms that their links cannot do"
 NO_MEMORY: Final = "does not fit in memory"
 LARGEST_BATCH = 2**20
-"""Of one accelerator, where a network is so small that memory sets no limit."""
+"""Largest batch of one accelerator, for networks so small that memory sets no limit."""
 
 Z_80, Z_95 = NormalDist().inv_cdf(0.9), NormalDist().inv_cdf(0.975)
 """Standard deviations to either end of an interval of 80 and of 95 %."""
@@ -69,7 +69,7 @@ _PARTS: Final = (
     "high_95",
     "fits",
 )
-"""Columns that only lead to others."""
+"""Columns used to compute others, and dropped."""
 
 
 def candidates(
@@ -133,7 +133,7 @@ def _crossings(
     constants: Calibration,
     left_out: dict[str, int],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Options to be crossed, of machines that hold as many of the same accelerator."""
+    """Return the options to cross, for each group of machines with the same accelerators."""
     same_shape: dict[tuple[str, int, bool], list[str]] = {}
     for machine in machines:
         key = machine.accelerator, machine.accelerators, machine.joins
@@ -272,7 +272,7 @@ def valued(
     with np.errstate(divide="ignore"):
         run_time = work_time / goodput
     point = table["iteration_time"]
-    # what physics cuts off an iteration's interval is cut off the run's
+    # a lower end cut at the physical limit is cut for the run too
     below, near, far = (
         _widened(factor.astype(np.float64), z, fit)
         for factor, z in (
@@ -301,7 +301,7 @@ def valued(
 
 
 def _widened(factor: Any, z: float, fit: EpochsFit | None) -> Any:
-    """How far a run may be off, from how far its iterations may, and the epochs to a target."""
+    """Return the uncertainty of a run, from that of its iterations and of its epochs to a target."""
     return factor if fit is None else np.exp(np.hypot(np.log(factor), z * fit.residual))
 
 
@@ -327,7 +327,7 @@ def _rates(
     own: Any,
     catalogue: Catalogue,
 ) -> dict[str, Any]:
-    """What a second of each plan comes to; not a number where it is not known."""
+    """Return the rates of each plan: cost, energy, carbon a second; nan where unknown."""
     conditions, unknown = goal.conditions, np.full(len(machines), np.nan)
     price, power = unknown.copy(), unknown.copy()
     server_price, waiting = unknown.copy(), unknown.copy()

@@ -13,7 +13,7 @@ from perfmodel.prediction.result import Interval
 Row = dict[str, Any]
 
 MORE_EPOCHS = 1.05
-"""Growth of the epochs at a plan's batch, or lack of them, from which a given number is doubted."""
+"""Growth of the epochs with a plan's batch, above which given epochs are questioned."""
 
 
 def extrapolated(result: SearchResult) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which plans no other beats in time and in money at once, and which of some is the best."""
+"""The Pareto front of plans by time and cost, and the best of several plans."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def best_of(rows: Any, first: Any, second: Any, tie: Any) -> int:
 
 
 def ranks(values: Any) -> NDArray[np.intp]:
-    """Return the place of each number among all, the same for those that differ by rounding alone.
+    """Return the rank of each number; numbers that differ by rounding alone share one.
 
     >>> ranks([3.0, 1.0, 3.0000000000001, 2.0]).tolist()
     [2, 0, 2, 1]

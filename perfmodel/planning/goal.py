@@ -1,4 +1,4 @@
-"""What a buyer asks: a run to be done, by when, for how much, and what may be hired for it."""
+"""The goal of a search: a run, its deadline and budget, and what may be hired for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from perfmodel.specs.store import Catalogue
 SHARED: Final = tuple(field for field, one in declared(Scenario).items() if one.info.plan)
 """Options of a scenario that are the same for every candidate."""
 ALGORITHMS: Final = ("auto",)
-"""Those offered where nobody names any: what NCCL chooses, the fastest that it has."""
+"""Algorithms tried by default: NCCL's own choice."""
 OF_SCENARIO: Final = (
     "node",
     "accelerator",
@@ -34,7 +34,7 @@ OF_SCENARIO: Final = (
 )
 """Options of a scenario that a plan decides, by the names of its row."""
 LIKE: Final = {"image": "resnet50", "sequence": "bert"}
-"""Benchmarks of the largest batches published, by what a sample is."""
+"""Benchmarks with the largest published batches, by kind of sample."""
 
 
 class Goal(Run, frozen=True, extra="forbid", defer_build=True):

@@ -74,7 +74,7 @@ def torchrun(plan: Row, workload: str) -> str:
 
 
 def _comments(plan: Row) -> list[str]:
-    """What is started, and what comes of it."""
+    """Return comments: what is started, and what is predicted for it."""
     low, high = plan["run_time_low_80"], plan["run_time_high_80"]
     spread = "" if high is None else f"; {show(low, 's')} to {show(high, 's')} with 80 % confidence"
     cost = "price unknown" if plan["cost"] is None else dollars(plan["cost"])

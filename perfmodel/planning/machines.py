@@ -31,7 +31,7 @@ class Machine(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What a person calls it: the provider's name, else the node type's."""
+        """The provider's name, else the node type's."""
         return self.instance or self.node
 
 
@@ -41,7 +41,7 @@ class ServerMachine(NamedTuple):
     node: str
     accelerators: int
     held: Accelerator | None
-    """What waits in it."""
+    """Its accelerators, which idle."""
     price: Price | None
 
 
@@ -137,7 +137,7 @@ def _check_region(region: str | None, offers: dict[str, list[Instance]]) -> None
 
 
 def _check_own(goal: Goal) -> None:
-    """What only machines of one's own have needs one."""
+    """Refuse options of purchased machines where none is purchased."""
     conditions = goal.conditions
     if (conditions.service_years or conditions.used_fraction) and not goal.purchase_prices:
         raise InputError("--service-years and --used-fraction need --purchase-price NODE=USD")
@@ -176,7 +176,7 @@ def _machines(
 
 
 def _accelerators(goal: Goal, node: str, built_in: str | None) -> tuple[str, ...]:
-    """What is in the machine; one for any accelerator takes those that are named."""
+    """Return the accelerators of a machine; one that fits any takes those named."""
     if built_in is not None:
         return (built_in,) if not goal.accelerators or built_in in goal.accelerators else ()
     if not goal.accelerators:

@@ -64,7 +64,7 @@ def rejected_plans(
 
 
 def _best(table: Table, rows: Any, deadline: float | None, budget: float | None, by_cost: bool) -> int:
-    """What a machine has to offer: the best within the limits, else what comes nearest to them."""
+    """Return the best plan of a machine within the limits, else the one nearest to them."""
     time, cost = table["run_time"][rows], table["cost"][rows]
     in_time = time <= (np.inf if deadline is None else deadline)
     in_budget = cost <= (np.inf if budget is None else budget)
@@ -90,7 +90,7 @@ def _held_against(
     if longer >= 0 and more >= 0:
         both = " and ".join(text for text, by in ((dearer, more), (slower, longer)) if by > 0)
         return Rejected(one, "dominated", f"dominated: {both}" if both else "as good")
-    if (more if by_cost else longer) < 0:  # the chosen took its place: see ``startable_front``
+    if (more if by_cost else longer) < 0:  # the chosen plan replaced it on the front: see ``startable_front``
         against = f"; {dearer}" if more > 0 and not by_cost else "; torchrun and NCCL do not start it"
         return Rejected(one, "as good", f"as good within 1 %{against}")
     if by_cost:
@@ -99,7 +99,7 @@ def _held_against(
 
 
 def _beyond(amount: float, chosen: Any) -> float:
-    """How much more it is; nothing where it is the same but for rounding."""
+    """Return the difference in words; empty if it is rounding alone."""
     more = amount - float(chosen)
     return 0.0 if abs(more) <= TIE * abs(amount) else more
 

@@ -1,4 +1,4 @@
-"""A search as one nested answer, for ``--json`` and whoever reads it."""
+"""A search as one nested answer, for ``--json``."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found.  A plan is a row: its columns by name, None where something is not known."""
+    """The answer of a search.  A plan is a row: its columns by name, None where something is unknown."""
 
     goal: Goal
     machines: tuple[Machine, ...]
@@ -170,7 +170,7 @@ class SearchResult:
 
     @property
     def nearest(self) -> Row | None:
-        """What comes nearest to the deadline, or the budget, where nothing meets it."""
+        """The plan nearest to the deadline, or the budget, where none meets it."""
         if not len(self.front_rows):
             return None
         return self.row(int(self.front_rows[0 if self.by_cost else -1]))

@@ -1,4 +1,4 @@
-"""Which plans torchrun and NCCL start, and taking those where they are nearly as good as any other."""
+"""Which plans torchrun and NCCL can start; these are preferred where they are nearly as good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a scenario to a prediction: what is said of an iteration that ``perfmodel.step`` works out."""
+"""From a scenario to a prediction: interval, verdict, memory and warnings of an iteration."""
 
 from perfmodel.prediction.assemble import predict, time_and_strengths, time_of
 from perfmodel.prediction.result import Memory, Prediction

@@ -1,4 +1,4 @@
-"""The least time an iteration can take: what no run may beat, whatever its software does.
+"""The physical lower bound on the time of an iteration, whatever the software.
 
 Two bounds, of which the larger counts, as one may hide behind the other.  That of computation knows what fast
 algorithms save: Winograd's on 3x3 convolutions, Fourier transforms on larger filters.  It counts the bytes no
@@ -100,7 +100,7 @@ def least_computation_time(setting: Setting) -> Any:
 
 
 def above_peak(setting: Setting) -> str:
-    """Return why a utilisation may pass 100 %: what MFU counts and no machine need do, and faster units."""
+    """Return why a utilisation may exceed 100 %: MFU counts operations that fast algorithms avoid."""
     reasons = []
     least, counted = least_flops(setting.workload), setting.workload.training_flops
     if least < 0.999 * counted:

@@ -32,7 +32,7 @@ def _way(algorithm: str, protocol: str | None) -> str:
 
 
 class RunnerUp(BaseModel):
-    """What would have been chosen otherwise."""
+    """The second-best algorithm."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 

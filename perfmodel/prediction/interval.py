@@ -1,4 +1,4 @@
-"""How far a prediction may be off: as far as runs of unseen sources were missed under its conditions."""
+"""Prediction intervals, as wide as the errors on unseen sources under the same conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The narrow places of a job's network: what no collective can get past faster than their links carry."""
+"""Cuts through a job's network, whose bandwidth bounds the time of every collective."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Cut(NamedTuple):
     members: Any
     bandwidth: Any
     adds: bool
-    """Whether what lies between the groups can add what passes it."""
+    """Whether the switches between the groups can sum (in-network reduction)."""
     words: str
 
 
 def _holds(condition: Any) -> bool:
-    """Whether it holds: for all places alike, where it is an array."""
+    """Whether a condition holds; of an array, for all elements (which agree)."""
     return condition if isinstance(condition, bool) else bool(condition.all())
 
 

@@ -1,4 +1,4 @@
-"""A measurement on several accelerators of one machine, taken back to what one of them would take."""
+"""Converts an anchor measured on several accelerators of one machine to one on a single accelerator."""
 
 from __future__ import annotations
 

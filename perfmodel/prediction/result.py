@@ -12,7 +12,7 @@ from perfmodel.units import rate, show
 
 
 class _Result(BaseModel):
-    """Made by ``predict`` alone, which does not have its own work checked again."""
+    """Built by ``predict`` without validation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -67,7 +67,7 @@ class Prediction(_Result):
     terms: dict[str, float]
     """What it is made of: exposed times only, summing to ``iteration_time``."""
     interval: Interval | None
-    """None until measured runs have earned one."""
+    """None without a fit to measured runs."""
     mode: Literal["specs", "anchored", "traced"]
     """What the prediction stands on."""
     samples_per_second: float

@@ -1,4 +1,4 @@
-"""Error against wall clock: what each variant's pace and staleness come to, in the bound of Dutta et al."""
+"""Error against wall clock of each variant of SGD, by the bound of Dutta et al."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ErrorCurve:
 
     variant: str
     floor: float
-    """What it comes down to."""
+    """Its limit after infinite time."""
     error: list[float]
     """At each of the times."""
 

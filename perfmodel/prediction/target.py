@@ -1,4 +1,4 @@
-"""How long training takes to a published quality: epochs grow with the batch, so machines are not free."""
+"""How long training takes to a published quality; epochs grow with the batch."""
 
 from __future__ import annotations
 

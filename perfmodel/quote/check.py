@@ -41,7 +41,7 @@ _EXACT = 1e-9
 
 
 class Near(BaseModel):
-    """Something measured near a claim."""
+    """A measurement near a claim."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -53,7 +53,7 @@ class Near(BaseModel):
 
 
 class Checked(BaseModel):
-    """A claim and what is to be said of it; values in SI."""
+    """A claim and the result of its check; values in SI."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -195,7 +195,7 @@ def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
 
 
 def _cut(expected: Expected, limit: float, higher_is_better: bool) -> list[str]:
-    """Say it where the model's interval ends at the limit, or its point lies beyond."""
+    """Say whether the model's interval ends at the limit, or its prediction lies beyond."""
     beyond = _EXACT if higher_is_better else -_EXACT
     if (expected.expected > limit * (1 + beyond)) == higher_is_better:
         return ["the model's own point lies beyond this limit: check what it starts from"]

@@ -177,7 +177,7 @@ def quote_of(table: Mapping[str, Any]) -> Quote:
 
 
 def read_quote(path: Path | str) -> tuple[Quote, str]:
-    """Return the quote of a TOML file, or of an example by its name, and the name to tell it by.
+    """Return the quote of a TOML file, or of an example by its name, and the name that errors call it.
 
     Raises
     ------

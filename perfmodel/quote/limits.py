@@ -1,4 +1,4 @@
-"""What no machine can do: physical limits of what a quote claims, with their arithmetic in words."""
+"""Physical limits of what a quote claims, with their arithmetic in words."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class SimilarRun(NamedTuple):
 
 
 def similar_runs(setting: Setting, catalogue: Catalogue, several: bool = False) -> list[SimilarRun]:
-    """Return the runs most like a setting, the nearest first; none where nobody measured its like.
+    """Return the measured runs most like a setting, the nearest first.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def choices(case: Case) -> list[Choice]:
 
 
 def _choice(of: str, kind: str, unit: str, arms: dict[str, float], without: str) -> Choice:
-    """A choice by value; ``without`` says what the idle arms are called."""
+    """Return a choice by value; ``without`` names the arms that are not active."""
     pick = max if kind == "max" else min
     active = pick(arms, key=arms.__getitem__)
     idle = [name for name in arms if name != active and not math.isclose(arms[name], arms[active])]
@@ -178,7 +178,7 @@ def _ports(case: Case, on: Fabric) -> Choice:
 
 
 def _feeding(case: Case, factor: float) -> Choice:
-    """What the samples of one iteration wait for; an anchor's factor is in all of it."""
+    """Return the choice of the slowest input stage; an anchor scales all of them."""
     setting, constants = case.setting, case.constants
     terms = evaluate(setting, constants).terms
     samples = setting.local_batch_size * setting.accumulation_steps

@@ -1,4 +1,4 @@
-"""One case of a what-if: a setting and constants, either of them changed, with its time and its cost."""
+"""One case of a sensitivity: a setting and constants, one of them changed, with its time and cost."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Case(NamedTuple):
     server_price: Price | None = None
     """Of one parameter server's machine, likewise."""
     server_accelerator: Accelerator | None = None
-    """What waits in a parameter server that is a machine of another kind, if anything."""
+    """The accelerator in a parameter server of another machine type, if any."""
 
 
 class Answer(NamedTuple):
-    """What a case comes to."""
+    """Time and cost of a case."""
 
     iteration_time: float
     """[s]"""

@@ -1,4 +1,4 @@
-"""Where the answer turns: one plan overtakes another, a link stops being the bottleneck, memory ends."""
+"""Crossovers: where one plan overtakes another, a link stops being the bottleneck, or memory is full."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ LEAST_EFFICIENCY = (0.9, 0.5)
 
 
 class Crossover(NamedTuple):
-    """One turn of the answer."""
+    """One crossover."""
 
     words: str
     axis: str
-    """The option that is walked along."""
+    """The option that is varied."""
     at: int | None
-    """Its first value after the turn; None where the answer does not turn."""
+    """Its first value after the crossover; None if there is none."""
 
 
 def crossovers(setting: Setting, catalogue: Catalogue, constants: Calibration) -> list[Crossover]:
-    """Return what turns along the number of accelerators and along the batch, the rest as it is.
+    """Return the crossovers along the number of accelerators and along the batch, all else the same.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ SWING = 0.25
 
 
 class Elasticity(NamedTuple):
-    """Percent of an answer for each percent of an input, at a point."""
+    """Elasticity at a point: percent of the answer for each percent of the input."""
 
     value: float
     """Between the two sides."""
@@ -41,7 +41,7 @@ class Elasticity(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What hangs on one input."""
+    """How time and cost depend on one input."""
 
     name: str
     value: float
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
 
 class Count(NamedTuple):
-    """What hangs on a whole number: its half and its double, where they can be."""
+    """How time and cost depend on a whole number: at its half and its double, where these are possible."""
 
     name: str
     value: int
@@ -68,7 +68,7 @@ class Count(NamedTuple):
 
 
 class Sensitivity(NamedTuple):
-    """Everything one scenario hangs on."""
+    """Everything one scenario depends on."""
 
     case: Case
     answer: Answer
@@ -206,7 +206,7 @@ def sums(case: Case) -> dict[str, Sum]:
 
 
 def _all_in(unit: str, inputs: list[Input]) -> Input:
-    """All inputs that hold a unit, as one that is scaled as a change of the unit scales them."""
+    """Combine all inputs of a unit into one, scaled as a change of that unit scales them."""
 
     def scaled(case: Case, factor: float) -> Case:
         for each in inputs:

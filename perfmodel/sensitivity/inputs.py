@@ -1,4 +1,4 @@
-"""Every input a prediction hangs on, as a number that can be scaled by any factor."""
+"""Every input of a prediction, as a number that can be scaled by any factor."""
 
 from __future__ import annotations
 

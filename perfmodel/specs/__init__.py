@@ -1,1 +1,1 @@
-"""What a thing is: hardware, links, nodes, workloads and the plan for running them."""
+"""Models of spec files: hardware, links, nodes, prices; and of a scenario."""

@@ -1,4 +1,4 @@
-"""What an accelerator is: its peaks, its memory, and the links it hangs on."""
+"""Spec of an accelerator: its peaks, its memory and its links."""
 
 from __future__ import annotations
 

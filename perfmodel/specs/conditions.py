@@ -1,4 +1,4 @@
-"""What a user knows of prices, power and failures."""
+"""Prices, power and failures of a run."""
 
 from functools import cache
 from typing import Annotated, Any, NamedTuple

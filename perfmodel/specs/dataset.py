@@ -1,4 +1,4 @@
-"""What a data set is: how many samples it has, and what one takes in storage."""
+"""Spec of a data set: number and stored size of its samples."""
 
 from __future__ import annotations
 

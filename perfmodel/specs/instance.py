@@ -1,4 +1,4 @@
-"""What a cloud offer is: a node for hire, at a price that carries its region and its day."""
+"""Spec of a cloud offer: a node for hire, with the region and date of its price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a table that a user wrote: the words for every error of pydantic."""
+"""Words pydantic's errors for people: the key, its value and what would be right."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EXPECTED = {
     "too_short": "expected at least one",
     "tuple_type": "expected a list",
 }
-"""By the type of pydantic's error, where its own message speaks of Python."""
+"""Messages that replace pydantic's own, by type of error."""
 _NO_KEYS = ("[key]", "float", "int", "str")
 """Parts of a location that name no key of the table: a key itself, or which type of several was tried."""
 

@@ -1,4 +1,4 @@
-"""Names as people type them: which of the things that are known a name means."""
+"""Resolves names as people type them to ids."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Named(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """What a name was found to mean."""
+    """What a name means."""
 
     id: str
     others: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ def squashed(name: str) -> str:
 
 
 def word_of(typed: str, known: Iterable[str], synonyms: Mapping[str, str] = NONE) -> str:
-    """Return the one of a few words that a person means; what means none of them as it is.
+    """Return the choice that a word means; an unknown word unchanged.
 
     >>> word_of("All_Reduce", ["all-reduce", "parameter-server"])
     'all-reduce'

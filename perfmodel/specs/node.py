@@ -1,4 +1,4 @@
-"""What a node is: how many accelerators one machine holds, how they are joined, and what feeds them."""
+"""Spec of a node: its accelerators, their links, network adapters, processors and storage."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Text = Annotated[str, StringConstraints(min_length=1)]
 
 
 class Spec(BaseModel):
-    """A thing as its file describes it: frozen, strict, no key that nobody knows."""
+    """Base of spec models: frozen, strict, without unknown keys."""
 
     # The strings below the fields are for readers of the code: to make pydantic read them
     # (use_attribute_docstrings) costs 17 ms of each start, as much as all the rest of this module.

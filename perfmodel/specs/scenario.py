@@ -1,4 +1,4 @@
-"""What a person asks: a workload on some hardware, under a plan.  What is not said stays None."""
+"""A scenario: a workload on some hardware under a plan.  What is left open stays None."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -58,7 +58,7 @@ SYNONYMS: dict[str, dict[str, str]] = {
     "algorithm": {"nccl": "auto", "rabenseifner": "halving-doubling", "sharp": "switch-tree"},
     "optimizer": {"adamw": "adam", "momentum": "sgd"},
 }
-"""Words of frameworks and libraries for values of an option; PyTorch's DP is one process, its DDP many."""
+"""Other names of values, as frameworks call them; PyTorch's DP is one process, its DDP several."""
 
 _BATCH = {"local_batch_size", "global_batch_size"}
 
@@ -80,7 +80,7 @@ _Rate = Annotated[float, Field(gt=0, le=LARGEST_RATE)]
 
 
 class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
-    """One question; the words are the command line's.
+    """A training job to predict; options are named as on the command line.
 
     What is left out the model takes as usual and names; ``gpus`` is another word for ``world_size``.
 
@@ -231,9 +231,9 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
 
 
 SHORT = {one.name: one.field for one in declared(Scenario).values() if one.info.name}
-"""What a field is called where people write, where it is another word."""
+"""Fields with another name in files and on the command line."""
 OPTIONS = (*SHORT, *Scenario.model_fields)
-"""What may be written; in a file a dash will do for each underscore."""
+"""Keys of a scenario; files may write dashes for underscores."""
 AnyScenario: TypeAlias = Scenario | Mapping[str, Any]
 """A scenario, or its options by name: a table of one's own, or ``Prediction.scenario``."""
 

@@ -1,4 +1,4 @@
-"""The one way to load a spec: read its file, check what a user wrote, and build what its class declares."""
+"""Loads a spec: reads its file, checks it if it is a user's, and builds the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What storage is: where samples lie, and how fast one host reads them."""
+"""Spec of storage: how fast one host reads samples from it."""
 
 from __future__ import annotations
 

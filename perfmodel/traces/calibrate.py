@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 SHORT_GAP = 20e-6
 """Between two kernels [s]: a longer one is the host's, the loader's or the profiler's."""
 FARTHEST = 100.0
-"""Times the model's step that plain numbers may be; a slip of the unit is a factor of a thousand."""
+"""Largest ratio of measured times to the model's; a wrong unit is a factor of a thousand."""
 FEWEST_STEPS = 5
-"""From which a spread of steps is worth keeping."""
+"""Least spread of steps that is kept."""
 NOTICED = 0.05
-"""Of a step that waits for samples, from which the loader sets its pace."""
+"""Share of a step spent waiting for samples, from which the loader sets the pace."""
 MADE_BY = "perfmodel calibrate"
 
 
@@ -102,7 +102,7 @@ def _profile(setting: Setting, files: Sequence[str], **result: Any) -> Profile:
 
 
 def _waits(steps: list[dict[str, float]], traces: Sequence[DeviceTrace], setting: Setting) -> dict[str, Any]:
-    """What of a step is no kernel: short gaps, waiting for samples, idling; and who prepared the samples."""
+    """Return the parts of a step without kernels: gaps, waiting for samples, idling; and the loader's."""
 
     def middle(values: list[float], basis: str) -> Measure:
         return Measure(value=median(values), deviation=_error(values), basis=basis)

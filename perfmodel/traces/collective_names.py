@@ -1,4 +1,4 @@
-"""What the name of a communication kernel tells: kind, algorithm, protocol, type of the elements."""
+"""Kind, algorithm, protocol and element type in the name of a communication kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS = {
     "sendrecv": "send-receive",
     "reduce": "reduce",
 }
-"""Library's word, in lower case and without separators -> ours; the first that is contained holds."""
+"""Library's word, in lower case without separators -> ours; the first that the name contains is taken."""
 ELEMENT_BYTES = {
     "float": 4, "double": 8, "half": 2, "bfloat16": 2, "bfloat": 2, "char": 1, "byte": 1, "int8": 1,
     "uint8": 1, "int": 4, "long": 8, "int32": 4, "int64": 8, "bool": 1,
@@ -34,7 +34,7 @@ def is_collective(name: str) -> bool:
 
 
 def kind_of(name: str) -> str:
-    """Return our word for what a kernel or an annotation does.
+    """Return the kind of collective of a kernel or an annotation.
 
     >>> kind_of("ncclKernel_ReduceScatter_RING_LL"), kind_of("ncclDevKernel_SendRecv(x)")
     ('reduce-scatter', 'send-receive')

@@ -1,4 +1,4 @@
-"""What one device did while a profiler watched, whatever the profiler."""
+"""What one device did while it was profiled, by any profiler."""
 
 from __future__ import annotations
 

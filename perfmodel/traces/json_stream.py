@@ -1,4 +1,4 @@
-"""Read the events of a large JSON file one by one, in bounded memory and never more than was allowed."""
+"""Read the events of a large JSON file one by one, in bounded memory."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _Source:
 
 
 class _Scanner:
-    """A window on the text that moves forward; values are decoded by the standard library."""
+    """A moving window on the text; the standard library decodes the values in it."""
 
     def __init__(self, source: _Source, path: Path) -> None:
         self._source, self._path = source, path
@@ -115,7 +115,7 @@ class _Scanner:
             return result
 
     def skip(self) -> None:
-        """Pass over the value that begins here without keeping or understanding it."""
+        """Skip the value that begins here."""
         depth, first = 0, self.peek()
         if first not in "[{":
             if first == '"':

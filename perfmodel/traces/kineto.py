@@ -36,7 +36,7 @@ OPERATORS = ("cpu_op", "operator")
 OPTIMIZER = "Optimizer.step"
 BACKWARD = "autograd::engine::evaluate_function"
 MARK = "perfmodel "
-"""Begins the name of what our own timelines mark."""
+"""Prefix of the names in timelines that perfmodel wrote."""
 PASSES = ("forward", "backward", "update")
 HEADER = ("deviceProperties", "distributedInfo", "with_stack")
 """Entries of a trace beside its events that are read."""
@@ -65,7 +65,7 @@ class _Marks:
 
 
 def _marks_of(device: int, marks: dict[int | None, _Marks]) -> _Marks:
-    """Those of the device's own process, where a file holds several and numbers them alike; else all."""
+    """Return the marks of the device's own process, where a file holds several; else all marks."""
     if len(marks) > 1 and device in marks:
         return marks[device]
     result = _Marks()
@@ -170,7 +170,7 @@ def _correlation(event: dict[str, Any]) -> int:
 def _passes(
     device: _Device, launches: dict[int, float], backwards: Array, updates: Array
 ) -> tuple[tuple[str, Array], ...]:
-    """Kernels by what the host was doing when it launched them; nothing where launches were not traced."""
+    """Return kernels by the pass that launched them; empty if launches were not traced."""
     if device.predicted:
         return tuple((name, intervals(device.predicted.get(name, ()))) for name in PASSES)
     if not launches or not len(backwards):

@@ -1,4 +1,4 @@
-"""SQLite exports of Nsight Systems.  Columns vary between versions: the tables are asked what they have."""
+"""SQLite exports of Nsight Systems.  Columns vary between versions, and are looked up in the tables."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_nsight(path: Path) -> list[DeviceTrace]:
 
 @contextmanager
 def _plain(path: Path) -> Iterator[Path]:
-    """The file itself, or what it unpacks to, in a folder that is gone afterwards."""
+    """Yield the file itself, or what it unpacks to in a temporary folder."""
     with opened(path, LARGEST_EXPORT) as file:
         packed = os.fstat(file.fileno()).st_size
         compressed = file.read(2) == b"\x1f\x8b"
@@ -82,7 +82,7 @@ def _unpacked(file: BinaryIO, path: Path) -> Iterator[bytes]:
 
 def _opened(plain: Path, path: Path) -> sqlite3.Connection:
     try:
-        # read only, and without looking for a journal beside it: nothing but this file is touched
+        # read only, and without a journal beside it: no other file is touched
         database = sqlite3.connect(f"file:{quote(str(plain.absolute()))}?mode=ro&immutable=1", uri=True)
         database.text_factory = lambda text: text.decode("utf-8", "replace")
         database.execute("pragma trusted_schema = off")

@@ -1,4 +1,4 @@
-"""The same collective on every rank: the least time is the wire's, the rest waiting for the last peer."""
+"""The same collective on every rank: the least time is the transfer, the rest waiting for the last peer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from perfmodel.traces.device_trace import Collective, DeviceTrace
 
 UNEVEN = ("all-to-all", "send-receive")
-"""Of which every rank may have another size."""
+"""Collectives whose size may differ by rank."""
 _Key = tuple[str, float | None, int | None]
 
 
@@ -57,7 +57,7 @@ def _numbered(result: Sequence[Collective]) -> dict[tuple[_Key, int], Collective
 
 
 def _names(ranks: Sequence[DeviceTrace]) -> list[str]:
-    """What to call each: its rank; its device or its file where that does not tell all of them apart."""
+    """Name each by its rank, or by its device or file where ranks are not unique."""
     files = [trace.file.rsplit("/", 1)[-1] for trace in ranks]
     for names in (
         [str(trace.rank) for trace in ranks if trace.rank is not None],

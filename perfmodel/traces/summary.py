@@ -27,9 +27,9 @@ PARTS = {
 }
 """Keys of ``per_step``, in words."""
 INPUT_SHARE = 0.10
-"""Of a step, from which waiting for samples is what binds."""
+"""Share of a step from which waiting for samples is the bottleneck."""
 BUSY_SHARE = 0.90
-"""Of a step, from which the accelerator counts as never idle."""
+"""Share of a step from which the accelerator counts as always busy."""
 EXPOSED_SHARE = 0.20
 BUS_KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "reduce")
 
@@ -150,7 +150,7 @@ def _per_step(
 
 
 def _predicted_verdict(step: dict[str, float]) -> str:
-    """What takes most of a predicted step: a timeline's verdict is its prediction's."""
+    """Return the verdict of a predicted timeline: its largest term."""
     shares = {
         "compute-bound": step["compute_time"],
         "host-bound": step.get("launch_overhead_time", 0.0),
@@ -162,7 +162,7 @@ def _predicted_verdict(step: dict[str, float]) -> str:
 
 
 def _verdict(whole: float, waited: float, exposed: float, utilisation: float) -> str:
-    """What binds: named like the verdicts of a prediction."""
+    """Return the bottleneck, named as in the verdict of a prediction."""
     if whole and waited / whole > INPUT_SHARE:
         return "input-bound"
     if whole and exposed / whole > EXPOSED_SHARE and exposed / whole > 1 - utilisation:

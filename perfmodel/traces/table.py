@@ -1,4 +1,4 @@
-"""What public traces show, as figures: the files themselves stay with their owners.
+"""Figures from public traces; the files themselves are not redistributed.
 
 ``python -m perfmodel.traces.table FOLDER validation`` makes both tables again: what the files show, and what
 profiles made of some of them predict of others, by the same functions as ``perfmodel calibrate --trace`` and

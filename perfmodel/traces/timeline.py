@@ -15,7 +15,7 @@ MICROSECOND = 1e-6
 COMPUTE_STREAM, COMMUNICATION_STREAM, HOST_THREAD = 7, 20, 1
 MOST_RANKS = 1024
 LEAST_LEFT = 1e-9
-"""Of what hides: less is rounding."""
+"""Least hidden time drawn [s]; less is rounding."""
 PIECES = 8
 """Kernels that stand for each pass."""
 LAUNCHES = "perfmodel launch_overhead_time"
@@ -191,7 +191,7 @@ def _communicate(clock: _Clock, prediction: Prediction) -> None:
 
 
 def _kernel(prediction: Prediction) -> str:
-    """A name by which readers know a communication kernel."""
+    """Return a name that trace readers recognise as a communication kernel."""
     if prediction.scenario["strategy"] == "all-reduce":
         return "ncclKernel_AllReduce (predicted)"
     return f"ncclKernel_SendRecv (predicted, {prediction.scenario['strategy']})"

@@ -1,4 +1,4 @@
-"""What a trace itself says of the job it was taken of: its accelerator and its number of ranks."""
+"""What a trace says of its job: its accelerator and its number of ranks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _FILLERS = frozenset(
 )
 _TOKEN = re.compile(r"[a-z0-9]+")
 _BESIDES = re.compile(r"\(.*?\)|\d+ ?gb")
-"""What a name of ours says besides the model: a remark, the memory."""
+"""Parts of our accelerators' names that are not the model: a remark, the memory."""
 NOT_SAID = ("workload", "precision", "local_batch_size")
-"""Options of a job that no trace tells."""
+"""Options of a job that no trace contains."""
 
 
 def job_of(
