@@ -1,4 +1,4 @@
-"""Large matrix products as measured by themselves, beside what the fit to whole iterations says of them.
+"""Measured rates of large matrix products, against those implied by the fit to whole iterations.
 
 Nothing was learned from these rows: they check one part of the model alone.
 """

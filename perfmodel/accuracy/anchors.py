@@ -15,7 +15,7 @@ AGREEMENT = 1.10
 
 
 class Measured(NamedTuple):
-    """What one accelerator took."""
+    """Measured time of one accelerator."""
 
     iteration_time: float
     """Geometric mean of the candidates [s]."""

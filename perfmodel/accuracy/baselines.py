@@ -1,4 +1,4 @@
-"""What somebody without a model would say: every accelerator of a kind is used as well as the others were.
+"""The naive baseline: an accelerator is used as well as others of its kind were.
 
 The other naive answer, linear scaling, needs no code: the iteration of one accelerator, unchanged.
 """

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 NOISE = 0.12
-"""Standard deviation of ln(measured / model) that a good point is given; larger misses count less."""
+"""Standard deviation of ln(measured / model) assumed of a good point; larger errors weigh less (Huber)."""
 STEP = 1e-4
 """Of a logarithm, for differences."""
 LARGEST_SOURCE = 60
-"""A source with more points than this counts as if it had so many."""
+"""Largest weight of a source, in points."""
 SHORT_BYTES = 2**20
 LEARNED = frozenset(
     {

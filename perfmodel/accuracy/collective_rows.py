@@ -1,4 +1,4 @@
-"""Read measured collectives from a CSV file, and say of each row what it timed or why it cannot be asked."""
+"""Read measured collectives from a CSV file; a row that cannot be predicted has a reason."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
 
 
 def _way_to_the_adapter(row: dict[str, str], per_node: int, catalogue: Catalogue) -> str:
-    """The link that one rank of a node sends over, where no other is there to be linked to."""
+    """Return the link of a node with one rank: that to its adapter."""
     if per_node > 1:
         raise Refused("no link inside the node")
     accelerator = row.get("accelerator", "")
@@ -152,7 +152,7 @@ def _way_to_the_adapter(row: dict[str, str], per_node: int, catalogue: Catalogue
 
 
 def _stated(row: dict[str, str], column: str, where: str) -> float:
-    """A number that decides the time.
+    """Return a number that the prediction needs.
 
     Raises
     ------

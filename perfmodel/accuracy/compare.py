@@ -28,7 +28,7 @@ class _NoInterval(NamedTuple):
 
 
 NO_INTERVAL = _NoInterval()
-"""What stands where no interval has been earned."""
+"""Placeholder for a missing interval."""
 
 
 class Row(NamedTuple):

@@ -1,4 +1,4 @@
-"""The figures people ask for first, each beside its bar."""
+"""The main accuracy figures, each beside its goal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ONE_PROCESS = "data-parallel-single-process"
 
 
 class Headline(NamedTuple):
-    """One line of the figures people ask for first; errors of the iteration time."""
+    """One line of the main figures: errors of the iteration time."""
 
     name: str
     n: int
@@ -24,14 +24,14 @@ class Headline(NamedTuple):
     mean_over_sources: float | None
     median: float | None
     bar: tuple[float, float] | None
-    """What the mean over rows and the median were to stay below."""
+    """Goals: upper limits of the mean over rows and of the median."""
     naive_mean: float | None
     naive_median: float | None
     covered: tuple[float | None, float | None]
     """Shares inside the intervals of 80 and 95 %."""
 
     def missed(self) -> list[str]:
-        """What of the line is beyond its bars, in words."""
+        """Say which figures of the line miss their goals."""
         said = [
             f"{what} {percent(value)}, bar {percent(bar)}"
             for what, value, bar in zip(
@@ -47,7 +47,7 @@ class Headline(NamedTuple):
         return [f"{self.name}: {each}" for each in said]
 
     def missed_over_sources(self) -> list[str]:
-        """Whether the mean over sources would miss the bar of the mean over rows, in words."""
+        """Say whether the mean over sources exceeds the goal of the mean over rows."""
         mean = self.mean_over_sources
         if mean is None or self.bar is None or mean < self.bar[0]:
             return []
@@ -55,7 +55,7 @@ class Headline(NamedTuple):
 
 
 def headline(specs: Sequence[Row], anchored: Sequence[Row]) -> list[Headline]:
-    """Return the figures people ask for first: those of groups with a predicted row.
+    """Return the main figures of every group with a predicted row.
 
     Where some of a group's anchors are ambiguous, a second line below the group's own counts their rows too.
     """

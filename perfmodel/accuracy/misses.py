@@ -11,13 +11,13 @@ from perfmodel.resources import folder
 LIMIT = 0.25
 """Median absolute error above which a family needs an entry."""
 KINDS = ("source", "accelerator", "workload", "strategy", "world-size")
-"""What a family can be."""
+"""Kinds of family."""
 
 _HEADING = re.compile(rf"^#+ ({'|'.join(KINDS)}): (.+?)\s*$", re.MULTILINE)
 
 
 class Miss(NamedTuple):
-    """How far a family is missed in one mode."""
+    """Error of a family in one mode."""
 
     median: float
     """Absolute error."""

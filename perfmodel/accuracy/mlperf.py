@@ -1,4 +1,4 @@
-"""MLPerf Training submissions, and what the model says of their time to train: epochs times epoch time.
+"""MLPerf Training submissions, with their predicted time to train: epochs times epoch time.
 
 Nothing of the model is learned from these rows.  A round is answered by what the other rounds know: the curve
 of epochs against batch size is fitted to them, and an anchor, where one is asked for, was measured in them.
@@ -27,7 +27,7 @@ from perfmodel.specs.store import Catalogue
 
 Mode = Literal["specs", "anchored"]
 ANCHOR_STEPS = 4
-"""Each brings the predicted time of an anchor's machine nearer to the measured one, by about tenfold."""
+"""Steps of the anchor's iteration; each reduces the error about tenfold."""
 
 NVIDIA = ("v100-", "a100-", "h100-", "h200-", "b200-", "b300-", "gb200-", "gb300-")
 """How the names of its accelerators begin."""
@@ -45,7 +45,7 @@ class Curve(NamedTuple):
     critical_batch_size: float | None
     """None where no growth with the batch is seen."""
     same_target: bool
-    """Whether those rounds had the target asked for."""
+    """Whether those rounds had the same target."""
     submissions: int
 
     def samples(self, global_batch_size: float) -> float:

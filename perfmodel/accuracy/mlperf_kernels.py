@@ -1,4 +1,4 @@
-"""What submitted configurations say of their kernels, as data: no number here is learned from a result.
+"""Kernels that submitted configurations name, as data; no number is learned from a result.
 
 It goes into no prediction of the tables; it tells how much of what they miss is software.
 """
@@ -23,11 +23,11 @@ from perfmodel.specs.workload import Layer, Workload
 Changes = frozenset[Literal["joined", "replayed"]]
 
 UNJOINED = "pytorch-ngc"
-"""A framework whose kernels are not joined already, with the layouts that matrix units want."""
+"""A framework without fused kernels, with the layouts that matrix units need."""
 
 
 class Joined(NamedTuple):
-    """A layer whose work another kernel does; shares are what is left of its traffic."""
+    """A layer fused into another kernel, with the shares of its traffic that are left."""
 
     benchmark: str
     first_round: str

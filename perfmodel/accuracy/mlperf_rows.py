@@ -36,7 +36,7 @@ LARGEST_BATCH = 10_000_000
 LARGEST_COUNT = 1_000_000
 """Accelerators of a job."""
 LARGEST_FIGURE = 1e12
-"""Seconds or samples; beyond it, a slip of the unit."""
+"""Largest number of seconds or samples; more is a wrong unit."""
 
 
 DECISIVE = ("round", "accelerator", "global_batch_size", "time_to_train")

@@ -37,7 +37,7 @@ SOFTWARE = (
     Software("pytorch-apex", "bert", last_year=2020),
     Software("pytorch-ngc", "bert"),
 )
-"""The first that fits holds."""
+"""The first that matches is taken."""
 
 
 class Benchmark(NamedTuple):
@@ -70,7 +70,7 @@ NODES = {"dgx2h": "dgx-2h", "nd96amsr": "azure-nd96amsr_a100_v4", "DSS8440": "de
 """In the system's name -> the machine, where it is not the one the accelerator is usually sold in."""
 
 TARGETS = {("resnet50", "v0.5"): "top-1 0.749", ("bert", "v0.7"): "masked-LM accuracy 0.712"}
-"""Where the target was not yet the present one."""
+"""Targets of earlier rounds, where they differ."""
 PRESENT_TARGETS = {"resnet50": "top-1 0.759", "bert": "masked-LM accuracy 0.720"}
 
 
@@ -111,7 +111,7 @@ EVALUATIONS = {
     # the same: at 3M samples, then every 500K; since v1.0 by the batch, as submitted code has the rule
     "bert": (Evaluation(10_000, start=3e6, interval=5e5), Evaluation(10_000, first_round="v1.0")),
 }
-"""The last one whose round has come holds."""
+"""The last one up to the submission's round is taken."""
 
 
 def evaluation_of(submission: Submission) -> Evaluation:
@@ -138,7 +138,7 @@ def framework_of(submission: Submission) -> str:
 
 @lru_cache(maxsize=1024)
 def scenario_of_submission(submission: Submission, catalogue: Catalogue) -> Scenario:
-    """Return the scenario of a submission; its outcome is not looked at.
+    """Return the scenario of a submission, from its configuration alone.
 
     A local batch that does not fit into memory is split into the fewest micro-batches that do.
 

@@ -1,4 +1,4 @@
-"""The report's section on MLPerf Training: time to train by round, and what the misses come from."""
+"""The report's section on MLPerf Training: time to train by round, and the causes of large errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGE = 64
 """Accelerators from which a job counts as large."""
 RECENT = ("v1.0", "v1.1")
 SEEN = 64
-"""Accelerators of the largest job that anything was learned from."""
+"""Accelerators of the largest job in any fit."""
 MODES: dict[str, Mode] = {"from specs": "specs", "anchored": "anchored"}
 KERNELS: Changes = frozenset({"joined", "replayed"})
 
@@ -63,7 +63,7 @@ def section() -> str:
 def headline(
     specs: Sequence[Answer], anchored: Sequence[Answer], forecast: Sequence[Answer]
 ) -> dict[str, Errors]:
-    """Return the errors people ask for first: their medians are held to the goal."""
+    """Return the main errors, whose medians are compared with the goal."""
     return {
         "From specs alone": _whole(specs),
         "Anchored on machines of the other rounds": _whole(anchored),
@@ -76,7 +76,7 @@ def _whole(answers: Sequence[Answer]) -> Errors:
 
 
 class Covered(NamedTuple):
-    """How the intervals of the iteration time fare on rows that no fit has seen."""
+    """Coverage of the intervals of the iteration time on rows outside every fit."""
 
     name: str
     n: int

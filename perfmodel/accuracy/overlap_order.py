@@ -1,4 +1,4 @@
-"""Do the ways of sending gradients come out in the order in which they were measured?"""
+"""Whether the model ranks ways of sending gradients in their measured order."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def _residuals(rows: Sequence[Row]) -> Any:
 
 
 def _coverage(rows: dict[str, list[Row]]) -> Any:
-    """Share of runs inside the interval of each level, had all widths been scaled to that level."""
+    """Share of runs inside the interval of each level, with widths scaled to that level."""
     from statistics import NormalDist
 
     import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""Two published cases of 256 P100, and what the model says of them."""
+"""Predictions of two published cases on 256 P100."""
 
 from __future__ import annotations
 

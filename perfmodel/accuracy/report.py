@@ -92,7 +92,7 @@ def _sources(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def _refusals(rows: Sequence[Row]) -> dict[str, Any]:
-    """Runs of trust A and B, those that state what it takes to ask, and why of those some are refused."""
+    """Count runs of trust A and B, those complete enough to predict, and the reasons for refusals."""
     sure = [row for row in rows if trusted(row)]
     asked = [row for row in sure if row.reason not in ("no batch size", "no measured time")]
     refused = Counter(row.reason for row in asked if row.reason)

@@ -17,12 +17,12 @@ from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, SYNONYMS, Input, Overlap, Precision, Strategy
 
 LARGEST_BATCH = 1_000_000_000
-"""Samples; recommenders take millions at a time."""
+"""Largest batch [samples]; recommenders take millions."""
 TRUSTS = ("A", "B", "C", "D")
 NOT_STATED = "not stated"
 """The source of rows that name none."""
 UNSTATED_TRUST = "B"
-"""Of rows that state none: the gap that sets B apart from A."""
+"""Assumed where a row states none, which makes it trust B."""
 
 _T = TypeVar("_T")
 

@@ -1,4 +1,4 @@
-"""From a measured run to the scenario that asks for it, or the reason it cannot be asked."""
+"""From a measured run to its scenario, or to the reason why it cannot be predicted."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ CONNECTIONS = {"pollux": 1}
 
 
 class Refused(Exception):
-    """A run the model cannot be asked for."""
+    """A run that cannot be predicted."""
 
     def __init__(self, kind: str, detail: str = "") -> None:
-        """Take a kind that many runs share, and what is special to this one."""
+        """Take the kind of reason, which runs share, and the details of this one."""
         super().__init__(f"{kind}: {detail}" if detail else kind)
 
 
@@ -87,7 +87,7 @@ def scenario_of_run(run: Run, catalogue: Catalogue, anchor_time: float | None = 
 
 
 def network_of(run: Run) -> str:
-    """Name of the network a run really trained: a source's own variant, where it has one."""
+    """Return the network that a run trained: its source's variant, where it has one."""
     return VARIANTS.get((run.source, run.workload), run.workload)
 
 
@@ -105,7 +105,7 @@ def _check(run: Run) -> Workload:
 
 
 def named(kind: Kind, name: str, catalogue: Catalogue) -> str:
-    """Return the id of what a table names; which member of a family it was is not for us to choose.
+    """Return the id of a name in a table; a name of a whole family is refused.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def _id(kind: Kind, name: str, catalogue: Catalogue) -> str | None:
 @lru_cache(maxsize=1024)
 def _workload(name: str, sequence_length: int | None) -> Workload | None:
     try:
-        # by its own name, however spelled: which member of a family a row trained is not for us to choose
+        # by its own name in any spelling; a name of a whole family is refused
         is_named = _letters(understood(name).id) == _letters(name)
         return workload_named(name, sequence_length) if is_named else None
     except InputError:

@@ -1,4 +1,4 @@
-"""What ran a measured run: the framework a row names in its source's words, as one that the model knows."""
+"""The framework of a measured run, from its source's words for it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ RULES = (
     Rule("torch7-cudnn-5.0", "torch7", notes=("cudnn 5.0", "cudnn5.0")),
     Rule("torch7", "torch7"),
 )
-"""The first that fits holds."""
+"""The first that matches is taken."""
 
 
 def software_of(run: Run, family: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The report's section on what limits the runs people ask about, and whether the model sees it."""
+"""The report's section on what limits well-known runs, and whether the model predicts it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perfmodel.step.terms import of_kind
 from perfmodel.templating import render
 
 NOTICED = 0.03
-"""Share of an iteration from which waiting is named."""
+"""Share of an iteration from which waiting is reported."""
 ONE_PROCESS = "data-parallel-single-process"
 EPOCH = 2.5e6
 """Images."""

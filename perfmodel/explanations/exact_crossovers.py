@@ -15,7 +15,7 @@ from perfmodel.explanations.library_crossovers import (
     FARTHEST,
     ExactCrossover,
     hidden_by_library,
-    hiding_turn,
+    hiding_crossover,
     shown,
     sizes_of_library,
 )
@@ -29,7 +29,7 @@ from perfmodel.units import show
 from perfmodel.vocabulary import QUANTITIES
 
 
-def turns_of(case: Case, result: Derivation) -> list[ExactCrossover]:
+def crossovers_of(case: Case, result: Derivation) -> list[ExactCrossover]:
     """Return every crossover of a derivation that has an exact solution.
 
     Parameters
@@ -37,14 +37,14 @@ def turns_of(case: Case, result: Derivation) -> list[ExactCrossover]:
     case : what was predicted
     result : its derivation
     """
-    turns: list[ExactCrossover] = []
+    crossovers: list[ExactCrossover] = []
     for node in result.iteration_time.walk():
         if node.function is exposed_communication_time:
             by_nccl = node.inputs["communication_times"].function is nccl_all_reduce_time
-            turns += hidden_by_library(case, node) if by_nccl else _hidden(node)
+            crossovers += hidden_by_library(case, node) if by_nccl else _hidden(node)
         elif _has_scalar_arms(node):
-            turns += _of_arms(node)
-    once = {(turn.parameter, f"{turn.at:.9g}"): turn for turn in reversed(turns)}
+            crossovers += _of_arms(node)
+    once = {(crossover.parameter, f"{crossover.at:.9g}"): crossover for crossover in reversed(crossovers)}
     return [*reversed(once.values()), *_of_algorithms(case)]
 
 
@@ -63,17 +63,17 @@ def _of_arms(node: Node) -> list[ExactCrossover]:
     choices = expression.atoms(sympy.Max, sympy.Min)
     symbols = {name: sympy.Symbol(name, positive=True) for name in node.inputs}
     values = {symbols[name]: sympy.Float(each.value) for name, each in node.inputs.items()} if choices else {}
-    turns = []
+    crossovers = []
     for chosen in sorted(choices, key=lambda atom: sympy.default_sort_key(atom)):
         arms = [_on_active_arms(arm, values) for arm in chosen.args]
         sign = 1 if isinstance(chosen, sympy.Max) else -1
         arms.sort(key=lambda arm: -sign * float(arm.subs(values)))
         for symbol in sorted((arms[0] - arms[1]).free_symbols, key=str):
             for solution in _solved(arms[0] - arms[1], symbol):
-                turn = _turn(node, symbol, solution, values, arms)
-                if turn is not None:
-                    turns.append(turn)
-    return turns
+                crossover = _crossover(node, symbol, solution, values, arms)
+                if crossover is not None:
+                    crossovers.append(crossover)
+    return crossovers
 
 
 @lru_cache(maxsize=4096)
@@ -92,7 +92,7 @@ def _solved(expression: Any, symbol: Any) -> tuple[Any, ...]:
     return tuple(sympy.solve(expression, symbol))
 
 
-def _turn(node: Node, symbol: Any, solution: Any, values: Any, arms: list[Any]) -> ExactCrossover | None:
+def _crossover(node: Node, symbol: Any, solution: Any, values: Any, arms: list[Any]) -> ExactCrossover | None:
     at = complex(solution.subs(values))
     now = float(values[symbol])
     if at.imag or not now / FARTHEST < at.real < now * FARTHEST or at.real == now:
@@ -129,7 +129,7 @@ def _hidden(node: Node) -> list[ExactCrossover]:
         return []
     names = [name for name, each in times.inputs.items() if QUANTITIES[name].unit == "B/s" and each.note]
     sizes = times.inputs["message_bytes"].value
-    turns = []
+    crossovers = []
     for name in names:
         symbols = {
             each: sympy.Symbol(each, positive=True)
@@ -150,8 +150,8 @@ def _hidden(node: Node) -> list[ExactCrossover]:
         at, solution = best
         if not _holds(times, name, at, expression, size, bandwidth):
             continue
-        turns.append(hiding_turn(name, present, at, solution))
-    return turns
+        crossovers.append(hiding_crossover(name, present, at, solution))
+    return crossovers
 
 
 def _last_queue(
@@ -219,7 +219,7 @@ def _of_algorithms(case: Case) -> list[ExactCrossover]:
     size = sympy.Symbol("message_bytes", positive=True)
     if used not in times:
         return []
-    turns = []
+    crossovers = []
     for other, time in times.items():
         if other == used or other in ONLY_WHEN_ASKED:
             continue
@@ -236,7 +236,7 @@ def _of_algorithms(case: Case) -> list[ExactCrossover]:
             smaller = float(difference.subs(size, at.real / 2))
             side = "below" if smaller > 0 else "above"
             words = f"messages {side} {show(round(at.real), 'B')} are faster by {other} than by {used}"
-            turns.append(
+            crossovers.append(
                 ExactCrossover(
                     words=words,
                     parameter="message_bytes",
@@ -246,4 +246,4 @@ def _of_algorithms(case: Case) -> list[ExactCrossover]:
                     exact=f"message_bytes = {solution}",
                 )
             )
-    return sorted(turns, key=lambda turn: turn.at)
+    return sorted(crossovers, key=lambda crossover: crossover.at)

@@ -8,7 +8,7 @@ from perfmodel.calibration import Calibration, constants_of
 from perfmodel.economics import economics
 from perfmodel.explanations.derivation import derivation
 from perfmodel.explanations.equations import Cost, Explanation, equations_of
-from perfmodel.explanations.exact_crossovers import turns_of
+from perfmodel.explanations.exact_crossovers import crossovers_of
 from perfmodel.explanations.money import costs
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.recorder import recorded
@@ -91,7 +91,7 @@ def explain(
         assumed=assumed,
         unknown=unknown,
         equations=equations_of(result, money),
-        turns=turns_of(case, result),
+        turns=crossovers_of(case, result),
         complete=result.is_complete,
         recorded=ran,
         sources={key: cited(key) for key in keys},

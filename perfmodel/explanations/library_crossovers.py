@@ -47,7 +47,7 @@ def sizes_of_library(case: Case) -> list[ExactCrossover]:
     """
     known = library_ways(case.setting, fabric_of(case.setting, case.constants))
     fixed = known.times(np.zeros(1))[:, 0, 0]
-    turns = []
+    crossovers = []
     for column in range(known.correction.shape[1]):
         step = SMALLEST_CORRECTED / NEARLY
         low = step * 2.0 ** (column - 1) if column else 1.0
@@ -63,7 +63,7 @@ def sizes_of_library(case: Case) -> list[ExactCrossover]:
                 break
             at = float(meets[after])
             smaller, larger = ("/".join(known.names[row]) for row in (now, after))
-            turns.append(
+            crossovers.append(
                 ExactCrossover(
                     words=f"messages below {show(round(at), 'B')} are faster by {smaller} than by {larger}",
                     parameter="message_bytes",
@@ -75,7 +75,7 @@ def sizes_of_library(case: Case) -> list[ExactCrossover]:
                 )
             )
             now = after
-    return turns
+    return crossovers
 
 
 def hidden_by_library(case: Case, node: Node) -> list[ExactCrossover]:
@@ -83,17 +83,17 @@ def hidden_by_library(case: Case, node: Node) -> list[ExactCrossover]:
     setting, on = case.setting, fabric_of(case.setting, case.constants)
     sizes = np.asarray(node.inputs["communication_times"].inputs["message_bytes"].value, dtype=np.float64)
     ready = np.asarray(node.inputs["ready_times"].value, dtype=np.float64)
-    turns = []
+    crossovers = []
     for name in ("intra_link_bandwidth", "inter_link_bandwidth"):
         present = float(getattr(on, name))
         at = _hiding(setting, on, name, sizes, ready) if len(sizes) > 1 else None
         if at is None or not present / FARTHEST < at < present * FARTHEST:
             continue
-        turns.append(hiding_turn(name, present, at, "total/(gap - fixed)"))
-    return turns
+        crossovers.append(hiding_crossover(name, present, at, "total/(gap - fixed)"))
+    return crossovers
 
 
-def hiding_turn(name: str, present: float, at: float, solution: object) -> ExactCrossover:
+def hiding_crossover(name: str, present: float, at: float, solution: object) -> ExactCrossover:
     """Return the crossover at a link's bandwidth from which on only the last message is exposed [B/s]."""
     state = "now more: only the last message is exposed" if present > at else "now less: messages queue"
     words = (

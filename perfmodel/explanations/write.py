@@ -62,7 +62,7 @@ def text(result: Explanation) -> str:
         lines += ["", *_equation_text(equation, done)]
     near = [turn.words for turn in result.turns if _is_near(turn)]
     if near:
-        lines += ["", "WHERE IT TURNS"]
+        lines += ["", "CROSSOVERS"]
     for words in near:
         lines += _wrapped(words, "- ", "  ")
     lines += ["", *_wrapped(_rest(result)), "", "SOURCES"]

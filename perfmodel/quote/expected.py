@@ -1,4 +1,4 @@
-"""What the model expects of a claimed quantity, and between which limits: as numbers of that quantity."""
+"""The model's prediction of a claimed quantity, with its interval, in the unit of the claim."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Z_80, Z_95 = 1.2816, 1.96
 
 
 class Expected(NamedTuple):
-    """A point and its interval; in the order of the numbers, whatever is better."""
+    """A prediction and its interval, in increasing order."""
 
     expected: float
     low_80: float
@@ -32,7 +32,7 @@ class Expected(NamedTuple):
     high_95: float
 
     def within(self, limit: float, higher_is_better: bool) -> Expected:
-        """Return the same with no end beyond a limit of physics; no end passes the point itself."""
+        """Return the same with its ends cut at a physical limit, but not beyond the point itself."""
         if higher_is_better:
             most = max(limit, self.expected)
             return self._replace(high_80=min(self.high_80, most), high_95=min(self.high_95, most))

@@ -18,15 +18,15 @@ def _across(*axes: Axis) -> tuple[str, ...]:
 
 
 COMPUTATION: Final = _across("computation")
-"""What one accelerator's work hangs on, besides the batch."""
+"""Options that the work of one accelerator depends on, besides the batch."""
 PLAN: Final = _across("batch")
-"""What tells one plan of a group from another."""
+"""Options of the batches of a group."""
 DATA: Final = _across("data")
-"""What the samples are, which no place hangs on."""
+"""Options of the samples, on which no placement depends."""
 WAY: Final = _across("way", "data")
 """How the work is shared out; with ``COMPUTATION`` it makes a group, whose scenarios are one array."""
 PLACE: Final = _across("place")
-"""What tells one place of a group from another, besides the world size, which varies fastest."""
+"""Options of the placements of a group, besides the world size, which varies fastest."""
 
 Axes = dict[str, tuple[Any, ...]]
 
@@ -81,7 +81,7 @@ def _checked(key: str, value: Any) -> Any:
 
 
 def _from_profile(result: Axes) -> Axes:
-    """What the options leave open, as the profile was measured.
+    """Fill open options with those the profile was measured with.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def _by_id(result: Axes, catalogue: Catalogue) -> tuple[str, ...]:
 
 
 def _check_names(result: Axes) -> None:
-    """An unknown name is a slip, whatever it is crossed with; only what does not go together is left out."""
+    """Refuse unknown names; options that do not go together are left out instead."""
     from perfmodel.specs.framework import parse_framework
     from perfmodel.specs.storage import storage
     from perfmodel.workloads import workload

@@ -1,4 +1,4 @@
-"""What one accelerator does in the scenarios of a group: batches, as arrays of the times they take."""
+"""Batches of the scenarios of a group, with the times of one accelerator as arrays."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Work:
         for values in itertools.product(*(axes[name] for name in PLAN)):
             asked = dict(zip(PLAN, values, strict=True))
             if settings and asked["global_batch_size"] is None:
-                # what one accelerator is given changes nothing else
+                # a local batch changes nothing else
                 settings.append(_with_batch(settings[0], asked))
                 continue
             scenario = Scenario.model_construct(**fixed, **asked, world_size=world_size)

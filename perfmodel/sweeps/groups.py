@@ -178,7 +178,7 @@ def _block(setting: Setting, batches: Batches, placements: Placements, constants
 
 
 def _options(setting: Setting, batches: Batches, placements: Placements) -> dict[str, Any]:
-    """What tells the scenarios of a block apart, shaped as their answers."""
+    """Return the options of the scenarios of a block, shaped as their answers."""
     asked = setting.scenario
     report: dict[str, Any] = {name: getattr(asked, name) for name in COMPUTATION + WAY}
     report |= {

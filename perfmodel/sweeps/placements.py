@@ -1,4 +1,4 @@
-"""Where the scenarios of a group run: world sizes on links, as arrays of what the equations ask of them."""
+"""Placements of the scenarios of a group: world sizes and links, as arrays."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ ALWAYS = (
     "local_batch_size",
     "global_batch_size",
 )
-"""Options that tell scenarios apart even where nobody asked for them."""
+"""Options that are always columns."""
 MOST_IN_JSON = 100_000
 WHOLE = ("world_size", "nodes", "local_batch_size", "global_batch_size", "accumulation_steps")
 ANSWERS = (

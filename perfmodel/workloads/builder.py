@@ -1,4 +1,4 @@
-"""Builds a layer table from a network written down the way its paper draws it.
+"""Builds a layer table from a network's operations in order.
 
 A network is a function that passes a :class:`Tensor` through the methods of a :class:`Network`; every method
 appends the rows the operation costs and returns the tensor it makes.
@@ -25,7 +25,7 @@ MASK_ELEMENT = 0.5
 
 
 class _Storage:
-    """What several views of one tensor share."""
+    """The storage that views of one tensor share."""
 
     __slots__ = ("kept", "uses")
 
@@ -78,7 +78,7 @@ def image(height: int = 224, width: int | None = None, channels: int = 3) -> Ten
 def output_size(
     size: int, kernel: int, stride: int, padding: int, dilation: int = 1, ceil_mode: bool = False
 ) -> int:
-    """Positions along one axis that a filter visits.
+    """Return the positions of a filter along one axis.
 
     A 7 wide filter, stride 2, padding 3, over 224: (224 + 6 - 7) // 2 + 1.
 
@@ -378,7 +378,7 @@ class Network:
         )
 
     def squeeze_excite(self, x: Tensor, name: str, squeezed: int, activation: str = "relu") -> Tensor:
-        """Gate each channel by what the means of all channels say (Hu et al. 2018)."""
+        """Gate each channel by a function of the means of all channels (Hu et al. 2018)."""
         gate = self.global_pool(x, f"{name}.pool")
         gate = self.linear(gate, f"{name}.squeeze", squeezed)
         gate = self.activation(gate, f"{name}.{activation}", activation)

@@ -1,4 +1,4 @@
-"""Gives a workload other data than its own: a named set, or numbers of a person's own."""
+"""Replaces the data of a workload by a named set or by given numbers."""
 
 from __future__ import annotations
 

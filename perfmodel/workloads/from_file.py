@@ -1,4 +1,4 @@
-"""Reads a network from a file, by the kind of file its name says."""
+"""Reads a network from a file, by the ending of its name."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class _Config:
 
 
 def _shown(value: object) -> str:
-    """A value as Python writes it, cut short: nobody reads a thousand digits."""
+    """Return a value as Python writes it, cut short."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

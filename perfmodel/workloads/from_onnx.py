@@ -177,8 +177,8 @@ class _Reader:
             if tensor.name not in named:
                 value = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
                 self.graph.input.append(value)
-        # what the file says of its inner shapes may hold for another batch: believed only where nothing
-        # better is found, as behind an operator nobody knows
+        # inner shapes that the file states may be of another batch: taken only where nothing
+        # better is known, as behind an unknown operator
         stated = {value.name: self._closed(value) for value in (*self.graph.value_info, *self.graph.output)}
         del self.graph.value_info[:]
         for value in self.graph.output:

@@ -1,4 +1,4 @@
-"""What training on ImageNet-1k (ILSVRC 2012) means for a workload."""
+"""The data set of image classifiers: ImageNet-1k (ILSVRC 2012)."""
 
 from __future__ import annotations
 

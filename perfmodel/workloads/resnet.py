@@ -10,7 +10,7 @@ from perfmodel.workloads.builder import Network, Tensor, image
 
 
 class _Design(NamedTuple):
-    """What tells one residual network from another."""
+    """Parameters of a residual network."""
 
     title: str
     blocks: tuple[int, int, int, int]

@@ -18,7 +18,7 @@ MASKED_FRACTION = 0.15
 
 
 class Design(NamedTuple):
-    """What tells one stack of transformer layers from another."""
+    """Parameters of a stack of transformer layers."""
 
     hidden: int
     layers: int
@@ -109,7 +109,7 @@ def feed_forward(
     bias: bool = True,
     relu: bool = False,
 ) -> Tensor:
-    """Widen, bend, narrow, at every position."""
+    """Apply the feed-forward layers: widen, activate, narrow."""
     y = net.linear(x, f"{name}.fc1", width, bias)
     y = net.relu(y, f"{name}.relu") if relu else net.smooth(y, f"{name}.activation")
     if gated:
@@ -118,7 +118,7 @@ def feed_forward(
 
 
 def residual(net: Network, x: Tensor, y: Tensor, name: str, dropout: bool = True) -> Tensor:
-    """Add what a sub-layer made to what it read."""
+    """Add the output of a sub-layer to its input."""
     if dropout:
         y = net.dropout(y, f"{name}.residual_dropout")
     return net.add(y, x, f"{name}.add")
