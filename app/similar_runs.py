@@ -16,7 +16,7 @@ def family(scenario: Mapping[str, Any]) -> list[Run]:
 
     First those of the same strategy and precision; then by how near their number of GPUs is.
     """
-    alike = [
+    similar = [
         run
         for run in shipped_runs()
         if run.workload == scenario["workload"]
@@ -25,7 +25,7 @@ def family(scenario: Mapping[str, Any]) -> list[Run]:
         and measured_time(run) is not None
     ]
     return sorted(
-        alike,
+        similar,
         key=lambda run: (
             run.precision != scenario["precision"],
             run.world_size > 1 and run.strategy != scenario["strategy"],

@@ -1,6 +1,6 @@
 """Checks the hardware catalogue: missing, old, assumed or inconsistent numbers.
 
-A finding that somebody looked at and found right is named in its file, ``accepted = ["assumed"]``, and is
+A finding that somebody looked at and accepted is named in its file, ``accepted = ["assumed"]``, and is
 not reported again; an acceptance that no longer matches anything is reported instead.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -49,3 +50,28 @@ def test_a_profile_is_read_where_a_scenario_is_settled_and_nowhere_on_the_way_to
         if "read_profile" in path.read_text("utf-8")
     }
     assert readers == {"prediction/assemble.py"}
+
+
+VAGUE = {"told", "found", "doubts", "buying", "feeding"}
+"""They say how something came about, not what it is."""
+
+
+def test_names_say_what_a_thing_is():
+    vague = [
+        f"{path.name}: {name}"
+        for folder in (PACKAGE, PACKAGE.parent / "app")
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for name in (getattr(node, "id", ""), getattr(node, "name", ""), getattr(node, "arg", ""))
+        if VAGUE & {*str(name).lower().split("_")}
+    ]
+    assert not vague
+
+
+def test_each_function_that_makes_a_scenario_has_its_own_name():
+    homes: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("scenario_of"):
+                homes.setdefault(node.name, set()).add(path.name)
+    assert all(len(paths) == 1 for paths in homes.values())

@@ -36,10 +36,10 @@ def _against(first: Case, other: Case) -> str:
     if abs(ratio - 1) < SAME:
         return f"{other.name} is as fast as {first.name}: {rates}"
     faster = f"{ratio:.3g} times as fast as" if ratio > 1 else f"slower, at {ratio:.3g} of the speed of"
-    return f"{other.name} is {faster} {first.name}: {rates}{_doubt(first, other)}"
+    return f"{other.name} is {faster} {first.name}: {rates}{_overlap_note(first, other)}"
 
 
-def _doubt(first: Case, other: Case) -> str:
+def _overlap_note(first: Case, other: Case) -> str:
     """Whether the 80 % intervals leave the order open, each taken on its own."""
     one, two = first.prediction.interval, other.prediction.interval
     if one is None or two is None:

@@ -1,4 +1,4 @@
-"""Gradient compression: the bytes that are left, what may still be done with them, and when it pays."""
+"""Gradient compression: bytes sent, the collectives that remain possible, and when it pays."""
 
 from __future__ import annotations
 

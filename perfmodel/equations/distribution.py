@@ -1,4 +1,4 @@
-"""A law with its parameters, or a measured sample: what answers for a worker's time."""
+"""Distributions of a worker's time: a law with its parameters, or a measured sample."""
 
 from __future__ import annotations
 

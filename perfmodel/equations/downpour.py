@@ -1,4 +1,4 @@
-"""Downpour SGD (DistBelief): replicas that fetch and push now and then, to independent servers."""
+"""Downpour SGD (DistBelief): replicas that fetch and push every few steps, to independent servers."""
 
 from perfmodel.formula import formula
 from perfmodel.ops import Real

@@ -226,8 +226,8 @@ def _textbook(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
     on = _numbers(fabric)
     if name == "all-reduce":
         known = all_reduce_times(Group(fabric.per_node, fabric.nodes, fabric.link, on))
-        alike = (*BY_LIBRARY, "hierarchical") if fabric.nodes == 1 else BY_LIBRARY
-        return {algorithm: time for algorithm, time in known.items() if algorithm not in alike}
+        not_textbook = (*BY_LIBRARY, "hierarchical") if fabric.nodes == 1 else BY_LIBRARY
+        return {algorithm: time for algorithm, time in known.items() if algorithm not in not_textbook}
     hop, bandwidth = on.intra_hop_latency, on.intra_link_bandwidth
     if fabric.nodes > 1:
         hop = max(hop, on.inter_hop_latency)

@@ -283,9 +283,9 @@ def _per_accelerator(claim: Claim, measure: Measure, setting: Setting) -> str:
     return f"the claim means {rate:.4g} {setting.workload.sample}s/s on each accelerator"
 
 
-def _near(similar: SimilarRun, value: float, begins: str) -> Near:
+def _near(similar: SimilarRun, value: float, prefix: str) -> Near:
     run = similar.run
-    words = f"{begins} {run.world_size} x {run.accelerator}, {run.precision or 'precision not stated'}"
+    words = f"{prefix} {run.world_size} x {run.accelerator}, {run.precision or 'precision not stated'}"
     if run.local_batch_size:
         words += f", batch {run.local_batch_size}"
     return Near(id=run.run_id, source=run.source, value=value, words=words)

@@ -71,7 +71,7 @@ def choices(case: Case) -> list[Choice]:
             result.append(_ports(case, on))
     waits_as_measured = setting.profile is not None and setting.profile.measures_input
     if setting.scenario.input == "real" and not waits_as_measured:
-        result.append(_feeding(case, factor))
+        result.append(_input_stages(case, factor))
     return result
 
 
@@ -177,7 +177,7 @@ def _ports(case: Case, on: Fabric) -> Choice:
     return _choice("push of 1 GB", "max", "s", arms, "without effect")
 
 
-def _feeding(case: Case, factor: float) -> Choice:
+def _input_stages(case: Case, factor: float) -> Choice:
     """Return the choice of the slowest input stage; an anchor scales all of them."""
     setting, constants = case.setting, case.constants
     terms = evaluate(setting, constants).terms

@@ -65,8 +65,8 @@ def answer(case: Case) -> Answer:
 def servers_of(case: Case) -> Servers:
     """Return the machines of a case's parameter servers, with what one costs and its accelerators draw."""
     setting, price = case.setting, case.server_price
-    alike = setting.server_node.id == setting.node.id
-    held = setting.accelerator if alike else case.server_accelerator
+    same_machine = setting.server_node.id == setting.node.id
+    held = setting.accelerator if same_machine else case.server_accelerator
     waiting = idle_power(setting.server_node.accelerators, held)
     return Servers(setting.servers, price.usd_per_hour if price else None, waiting)
 

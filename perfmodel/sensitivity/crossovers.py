@@ -74,12 +74,12 @@ def _strategies(
     if len(lines) == 1:
         words = f"{_AHEAD[ahead[0]].format(one)} from {both[0]} workers to {both[-1]}"
         return [Crossover(words, "world_size", None)]
-    return lines if len(lines) <= MOST_TURNS else [*lines[:MOST_TURNS], _NO_END]
+    return lines if len(lines) <= MOST_CROSSOVERS else [*lines[:MOST_CROSSOVERS], _NO_END]
 
 
 _AHEAD = {1: "the ring is ahead of {}", -1: "the ring is behind {}", 0: "the ring is level with {}"}
 _TURN = {1: "the ring overtakes {}", -1: "the ring falls behind {}", 0: "the ring is level with {}"}
-MOST_TURNS = 6
+MOST_CROSSOVERS = 6
 _NO_END = Crossover("and so on: they are close", "world_size", None)
 
 

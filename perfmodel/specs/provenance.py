@@ -70,7 +70,7 @@ class SourcedSpec(Spec):
     note: str = ""
     sources: dict[str, Source] = Field(default_factory=dict)
     accepted: tuple[str, ...] = Field(default=(), strict=False)
-    """Findings of ``perfmodel specs check`` that somebody looked at and found right, by their codes."""
+    """Findings of ``perfmodel specs check`` that a person has accepted, by their codes."""
 
     def statements(self) -> Iterator[tuple[str, Provenance]]:
         """Everything of the file that carries its provenance, by key (``peak_flops.fp16``)."""

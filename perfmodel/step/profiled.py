@@ -28,7 +28,7 @@ LEAST_NOISE = 0.03
 """Deviation of a profile that is worth a word [1]."""
 MOST_NOISE = 300.0
 """Logarithm of the widest factor: wider ones are no numbers any more."""
-LEAST_TOLD = 1e-3
+LEAST_REPORTED = 1e-3
 """Waits of one step that are worth a word [s]."""
 
 
@@ -226,7 +226,7 @@ def _waits_carried_over(setting: Setting, profile: Profile) -> list[str]:
     report = []
     synthetic = setting.scenario.input == "synthetic"
     idle, waited = profile.idle_time, profile.input_time
-    if idle is not None and idle.value >= LEAST_TOLD:
+    if idle is not None and idle.value >= LEAST_REPORTED:
         if _idles_for_samples(profile, synthetic):
             report.append(f"{show(idle.value, 's')} of host idling dropped, as samples are synthetic")
         else:
@@ -242,7 +242,7 @@ def _waits_carried_over(setting: Setting, profile: Profile) -> list[str]:
             f"{show(waited.value, 's')} of waiting for samples carried over: the profile does not say what "
             "one worker takes; calibrate with --loader-workers on a loop that waits for them"
         )
-    elif waited.value < LEAST_TOLD:
+    elif waited.value < LEAST_REPORTED:
         return report
     elif synthetic:
         report.append(f"{show(waited.value, 's')} of waiting for samples dropped, as they are synthetic")

@@ -72,7 +72,7 @@ def placements_of(
 ) -> tuple[Placements, list[Refusal]]:
     """Return every placement of a group that ``predict`` accepts, and what it says of the others.
 
-    A placement is resolved once for all world sizes that fill a node alike, since nothing else of it changes.
+    World sizes that fill a node in the same way are resolved once, since nothing else changes.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def placements_of(
         columns |= {name: np.zeros(len(sizes)) for name in ("unseen_link", "least_exchange_rate")}
         columns["link"] = np.full(len(sizes), -1)
         columns["option"] = np.full(len(sizes), index)
-        for same in _alike(nodes, per_node, by_nodes=asked["oversubscription"] != 1):
+        for same in _same_shape(nodes, per_node, by_nodes=asked["oversubscription"] != 1):
             try:
                 setting = _resolved(asked, int(sizes[same[0]]), catalogue)
             except InputError as error:
@@ -138,7 +138,7 @@ def _placements(
     return Placements(**numbers, **whole, fabric=fabric, links=links, options=options)
 
 
-def _alike(nodes: Any, per_node: Any, by_nodes: bool) -> list[NDArray[np.intp]]:
+def _same_shape(nodes: Any, per_node: Any, by_nodes: bool) -> list[NDArray[np.intp]]:
     """Indices of the world sizes that one setting stands for; racks tell every number of nodes apart."""
     key = per_node * 2 + (nodes > 1)
     if by_nodes:

@@ -75,7 +75,7 @@ def profile_of_traces(
             result["overlap"] = Measure(
                 value=fmean(hidden),
                 deviation=_error(hidden),
-                basis=f"{len(talk)} steps; told, not carried over",
+                basis=f"{len(talk)} steps; for information, not carried over",
             )
         if len(busy) >= FEWEST_STEPS:
             spread = pstdev(busy) / fmean(busy)

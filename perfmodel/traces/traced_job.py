@@ -100,7 +100,7 @@ def accelerators_called(name: str | None, memory: float | None, catalogue: Catal
     names = {one.id: one.names[0].lower() for one in catalogue.named("accelerators") if one.names}
     models = {id: model for id, called in names.items() if (model := _model(called)) and model <= words}
     longest = max(map(len, models.values()), default=0)
-    alike = [id for id, model in models.items() if len(model) == longest]
+    best = [id for id, model in models.items() if len(model) == longest]
     form = set(filter(_FORM.fullmatch, words))
     size = next((float(result[1]) for word in words if (result := _MEMORY.fullmatch(word))), None)
     if size is None and memory:
@@ -112,7 +112,7 @@ def accelerators_called(name: str | None, memory: float | None, catalogue: Catal
         is_module = any(word.startswith("sxm") for word in own)
         return not form <= own, abs(fitted - size) if size else 0.0, not is_module, id
 
-    return sorted(alike, key=unlike)
+    return sorted(best, key=unlike)
 
 
 def _model(name: str) -> set[str]:
