@@ -11,7 +11,7 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from perfmodel.accuracy.collective_fit import compare_collectives
+from perfmodel.accuracy.collective_compare import compare_collectives
 from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict

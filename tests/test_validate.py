@@ -16,7 +16,7 @@ from perfmodel.accuracy import (
     Row,
     Run,
     achievable,
-    collective_fit,
+    collective_compare,
     collective_rows,
     compare,
     mlperf_section,
@@ -876,10 +876,10 @@ def test_own_collectives_are_judged_by_the_shipped_ones() -> None:
     own = [each for each in every if each.source == "ml-engineering-a100"]
     among = [
         row
-        for row in collective_fit.compare_collectives(every, True)
+        for row in collective_compare.compare_collectives(every, True)
         if row.measurement.source == own[0].source
     ]
-    found = collective_fit.compare_beside_shipped(own)
+    found = collective_compare.compare_beside_shipped(own)
     assert [row.to_dict() for row in found] == [pytest.approx(row.to_dict()) for row in among]
     assert len(found) == len(own) > 3
 

@@ -1,286 +1,207 @@
-"""Fit the model of collectives to measured ones, and predict each source from all the others."""
+"""Fit the model of collectives to measured ones: to all, or to all but one source, or but one transport."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
-from perfmodel.accuracy.summary import by_reason, errors, over_sources
 from perfmodel.least_squares import least_squares
-from perfmodel.prediction.bound import end_at
-from perfmodel.prediction.collective_model import (
-    RESULT,
-    Features,
-    Point,
-    features,
-    fitted,
-    log_time,
-    names,
-    start,
-    traffic_of,
-)
-from perfmodel.prediction.network_cuts import cuts_of, least_time
+from perfmodel.prediction.collective_model import RESULT, Curve, curve
+from perfmodel.prediction.collective_parameters import PARAMETERS, means, named
+from perfmodel.prediction.collective_place import Place, Point, places
+from perfmodel.prediction.collective_spread import FLOOR, LARGE, SHORT, transport_of
 from perfmodel.resources import folder
 from perfmodel.writing import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
 
-NOISE = 0.12
-"""Standard deviation of ln(measured / model) assumed of a good point; larger errors weigh less (Huber)."""
+TRUSTED = ("A", "B")
+NOISE = 0.15
+"""Standard deviation of ln(measured / model) of a good row; one that is missed by twice as much pulls no
+harder."""
+SOURCE_WEIGHT = 2.0
+"""Of a source, in independent rows: sources differ by more than the rows of one."""
 STEP = 1e-4
 """Of a logarithm, for differences."""
-LARGEST_SOURCE = 60
-"""Largest weight of a source, in points."""
-SHORT_BYTES = 2**20
-LEARNED = frozenset(
-    {
-        "aiconfigurator-a100",
-        "aiconfigurator-h100",
-        "ml-engineering-a100",
-        "nccl-tests-a100-host",
-        "nccl-tests-aws-p4de",
-        "nccl-tests-aws-p5",
-        "nccl-tests-dgxc",
-        "nccl-tests-playground",
-        "vtrain-nccl",
-    }
-)
-"""Sources the shipped fit learns from, nearly all of one node.
-
-Those of many nodes hold fabrics that one number for the way between nodes cannot tell apart (plug-ins, kernel
-TCP, in-network sums): fitted together they take the median error of single machines from 6 to 38 %.
-"""
+NORMAL_80 = 1.2816
 
 
-def fit(of: Features, times: Array, sources: list[str]) -> Array:
-    """Return the parameters nearest to the measured times, drawn towards their prior.
+class Data(NamedTuple):
+    """Measured collectives, each at one of fewer places: what its curve says at its size."""
+
+    places: Place
+    at: NDArray[np.intp]
+    """Of each row, into ``places``."""
+    message_bytes: Array
+    logs: Array
+    """Logarithm of the measured time [s]."""
+    sources: NDArray[np.str_]
+    transports: NDArray[np.str_]
+    """What ``collective_spread`` tells fabrics apart by."""
+    several: Flags
+    """Whether on several nodes."""
+
+    def rows(self, which: Flags) -> Data:
+        """Return some of the rows, and the places they need."""
+        needed, at = np.unique(self.at[which], return_inverse=True)
+        return Data(
+            self.places.rows(needed),
+            at,
+            self.message_bytes[which],
+            self.logs[which],
+            self.sources[which],
+            self.transports[which],
+            self.several[which],
+        )
+
+
+def data_of(measured: Sequence[Measurement]) -> Data:
+    """Return measurements as arrays; each must have a point."""
+    points = [m.point for m in measured if m.point is not None]
+    known: dict[tuple[object, ...], Point] = {}
+    for point in points:
+        known.setdefault(point.place, point)
+    index = {place: row for row, place in enumerate(known)}
+    at = [index[point.place] for point in points]
+    return Data(
+        places(list(known.values())),
+        np.array(at, dtype=np.intp),
+        np.array([point.message_bytes for point in points]),
+        np.log([m.time for m in measured]),
+        np.array([m.source for m in measured]),
+        np.array([transport_of(point) for point in points]),
+        np.array([point.nodes > 1 for point in points]),
+    )
+
+
+def log_times(parameters: Array, data: Data) -> Array:
+    """Logarithm of the predicted time [s], shape (..., rows) of parameters of shape (..., parameters)."""
+    variants = curve(data.places, named(parameters))
+    each = Curve(*(column[..., data.at] for column in variants))
+    return np.asarray(np.log(each.time(data.message_bytes)))
+
+
+def fit(data: Data) -> Array:
+    """Return the parameters nearest to the measured times, drawn towards their prior; their logarithms.
+
+    Every source weighs the same, however many rows it has.
+    """
+    mean, spread = means()
+    _, source, count = np.unique(data.sources, return_inverse=True, return_counts=True)
+
+    def evaluate(parameters: Array) -> tuple[Array, Array]:
+        steps = np.concatenate([np.zeros((1, len(parameters))), STEP * np.eye(len(parameters))])
+        now, *moved = log_times(parameters + steps, data)
+        return now, (np.stack(moved, axis=1) - now[:, None]) / STEP
+
+    return least_squares(
+        evaluate,
+        data.logs,
+        SOURCE_WEIGHT / count[source],
+        mean,
+        spread,
+        noise=NOISE,
+        robust=2 * NOISE,
+        iterations=12,
+        converged=3e-3,
+    )
+
+
+class Judged(NamedTuple):
+    """Every row predicted without its own source, and without any other row of its transport."""
+
+    by_source: Array
+    """Logarithm of the time by a fit to the other sources [s], shape (rows,)."""
+    by_transport: Array
+    """The same by a fit to the other transports."""
+
+
+def judged(data: Data) -> Judged:
+    """Predict each source by a fit to the others, and each transport by a fit to the others."""
+    return Judged(*(_left_out(data, groups) for groups in (data.sources, data.transports)))
+
+
+def _left_out(data: Data, groups: NDArray[np.str_]) -> Array:
+    result = np.empty_like(data.logs)
+    for group in np.unique(groups):
+        out = groups == group
+        result[out] = log_times(fit(data.rows(~out)), data.rows(out))
+    return result
+
+
+def spreads(data: Data, logs: Judged, without: str | None = None) -> dict[str, float]:
+    """Return the standard deviation of ln(measured / predicted) by class, every source alike.
+
+    Rows of a transport that other sources have too are judged by a fit to those; how far off an unseen
+    transport may be is learned by leaving each out whole.  One source more is allowed for luck.
 
     Parameters
     ----------
-    of : the points' physics
-    times : measured [s], shape (points,)
-    sources : of each point; a large source does not own the fit
+    data : measured rows
+    logs : what each row is predicted to take, left out
+    without : a source that must not be looked at
     """
-    mean, spread = start()
-    counts = Counter(sources)
-    weights = np.array([min(1.0, LARGEST_SOURCE / counts[source]) for source in sources])
-
-    def evaluate(parameters: Array) -> tuple[Array, Array]:
-        now = log_time(parameters, of)
-        steps = np.eye(len(parameters)) * STEP
-        slopes = np.stack([(log_time(parameters + step, of) - now) / STEP for step in steps], axis=1)
-        return now, slopes
-
-    return least_squares(
-        evaluate, np.log(times), weights, mean, spread, noise=NOISE, robust=1.5 * NOISE, iterations=12
-    )
-
-
-class Row(NamedTuple):
-    """A measured collective and what the model says of it; times in seconds, None where it must refuse."""
-
-    measurement: Measurement
-    predicted_time: float | None
-    naive_time: float | None
-    """A ring at the link's nominal bandwidth."""
-    low_80: float | None
-    high_80: float | None
-    low_95: float | None
-    high_95: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as people script against it."""
-        report = self._asdict()
-        m = report.pop("measurement")
-        report.pop("naive_time")
-        return {
-            "measurement_id": m.measurement_id,
-            "source": m.source,
-            "measured_time": None if math.isnan(m.time) else m.time,
-            **report,
-            "reason": m.reason,
-        }
-
-
-def summarise(rows: list[Row]) -> dict[str, Any]:
-    """Return errors by size, and for each size by source, accelerator, link and collective."""
-    able = [row for row in rows if row.predicted_time is not None and row.measurement.point is not None]
-    result: dict[str, Any] = {
-        "rows": len(rows),
-        "refused": len(rows) - len(able),
-        "refused_by_reason": by_reason(row.measurement.reason for row in rows),
-        "sizes": {},
-    }
-    for label, is_short in (("at least 1 MiB", False), ("below 1 MiB", True)):
-        part = [row for row in able if _is_short(row.measurement.point) == is_short]
-        grouped = {name: _by(part, key) for name, key in _KEYS.items()}
-        result["sizes"][label] = {"all": _errors(part), **grouped}
-    return result
-
-
-_KEYS: dict[str, Callable[[Row], str]] = {
-    "source": lambda row: row.measurement.source,
-    "accelerator": lambda row: row.measurement.accelerator,
-    "link": lambda row: _link(row.measurement.point),
-    "collective": lambda row: row.measurement.point.collective if row.measurement.point else "",
-}
-
-
-def _is_short(point: Point | None) -> bool:
-    return point is not None and point.message_bytes < SHORT_BYTES
-
-
-def _link(point: Point | None) -> str:
-    if point is None:
-        return ""
-    return point.link.id if point.inter_link is None else f"{point.link.id} + {point.inter_link.id}"
-
-
-def _by(rows: list[Row], key: Callable[[Row], str]) -> dict[str, Any]:
-    return {name: _errors([row for row in rows if key(row) == name]) for name in sorted(set(map(key, rows)))}
-
-
-def _errors(rows: list[Row]) -> dict[str, Any]:
-    report = errors([row.predicted_time / row.measurement.time - 1 for row in rows if row.predicted_time])
-    naive = errors([row.naive_time / row.measurement.time - 1 for row in rows if row.naive_time])
-    covered = [
-        row.low_80 <= row.measurement.time <= row.high_80 for row in rows if row.low_80 and row.high_80
-    ]
-    sources = [
-        (row.measurement.source, row.predicted_time / row.measurement.time - 1)
-        for row in rows
-        if row.predicted_time
-    ]
-    return {
-        **report._asdict(),
-        **over_sources(sources),
-        "baseline": naive._asdict(),
-        "coverage_80": sum(covered) / len(covered) if covered else None,
-    }
-
-
-def compare_collectives(
-    measured: list[Measurement], out_of_sample: bool = False, learned: frozenset[str] = LEARNED
-) -> list[Row]:
-    """Predict each collective: by the shipped fit, or by one to all other sources of those ``learned``.
-
-    Out of sample the width of a source's intervals, too, comes from how far off the other sources were; what
-    predicted those had seen this source, which leaves a per cent or so of it in the width.
-    """
-    able = [m for m in measured if m.point is not None]
-    logs = _logs(able, out_of_sample, learned) if able else np.empty(0)
-    shipped = (fitted().spread_short, fitted().spread_long)
-    spreads = _spreads_of_others(able, logs, learned) if out_of_sample and able else {}
-    report = {m.measurement_id: log for m, log in zip(able, logs.tolist(), strict=True)}
-    return [_row(m, report.get(m.measurement_id), spreads.get(m.source, shipped)) for m in measured]
-
-
-def compare_beside_shipped(own: list[Measurement]) -> list[Row]:
-    """Predict a user's collectives, each source by a fit to its others and to those that come along."""
-    names, shipped = {each.measurement_id for each in own}, shipped_measurements()
-    others = [each for each in shipped if each.measurement_id not in names]
-    new = {each.source for each in own} - {each.source for each in shipped}
-    return compare_collectives([*others, *own], out_of_sample=True, learned=LEARNED | new)[len(others) :]
-
-
-def _logs(measured: list[Measurement], out_of_sample: bool, learned: frozenset[str] = LEARNED) -> Array:
-    """Logarithm of the predicted time of each measurement, all of which have a point."""
-    of = features([m.point for m in measured if m.point is not None])
-    if not out_of_sample:
-        return log_time(fitted().parameters, of)
-    times, sources = np.array([m.time for m in measured]), np.array([m.source for m in measured])
-    taught = np.isin(sources, sorted(learned))
-    by_all = fit(_part(of, taught), times[taught], sources[taught].tolist())
-    logs = log_time(by_all, of)
-    for source in np.unique(sources[taught]):
-        inside = sources == source
-        others = taught & ~inside
-        parameters = fit(_part(of, others), times[others], sources[others].tolist())
-        logs[inside] = log_time(parameters, _part(of, inside))
-    return logs
-
-
-def _spreads_of_others(
-    measured: list[Measurement], logs: Array, learned: frozenset[str]
-) -> dict[str, tuple[float, float]]:
-    """For each source the spread of the misses of all others learned from, below 1 MiB and from there on."""
-    misses = logs - np.log([m.time for m in measured])
-    short = np.array([_is_short(m.point) for m in measured])
-    sources = np.array([m.source for m in measured])
-    taught = np.isin(sources, sorted(learned))
     result = {}
-    for source in sources.tolist():
-        if source not in result:
-            others = taught & (sources != source)
-            result[source] = (_spread(misses[others & short]), _spread(misses[others & ~short]))
+    short, large = data.message_bytes < SHORT, data.message_bytes >= LARGE
+    sizes = {"below 1 MiB": short, "1 to 64 MiB": ~short & ~large, "from 64 MiB": large}
+    seen = _seen(data)
+    for several, nodes in ((True, "several nodes"), (False, "one node")):
+        for known, kind in ((True, "seen"), (False, "unseen")):
+            for size, which in sizes.items():
+                rows = which & (data.several == several) & (data.sources != without) & (seen | (not known))
+                misses = np.abs((logs.by_source if known else logs.by_transport) - data.logs)[rows]
+                width = _spread(misses, data.sources[rows])
+                result[f"{nodes}, {kind}, {size}"] = width if known else max(width, FLOOR)
     return result
 
 
-def _part(of: Features, rows: NDArray[np.bool_]) -> Features:
-    return Features(*(column[rows] for column in of))
+def _seen(data: Data) -> Flags:
+    """Whether another source has the row's transport."""
+    pairs = {(str(t), str(s)) for t, s in zip(data.transports, data.sources, strict=True)}
+    alone = {t for t, _ in pairs if sum(other == t for other, _ in pairs) == 1}
+    return np.array([t not in alone for t in data.transports.tolist()])
 
 
-def _row(m: Measurement, log: float | None, spread: tuple[float, float]) -> Row:
-    if log is None or m.point is None:
-        return Row(m, None, None, None, None, None, None)
-    width = spread[0] if m.point.message_bytes < SHORT_BYTES else spread[1]
-    point, time = m.point, math.exp(log)
-    least = max(
-        float(least_time(point.collective, point.group_size, point.message_bytes, cut))
-        for cut in cuts_of(point)
-    )
-    low_80, high_80, low_95, high_95 = (math.exp(log + z * width) for z in (-1.2816, 1.2816, -1.96, 1.96))
-    low_80, low_95 = (end_at(low, time, least) for low in (low_80, low_95))
-    return Row(m, time, naive_time(point), low_80, high_80, low_95, high_95)
+def _spread(misses: Array, sources: NDArray[np.str_]) -> float:
+    """Standard deviation of a normal law that covers as much as these at 80 %; biases count as misses."""
+    if not len(misses):
+        return FLOOR
+    _, source, count = np.unique(sources, return_inverse=True, return_counts=True)
+    order, most = np.argsort(misses), 0.8 * (len(count) + 1) / len(count)
+    share = np.cumsum((1 / count[source])[order]) / len(count)
+    return float(misses[order][np.searchsorted(share, min(most, 0.95))] / NORMAL_80)
 
 
-def naive_time(point: Point) -> float:
-    """Time of a ring at nominal bandwidth and latency [s]."""
-    n = point.group_size
-    hops = {"all-reduce": 2 * (n - 1), "send-receive": 1}.get(point.collective, n - 1)
-    hop, bandwidth = point.link.hop_latency.value, point.link.bandwidth.value
-    if point.nodes > 1 and point.inter_link is not None:
-        hop = max(hop, point.inter_link.hop_latency.value)
-        bandwidth = min(bandwidth, point.nics * point.inter_link.bandwidth.value)
-    return hops * hop + traffic_of(point.collective, n) * point.message_bytes / bandwidth
+def learned_from(measured: Sequence[Measurement]) -> list[Measurement]:
+    """Return the measurements that a fit learns from: trusted ones that have a point."""
+    return [m for m in measured if m.point is not None and m.trust in TRUSTED]
 
 
 def refit() -> None:
-    """Fit to the shipped measurements of the sources learned from; write the result, whole or not at all."""
-    measured = [m for m in shipped_measurements() if m.point is not None and m.source in LEARNED]
-    points = [m.point for m in measured if m.point is not None]
-    times = np.array([m.time for m in measured])
-    parameters = fit(features(points), times, [m.source for m in measured])
-    misses = _logs(measured, out_of_sample=True) - np.log(times)
-    short = np.array([point.message_bytes < SHORT_BYTES for point in points])
-    data = (folder("validation") / "measured" / "collectives.csv").read_bytes()
-    table = {
+    """Fit to the shipped measurements; write the result, whole or not at all."""
+    data = data_of(learned_from(shipped_measurements()))
+    parameters = named(fit(data))
+    file = (folder("validation") / "measured" / "collectives.csv").read_bytes()
+    table: dict[str, Any] = {
         "made_by": "python -m perfmodel.accuracy.collective_fit",
-        "sha256": hashlib.sha256(data).hexdigest(),
-        "points": len(points),
-        "spread_short": float(f"{_spread(misses[short]):.4g}"),
-        "spread_long": float(f"{_spread(misses[~short]):.4g}"),
-        "parameters": {
-            name: float(f"{math.exp(value):.6g}") for name, value in zip(names(), parameters, strict=True)
-        },
+        "sha256": hashlib.sha256(file).hexdigest(),
+        "points": len(data.logs),
+        "sources": len(np.unique(data.sources)),
+        "transports": sorted({str(name) for name in data.transports}),
+        "spreads": {name: float(f"{of:.4g}") for name, of in spreads(data, judged(data)).items()},
+        "parameters": {name: float(f"{parameters[name]:.6g}") for name in PARAMETERS},
     }
     write_whole(RESULT, json.dumps(table, indent=1) + "\n")
-
-
-def _spread(misses: Array) -> float:
-    """Standard deviation of a normal law that covers as much as these at 80 %; biases count as misses."""
-    return float(np.quantile(np.abs(misses), 0.80) / 1.2816) if len(misses) else 0.0
 
 
 if __name__ == "__main__":

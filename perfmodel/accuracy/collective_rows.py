@@ -10,9 +10,10 @@ from typing import NamedTuple
 from perfmodel.accuracy.runs import NOT_STATED
 from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.errors import InputError
-from perfmodel.prediction.collective_model import Point, check_mesh
+from perfmodel.prediction.collective_place import USUAL_YEAR, Point, check_mesh
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.names import word_of
 from perfmodel.specs.store import Catalogue
 
@@ -38,9 +39,7 @@ COLUMNS = (
 
 LIBRARIES = ("NCCL", "RCCL")
 """What the model is of; the name of a row's library holds one of them."""
-SUMMING = ("collnet",)
-"""Algorithms of NCCL that need switches that add between nodes; the model knows none."""
-COUNTS = ("world_size", "nodes", "nics_per_node")
+COUNTS = ("world_size", "nodes", "nics_per_node", "year")
 LARGEST_COUNT = 1_000_000
 
 
@@ -55,6 +54,8 @@ class Measurement(NamedTuple):
     point: Point | None
     reason: str | None
     """Why it cannot be predicted."""
+    trust: str = "B"
+    """A and B are learned from; C may be of another machine than it says."""
 
 
 def read_measurements(path: Path, catalogue: Catalogue) -> list[Measurement]:
@@ -96,6 +97,7 @@ def _measurement(row: dict[str, str], path: Path, line: int, catalogue: Catalogu
         time,
         point,
         reason,
+        row.get("trust") or "B",
     )
 
 
@@ -112,13 +114,12 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
         raise Refused("unknown collective", collective) if collective else Refused("no collective")
     if library and not any(name in library for name in LIBRARIES):
         raise Refused("another library", library)
-    if row.get("algorithm") in SUMMING:
-        raise Refused("sums in the network", row["algorithm"])
     size = _stated(row, "size_bytes", where)
     ranks, nodes = (int(_stated(row, column, where)) for column in ("world_size", "nodes"))
     if ranks % nodes:
         raise Refused("ranks not spread evenly", f"{ranks} on {nodes} nodes")
-    inside = row["intra_link"] or _way_to_the_adapter(row, ranks // nodes, catalogue)
+    chip = _accelerator(row, catalogue)
+    inside = row["intra_link"] or _way_to_the_adapter(chip, ranks // nodes)
     between = row.get("inter_link", "") if nodes > 1 else ""
     if nodes > 1 and not between:
         raise Refused("no link between nodes")
@@ -132,6 +133,10 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
         catalogue.link(inside),
         catalogue.link(between) if between else None,
         nics,
+        chip,
+        catalogue.link(chip.host_link) if chip is not None else None,
+        int(_number(row, "year", where)) if row.get("year") else USUAL_YEAR,
+        row.get("algorithm") == "ring",
     )
     try:
         check_mesh(point.link, ranks // nodes)
@@ -140,15 +145,18 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
     return point
 
 
-def _way_to_the_adapter(row: dict[str, str], per_node: int, catalogue: Catalogue) -> str:
-    """Return the link of a node with one rank: that to its adapter."""
+def _accelerator(row: dict[str, str], catalogue: Catalogue) -> Accelerator | None:
+    try:
+        return catalogue.accelerator(named("accelerators", row.get("accelerator", ""), catalogue))
+    except Refused:
+        return None
+
+
+def _way_to_the_adapter(chip: Accelerator | None, per_node: int) -> str:
+    """The link that one rank of a node sends over, where no other is there to be linked to."""
     if per_node > 1:
         raise Refused("no link inside the node")
-    accelerator = row.get("accelerator", "")
-    try:
-        return catalogue.accelerator(named("accelerators", accelerator, catalogue)).host_link
-    except Refused:
-        return "pcie3-x16"
+    return chip.host_link if chip is not None else "pcie3-x16"
 
 
 def _stated(row: dict[str, str], column: str, where: str) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.accuracy import achievable, mlperf_section, overlap_order, published_cases, what_limits
-from perfmodel.accuracy.collective_fit import compare_collectives, summarise
+from perfmodel.accuracy.collective_compare import compare_collectives, summarise
 from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.compare import Row
 from perfmodel.accuracy.headline import headline

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, overload
 
-from perfmodel.accuracy.collective_fit import Row as CollectiveRow
-from perfmodel.accuracy.collective_fit import compare_beside_shipped, compare_collectives, summarise
+from perfmodel.accuracy.collective_compare import Row as CollectiveRow
+from perfmodel.accuracy.collective_compare import compare_beside_shipped, compare_collectives, summarise
 from perfmodel.accuracy.collective_rows import read_measurements, shipped_measurements
 from perfmodel.accuracy.compare import Mode, Row, compare
 from perfmodel.accuracy.mlperf import OTHERS, Answer, compare_mlperf, errors_by

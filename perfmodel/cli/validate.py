@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from perfmodel.specs.store import Catalogue
 
 GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
+GROUPS_OF_COLLECTIVES = ("source", "accelerator", "link", "collective", "nodes")
 
 
 @click.command("validate")
@@ -38,7 +39,12 @@ GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
     help="Predict from specs alone, or from the measured iteration of one accelerator.",
     show_default=True,
 )
-@click.option("--by", multiple=True, type=click.Choice(GROUPS), help="Group the errors.  [default: source]")
+@click.option(
+    "--by",
+    multiple=True,
+    type=click.Choice(tuple(dict.fromkeys((*GROUPS, *GROUPS_OF_COLLECTIVES)))),
+    help="Group the errors; collectives also by link, collective or nodes.  [default: source]",
+)
 @specs_option
 @click.option("--out-of-sample", is_flag=True, help="Predict each source by a fit to all the others.")
 @click.option(
@@ -77,6 +83,9 @@ def command(
     from perfmodel.writing import check_writable
 
     form = take_form(options)
+    able = GROUPS_OF_COLLECTIVES if kind == "collectives" else GROUPS
+    if unable := [one for one in by if one not in able]:
+        raise InputError(f"--by {unable[0]}: {kind} are grouped by {', '.join(able)}")
     if report is not None:
         check_writable(Path(report))
         if plots:
@@ -104,7 +113,7 @@ def command(
     elif form is not None:
         show_rows(answer.records(), form)
     elif kind == "collectives":
-        _show_collectives(answer, out_of_sample)
+        _show_collectives(answer, by or ("source",), out_of_sample)
     elif kind == "mlperf":
         _show_mlperf(answer)
     else:
@@ -217,7 +226,7 @@ def _percent(share: float | None, sign: str = "") -> str:
     return f"{share:{sign}.{1 if abs(share) < 0.9995 else 0}%}"
 
 
-def _show_collectives(answer: Validation[Any], out_of_sample: bool) -> None:
+def _show_collectives(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
@@ -229,18 +238,39 @@ def _show_collectives(answer: Validation[Any], out_of_sample: bool) -> None:
         Text(f"{result['rows']} measured collectives, {result['refused']} not predicted, {how}"), style="bold"
     )
     out.print(Text("error = predicted / measured - 1 of the time; naive: median error of a nominal ring"))
-    for size, groups in result["sizes"].items():
+    out.print(Text("80 %: share of rows inside that interval; rows of trust A and B"))
+    for part, groups in result["nodes"].items():
         if not groups["all"]["n"]:
             continue
-        shown = table(size, "n", "mean", "median", "bias", "<10%", "<20%", "naive")
+        shown = table(part, "n", "mean", "median", "bias", "<20%", "80 %", "naive")
         shown.padding = (0, 1, 0, 0)
-        shown.add_row("all", *_cells(groups["all"]))
-        for name in ("source", "accelerator", "link"):
-            shown.add_section()
+        for name in by:
             for key, group in groups[name].items():
-                shown.add_row(key, *_cells(group))
+                shown.add_row(key, *_cells_of_collectives(group))
+            shown.add_section()
+        every = groups["all"]
+        shown.add_row("all rows", *_cells_of_collectives(every))
+        means = (every["mean_over_sources"], every["mean_of_medians"])
+        held = _percent(every["coverage_80_over_sources"])
+        shown.add_row(f"mean of {every['sources']} sources", "", *map(_percent, means), "", "", held, "")
+        shown.add_row("median of sources", "", "", _percent(every["median_over_sources"]), *[""] * 4)
         out.print(shown)
+    if (untrusted := result["untrusted"])["n"]:
+        median = _percent(untrusted["median_absolute_error"])
+        out.print(Text(f"rows of trust C, in no number above: {untrusted['n']}, median error {median}"))
     _show_refused(answer.reasons, out)
+
+
+def _cells_of_collectives(group: dict[str, Any]) -> list[str]:
+    return [
+        str(group["n"]),
+        _percent(group["mean_absolute_error"]),
+        _percent(group["median_absolute_error"]),
+        _percent(group["bias"], "+"),
+        _percent(group["within_20"]),
+        _percent(group["coverage_80"]),
+        _percent(group["baseline"]["median_absolute_error"]),
+    ]
 
 
 def _show_mlperf(answer: Validation[Any]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.calibration import before_fit
@@ -13,7 +12,11 @@ from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.prediction.collective_model import Point, check_mesh, features, fitted, log_time
+from perfmodel.prediction.collective_model import curve, fitted
+from perfmodel.prediction.collective_place import Point, check_mesh, places
+from perfmodel.prediction.collective_spread import interval_of
+from perfmodel.prediction.result import Interval
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.store import Catalogue
@@ -66,6 +69,8 @@ class Collective(BaseModel):
     """Sent by the busiest rank."""
     lower_bound: float
     """No algorithm of its kind is faster on these links [s]."""
+    interval: Interval | None = None
+    """Of its time, where a library runs it so; None by an algorithm of textbooks, which nobody measured."""
     runner_up: RunnerUp | None
     warnings: list[str] = []
     """What names that fit several things were taken to be."""
@@ -102,11 +107,29 @@ class CollectiveFabric(NamedTuple):
     link: Link
     inter_link: Link | None
     nics: int
+    accelerator: Accelerator | None = None
+    """None: any of the link's time."""
+    host_link: Link | None = None
+    """From an accelerator to its host and its adapter; None: that of the link's time."""
 
     @property
     def per_node(self) -> int:
         """Ranks in each node."""
         return self.group_size // self.nodes
+
+    def point(self, collective: str, message_bytes: float) -> Point:
+        """Return a collective of these ranks."""
+        return Point(
+            collective,
+            self.group_size,
+            self.nodes,
+            message_bytes,
+            self.link,
+            self.inter_link,
+            self.nics,
+            self.accelerator,
+            self.host_link,
+        )
 
 
 def fabric_of(
@@ -190,11 +213,11 @@ def collective(name: str, algorithm: str, fabric: CollectiveFabric, message_byte
         return _result(name, fabric, message_bytes, [(0.0, "none", None)])
     by_library = _by_nccl(name, fabric, message_bytes)
     if algorithm == "auto":
-        return _result(name, fabric, message_bytes, by_library)
+        return _measured(_result(name, fabric, message_bytes, by_library), fabric)
     same = "ring" if algorithm == "hierarchical" and fabric.nodes == 1 else algorithm
     own = [(time, algorithm, protocol) for time, known, protocol in by_library if known == same]
     if own:
-        return _result(name, fabric, message_bytes, own[:1])
+        return _measured(_result(name, fabric, message_bytes, own[:1]), fabric)
     times = {known: float(time(message_bytes)) for known, time in _textbook(name, fabric).items()}
     if algorithm == "best":
         others = [(time, known, None) for known, time in times.items() if known not in ONLY_WHEN_ASKED]
@@ -208,6 +231,12 @@ def collective(name: str, algorithm: str, fabric: CollectiveFabric, message_byte
         able = dict.fromkeys((*(way[1] for way in by_library), *times))
         raise unknown_name(f"algorithm for {name}", algorithm, ["auto", "best", *able])
     return _result(name, fabric, message_bytes, [(times[algorithm], algorithm, None)])
+
+
+def _measured(result: Collective, fabric: CollectiveFabric) -> Collective:
+    """The result with the interval that measured collectives give it."""
+    point = fabric.point(result.collective, result.message_bytes)
+    return result.model_copy(update={"interval": interval_of(point, result.time)})
 
 
 def algorithms(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
@@ -225,7 +254,7 @@ def _textbook(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
     """Algorithms other than NCCL's."""
     on = _numbers(fabric)
     if name == "all-reduce":
-        known = all_reduce_times(Group(fabric.per_node, fabric.nodes, fabric.link, on))
+        known = all_reduce_times(_group(fabric, on))
         not_textbook = (*BY_LIBRARY, "hierarchical") if fabric.nodes == 1 else BY_LIBRARY
         return {algorithm: time for algorithm, time in known.items() if algorithm not in not_textbook}
     hop, bandwidth = on.intra_hop_latency, on.intra_link_bandwidth
@@ -262,6 +291,10 @@ def _numbers(fabric: CollectiveFabric) -> Fabric:
     return Fabric(hop, inside, small, outer, 0.0, hop, small, *library)
 
 
+def _group(fabric: CollectiveFabric, on: Fabric) -> Group:
+    return Group(fabric.per_node, fabric.nodes, fabric.link, on, fabric.accelerator)
+
+
 def _by_nccl(name: str, fabric: CollectiveFabric, message_bytes: float) -> list[tuple[float, str, Any]]:
     """NCCL's algorithms, the one it would choose first.
 
@@ -277,18 +310,15 @@ def _by_nccl(name: str, fabric: CollectiveFabric, message_bytes: float) -> list[
     if fabric.inter_link is not None:
         large = fabric.inter_link.bulk_hop_latency or fabric.inter_link.hop_latency
         on = on._replace(inter_hop_latency=large.value)
-    group = Group(fabric.per_node, fabric.nodes, fabric.link, on)
-    estimates = nccl_estimates(name, group, message_bytes)
+    estimates = nccl_estimates(name, _group(fabric, on), message_bytes)
     least = next(iter(estimates.values()))
     return [(time * (estimate / least), *way) for way, estimate in estimates.items()]
 
 
 def _fitted_time(name: str, fabric: CollectiveFabric, message_bytes: float) -> float:
     """Time by the model fitted to measured collectives [s]."""
-    point = Point(
-        name, fabric.group_size, fabric.nodes, message_bytes, fabric.link, fabric.inter_link, fabric.nics
-    )
-    return float(np.exp(log_time(fitted().parameters, features([point]))[0]))
+    at = places([fabric.point(name, message_bytes)])
+    return float(curve(at, fitted().parameters).time(message_bytes)[0])
 
 
 def _result(

@@ -1,237 +1,224 @@
-"""Time of a collective as libraries run it: NCCL's latencies and the links' rates, corrected by measurements.
+"""Time of a collective as libraries run it, in one node or over many, on fabrics measured and not.
 
-T = launch + m L + M (1 + r / (M + tau)), M = S v / (eta B), with L the least latency NCCL's own model
-knows for these ranks, v the traffic of the collective, B the nominal rate of the slower level (on a mesh:
-of its rings); launch, m, eta, r and tau are fitted (see ``perfmodel.accuracy.collective_fit``) by GPU
-generation, drawn towards what all generations share.
+T(S) = A + w S + r sqrt(w S / (1 + w S / b)): a start, bytes on the wire, and a ramp between them.  None of
+A, w, r and b depends on the message, so a ``Curve`` is worked out once for a place and serves every size.
+What the formulas leave open, ``collective_parameters``, is fitted to measured collectives
+(``accuracy.collective_fit``).
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.calibration import before_fit
-from perfmodel.equations.nccl import ALGORITHMS, nccl_choice
-from perfmodel.equations.nccl_constants import NCCL_2_12
-from perfmodel.equations.nccl_graph import Graph
-from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
-from perfmodel.errors import InputError
-from perfmodel.specs.link import Link
-from perfmodel.specs.store import Catalogue
-from perfmodel.step.fabric import bulk_bandwidth
-from perfmodel.step.generation import adds, generation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from perfmodel import ops
+from perfmodel.equations import collective_bandwidths as rates
+from perfmodel.equations import collective_latencies as latencies
+from perfmodel.equations.collective_times import ramp_of, ramped_time
+from perfmodel.prediction.collective_parameters import PARAMETERS
+from perfmodel.prediction.collective_place import (
+    ALL_REDUCE,
+    ALL_TO_ALL,
+    BROADCAST,
+    SEND_RECEIVE,
+    Place,
+)
 
 RESULT = Path(__file__).with_name("collective_model.json")
+
+NVLINK_SHARE = (0.80, 0.80, 0.824, 0.802)
+"""What NCCL assumes of NVLink, by generation of the GPU: 20, 20, 20.6 and 40.1 GB/s of nominal 25, 25, 25
+and 50."""
+PCIE_SHARE = 0.635
+"""What NCCL assumes of PCIe: 24 of 31.5 GB/s, and 6/5 more traffic where peers meet in the processor."""
+PATH_SHARE = 0.80
+"""Of an accelerator's own PCIe link, what its adapter gets (assumed)."""
+TREE_SHARE = 0.95
+"""Of the rings' rate inside a node, what trees reach; NCCL assumes 0.92."""
+ROCE_SHARE = 0.926
+"""1024 data of 1106 bytes, in frames of 1500."""
+TCP_SHARE = 0.93
+"""1460 data of 1538 bytes, less copies."""
+CHAIN_HOP, CHAIN_SIMPLE_HOP = 0.6e-6, 3.4e-6
+"""NCCL's hop over NVLink by LL and by Simple [s]: the steps of a broadcast, which nothing answers."""
+CHAIN_TRIP, CHAIN_SIMPLE_TRIP = 0.30, 1.55
+"""The same between nodes, over a round trip: 2.7 and 14 us over InfiniBand's 9."""
 LEAST_RANKS_FOR_NVLS = 5
 """NCCL leaves fewer to the ring (seen on H200 and B200)."""
-GENERATIONS = ("volta", "ampere", "hopper", "blackwell")
-
-SHARED: dict[str, tuple[float, float]] = {
-    # name: starting value, how far its logarithm may go (standard deviation of the prior)
-    "launch": (2e-6, 0.5),
-    "latency": (1.0, 0.3),
-    "ring": (0.80, 0.15),
-    "pair": (0.3, 0.5),
-    "direct": (1.0, 0.1),
-    "nvls": (0.65, 0.15),
-    "between": (0.95, 0.2),
-    "between_latency": (2.0, 0.7),
-    "ramp": (40e-6, 0.5),
-    "ramp_time": (100e-6, 0.5),
-    "share": (0.9, 0.15),
-    "exchange": (0.9, 0.15),
-    "pairs": (3e-7, 0.7),
-}
-"""What every generation has in common.
-
-ring: of the nominal rate through a switch, among many ranks; pair: what fewer ranks lose, over n;
-direct: of the rings' rate over links without a switch, where nothing is lost but the packets' headers;
-between: of what adapters of their kind are known to carry;
-share: reduce-scatter, all-gather, broadcast and send-receive over all-reduce; exchange: all-to-all over
-all-reduce; pairs: seconds of an all-to-all for each peer; ramp: seconds until all channels run full, reached
-over ramp_time.
-"""
-DEVIATING = ("launch", "latency", "ring", "ramp")
-"""What a generation may have of its own."""
-DEVIATION = 0.3
+HOPPER = 2
+"""From this generation on libraries choose trees between nodes: NVLS trees."""
+LIBRARY_YEAR = 2024
+ENDLESS = 1e18
+"""[B/s]"""
 
 
-class Point(NamedTuple):
-    """One collective to be timed."""
+class Curve(NamedTuple):
+    """A collective at a place, for every size of message."""
 
-    collective: str
-    group_size: int
-    nodes: int
-    message_bytes: float
-    link: Link
-    inter_link: Link | None
-    nics: int
+    start_time: Any
+    """[s]"""
+    wire_time: Any
+    """Of one byte [s]."""
+    ramp: Any
+    """[s^0.5]"""
+    bend_time: Any
+    """[s]"""
 
-
-class Features(NamedTuple):
-    """What the physics says of each point, shape (points,) each."""
-
-    latency: Array
-    """NCCL's least latency inside the node [s]."""
-    between_latency: Array
-    """Of the hops between nodes [s]."""
-    transfer: Array
-    """Time of the bytes inside a node at the rate of its rings [s]."""
-    between: Array
-    """Time of the bytes between nodes at the rate that adapters of their kind reach [s]."""
-    peers: Array
-    """For an all-to-all, else 0."""
-    ranks: Array
-    """In a node."""
-    is_switched: Array
-    is_nvls: Array
-    is_share: Array
-    is_exchange: Array
-    generation: Array
-    """Into ``GENERATIONS``."""
+    def time(self, message_bytes: Any) -> Any:
+        """Return the time of messages [s]."""
+        return ramped_time(self.start_time, self.wire_time * message_bytes, self.ramp, self.bend_time)
 
 
-def names() -> list[str]:
-    """Every parameter, in the order of the vector."""
-    return [*SHARED, *(f"{name}.{generation}" for name in DEVIATING for generation in GENERATIONS)]
+Values = Mapping[str, Any]
+"""Parameters by name: numbers, or arrays of shape (variants, 1), which give results of (variants, places)."""
 
 
-def start() -> tuple[Array, Array]:
-    """Logarithms the fit starts from, and the standard deviations of its prior."""
-    first = [np.log(value) for value, _ in SHARED.values()] + [0.0] * (len(DEVIATING) * len(GENERATIONS))
-    spread = [spread for _, spread in SHARED.values()] + [DEVIATION] * (len(DEVIATING) * len(GENERATIONS))
-    return np.array(first), np.array(spread)
-
-
-def features(points: Sequence[Point]) -> Features:
-    """Return what the physics says of each point."""
-    columns = zip(*(_features_of(point) for point in points), strict=True)
-    return Features(*(np.array(column, dtype=np.float64) for column in columns))
-
-
-def _features_of(point: Point) -> tuple[Any, ...]:
-    n, nodes, size = point.group_size, point.nodes, point.message_bytes
-    per_node = n // nodes
-    inside = _nominal_rate(point.link, per_node)
-    family = generation(point.link)
-    nvls = point.collective == "all-reduce" and adds(point.link) and per_node >= LEAST_RANKS_FOR_NVLS
-    traffic = traffic_of(point.collective, n)
-    if nvls:
-        inside, traffic = point.link.bandwidth.value, (per_node + 1) / per_node
-    between = across = 0.0
-    if nodes > 1 and point.inter_link is not None:
-        # of a chain of sends one leaves each node, by one adapter
-        nics = 1 if point.collective == "send-receive" else point.nics
-        adapters = nics * bulk_bandwidth(point.inter_link, before_fit())
-        # a tree, or rails, pass each node's boundary with fewer bytes than one ring through all ranks
-        crossing = min(traffic, 2 * (nodes - 1) / nodes) if point.collective == "all-reduce" else traffic
-        between = size * crossing / adapters
-        across = 2 * np.log2(nodes) * point.inter_link.hop_latency.value
-    return (
-        _least_latency(point.collective, per_node, point.link.kind),
-        across,
-        size * traffic / inside,
-        between,
-        n - 1 if point.collective == "all-to-all" else 0,
-        per_node,
-        point.link.switched,
-        nvls,
-        point.collective not in ("all-reduce", "all-to-all"),
-        point.collective == "all-to-all",
-        GENERATIONS.index(family),
+def inside_bandwidth(at: Place, p: Values) -> Any:
+    """Return what all rings inside a node carry [B/s]; endless with one accelerator."""
+    pair_loss = np.minimum(p["pair"], 1.0)
+    switched = rates.switched_ring_bandwidth(
+        _assumed_rate(at), p["switched"], pair_loss, np.maximum(at.per_node, 2)
     )
+    rate = np.select(
+        [at.is_switched, at.is_mesh, at.is_xgmi],
+        [switched, at.inside_rate, p["xgmi"] * at.inside_rate],
+        PCIE_SHARE * at.inside_rate,
+    )
+    staged = rates.slower_bandwidth(rate, p["host"] / at.per_node)
+    rate = np.where(~at.reaches_peers & (at.per_node > 2), staged, rate)
+    return np.where(at.per_node > 1, rate, ENDLESS)
 
 
-def traffic_of(collective: str, ranks: int) -> float:
-    """Messages that pass each rank's port, in messages of the collective's size."""
-    whole = {"all-reduce": 2 * (ranks - 1) / ranks, "broadcast": 1.0, "send-receive": 1.0}
-    return whole.get(collective, (ranks - 1) / ranks)
+def _assumed_rate(at: Place) -> Any:
+    """What NCCL assumes of the NVLink of one accelerator [B/s]."""
+    return np.array(NVLINK_SHARE)[at.generation] * at.inside_rate
 
 
-def check_mesh(link: Link, ranks: int) -> None:
-    """Refuse more ranks in a node than a mesh joins.
+def port_bandwidth(at: Place, p: Values) -> Any:
+    """Return what one adapter carries [B/s]: its transport's share, or what the kernel's TCP would."""
+    kernel = rates.slower_bandwidth(TCP_SHARE * at.port, p["tcp_ceiling"])
+    share = np.choose(at.transport, [*(p[name] for name in SHARES), ROCE_SHARE, 0.0])
+    return np.maximum(share * at.port, kernel)
 
-    Raises
-    ------
-    InputError : they are more
+
+def between_bandwidth(at: Place, p: Values) -> Any:
+    """Return what all adapters of one node carry [B/s]; endless on one node."""
+    port = port_bandwidth(at, p)
+    path = np.where(at.reaches_adapter, PATH_SHARE * at.adapter_path * at.per_node, p["staged"])
+    ports = rates.slower_bandwidth(at.adapters * port, path)
+    return np.where(at.nodes > 1, rates.adapters_bandwidth(ports, 1.0, p["decay"], at.nodes), ENDLESS)
+
+
+SHARES = ("infiniband", "slingshot", "efa", "one_sided", "gpudirect_tcp")
+"""Parameters that are shares of a port; after them come RoCE and the kernel's TCP."""
+
+
+def all_reduce_bandwidth(at: Place, p: Values) -> Any:
+    """Return the bus bandwidth of a large all-reduce as the library chooses [B/s].
+
+    From Hopper on, behind a switch, it goes by trees between nodes; before, the more so the slower the ports
+    are beside the links inside.  RCCL goes by rings.
     """
-    if link.graph_of is not None:
-        most = Catalogue.built_in().node(link.graph_of).accelerators
-        if ranks > most:
-            raise InputError(f"{link.id} joins {most} ranks in a node, not {ranks}; spread them over nodes")
+    inside, between = inside_bandwidth(at, p), between_bandwidth(at, p)
+    several, n = at.nodes > 1, at.nodes * at.per_node
+    at_two = np.where(at.nodes == 2, np.maximum(rates.two_node_tree_bandwidth(between, n), between), between)
+    by_switch = at.adds & (at.per_node >= LEAST_RANKS_FOR_NVLS)
+    summed = p["nvls"] * _assumed_rate(at)
+    tree = rates.slower_bandwidth(np.where(by_switch, summed, TREE_SHARE * inside), at_two)
+    young = (at.generation >= HOPPER) & at.is_switched
+    part = np.where(young, 1.0, rates.part_by_tree(np.minimum(p["tree"], 1.0), between, inside))
+    part = np.where(several, np.where(at.ring_only, 0.0, part), by_switch * 1.0)
+    return rates.mixed_bandwidth(rates.slower_bandwidth(inside, between), tree, part)
 
 
-def _nominal_rate(link: Link, ranks: int) -> float:
-    """Rate of the rings over a link, by the data sheet and, off NVLink, what its kind is known to reach."""
-    if link.kind != "nvlink":
-        return bulk_bandwidth(link, before_fit())
-    if ranks == 1 or link.switched:
-        return link.bandwidth.value
-    if link.graph_of is None:
-        return link.bandwidth.value * WRITE_PAYLOAD
-    node = Catalogue.built_in().node(link.graph_of)
-    links = sum(count for a, b, count in node.peer_graph if 0 in (a, b))
-    result = ring_bandwidth(node.peer_graph, ranks, link.bandwidth.value / links)
-    # where the mesh closes no ring, traffic goes over the host's link
-    return result or _nominal_rate(Catalogue.built_in().link(str(node.host_link)), ranks)
-
-
-@cache
-def _least_latency(collective: str, ranks: int, kind: str) -> float:
-    if ranks == 1:
-        return 0.0
-    if collective == "send-receive":
-        collective, ranks = "all-gather", 2  # one hop
-    known = collective if collective in ALGORITHMS else "all-gather"
-    graph = Graph(8, 20e9, 20e9, "volta", "nvlink" if kind == "nvlink" else "pci")
-    return float(nccl_choice(known, ranks, 1, 1.0, graph, NCCL_2_12).time)
-
-
-def log_time(parameters: Array, of: Features) -> Array:
-    """Logarithm of the time of each point [s]."""
-    value = {name: np.exp(parameters[index]) for index, name in enumerate(SHARED)}
-    for row, name in enumerate(DEVIATING):
-        first = len(SHARED) + row * len(GENERATIONS)
-        value[name] = (
-            value[name] * np.exp(parameters[first : first + len(GENERATIONS)])[of.generation.astype(np.intp)]
-        )
-    switched = value["ring"] * (1 - np.minimum(value["pair"], 1) / np.maximum(of.ranks, 2))
-    rate = np.where(of.is_switched > 0, switched, value["direct"])
-    rate = np.where(of.is_nvls > 0, value["nvls"], rate)
-    rate = rate * np.where(
-        of.is_share > 0, value["share"], np.where(of.is_exchange > 0, value["exchange"], 1.0)
+def wire_time(at: Place, p: Values) -> Any:
+    """Return what one byte takes on the wire [s]: of all ranks' of an all-gather or reduce-scatter."""
+    what, n = at.collective, at.nodes * at.per_node
+    inside, between = inside_bandwidth(at, p), between_bandwidth(at, p)
+    share = np.select([what >= BROADCAST, what == ALL_TO_ALL], [p["chain"], p["exchange"]], p["gather"])
+    inside = np.where(at.is_pcie, 1.0, share) * inside  # PCIe is slower than the copies that bound the others
+    many = at.nodes > 1
+    across = rates.exchange_bandwidth(
+        between, p["net_exchange_share"], np.where(many, at.nodes, 2.0), at.per_node
     )
-    moved = np.maximum(of.transfer / rate, of.between / value["between"])
-    fixed = value["launch"] + value["latency"] * of.latency + value["pairs"] * of.peers
-    fixed = fixed + value["between_latency"] * of.between_latency
-    ramp = value["ramp"] * moved / (moved + value["ramp_time"])
-    return np.asarray(np.log(fixed + moved + ramp), dtype=np.float64)
+    across = np.where(many, across, ENDLESS)
+    # of a chain of sends one leaves each node, by one adapter
+    sent = np.minimum(between, np.where(many, port_bandwidth(at, p), ENDLESS))
+    outside = np.select([what == ALL_TO_ALL, what == SEND_RECEIVE], [across, sent], between)
+    one_way = rates.slower_bandwidth(inside, outside)
+    traffic = np.where(what >= BROADCAST, 1.0, (n - 1) / n)
+    return np.where(what == ALL_REDUCE, 2 * traffic / all_reduce_bandwidth(at, p), traffic / one_way)
+
+
+def round_trip(at: Place, p: Values) -> Any:
+    """Return the time there and back between two nodes by a low-latency protocol [s]; 0 on one node."""
+    return np.where(at.nodes > 1, latencies.round_trip_time(at.hop, p["proxy"]), 0.0)
+
+
+def start_time(at: Place, p: Values, inside: float = 1.0, between: float = 1.0) -> Any:
+    """Return the time of an empty message [s]: by a low-latency protocol, or hops so many times slower."""
+    what, several, g, nodes = at.collective, at.nodes > 1, at.per_node, at.nodes
+    pace = np.where(at.is_switched, np.choose(at.generation, [1.0, 1.0, p["hopper"], p["blackwell"]]), 1.0)
+    slower = pace * np.where(several, p["hop_beside_net"], 1.0) * inside
+    trip, launch = round_trip(at, p) * between, p["launch"] * pace
+    crowd, gather = np.where(several, p["crowd"], 0.0), p["hop_gather"] * slower
+    hop = p["hop"] * slower
+    tree = latencies.tree_start_time(launch, hop, g, trip, crowd, nodes)
+    ring = latencies.ring_start_time(launch, hop, g, trip, crowd, nodes)
+    chain_hop = np.where(several, CHAIN_HOP, gather)
+    return np.select(
+        [what == ALL_REDUCE, what == ALL_TO_ALL, what == BROADCAST, what == SEND_RECEIVE],
+        [
+            np.where(at.by_ring, ring, tree),
+            latencies.exchange_start_time(launch, p["hop_exchange"], p["net_exchange"], trip, g * nodes),
+            latencies.chain_start_time(launch, chain_hop, g, trip, CHAIN_TRIP, nodes),
+            launch + gather + CHAIN_TRIP * trip,
+        ],
+        latencies.gather_start_time(launch, gather, g, trip, p["net_gather"], nodes),
+    )
+
+
+def curve(at: Place, p: Values) -> Curve:
+    """Return everything about a collective that does not depend on the message."""
+    what, several = at.collective, at.nodes > 1
+    quick = start_time(at, p)
+    slow = start_time(at, p, p["simple_inside"], p["simple_between"])
+    start = np.where(at.has_low_latency | ~several, quick, slow)
+    chunk = np.sqrt(quick * start)
+    chain = latencies.chain_start_time(
+        p["launch"], CHAIN_SIMPLE_HOP, at.per_node, round_trip(at, p), CHAIN_SIMPLE_TRIP, at.nodes
+    )
+    chunk = np.where(several & (what == BROADCAST), chain, chunk)
+    outside = p["ramp"] * np.where(at.is_verbs, 1.0, p["ramp_plugin"])
+    strength = np.where(several, outside, p["ramp_inside"] * p["ramp_year"] ** (LIBRARY_YEAR - at.year))
+    strength = strength * p["ramp_nodes"] ** np.maximum(ops.log2(at.nodes) - 1, 0.0)
+    strength = strength * np.select(
+        [what == ALL_REDUCE, several & (what == ALL_TO_ALL), what >= BROADCAST],
+        [1.0, p["ramp_exchange"], p["ramp_chain"]],
+        p["ramp_gather"],
+    )
+    bend = np.where(several, p["bend"], p["bend_inside"]) * chunk
+    return Curve(start, wire_time(at, p), ramp_of(strength, chunk), bend)
 
 
 class Fitted(NamedTuple):
     """The shipped fit."""
 
-    parameters: Array
-    spread_short: float
-    """Standard deviation of ln(measured / predicted) below 1 MiB, out of sample."""
-    spread_long: float
+    parameters: Mapping[str, float]
+    spreads: Mapping[str, float]
+    """Standard deviation of ln(measured / predicted) out of sample, by class of ``collective_spread``."""
+    transports: frozenset[str]
+    """Measured ones, as ``collective_spread`` tells them apart."""
 
 
 @cache
 def fitted() -> Fitted:
     """The fit that comes with the package, read once."""
     table: Mapping[str, Any] = json.loads(RESULT.read_text("utf-8"))
-    parameters = np.array([np.log(table["parameters"][name]) for name in names()])
-    return Fitted(parameters, table["spread_short"], table["spread_long"])
+    parameters = {name: table["parameters"][name] for name in PARAMETERS}
+    return Fitted(parameters, table["spreads"], frozenset(table["transports"]))

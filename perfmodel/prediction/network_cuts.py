@@ -17,7 +17,7 @@ from perfmodel.step.fabric import machine_limit
 from perfmodel.step.generation import adds
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.collective_model import Point
+    from perfmodel.prediction.collective_place import Point
 
 
 class Cut(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from perfmodel.equations.bandwidths import bus_bandwidth
@@ -10,7 +9,8 @@ from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import end_at
 from perfmodel.prediction.collective import CollectiveFabric, collective
-from perfmodel.prediction.collective_model import Point, fitted
+from perfmodel.prediction.collective_place import Point
+from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.quote.file import Claim
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
@@ -18,8 +18,6 @@ from perfmodel.specs.store import Catalogue
 
 LARGE = 2.0**30
 """Message whose bus bandwidth is quoted where no size is given [B]."""
-SHORT = 2.0**20
-Z_80, Z_95 = 1.2816, 1.96
 
 
 class Expected(NamedTuple):
@@ -146,6 +144,8 @@ def point_of(claim: Claim, setting: Setting) -> Point:
         setting.intra_link,
         setting.inter_link if several else None,
         setting.nics,
+        setting.accelerator,
+        setting.host_link,
     )
 
 
@@ -158,11 +158,15 @@ def expected_bus_bandwidth(point: Point) -> Expected:
     """
     if point.group_size % point.nodes:
         raise InputError(f"{point.group_size} ranks do not spread evenly over {point.nodes} nodes")
-    fabric = CollectiveFabric(point.group_size, point.nodes, point.link, point.inter_link, point.nics)
-    result = collective(point.collective, "auto", fabric, point.message_bytes).bus_bandwidth
-    spread = fitted().spread_short if point.message_bytes < SHORT else fitted().spread_long
-    near, far = math.exp(Z_80 * spread), math.exp(Z_95 * spread)
-    return Expected(result, result / near, result * near, result / far, result * far)
+    where = (point.link, point.inter_link, point.nics, point.accelerator, point.host_link)
+    fabric = CollectiveFabric(point.group_size, point.nodes, *where)
+    result = collective(point.collective, "auto", fabric, point.message_bytes)
+    ends = interval_of(point, result.time)
+    low_80, high_80, low_95, high_95 = (
+        result.bus_bandwidth * result.time / end
+        for end in (ends.high_80, ends.low_80, ends.high_95, ends.low_95)
+    )
+    return Expected(result.bus_bandwidth, low_80, high_80, low_95, high_95)
 
 
 def measured_bus_bandwidth(point: Point, time: float) -> float:

@@ -64,6 +64,13 @@ class Link(SourcedSpec):
     """The same under the protocol NCCL uses for large messages (Simple) [s]."""
     achieved_fraction: Quantity | None = None
     """What large messages reach, as a part of the nominal bandwidth."""
+    direct_from: float = Field(default=0.0, ge=0)
+    """Least CUDA compute capability of accelerators whose memory its adapters read and write themselves; what
+    others send passes host memory."""
+    low_latency_from: float = Field(default=0.0, ge=0)
+    """Least compute capability from which it carries NCCL's protocols of small messages, LL and LL128."""
+    one_sided: bool = False
+    """Whether an adapter writes to a peer's memory without the peer's host (TCPXO)."""
     flow_bandwidth: Quantity | None = None
     """What the provider lets one connection carry [B/s]; a ring sends over one."""
     ring_bandwidth: RingBandwidth | None = None

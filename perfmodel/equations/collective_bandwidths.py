@@ -1,0 +1,203 @@
+"""Rates of a collective's large messages: rings and trees inside a node, its adapters, the slower of both.
+
+A bandwidth here is a bus bandwidth, as nccl-tests define it; that of a node is of all its adapters together.
+"""
+
+from __future__ import annotations
+
+from perfmodel import ops
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+SHARPNESS = 20.0
+"""Where two rates are equal, the smooth minimum is 3.4 % below them."""
+
+
+@formula(cites=())
+def slower_bandwidth(link_bandwidth: Real, other_bandwidth: Real) -> Real:
+    r"""What two rates in a row let through: the least of them, smoothly.
+
+    .. math:: B = \left(B_1^{-20} + B_2^{-20}\right)^{-1/20}
+
+    It grows with both, and where they are alike it is a little less than either.
+
+    Parameters
+    ----------
+    link_bandwidth : B_1 [B/s]
+    other_bandwidth : B_2 [B/s]
+
+    Returns
+    -------
+    link_bandwidth [B/s]
+
+    Examples
+    --------
+    Ten times apart, the slower is all that counts; alike, both lose 3.4 %.
+
+    >>> round(slower_bandwidth(1e9, 1e10) / 1e9, 3), round(slower_bandwidth(1e9, 1e9) / 1e9, 3)
+    (1.0, 0.966)
+    """
+    return (link_bandwidth**-SHARPNESS + other_bandwidth**-SHARPNESS) ** (-1 / SHARPNESS)
+
+
+@formula(cites=())
+def switched_ring_bandwidth(
+    link_bandwidth: Real, achieved_fraction: Real, pair_loss: Real, group_size: Real
+) -> Real:
+    r"""What the rings of ranks behind one switch carry: the fewer they are, the less.
+
+    .. math:: V = \phi\,B\left(1 - \frac{\lambda}{n}\right)
+
+    Parameters
+    ----------
+    link_bandwidth : B [B/s], nominal
+    achieved_fraction : phi [1], of it, among many ranks
+    pair_loss : lambda [1], at most 1; two ranks lose half of it
+    group_size : n [1], ranks behind the switch
+
+    Returns
+    -------
+    link_bandwidth [B/s]
+
+    Examples
+    --------
+    Eight on links of 300 GB/s that reach 80 %, less 0.4/8.
+
+    >>> round(switched_ring_bandwidth(300e9, 0.8, 0.4, 8) / 1e9)
+    228
+    """
+    return achieved_fraction * link_bandwidth * (1 - pair_loss / group_size)
+
+
+@formula(cites=())
+def adapters_bandwidth(link_bandwidth: Real, adapters: Real, bandwidth_decay: Real, nodes: Real) -> Real:
+    r"""What all adapters of a node carry, less a little for each doubling of nodes beyond two.
+
+    .. math:: B = n_a\,B_a\,\delta^{-\max(\log_2 N - 1,\,0)}
+
+    Parameters
+    ----------
+    link_bandwidth : B_a [B/s], that one adapter reaches between two nodes
+    adapters : n_a [1], of a node
+    bandwidth_decay : delta [1], for each doubling
+    nodes : N [1]
+
+    Returns
+    -------
+    link_bandwidth [B/s]
+
+    Examples
+    --------
+    Eight of 10 GB/s, on eight nodes, which are two doublings beyond two.
+
+    >>> round(adapters_bandwidth(10e9, 8, 1.03, 8) / 1e9, 2)
+    75.41
+    """
+    return adapters * link_bandwidth * bandwidth_decay ** -ops.maximum(ops.log2(nodes) - 1, 0.0)
+
+
+@formula(cites="nccl-tests")
+def two_node_tree_bandwidth(link_bandwidth: Real, group_size: Real) -> Real:
+    r"""Bus bandwidth of a tree over two nodes: each byte passes their border once each way.
+
+    .. math:: B' = \frac{2(n-1)}{n} B
+
+    By the definition of nccl-tests a ring moves 2(n-1)/n bytes past the border for each of the message; a
+    tree moves one, so its bus bandwidth may pass the rate of the ports.
+
+    Parameters
+    ----------
+    link_bandwidth : B [B/s], of a node's adapters
+    group_size : n [1]
+
+    Returns
+    -------
+    bus_bandwidth [B/s]
+
+    Examples
+    --------
+    >>> two_node_tree_bandwidth(100e9, 16)  # 2 x 15/16 of 100 GB/s
+    187500000000.0
+    """
+    return 2 * (group_size - 1) / group_size * link_bandwidth
+
+
+@formula(cites=())
+def part_by_tree(largest_part: Real, link_bandwidth: Real, inner_bandwidth: Real) -> Real:
+    r"""How far a library goes by trees between nodes: the further, the slower the ports are beside the node.
+
+    .. math:: s = s_0 \max\left(1 - \frac{B}{V},\,0\right)
+
+    Parameters
+    ----------
+    largest_part : s_0 [1]
+    link_bandwidth : B [B/s], of a node's adapters
+    inner_bandwidth : V [B/s], of the rings inside a node
+
+    Returns
+    -------
+    part [1]
+
+    Examples
+    --------
+    >>> part_by_tree(0.5, 50e9, 200e9)  # half of 1 - 1/4
+    0.375
+    """
+    return largest_part * ops.maximum(1 - link_bandwidth / inner_bandwidth, 0.0)
+
+
+@formula(cites=())
+def mixed_bandwidth(ring_bandwidth: Real, tree_bandwidth: Real, tree_part: Real) -> Real:
+    r"""Bus bandwidth of a library that goes part of its way by trees.
+
+    .. math:: B = B_r^{1-s}\,B_t^{s}
+
+    Parameters
+    ----------
+    ring_bandwidth : B_r [B/s]
+    tree_bandwidth : B_t [B/s]
+    tree_part : s [1]
+
+    Returns
+    -------
+    bus_bandwidth [B/s]
+
+    Examples
+    --------
+    Half of the way between 10 and 40 GB/s, in the exponent.
+
+    >>> round(mixed_bandwidth(10e9, 40e9, 0.5) / 1e9, 9)
+    20.0
+    """
+    return ring_bandwidth ** (1 - tree_part) * tree_bandwidth**tree_part
+
+
+@formula(cites=())
+def exchange_bandwidth(
+    link_bandwidth: Real, exchange_fraction: Real, nodes: Real, accelerators_per_node: Real
+) -> Real:
+    r"""Bus bandwidth of an all-to-all over several nodes: only what leaves a node passes its adapters.
+
+    .. math:: B' = \phi_x \frac{B}{g} \frac{N g - 1}{N g - g}
+
+    Parameters
+    ----------
+    link_bandwidth : B [B/s], of a node's adapters
+    exchange_fraction : phi_x [1], that many senders to one port reach
+    nodes : N [1], more than one
+    accelerators_per_node : g [1]
+
+    Returns
+    -------
+    bus_bandwidth [B/s], of one rank
+
+    Examples
+    --------
+    Two nodes of eight: 8 of 15 messages leave a node whose 8 ranks share 80 GB/s.
+
+    >>> exchange_bandwidth(80e9, 1.0, 2, 8) / 1e9
+    18.75
+    """
+    ranks = nodes * accelerators_per_node
+    share = link_bandwidth / accelerators_per_node
+    return exchange_fraction * share * (ranks - 1) / (ranks - accelerators_per_node)

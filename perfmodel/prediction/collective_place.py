@@ -1,0 +1,214 @@
+"""Where the ranks of a collective lie, and what their specs say of the links between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.equations.nccl_constants import GENERATIONS
+from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
+from perfmodel.errors import InputError
+from perfmodel.resolve import NCCL_CONNECTIONS
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.link import Link
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.generation import adds, generation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+    Whole = NDArray[np.intp]
+
+COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-receive")
+ALL_REDUCE, ALL_TO_ALL, BROADCAST, SEND_RECEIVE = 0, 3, 4, 5
+TRANSPORTS = ("infiniband", "slingshot", "efa", "one-sided", "gpudirect-tcp", "roce", "ethernet-tcp")
+"""How a port's share is known; any other kind of link is taken for ``slingshot``."""
+VERBS = ("infiniband", "roce", "rdma")
+"""Kinds that NCCL itself speaks; others come by a plug-in or pass the kernel."""
+PATHS = (15.75e9, 31.5e9, 63e9, 63e9)
+"""Sixteen lanes of PCIe of the time of NCCL's generations of GPUs: 3, 4, 5, 5 [B/s]."""
+USUAL_YEAR = 2024
+"""Of a library whose year nobody says."""
+
+
+class Point(NamedTuple):
+    """One collective to be timed."""
+
+    collective: str
+    group_size: int
+    nodes: int
+    message_bytes: float
+    link: Link
+    inter_link: Link | None
+    nics: int
+    accelerator: Accelerator | None = None
+    """None: any of the link's time."""
+    host_link: Link | None = None
+    """From an accelerator to its host and its adapter; None: that of the link's time."""
+    year: int = USUAL_YEAR
+    """Of the library."""
+    by_ring: bool = False
+    """Whether a user has taken rings for all sizes."""
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What tells it from points elsewhere, whatever their size."""
+        chip, outer = self.accelerator, self.inter_link
+        where = self.collective, self.group_size, self.nodes, self.nics, self.year, self.by_ring
+        return (*where, self.link.id, outer and outer.id, chip and chip.id)
+
+
+class Place(NamedTuple):
+    """Collectives at places, shape (places,) each; what lies between nodes is 0 on one node."""
+
+    collective: Whole
+    """Into ``COLLECTIVES``."""
+    nodes: Array
+    per_node: Array
+    inside_rate: Array
+    """Of one accelerator to its peers, nominal [B/s]; of a mesh, that of its rings."""
+    is_switched: Flags
+    is_mesh: Flags
+    is_xgmi: Flags
+    is_pcie: Flags
+    generation: Whole
+    """Into NCCL's generations of GPUs."""
+    adds: Flags
+    """Whether the switch inside a node adds what passes it."""
+    reaches_peers: Flags
+    ring_only: Flags
+    """Whether large all-reduces go by rings: by RCCL, or as a user took them."""
+    by_ring: Flags
+    transport: Whole
+    """Into ``TRANSPORTS``."""
+    is_verbs: Flags
+    hop: Array
+    """Between nodes [s]."""
+    port: Array
+    """Of one adapter [B/s]."""
+    adapters: Array
+    adapter_path: Array
+    """From an accelerator to its adapter [B/s]."""
+    reaches_adapter: Flags
+    has_low_latency: Flags
+    """Whether the transport carries NCCL's LL and LL128."""
+    year: Array
+
+    def rows(self, which: Any) -> Place:
+        """Return some of the places."""
+        return Place(*(column[which] for column in self))
+
+
+def places(points: Sequence[Point]) -> Place:
+    """Return what the specs say of each point."""
+    return Place(*(np.array(column) for column in zip(*(_place(point) for point in points), strict=True)))
+
+
+def _place(point: Point) -> tuple[Any, ...]:
+    link, chip, per_node = point.link, point.accelerator, point.group_size // point.nodes
+    crossed, rate = inside_link(link, per_node)
+    inside = (
+        COLLECTIVES.index(point.collective),
+        float(point.nodes),
+        float(per_node),
+        rate,
+        crossed.switched,
+        crossed.kind == "nvlink" and not crossed.switched,
+        crossed.kind in ("xgmi", "torus"),
+        crossed.kind == "pcie",
+        GENERATIONS.index(generation(link, chip)),
+        adds(link, chip),
+        chip is None or chip.peer_access,
+        point.by_ring or (chip is not None and chip.collective_library == "RCCL"),
+        point.by_ring,
+    )
+    if point.nodes == 1 or point.inter_link is None:
+        return (*inside, 0, True, 0.0, 1.0, 1.0, 1.0, True, True, point.year)
+    return (*inside, *_between(point, point.inter_link), point.year)
+
+
+def _between(point: Point, outer: Link) -> tuple[Any, ...]:
+    capability = _capability(point)
+    return (
+        TRANSPORTS.index(_transport(outer)),
+        outer.kind in VERBS,
+        outer.hop_latency.value,
+        _port(outer),
+        float(point.nics),
+        _path(point),
+        capability >= outer.direct_from,
+        capability >= outer.low_latency_from,
+    )
+
+
+def _path(point: Point) -> float:
+    """Rate of the link from an accelerator to its adapter [B/s]."""
+    if point.host_link is not None:
+        return point.host_link.bandwidth.value
+    if point.link.kind == "pcie":
+        return point.link.bandwidth.value
+    return PATHS[GENERATIONS.index(generation(point.link))]
+
+
+def _transport(link: Link) -> str:
+    if link.one_sided:
+        return "one-sided"
+    kind = "roce" if link.kind == "rdma" else link.kind
+    return kind if kind in TRANSPORTS else "slingshot"
+
+
+def _port(link: Link) -> float:
+    if link.flow_bandwidth is None:
+        return link.bandwidth.value
+    return min(link.bandwidth.value, NCCL_CONNECTIONS * link.flow_bandwidth.value)
+
+
+def _capability(point: Point) -> float:
+    """Compute capability, as far as a transport asks for it; of what has none, whatever is asked."""
+    chip = point.accelerator
+    if chip is None:
+        return _OF_GENERATION[GENERATIONS.index(generation(point.link))]
+    return chip.compute_capability or np.inf
+
+
+_OF_GENERATION = (7.0, 8.0, 9.0, 10.0)
+
+
+def inside_link(link: Link, ranks: int) -> tuple[Link, float]:
+    """Return the link that ranks of a node reach each other over, and its nominal rate [B/s].
+
+    Of a mesh the rate is that of the rings it closes; where it closes none, traffic goes by the host's link.
+    """
+    if link.kind != "nvlink" or ranks == 1 or link.switched:
+        return link, link.bandwidth.value
+    if link.graph_of is None:
+        return link, link.bandwidth.value * WRITE_PAYLOAD
+    node = Catalogue.built_in().node(link.graph_of)
+    links = sum(count for a, b, count in node.peer_graph if 0 in (a, b))
+    if rate := ring_bandwidth(node.peer_graph, ranks, link.bandwidth.value / links):
+        return link, rate
+    host = Catalogue.built_in().link(str(node.host_link))
+    return host, host.bandwidth.value
+
+
+def check_mesh(link: Link, ranks: int) -> None:
+    """Refuse more ranks in a node than a mesh joins.
+
+    Raises
+    ------
+    InputError : they are more
+    """
+    if link.graph_of is not None:
+        most = Catalogue.built_in().node(link.graph_of).accelerators
+        if ranks > most:
+            raise InputError(f"{link.id} joins {most} ranks in a node, not {ranks}; spread them over nodes")
+
+
+def traffic_of(collective: str, ranks: int) -> float:
+    """Messages that pass each rank's port, in messages of the collective's size."""
+    whole = {"all-reduce": 2 * (ranks - 1) / ranks, "broadcast": 1.0, "send-receive": 1.0}
+    return whole.get(collective, (ranks - 1) / ranks)

@@ -1,0 +1,80 @@
+"""How far the time of a collective may be off: as far as sources and transports left out were missed."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from perfmodel.prediction.bound import end_at
+from perfmodel.prediction.collective_model import fitted
+from perfmodel.prediction.collective_place import Point
+from perfmodel.prediction.network_cuts import cuts_of, least_time
+from perfmodel.prediction.result import Interval
+
+SHORT, LARGE = 2.0**20, 2.0**26
+"""Messages below the first, and from the second on, are missed by other amounts than those between [B]."""
+FLOOR = 0.35
+"""Least spread of a transport that nobody has measured."""
+NORMAL_80, NORMAL_95 = 1.2816, 1.96
+
+
+class Span(NamedTuple):
+    """An interval of time [s]."""
+
+    low_80: float
+    high_80: float
+    low_95: float
+    high_95: float
+
+
+def transport_of(point: Point) -> str:
+    """Return what tells fabrics apart that behave alike: how bytes travel between nodes, or inside one."""
+    outer = point.inter_link
+    if point.nodes > 1 and outer is not None:
+        return "one-sided" if outer.one_sided else outer.kind
+    if point.link.kind != "nvlink":
+        return point.link.kind
+    return "nvlink-switch" if point.link.switched else "nvlink-mesh"
+
+
+def size_class(message_bytes: float) -> str:
+    """Return what a message's size is called."""
+    if message_bytes < SHORT:
+        return "below 1 MiB"
+    return "1 to 64 MiB" if message_bytes < LARGE else "from 64 MiB"
+
+
+def spread_class(point: Point, is_seen: bool) -> str:
+    """Return the class of conditions under which a spread was learned."""
+    nodes = "several nodes" if point.nodes > 1 else "one node"
+    return f"{nodes}, {'seen' if is_seen else 'unseen'}, {size_class(point.message_bytes)}"
+
+
+def is_seen(point: Point) -> bool:
+    """Return whether a measured run went over such a transport."""
+    return transport_of(point) in fitted().transports
+
+
+def interval_of(point: Point, time: float) -> Interval:
+    """Return the interval of a collective's predicted time, by what the shipped fit learned [s]."""
+    known = is_seen(point)
+    ends = span(point, time, fitted().spreads[spread_class(point, known)])
+    by = point.inter_link if point.nodes > 1 and point.inter_link is not None else point.link
+    reasons = [] if known else [f"no measured collective over {by.kind}"]
+    return Interval(**ends._asdict(), wider_because=reasons)
+
+
+def span(point: Point, time: float, spread: float) -> Span:
+    """Return the interval of a collective's predicted time, no end below what its links allow [s].
+
+    Parameters
+    ----------
+    point : the collective
+    time : predicted [s]
+    spread : standard deviation of ln(measured / predicted)
+    """
+    cuts = cuts_of(point)
+    parts = (least_time(point.collective, point.group_size, point.message_bytes, cut) for cut in cuts)
+    least = max((float(part) for part in parts), default=0.0)
+    near, wide = (math.exp(z * spread) for z in (NORMAL_80, NORMAL_95))
+    return Span(end_at(time / near, time, least), time * near, end_at(time / wide, time, least), time * wide)
