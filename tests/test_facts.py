@@ -242,7 +242,7 @@ def link(tmp_path, **more):
 def test_facts_of_a_link_are_checked(tmp_path):
     assert link(tmp_path, generation=4, switched=True, switch_adds=True).switch_adds
     for wrong, said in (
-        ({"kind": "ethernet_tcp"}, "'ethernet-tcp'"),
+        ({"kind": "ethernet_tcp"}, "nearest: ethernet-tcp"),
         ({"switch_adds": True}, "switched = true"),
         ({"joins": 1}, "joins = 1"),
         ({"generation": "four"}, "generation"),
