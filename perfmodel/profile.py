@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field, ValidationError
 
 from perfmodel.errors import InputError
 from perfmodel.reading import read_toml
-from perfmodel.specs.mistakes import mistake
 from perfmodel.writing import write_whole
 
 MEASURES = (
@@ -126,6 +125,8 @@ def _profile(path: str, changed: int, size: int) -> Profile:
     try:
         return Profile.model_validate(read_toml(path))
     except ValidationError as error:
+        from perfmodel.specs.mistakes import mistake
+
         problem = mistake(error, Profile)
         raise InputError(f"{path}: {problem}; `perfmodel calibrate --trace` writes such a file") from None
 

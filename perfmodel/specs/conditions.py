@@ -6,7 +6,6 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, TypeAdapter, ValidationError
 
 from perfmodel.errors import InputError
-from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.options import OptionInfo, PlainSignature
 
 LARGEST = 1e12
@@ -76,6 +75,8 @@ def checked(conditions: Conditions) -> Conditions:
     try:
         result: Conditions = _adapter().validate_python(conditions._asdict())
     except ValidationError as error:
+        from perfmodel.specs.mistakes import mistake
+
         raise InputError(mistake(error)) from None
     except AttributeError:
         raise InputError(f"conditions: expected perfmodel.Conditions, not {conditions!r:.60}") from None

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import Field, ValidationError, model_validator
 
 from perfmodel.errors import InputError
-from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.options import Described, OptionInfo, declared
 
 Strategy = Literal["all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"]
@@ -312,6 +311,8 @@ def laid_over(table: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str,
 
 def _mistake(error: ValidationError, typed: Iterable[str]) -> str:
     """What is wrong with a scenario, its option as typed."""
+    from perfmodel.specs.mistakes import mistake
+
     keys = {field_of(key): key for key in typed}
     return mistake(
         error,

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from perfmodel.errors import InputError
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
-from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.provenance import SourcedSpec, Spec
 
 _Spec = TypeVar("_Spec", bound=Spec)
@@ -50,6 +49,8 @@ def check(table: dict[str, Any], model: type[Spec], file: Path) -> None:
     try:
         model.model_validate(table)
     except ValidationError as error:
+        from perfmodel.specs.mistakes import mistake
+
         raise InputError(f"{file}: {mistake(error, model)}") from None
 
 
