@@ -504,3 +504,11 @@ def test_own_runs_are_judged_by_all_others(tmp_path):
             for e in (ours, judge)
         )
         assert one == pytest.approx(other, rel=0.01)
+
+
+def test_the_link_to_a_parameter_server_is_crossed_even_from_one_node() -> None:
+    answer = predict(
+        workload="resnet50", strategy="parameter-server", gpus=4, node="dgx-1v", inter_link="roce-100g"
+    )
+    assert answer.interval is not None
+    assert "no measured run over roce-100g" in answer.interval.wider_because

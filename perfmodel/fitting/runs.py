@@ -8,7 +8,8 @@ from typing import NamedTuple
 from perfmodel.accuracy.runs import Run
 from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run
 from perfmodel.errors import InputError
-from perfmodel.prediction.interval import crossed_link, local_batch_of, software_of
+from perfmodel.prediction.interval import local_batch_of, software_of
+from perfmodel.prediction.limits import crossed_link
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.store import Catalogue
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration, Spread
+from perfmodel.prediction.limits import crossed_link
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
-from perfmodel.specs.link import Link
 from perfmodel.step.computation import Computation, unit
 from perfmodel.step.terms import of_kind
 
@@ -33,11 +33,6 @@ REASONS = {
     "input": "it waits for samples",
 }
 """Why an interval is wide, by the condition; of the other conditions nothing is said."""
-
-
-def crossed_link(setting: Setting) -> Link:
-    """Return the slowest link that the setting's gradients cross."""
-    return setting.inter_link if setting.nodes > 1 else setting.intra_link
 
 
 def unseen_link(setting: Setting, constants: Calibration) -> float:
