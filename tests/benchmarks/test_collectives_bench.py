@@ -8,6 +8,9 @@ import numpy as np
 
 from perfmodel.equations.algorithms import ALGORITHMS
 from perfmodel.equations.nccl import Graph, nccl_choice
+from perfmodel.prediction.collective_model import Curve, curve, fitted
+from perfmodel.prediction.collective_place import COLLECTIVES, Point, places
+from perfmodel.specs.store import Catalogue
 
 POINTS = 1_000_000
 
@@ -36,3 +39,19 @@ def test_one_million_choices_of_nccl(benchmark: Any) -> None:
     choice = benchmark(nccl_choice, "all-reduce", 8 * nodes, nodes, sizes, Graph(6, 20e9, 12e9))
     assert np.all(np.isfinite(choice.time))
     assert len(choice.names) * len(sizes) >= POINTS
+
+
+def test_one_million_points_of_measured_fabrics(benchmark: Any) -> None:
+    """Budget 50 ms on two cores: 200 places, 5,000 sizes, the library's choice in every one."""
+    inside, between = (Catalogue.built_in().link(name) for name in ("nvlink4-nvswitch", "ib-ndr-400g"))
+    points = [
+        Point(COLLECTIVES[each % len(COLLECTIVES)], 8 * nodes, nodes, 1.0, inside, between, 8)
+        for each, nodes in enumerate(range(2, 202))
+    ]
+    at, sizes = places(points), np.geomspace(1.0, 1e11, POINTS // len(points))
+
+    def every_point() -> Any:
+        columns = curve(at, fitted().parameters)
+        return Curve(*(column[:, None] for column in columns)).time(sizes)
+
+    assert np.isfinite(benchmark(every_point)).sum() == POINTS
