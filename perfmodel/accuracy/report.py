@@ -118,16 +118,12 @@ def _worst(rows: Sequence[Row]) -> list[Row]:
 
 
 def _groups(result: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """Size, name and errors of every group of collectives."""
+    """Part, name and errors of every group of collectives."""
     return [
-        (size, name, group)
-        for size, groups in result["sizes"].items()
-        for name, group in {
-            "all": groups["all"],
-            **groups["source"],
-            **groups["accelerator"],
-            **groups["link"],
-        }.items()
+        (part, name, group)
+        for part, groups in result["nodes"].items()
+        for by in ("source", "link", "collective")
+        for name, group in groups[by].items()
     ]
 
 
