@@ -21,7 +21,6 @@ from perfmodel.accuracy import (
     compare,
     mlperf_section,
     overlap_order,
-    published_cases,
     read_runs,
     shipped_runs,
 )
@@ -930,13 +929,3 @@ def test_most_ways_of_sending_gradients_come_out_in_the_measured_order(anchored_
     odd = overlap_order.Method("all-reduce", "priority")
     all_others = [pair for pair in found if odd not in (pair.faster, pair.slower)]
     assert sum(pair.in_order for pair in all_others) / len(all_others) > 0.85
-
-
-def test_published_cases_are_told_with_what_the_model_says() -> None:
-    hidden, exposed = published_cases._exchange("bucketed"), published_cases._exchange("none")
-    assert 0.84 < exposed.scaling_efficiency < hidden.scaling_efficiency < 0.95
-    node, cluster = published_cases._one_hour(8), published_cases._one_hour(256)
-    assert 0.6 < node.iteration_time / cluster.iteration_time < 0.9
-    text = published_cases.section()
-    assert f"The model says {hidden.scaling_efficiency:.0%}" in " ".join(text.split())
-    assert text.count("decides") == 2

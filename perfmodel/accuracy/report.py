@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from perfmodel.accuracy import achievable, mlperf_section, overlap_order, published_cases, what_limits
+from perfmodel.accuracy import achievable, mlperf_section, overlap_order, what_limits
 from perfmodel.accuracy.collective_compare import compare_collectives, summarise
 from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.compare import Row
@@ -43,10 +43,8 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
     summaries = summary(specs), summary(anchored)
     first = headline(specs, anchored)
     collectives = summarise(compare_collectives(shipped_measurements(), out_of_sample=True))
-    ordered = overlap_order.section(anchored)
     sections = (
-        ordered,
-        published_cases.section() if ordered else "",
+        overlap_order.section(anchored),
         what_limits.section(specs, anchored),
         more,
         mlperf_section.section(),

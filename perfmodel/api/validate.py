@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, overload
 
 from perfmodel.accuracy.collective_compare import Row as CollectiveRow
@@ -18,14 +19,15 @@ from perfmodel.accuracy.runs import read_runs, shipped_runs
 from perfmodel.accuracy.summary import Errors, by_reason, errors, summary
 from perfmodel.arguments import FILE, FLAG, expect
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.quote.published import PublishedClaim, published_claims
 from perfmodel.specs.store import Catalogue
 from perfmodel.tables import Record, Table, aligned
 
 if TYPE_CHECKING:
     from perfmodel.accuracy.compare import Constants
 
-Kind = Literal["training", "collectives", "mlperf"]
-KINDS: tuple[Kind, ...] = ("training", "collectives", "mlperf")
+Kind = Literal["training", "collectives", "mlperf", "claims"]
+KINDS: tuple[Kind, ...] = ("training", "collectives", "mlperf", "claims")
 MODES: tuple[Mode, ...] = ("specs", "anchored")
 
 
@@ -115,6 +117,15 @@ def validate(
     out_of_sample: bool = ...,
     catalogue: Catalogue | None = ...,
 ) -> Validation[Answer]: ...
+@overload
+def validate(
+    kind: Literal["claims"],
+    *,
+    mode: Mode = ...,
+    data: str | Path | None = ...,
+    out_of_sample: bool = ...,
+    catalogue: Catalogue | None = ...,
+) -> Validation[PublishedClaim]: ...
 def validate(
     kind: Kind = "training",
     *,
@@ -122,17 +133,18 @@ def validate(
     data: str | Path | None = None,
     out_of_sample: bool = False,
     catalogue: Catalogue | None = None,
-) -> Validation[Row] | Validation[CollectiveRow] | Validation[Answer]:
+) -> Validation[Row] | Validation[CollectiveRow] | Validation[Answer] | Validation[PublishedClaim]:
     """Predict measured runs and set the two beside each other: signed errors, next to a naive answer's.
 
     Parameters
     ----------
-    kind : what was measured: iterations of ``training``, ``collectives``, or ``mlperf``, times to train
+    kind : what was measured: iterations of ``training``, ``collectives``, ``mlperf``, times to train,
+        or ``claims``, what others published of scaling and of networks
     mode : predict from ``specs`` alone, or ``anchored`` on the measured time of one accelerator; not of
-        collectives
-    data : CSV file of measured rows; by default those that come with the package
-    out_of_sample : predict each source by a fit to all the others, some seconds more; not of mlperf, of which
-        nothing is learned
+        collectives nor of claims
+    data : CSV file of measured rows; by default those that come with the package; not of claims
+    out_of_sample : predict each source by a fit to all the others, some seconds more; not of mlperf nor of
+        claims, of which nothing is learned
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -151,14 +163,16 @@ def validate(
         raise unknown_name("kind", str(kind), KINDS)
     if mode not in MODES:
         raise unknown_name("mode", str(mode), MODES)
-    if kind == "collectives" and mode == "anchored":
-        raise InputError(
-            "mode anchored is of training and mlperf; collectives take no time on one accelerator"
-        )
+    if kind in ("collectives", "claims") and mode == "anchored":
+        raise InputError(f"mode anchored is of training and mlperf; {kind} take no time on one accelerator")
+    if kind == "claims" and data is not None:
+        raise InputError("kind claims takes no data: check_quote judges a file of claims")
     if kind == "collectives":
         return _collectives(data, out_of_sample, Catalogue.of(catalogue))
     if kind == "mlperf":
         return _mlperf(data, mode, Catalogue.of(catalogue))
+    if kind == "claims":
+        return _claims(Catalogue.of(catalogue))
     runs = shipped_runs() if data is None else read_runs(str(data))
     constants: Constants = lambda run: None  # noqa: E731
     if out_of_sample:
@@ -238,4 +252,21 @@ def _mlperf(data: str | Path | None, mode: Mode, catalogue: Catalogue) -> Valida
         groups={by: of for by, of in result.items() if by != "all"},
         reasons=tuple(reasons),
         summary={"mode": mode, "refused_by_reason": by_reason(reasons), **groups},
+    )
+
+
+def _claims(catalogue: Catalogue) -> Validation[PublishedClaim]:
+    rows = tuple(published_claims(catalogue))
+    result = errors([row.error for row in rows if row.error is not None])
+    held = fmean(row.covered for row in rows if row.covered is not None)
+    return Validation(
+        kind="claims",
+        mode="specs",
+        rows=rows,
+        errors=result,
+        naive=None,
+        coverage_80=held,
+        groups={},
+        reasons=(),
+        summary={"rows": len(rows), **result._asdict(), "coverage_80": held},
     )

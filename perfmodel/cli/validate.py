@@ -28,9 +28,9 @@ GROUPS_OF_COLLECTIVES = ("source", "accelerator", "link", "collective", "nodes")
 @click.option("--data", metavar="FILE", help="CSV of measured runs.  [default: those that come along]")
 @click.option(
     "--kind",
-    type=click.Choice(["training", "collectives", "mlperf"]),
+    type=click.Choice(["training", "collectives", "mlperf", "claims"]),
     default="training",
-    help="What was measured; mlperf is time to train.",
+    help="What was measured; mlperf is time to train, claims are figures others published.",
 )
 @click.option(
     "--mode",
@@ -76,6 +76,7 @@ def command(
       perfmodel validate --kind collectives --out-of-sample
       perfmodel validate --mode anchored --by accelerator
       perfmodel validate --kind mlperf --mode anchored
+      perfmodel validate --kind claims
 
     --json has every row and the summary, --csv and --markdown the rows.  With --out-of-sample or --report,
     the runs of --data are judged by a fit to them and those that come along, each without its own source.
@@ -83,6 +84,8 @@ def command(
     from perfmodel.writing import check_writable
 
     form = take_form(options)
+    if by and kind == "claims":
+        raise InputError("--by: claims are not grouped")
     able = GROUPS_OF_COLLECTIVES if kind == "collectives" else GROUPS
     if unable := [one for one in by if one not in able]:
         raise InputError(f"--by {unable[0]}: {kind} are grouped by {', '.join(able)}")
@@ -116,6 +119,8 @@ def command(
         _show_collectives(answer, by or ("source",), out_of_sample)
     elif kind == "mlperf":
         _show_mlperf(answer)
+    elif kind == "claims":
+        _show_claims(answer)
     else:
         _show(answer, by or ("source",), out_of_sample)
 
@@ -134,10 +139,15 @@ def _write_report(
     specs_rows = compare(runs, "specs", catalogue, learned.of)
     anchored = compare(runs, "anchored", catalogue, learned.of)
     more = ""
+    if data is None:
+        from perfmodel.quote.published import published_claims
+        from perfmodel.quote.published import section as claims
+
+        more = claims(published_claims(catalogue))
     if ablation:
         from perfmodel.fitting.ablation import section
 
-        more = section(runs, learned)
+        more += "\n" + section(runs, learned)
     write_report(path, specs_rows, anchored, more)
     write_rows(path.parent / NAME, (*specs_rows, *anchored))
     if plots:
@@ -296,3 +306,21 @@ def _show_mlperf(answer: Validation[Any]) -> None:
     if answer.errors.n:
         out.print(shown)
     _show_refused(answer.reasons, out)
+
+
+def _show_claims(answer: Validation[Any]) -> None:
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+
+    out = console()
+    out.print(Text(f"{len(answer.rows)} published claims, from specs alone", style="bold"))
+    out.print(Text("error = predicted / published - 1 of the time; + is too slow; none is fitted"))
+    shown = table("claim", "published", "predicted", "80 % interval", "error")
+    shown.padding = (0, 1, 0, 0)
+    for row in answer.rows:
+        shown.add_row(*row.cells())
+    out.print(shown)
+    mean = _percent(answer.errors.mean_absolute_error)
+    held = _percent(answer.coverage_80)
+    out.print(Text(f"mean error of {answer.errors.n}: {mean}; inside the 80 % interval: {held}"))
