@@ -87,7 +87,7 @@ def test_an_argument_of_any_type_is_answered_or_refused(name, parameter, tmp_pat
     assert all(1 <= len(one.splitlines()) <= 2 and len(one) < 500 for one in said)
 
 
-@pytest.mark.parametrize("odd", [one for one in ODD if one is not None], ids=repr)
+@pytest.mark.parametrize("odd", [one for one in ODD if one is not None], ids=lambda odd: type(odd).__name__)
 def test_what_is_no_scenario_is_not_compared(odd):
     with pytest.raises(InputError):
         perfmodel.compare(odd, {"gpus": 2})
