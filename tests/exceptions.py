@@ -66,8 +66,8 @@ EXCEPTIONS = (
     Allowed(
         "profile: only its passes spread",
         "The spread that goes with a profile is that of the passes, not of the update.  Where the host sets "
-        "the pace, a faster update on the device hides less of the host's work, which then counts to the passes: "
-        "the iteration of one worker is shorter, but more of it spreads.",
+        "the pace, a faster update hides less of the host's work, which then counts to the passes: the "
+        "iteration of one worker is shorter, but more of it spreads.",
         lambda v: v.check == "better_hardware" and {"profile", "jitter"} <= v.asked.keys(),
         lambda v: 0.05,
     ),
