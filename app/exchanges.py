@@ -12,8 +12,9 @@ from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.crossover import crossover_bytes
 from perfmodel.equations.parameter_server import parameter_server_time
 from perfmodel.errors import InputError
-from perfmodel.prediction.collective import CollectiveFabric, algorithms, collective
-from perfmodel.prediction.collective import fabric_of as command_fabric
+from perfmodel.prediction.collective import algorithms, collective
+from perfmodel.prediction.collective_fabric import CollectiveFabric
+from perfmodel.prediction.collective_fabric import fabric_of as command_fabric
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import bulk_bandwidth
 

@@ -182,3 +182,14 @@ def show(value: float, unit: str) -> str:
     prefix, scale = next((each for each in prefixes if size >= each[1]), prefixes[-1])
     digits = 4 if abs(value / scale) >= 999.5 else 3
     return f"{value / scale:.{digits}g} {prefix}{unit}"
+
+
+def show_range(low: float, high: float, unit: str) -> str:
+    """Return two ends of a quantity, the unit once where both have it.
+
+    >>> show_range(0.072, 0.104, "s"), show_range(0.72, 1.04, "s")
+    ('72-104 ms', '720 ms-1.04 s')
+    """
+    first, last = show(low, unit), show(high, unit)
+    value, _, of_low = first.partition(" ")
+    return f"{value}-{last}" if last.endswith(f" {of_low}") else f"{first}-{last}"

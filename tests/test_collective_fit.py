@@ -21,7 +21,8 @@ from perfmodel.accuracy.collective_rows import (
 )
 from perfmodel.cli import main
 from perfmodel.errors import InputError
-from perfmodel.prediction.collective import CollectiveFabric, collective
+from perfmodel.prediction.collective import collective
+from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.prediction.collective_model import RESULT, curve, fitted
 from perfmodel.prediction.collective_parameters import PARAMETERS
 from perfmodel.prediction.collective_place import Point, places

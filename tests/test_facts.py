@@ -18,7 +18,8 @@ from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.prediction.bound import least_computation_time
-from perfmodel.prediction.collective import collective, fabric_of
+from perfmodel.prediction.collective import collective
+from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.resolve import resolve
 from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from perfmodel.calibration import before_fit, calibration
 from perfmodel.prediction import predict
-from perfmodel.prediction.collective import ALGORITHMS, CollectiveFabric, collective
+from perfmodel.prediction.collective import ALGORITHMS, collective
+from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.specs.link import Link
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue

@@ -17,7 +17,8 @@ from perfmodel.equations.nccl_all_reduce import Latencies, size_class, ways
 from perfmodel.equations.nccl_constants import NCCL_2_30
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
-from perfmodel.prediction.collective import CollectiveFabric, algorithms, collective
+from perfmodel.prediction.collective import algorithms, collective
+from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 

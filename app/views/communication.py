@@ -7,7 +7,7 @@ import streamlit as st
 from app import charts, exchanges, session_hardware
 from app.layout import Asked, ask, downloads, mistakes_shown, sentence, ways_out
 from app.options import convert, one_of, options, some_of
-from perfmodel.prediction.collective import CollectiveFabric
+from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.units import show
 
 START = {"intra-link": "nvlink2-cube-mesh", "inter-link": "ethernet-25g-tcp", "ranks": 32, "size": "100MB"}

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, overload
 from perfmodel.arguments import COUNT, TEXT, expect
 from perfmodel.equations.algorithms import ALGORITHMS, SYNONYMS
 from perfmodel.errors import InputError
-from perfmodel.prediction.collective import Collective, fabric_of
+from perfmodel.prediction.collective import Collective
 from perfmodel.prediction.collective import collective as predicted
+from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.specs.names import word_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.tables import Record, Table, aligned, flat
@@ -44,15 +45,15 @@ class Collectives(Table):
             (
                 show(row.message_bytes, "B"),
                 show(row.time, "s"),
+                row.interval_text or "-",
                 row.way,
-                show(row.algorithm_bandwidth, "B/s"),
                 show(row.bus_bandwidth, "B/s"),
             )
             for row in self.rows
         ]
         return aligned(
             f"{first.collective} over {first.group_size} ranks {first.where}",
-            ("size", "time", "algorithm", "algbw", "busbw"),
+            ("size", "time", "80 % interval", "algorithm", "busbw"),
             rows,
             left=0,
         )
@@ -65,6 +66,7 @@ def collective(
     ranks: int,
     size: float | str,
     algorithm: str = ...,
+    accelerator: str | None = ...,
     node: str | None = ...,
     intra_link: str | None = ...,
     inter_link: str | None = ...,
@@ -80,6 +82,7 @@ def collective(
     ranks: int,
     size: list[float] | list[int] | list[str] | tuple[float | str, ...],
     algorithm: str = ...,
+    accelerator: str | None = ...,
     node: str | None = ...,
     intra_link: str | None = ...,
     inter_link: str | None = ...,
@@ -94,6 +97,7 @@ def collective(
     ranks: int,
     size: float | str | Sequence[float | str],
     algorithm: str = "auto",
+    accelerator: str | None = None,
     node: str | None = None,
     intra_link: str | None = None,
     inter_link: str | None = None,
@@ -110,8 +114,10 @@ def collective(
     ranks : taking part
     size : buffer on one rank [B], a number or a text such as ``"100MB"``; of a list, a table with a row each
     algorithm : ``auto`` (as NCCL chooses), ``best`` (the cheapest by our formulas), or a name such as ring
-    node : machine the ranks lie on, with its links and adapters
-    intra_link, inter_link : inside a node and between nodes; by default those of ``node``
+    accelerator : of each rank; by default what ``node`` is sold with
+    node : machine the ranks lie on, with its links and adapters; by default the accelerator's usual one
+    intra_link, inter_link : inside a node and between nodes; by default those of ``node``.  One rank in each
+        node needs no inner link.
     nodes : that the ranks lie on; by default as ``node`` holds them, else 1, or ranks / 8 with ``inter_link``
     nics : network adapters of a node; by default those of ``node``, else 1
     link : another word for ``intra_link``
@@ -130,24 +136,42 @@ def collective(
     175000000.0
     >>> [row.algorithm for row in collective(ranks=16, size=["1KB", "1GB"], node="dgx-a100").rows]
     ['tree', 'ring']
+    >>> collective(ranks=16, size="1GB", accelerator="a100-sxm4-40gb").warnings[0]
+    'taken: --node dgx-a100, the usual machine of a100-sxm4-40gb'
     """
     expect(TEXT, name=name, algorithm=algorithm)
     expect(COUNT, ranks=ranks)
     expect(COUNT.or_none, nodes=nodes, nics=nics)
-    expect(TEXT.or_none, node=node, intra_link=intra_link, inter_link=inter_link, link=link)
+    expect(
+        TEXT.or_none,
+        accelerator=accelerator,
+        node=node,
+        intra_link=intra_link,
+        inter_link=inter_link,
+        link=link,
+    )
     if link is not None and intra_link is not None:
         raise InputError("link and intra_link: give one, they are the same")
     intra_link = intra_link if link is None else link
     catalogue = Catalogue.of(catalogue)
     fabric = fabric_of(
-        ranks, catalogue, node=node, intra_link=intra_link, inter_link=inter_link, nodes=nodes, nics=nics
+        ranks,
+        catalogue,
+        accelerator=accelerator,
+        node=node,
+        intra_link=intra_link,
+        inter_link=inter_link,
+        nodes=nodes,
+        nics=nics,
     )
     named: tuple[tuple[Kind, str | None], ...] = (
+        ("accelerators", accelerator),
         ("nodes", node),
         ("links", intra_link),
         ("links", inter_link),
     )
     notes = [note for kind, each in named if each is not None and (note := catalogue.note(kind, each))]
+    notes += fabric.notes
     meant = word_of(name, ALGORITHMS, SYNONYMS)
     several = not isinstance(size, (str, int, float))
     rows = tuple(

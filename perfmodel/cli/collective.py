@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -68,21 +69,29 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     label="Message",
     help="Buffer on one rank: 100MB, or 1KB..1GB.",
 )
-@scenario_option("node", help="Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.")
+@scenario_option("accelerator", help="What each rank is, e.g. h100-sxm5-80gb.  [default: that of --node]")
+@scenario_option(
+    "node",
+    help="Machine the ranks lie on, with its links and adapters, e.g. dgx-1v.  "
+    "[default: the usual one of --accelerator]",
+)
 @scenario_option(
     "intra_link",
     old=["--link"],
-    help="Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of --node]",
+    help="Link between the ranks of a node, e.g. nvlink3-nvswitch.  [default: that of the machine]",
 )
-@scenario_option("inter_link", help="Link between nodes, e.g. ib-hdr-200g.  [default: that of --node]")
+@scenario_option("inter_link", help="Link between nodes, e.g. ib-hdr-200g.  [default: that of the machine]")
 @click.option(
     "--nodes",
     cls=Option,
     type=COUNT,
     label="Machines",
-    help="Nodes the ranks lie on.  [default: as --node holds them, else 1, or ranks / 8 with --inter-link]",
+    help="Nodes.  [default: as the machine holds the ranks, else 1, or ranks / 8 with --inter-link]",
 )
-@scenario_option("nics", help="Network adapters per node.  [default: those of --node, else 1]")
+@scenario_option("nics", help="Network adapters per node.  [default: those of the machine, else 1]")
+@click.option(
+    "--plot", metavar="FILE.html", help="Also draw time and bus bandwidth by size, beside measured ones."
+)
 @specs_option
 @export_options
 def command(
@@ -90,11 +99,13 @@ def command(
     algorithm: str,
     ranks: int,
     sizes: tuple[float, ...],
+    accelerator: str | None,
     node: str | None,
     intra_link: str | None,
     inter_link: str | None,
     nodes: int | None,
     nics: int | None,
+    plot: str | None,
     specs: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -104,25 +115,34 @@ def command(
     Examples:
       perfmodel collective --ranks 8 --size 100MB --intra-link nvlink3-nvswitch
       perfmodel collective --ranks 16 --size 1KB..1GB --node dgx-a100
+      perfmodel collective --ranks 64 --size 1GB --accelerator h100-sxm5-80gb --plot all-reduce.html
       perfmodel collective --ranks 8 --nodes 2 --size 1GB --intra-link pcie3-x16 --inter-link ib-edr
       perfmodel collective --algorithm best --ranks 8 --size 1MB --intra-link pcie3-x16
     """
     from perfmodel.api.collective import Collectives, collective
 
     form = take_form(options)
-    answer = collective(
-        name,
-        ranks=ranks,
-        size=sizes if len(sizes) > 1 else sizes[0],
-        algorithm=algorithm,
-        node=node,
-        intra_link=intra_link,
-        inter_link=inter_link,
-        nodes=nodes,
-        nics=nics,
-        catalogue=catalogue_from(specs),
-    )
+    catalogue = catalogue_from(specs)
+    where: dict[str, Any] = {
+        "accelerator": accelerator,
+        "node": node,
+        "intra_link": intra_link,
+        "inter_link": inter_link,
+        "nodes": nodes,
+        "nics": nics,
+    }
+    if plot is not None:
+        from perfmodel.cli.collective_plot import check_plot
+
+        check_plot(Path(plot), ranks)
+    size = sizes if len(sizes) > 1 else sizes[0]
+    answer = collective(name, ranks=ranks, size=size, algorithm=algorithm, catalogue=catalogue, **where)
     results = answer.rows if isinstance(answer, Collectives) else (answer,)
+    if plot is not None:
+        from perfmodel.cli.collective_plot import write_plot
+        from perfmodel.prediction.collective_fabric import fabric_of
+
+        write_plot(Path(plot), name, algorithm, fabric_of(ranks, catalogue, **where), sizes)
     if form == "json":
         click.echo(answer.to_json())
     elif form is not None:
@@ -131,8 +151,8 @@ def command(
         _print_one(results[0])
     else:
         _print_table(results)
-    for note in results[0].warnings if form is None else ():
-        click.echo(f"note: {note}")
+    if form is None:
+        _print_notes(results)
 
 
 def _print_one(result: Collective) -> None:
@@ -140,6 +160,7 @@ def _print_one(result: Collective) -> None:
     click.echo(f"{result.collective} of {size} over {result.group_size} ranks {result.where}")
     lines = [
         ("time", show(result.time, "s")),
+        ("80 % interval", result.interval_text),
         ("algorithm", result.way),
         ("algorithm bandwidth", show(result.algorithm_bandwidth, "B/s")),
         ("bus bandwidth", show(result.bus_bandwidth, "B/s")),
@@ -149,21 +170,36 @@ def _print_one(result: Collective) -> None:
     if result.runner_up:
         lines.append(("runner-up", f"{result.runner_up.way}, {show(result.runner_up.time, 's')}"))
     for label, value in lines:
-        click.echo(f"  {label:<22}{value}")
+        if value is not None:
+            click.echo(f"  {label:<22}{value}")
 
 
 def _print_table(results: Sequence[Collective]) -> None:
     from perfmodel.cli.render import console, table
 
-    shown = table("size", "time", "algorithm", "algbw", "busbw", "runner-up", left=0)
+    shown = table("size", "time", "80 % interval", "algorithm", "busbw", "runner-up", left=0)
+    shown.padding = (0, 1, 0, 0)
     for result in results:
         other = result.runner_up
         shown.add_row(
             show(result.message_bytes, "B"),
             show(result.time, "s"),
+            result.interval_text or "-",
             result.way,
-            show(result.algorithm_bandwidth, "B/s"),
             show(result.bus_bandwidth, "B/s"),
             f"{other.way} {show(other.time, 's')}" if other else "",
         )
     console().print(shown)
+
+
+def _print_notes(results: Sequence[Collective]) -> None:
+    """Say why intervals are wider than elsewhere, and what was taken where nothing was said."""
+    from rich.text import Text
+
+    from perfmodel.cli.render import console
+
+    reasons = [reason for row in results if row.interval for reason in row.interval.wider_because]
+    lines = [f"interval wider because: {reason}" for reason in dict.fromkeys(reasons)]
+    out = console()
+    for line in (*lines, *(f"note: {note}" for note in results[0].warnings)):
+        out.print(Text(line))

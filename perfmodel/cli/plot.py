@@ -100,8 +100,7 @@ def _figure(scaling: Scaling, form: str) -> bytes:
 
 
 def _page(scaling: Scaling) -> str:
-    """Return a web page that includes plotly, so that it needs no network."""
-    import plotly.graph_objects as go
+    """Return a web page of throughput and efficiency."""
     from plotly.subplots import make_subplots
 
     last = scaling.predictions[-1]
@@ -149,11 +148,12 @@ def _page(scaling: Scaling) -> str:
     figure.update_yaxes(type="log", dtick=1, title_text=f"{sample}s per second", row=1, col=1)
     figure.update_yaxes(rangemode="tozero", title_text="scaling efficiency [%]", row=1, col=2)
     figure.update_layout(title_text=_title(last), template="plotly_white")
-    page: str = go.Figure(figure).to_html(include_plotlyjs=True, include_mathjax=False, div_id="scaling")
-    return page.replace("<head>", f"<head><title>{_escaped(_title(last))}</title>", 1)
+    return page_of(figure, _title(last), "scaling")
 
 
-def _escaped(text: str) -> str:
+def page_of(figure: Any, title: str, name: str) -> str:
+    """Return a web page of a plotly figure, under the same name the same page; it needs no network."""
     from html import escape
 
-    return escape(text)
+    page: str = figure.to_html(include_plotlyjs=True, include_mathjax=False, div_id=name)
+    return page.replace("<head>", f"<head><title>{escape(title)}</title>", 1)

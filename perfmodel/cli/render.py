@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from perfmodel.prediction.bound import clipped_words
-from perfmodel.prediction.result import Interval, Prediction
+from perfmodel.prediction.result import Prediction
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import TERMS
-from perfmodel.units import rate, show
+from perfmodel.units import rate, show, show_range
 
 if TYPE_CHECKING:
     from perfmodel.api.scale import Scaling
@@ -164,15 +164,6 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     return report
 
 
-def _span(interval: Interval | None) -> str:
-    """``72-104 ms``; both units where they differ."""
-    if interval is None:
-        return "-"
-    low, high = show(interval.low_80, "s"), show(interval.high_80, "s")
-    value, unit = low.split()
-    return f"{value}-{high}" if high.endswith(f" {unit}") else f"{low}-{high}"
-
-
 def show_scaling(scaling: Scaling) -> None:
     """Print a scaling table, with notes under it."""
     out = console()
@@ -193,7 +184,7 @@ def show_scaling(scaling: Scaling) -> None:
         shown.add_row(
             str(row.world_size),
             show(row.iteration_time, "s"),
-            _span(row.interval),
+            show_range(row.interval.low_80, row.interval.high_80, "s") if row.interval else "-",
             rate(row.samples_per_second),
             f"{row.speedup:.2f}",
             f"{row.scaling_efficiency:.1%}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,19 +12,16 @@ from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.prediction.collective_model import curve, fitted
-from perfmodel.prediction.collective_place import Point, check_mesh, places
+from perfmodel.prediction.collective_place import check_mesh, places
 from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.prediction.result import Interval
-from perfmodel.specs.accelerator import Accelerator
-from perfmodel.specs.link import Link
-from perfmodel.specs.node import Node
-from perfmodel.specs.store import Catalogue
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, nccl_estimates
 from perfmodel.step.fabric import Fabric, bulk_bandwidth, ring_bandwidth
 from perfmodel.step.layout import Group
 from perfmodel.step.library import BY_LIBRARY
-from perfmodel.units import show
+from perfmodel.units import show, show_range
 
 NEEDS_SWITCH = {"nvls": "a link through a switch that adds (nvlink4-nvswitch and later)"}
 """Algorithms only some links can do; what they need."""
@@ -73,12 +70,17 @@ class Collective(BaseModel):
     """Of its time, where a library runs it so; None by an algorithm of textbooks, which nobody measured."""
     runner_up: RunnerUp | None
     warnings: list[str] = []
-    """What names that fit several things were taken to be."""
+    """What names that fit several things were taken to be, and what was taken where nothing was said."""
 
     @property
     def way(self) -> str:
         """Algorithm and protocol in a word."""
         return _way(self.algorithm, self.protocol)
+
+    @property
+    def interval_text(self) -> str | None:
+        """The 80 % interval of its time; None where there is none."""
+        return show_range(self.interval.low_80, self.interval.high_80, "s") if self.interval else None
 
     @property
     def where(self) -> str:
@@ -97,99 +99,6 @@ class Collective(BaseModel):
         )
 
     __str__ = __repr__
-
-
-class CollectiveFabric(NamedTuple):
-    """Where the ranks lie and what joins them."""
-
-    group_size: int
-    nodes: int
-    link: Link
-    inter_link: Link | None
-    nics: int
-    accelerator: Accelerator | None = None
-    """None: any of the link's time."""
-    host_link: Link | None = None
-    """From an accelerator to its host and its adapter; None: that of the link's time."""
-
-    @property
-    def per_node(self) -> int:
-        """Ranks in each node."""
-        return self.group_size // self.nodes
-
-    def point(self, collective: str, message_bytes: float) -> Point:
-        """Return a collective of these ranks."""
-        return Point(
-            collective,
-            self.group_size,
-            self.nodes,
-            message_bytes,
-            self.link,
-            self.inter_link,
-            self.nics,
-            self.accelerator,
-            self.host_link,
-        )
-
-
-def fabric_of(
-    ranks: int,
-    catalogue: Catalogue,
-    *,
-    node: str | None = None,
-    intra_link: str | None = None,
-    inter_link: str | None = None,
-    nodes: int | None = None,
-    nics: int | None = None,
-) -> CollectiveFabric:
-    """Return the fabric that ranks lie on: what a machine has, where one is named, and what is said of it.
-
-    Parameters
-    ----------
-    ranks : in all
-    catalogue : hardware that is named
-    node : machine the ranks lie on, which fill one after the other
-    intra_link, inter_link, nics : instead of the machine's; without a machine, the first is needed
-    nodes : by default as many as the ranks fill, or without a machine one for eight ranks where there is a
-        link between nodes, else one
-
-    Raises
-    ------
-    InputError : an unknown name; ranks that do not spread evenly; no link where one is needed
-    """
-    machine = catalogue.node(node) if node is not None else None
-    if machine is not None:
-        intra_link = intra_link or machine.intra_link or _built_in_link(machine, catalogue)
-        nodes = nodes or -(-ranks // machine.accelerators)
-        if ranks > nodes * machine.accelerators:
-            raise InputError(f"{ranks} ranks do not fit {nodes} x {machine.id} of {machine.accelerators}")
-    if intra_link is None:
-        raise InputError("give --intra-link, the link between the ranks of a node, or --node")
-    nodes = nodes or (max(1, ranks // 8) if inter_link else 1)
-    if ranks % nodes:
-        raise InputError(f"{ranks} ranks do not spread evenly over {nodes} nodes")
-    adapters = nics or (machine.nics if machine is not None else None) or 1
-    own = machine.inter_link if machine is not None and nodes > 1 else None
-    between = inter_link or own
-    link = catalogue.link(between) if between is not None else None
-    if machine is not None and link is not None and link.id == own:
-        link = _limited(link, machine, adapters)
-    return CollectiveFabric(ranks, nodes, catalogue.link(intra_link), link, adapters)
-
-
-def _built_in_link(machine: Node, catalogue: Catalogue) -> str:
-    if machine.accelerator is None:
-        raise InputError(f"{machine.id} takes any accelerator: give --intra-link, the link between them")
-    accelerator = catalogue.accelerator(machine.accelerator)
-    return accelerator.peer_link or accelerator.host_link
-
-
-def _limited(link: Link, machine: Node, nics: int) -> Link:
-    """An adapter's share of what a provider lets the whole machine send, where its port could do more."""
-    limit = machine.network_bandwidth
-    if limit is None or limit.value >= nics * link.bandwidth.value:
-        return link
-    return link.model_copy(update={"bandwidth": limit.model_copy(update={"value": limit.value / nics})})
 
 
 def collective(name: str, algorithm: str, fabric: CollectiveFabric, message_bytes: float) -> Collective:

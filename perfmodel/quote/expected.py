@@ -8,7 +8,8 @@ from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import end_at
-from perfmodel.prediction.collective import CollectiveFabric, collective
+from perfmodel.prediction.collective import collective
+from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.prediction.collective_place import Point
 from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.quote.file import Claim

@@ -1,0 +1,218 @@
+"""Draw a collective's time and bus bandwidth by size of message, beside the nearest measured ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from perfmodel.cli.plot import BLUE, GREY, ORANGE, page_of
+from perfmodel.equations.bandwidths import bus_bandwidth
+from perfmodel.errors import InputError, needed
+from perfmodel.prediction.collective import Collective, collective
+from perfmodel.prediction.collective_fabric import CollectiveFabric
+from perfmodel.units import show
+from perfmodel.writing import check_writable, write_whole
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from perfmodel.accuracy.collective_curves import MeasuredCurve
+
+SMALLEST, LARGEST = 2.0**10, 2.0**34
+"""Drawn where one size is asked for [B]."""
+POINTS = 49
+"""Of a predicted line."""
+MEASURED: Final = ((ORANGE, "circle"), ("#009e73", "square"), ("#cc79a7", "diamond"))
+"""Colour and symbol of each measured curve."""
+BAND = "rgba(0, 114, 178, 0.2)"
+
+
+def check_plot(path: Path, ranks: int) -> None:
+    """Refuse early what could not be drawn.
+
+    Raises
+    ------
+    InputError : another ending than .html, a file that cannot be written, no plotly, a single rank
+    """
+    if path.suffix.lower() != ".html":
+        raise InputError(f"--plot {path}: {path.suffix or 'no ending'}: expected a name in .html")
+    if ranks < 2:
+        raise InputError("--plot: one rank sends nothing; expected --ranks 2 or more")
+    check_writable(path)
+    needed("plotly.graph_objects", "app", "a page of HTML")
+
+
+def write_plot(
+    path: Path, name: str, algorithm: str, fabric: CollectiveFabric, sizes: Sequence[float]
+) -> None:
+    """Write a web page with the figure; ``sizes`` are those asked for [B].
+
+    Raises
+    ------
+    InputError : what cannot be predicted, a file that cannot be written; nothing of it is left behind
+    """
+    figure = collective_figure(name, algorithm, fabric, sizes)
+    title = title_of(name, fabric)
+    figure.update_layout(title_text=title, template="plotly_white")
+    write_whole(path, page_of(figure, title, "collective"))
+
+
+def title_of(name: str, fabric: CollectiveFabric) -> str:
+    """Return what the figure shows: the collective, its ranks and what joins them."""
+    crossed = fabric.inter_link if fabric.nodes > 1 and fabric.inter_link is not None else fabric.link
+    adapters = f"{fabric.nics} x " if fabric.nodes > 1 and fabric.nics > 1 else ""
+    places = f"on {fabric.nodes} nodes" if fabric.nodes > 1 else "in one node"
+    return f"{name} over {fabric.group_size} ranks {places}, {adapters}{crossed.id}"
+
+
+def collective_figure(
+    name: str, algorithm: str, fabric: CollectiveFabric, sizes: Sequence[float]
+) -> go.Figure:
+    """Return time and bus bandwidth by message size, with the 80 % band and the nearest measured curves.
+
+    Parameters
+    ----------
+    name, algorithm, fabric : as of ``collective``
+    sizes : first and last are the ends of what is drawn [B]; of a single one, 1 KiB to 16 GiB, with its mark
+
+    Raises
+    ------
+    InputError : what ``collective`` refuses
+    """
+    from plotly.subplots import make_subplots
+
+    from perfmodel.accuracy.collective_curves import nearest_curves
+
+    low, high = (sizes[0], sizes[-1]) if len(sizes) > 1 else (SMALLEST, LARGEST)
+    between = [low * (high / low) ** (i / (POINTS - 1)) for i in range(POINTS)]
+    rows = [collective(name, algorithm, fabric, size) for size in between]
+    figure = make_subplots(rows=1, cols=2, horizontal_spacing=0.1)
+    _predicted(figure, rows)
+    curves = nearest_curves(fabric.point(name, high))
+    for curve, (colour, symbol) in zip(curves, MEASURED, strict=False):
+        _measured(figure, curve, {"color": colour, "symbol": symbol, "size": 5}, low, high)
+    if len(sizes) == 1:
+        _marked(figure, collective(name, algorithm, fabric, sizes[0]))
+    ends = [math.log10(low), math.log10(high)]
+    ticks = _ticks(low, high)
+    figure.update_xaxes(
+        type="log", title_text="message size", range=ends, tickvals=ticks, ticktext=[_bytes(t) for t in ticks]
+    )
+    figure.update_yaxes(type="log", dtick=1, tickformat="~s", exponentformat="SI")
+    figure.update_yaxes(title_text="time", ticksuffix="s", row=1, col=1)
+    figure.update_yaxes(title_text="bus bandwidth", ticksuffix="B/s", row=1, col=2)
+    figure.update_layout(legend={"orientation": "h", "yanchor": "top", "y": -0.18, "x": 0})
+    return figure
+
+
+def _predicted(figure: go.Figure, rows: Sequence[Collective]) -> None:
+    xs = [row.message_bytes for row in rows]
+    group = rows[0].group_size
+    if all(row.interval is not None for row in rows):
+        lows, highs = ([getattr(row.interval, end) for row in rows] for end in ("low_80", "high_80"))
+        fast, slow = (
+            [bus_bandwidth(rows[0].collective, x / time, group) for x, time in zip(xs, times, strict=True)]
+            for times in (lows, highs)
+        )
+        for column, (upper, lower) in enumerate(((highs, lows), (fast, slow)), start=1):
+            figure.add_scatter(
+                x=xs + xs[::-1],
+                y=upper + lower[::-1],
+                mode="lines",
+                fill="toself",
+                fillcolor=BAND,
+                line={"width": 0},
+                name="80 % interval",
+                legendgroup="interval",
+                showlegend=column == 1,
+                hoverinfo="skip",
+                row=1,
+                col=column,
+            )
+    by_column = ([row.time for row in rows], [row.bus_bandwidth for row in rows])
+    text = [
+        f"{_bytes(row.message_bytes)}: {show(row.time, 's')}, {show(row.bus_bandwidth, 'B/s')}"
+        for row in rows
+    ]
+    for column, ys in enumerate(by_column, start=1):
+        figure.add_scatter(
+            x=xs,
+            y=ys,
+            mode="lines",
+            line={"color": BLUE, "width": 2.5},
+            name="predicted",
+            legendgroup="predicted",
+            showlegend=column == 1,
+            text=text,
+            hovertemplate="%{text}",
+            row=1,
+            col=column,
+        )
+
+
+def _measured(
+    figure: go.Figure, curve: MeasuredCurve, marker: dict[str, Any], low: float, high: float
+) -> None:
+    pairs = [(x, y) for x, y in zip(curve.sizes, curve.times, strict=True) if low <= x <= high]
+    xs, times = [x for x, _ in pairs], [y for _, y in pairs]
+    rates = [bus_bandwidth(curve.point.collective, x / y, curve.point.group_size) for x, y in pairs]
+    text = [
+        f"{_bytes(x)}: {show(y, 's')}, {show(r, 'B/s')}" for x, y, r in zip(xs, times, rates, strict=True)
+    ]
+    for column, ys in enumerate((times, rates), start=1):
+        figure.add_scatter(
+            x=xs,
+            y=ys,
+            mode="lines+markers",
+            line={"color": marker["color"], "width": 1, "dash": "dot"},
+            marker=marker,
+            name=_label(curve),
+            legendgroup=curve.source,
+            showlegend=column == 1,
+            text=text,
+            hovertemplate="%{text}",
+            row=1,
+            col=column,
+        )
+
+
+def _label(curve: MeasuredCurve) -> str:
+    """``measured by SOURCE: 16 x a100-sxm4-80gb on 2 nodes, 4 x efa-100g``."""
+    at = curve.point
+    chips = f"{at.group_size} x {curve.accelerator}" if curve.accelerator else f"{at.group_size} ranks"
+    if at.nodes == 1 or at.inter_link is None:
+        return f"measured by {curve.source}: {chips} in one node, {at.link.id}"
+    return f"measured by {curve.source}: {chips} on {at.nodes} nodes, {at.nics} x {at.inter_link.id}"
+
+
+def _marked(figure: go.Figure, row: Collective) -> None:
+    """The size that was asked for."""
+    for column, y in enumerate((row.time, row.bus_bandwidth), start=1):
+        figure.add_scatter(
+            x=[row.message_bytes],
+            y=[y],
+            mode="markers",
+            marker={"color": BLUE, "size": 11, "symbol": "star", "line": {"color": GREY, "width": 1}},
+            name=f"{_bytes(row.message_bytes)}: {show(row.time, 's')}, {show(row.bus_bandwidth, 'B/s')}",
+            legendgroup="asked",
+            showlegend=column == 1,
+            hovertemplate="%{fullData.name}<extra></extra>",
+            row=1,
+            col=column,
+        )
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Powers of two between the ends, at most nine of them."""
+    first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
+    return [2.0**power for power in range(first, last + 1, max(1, -(-(last - first) // 8)))]
+
+
+def _bytes(size: float) -> str:
+    """``64 KiB``, ``1 GiB``; other than powers of two as elsewhere."""
+    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)):
+        if size >= 2**power and size / 2**power == int(size / 2**power) and size < 2 ** (power + 10):
+            return f"{size / 2**power:g} {unit}"
+    return show(size, "B")
