@@ -10,7 +10,6 @@ from typing import NamedTuple
 from perfmodel.accuracy.runs import NOT_STATED
 from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.errors import InputError
-from perfmodel.prediction.collective_fabric import DEFAULT_HOST_LINK
 from perfmodel.prediction.collective_place import USUAL_YEAR, Point, check_mesh
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
@@ -157,7 +156,7 @@ def _way_to_the_adapter(chip: Accelerator | None, per_node: int) -> str:
     """The link that one rank of a node sends over, where no other is there to be linked to."""
     if per_node > 1:
         raise Refused("no link inside the node")
-    return chip.host_link if chip is not None else DEFAULT_HOST_LINK
+    return chip.host_link if chip is not None else "pcie3-x16"
 
 
 def _stated(row: dict[str, str], column: str, where: str) -> float:

@@ -137,7 +137,7 @@ def collective(
     >>> [row.algorithm for row in collective(ranks=16, size=["1KB", "1GB"], node="dgx-a100").rows]
     ['tree', 'ring']
     >>> collective(ranks=16, size="1GB", accelerator="a100-sxm4-40gb").warnings[0]
-    'taken: --node dgx-a100, the usual machine of a100-sxm4-40gb'
+    'taken: --node dgx-a100-40gb, the usual machine of a100-sxm4-40gb'
     """
     expect(TEXT, name=name, algorithm=algorithm)
     expect(COUNT, ranks=ranks)

@@ -153,6 +153,8 @@ def command(
         _print_table(results)
     if form is None:
         _print_notes(results)
+        if plot is not None:
+            click.echo(f"drawn: {plot}")
 
 
 def _print_one(result: Collective) -> None:

@@ -26,6 +26,8 @@ POINTS = 49
 """Of a predicted line."""
 MEASURED: Final = ((ORANGE, "circle"), ("#009e73", "square"), ("#cc79a7", "diamond"))
 """Colour and symbol of each measured curve."""
+MEASURED_BY = "measured by"
+NOT_MEASURED = "none of the measured curves is of this collective over this kind of link"
 BAND = "rgba(0, 114, 178, 0.2)"
 
 
@@ -55,7 +57,9 @@ def write_plot(
     """
     figure = collective_figure(name, algorithm, fabric, sizes)
     title = title_of(name, fabric)
-    figure.update_layout(title_text=title, template="plotly_white")
+    is_measured = any(trace.name.startswith(MEASURED_BY) for trace in figure.data)
+    below = "" if is_measured else f"<br><sup>{NOT_MEASURED}</sup>"
+    figure.update_layout(title_text=title + below, template="plotly_white")
     write_whole(path, page_of(figure, title, "collective"))
 
 
@@ -183,8 +187,8 @@ def _label(curve: MeasuredCurve) -> str:
     at = curve.point
     chips = f"{at.group_size} x {curve.accelerator}" if curve.accelerator else f"{at.group_size} ranks"
     if at.nodes == 1 or at.inter_link is None:
-        return f"measured by {curve.source}: {chips} in one node, {at.link.id}"
-    return f"measured by {curve.source}: {chips} on {at.nodes} nodes, {at.nics} x {at.inter_link.id}"
+        return f"{MEASURED_BY} {curve.source}: {chips} in one node, {at.link.id}"
+    return f"{MEASURED_BY} {curve.source}: {chips} on {at.nodes} nodes, {at.nics} x {at.inter_link.id}"
 
 
 def _marked(figure: go.Figure, row: Collective) -> None:

@@ -6,14 +6,11 @@ from typing import NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective_place import Point
-from perfmodel.resolve import DEFAULT_INTER_LINK, GENERIC_NODE
+from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_INTER_LINK, GENERIC_NODE
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.store import Catalogue
-
-DEFAULT_HOST_LINK = "pcie3-x16"
-"""Of an accelerator alone in its node, where nobody says which it is."""
 
 
 class CollectiveFabric(NamedTuple):
@@ -95,7 +92,7 @@ def fabric_of(
         raise InputError(f"{ranks} ranks do not fit {nodes} x {machine.id} of {machine.accelerators}")
     if ranks % nodes:
         raise InputError(f"{ranks} ranks do not spread evenly over {nodes} nodes")
-    inside = intra_link or _inner_link(on, alone=ranks == nodes)
+    inside = intra_link or _inner_link(on, catalogue, alone=ranks == nodes)
     own = None if machine is None or nodes == 1 else machine.inter_link or DEFAULT_INTER_LINK
     between = inter_link or own
     link = catalogue.link(between) if between is not None else None
@@ -145,10 +142,10 @@ def _nodes(ranks: int, machine: Node | None, inter_link: str | None) -> int:
     return max(1, ranks // 8) if inter_link else 1
 
 
-def _inner_link(on: _Machine, alone: bool) -> str:
+def _inner_link(on: _Machine, catalogue: Catalogue, alone: bool) -> str:
     """Name the link between the ranks of a node; of one alone in its node, the one to its adapter."""
     if alone:
-        return on.host_link or DEFAULT_HOST_LINK
+        return on.host_link or catalogue.accelerator(DEFAULT_ACCELERATOR).host_link
     if on.node is None:
         raise InputError("give --accelerator, --node, or --intra-link, the link between the ranks of a node")
     if on.node.intra_link is not None:

@@ -1,0 +1,211 @@
+"""``perfmodel collective``: an accelerator in place of links, what was taken, intervals and the plot."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import pytest
+from click.testing import CliRunner, Result
+
+import perfmodel
+from perfmodel.accuracy.collective_curves import nearest_curves
+from perfmodel.cli import main
+from perfmodel.cli.collective_plot import collective_figure
+from perfmodel.errors import InputError
+from perfmodel.prediction.collective_fabric import fabric_of
+from perfmodel.prediction.collective_spread import transport_of
+from perfmodel.specs.store import Catalogue
+
+CATALOGUE = Catalogue.built_in()
+H100 = ("--accelerator", "h100-sxm5-80gb", "--ranks", "64")
+
+
+def invoke(*words: object) -> Result:
+    return CliRunner().invoke(main, ["collective", *map(str, words)], env={"COLUMNS": "80"})
+
+
+# --- what is taken
+
+
+def test_an_accelerator_brings_its_usual_machine_and_the_answer_says_so():
+    result = perfmodel.collective(ranks=64, size="1GB", accelerator="h100-sxm5-80gb")
+    assert result.nodes == 8
+    assert result.warnings == [
+        "taken: --node dgx-h100, the usual machine of h100-sxm5-80gb",
+        "taken: --intra-link nvlink4-nvswitch, --inter-link ib-ndr-400g, --nics 8, as dgx-h100 has",
+    ]
+    said = {"node": "dgx-h100", "intra_link": "nvlink4-nvswitch", "inter_link": "ib-ndr-400g", "nics": 8}
+    given = perfmodel.collective(ranks=64, size="1GB", accelerator="h100-sxm5-80gb", **said)  # type: ignore[call-overload]
+    assert (given.time, given.warnings) == (result.time, [])
+
+
+def test_what_is_said_comes_before_what_the_machine_has():
+    given = {"intra_link": "pcie5-x16", "inter_link": "ethernet-100g-tcp", "nics": 2}
+    fabric = fabric_of(16, CATALOGUE, accelerator="h100-sxm5-80gb", **given)
+    assert (fabric.link.id, fabric.inter_link.id, fabric.nics) == tuple(given.values())  # type: ignore[union-attr]
+    assert fabric.notes == ("taken: --node dgx-h100, the usual machine of h100-sxm5-80gb",)
+
+
+@pytest.mark.parametrize("named", [{"accelerator": "a100-sxm4-80gb"}, {"node": "dgx-a100-80gb"}])
+def test_accelerator_and_host_link_reach_the_model(named):
+    fabric = fabric_of(16, CATALOGUE, **named)
+    assert (fabric.accelerator.id, fabric.host_link.id) == ("a100-sxm4-80gb", "pcie4-x16")
+
+
+def test_another_accelerator_than_a_machine_is_sold_with_is_named():
+    fabric = fabric_of(8, CATALOGUE, accelerator="h100-sxm5-80gb", node="dgx-a100-80gb")
+    assert fabric.notes[0] == (
+        "dgx-a100-80gb is sold with a100-sxm4-80gb; predicted with h100-sxm5-80gb in it"
+    )
+
+
+@pytest.mark.parametrize("id", CATALOGUE.ids("accelerators"))
+@pytest.mark.parametrize("nodes", [None, 4])
+def test_every_accelerator_needs_no_other_word(id, nodes):
+    result = perfmodel.collective(ranks=4, nodes=nodes, size="16MiB", accelerator=id)
+    assert result.time > 0
+    assert any("--nics" in note for note in result.warnings) == (result.nodes > 1)
+
+
+@pytest.mark.parametrize(
+    ("named", "link", "note"),
+    [
+        ({}, "pcie3-x16", "taken: --intra-link pcie3-x16, --nics 1, by default"),
+        ({"accelerator": "l40s"}, "pcie4-x16", "taken: --intra-link pcie4-x16, "),
+    ],
+)
+def test_one_rank_in_each_node_needs_no_inner_link(named, link, note):
+    fabric = fabric_of(4, CATALOGUE, nodes=4, inter_link="ib-hdr-200g", **named)
+    assert fabric.link.id == link
+    assert fabric.notes[-1].startswith(note)
+
+
+def test_without_machine_accelerator_and_link_all_three_are_named():
+    with pytest.raises(InputError, match="give --accelerator, --node, or --intra-link"):
+        fabric_of(8, CATALOGUE)
+
+
+# --- text
+
+
+@pytest.mark.parametrize("size", ["16GiB", "1KiB..16GiB"])
+def test_text_has_the_interval_and_the_notes_in_80_columns(size):
+    result = invoke(*H100, "--size", size)
+    assert result.exit_code == 0, result.stderr
+    assert all(len(line.rstrip()) <= 80 for line in result.stdout.splitlines())
+    assert "80 % interval" in result.stdout
+    assert re.search(r"--nics 8,\s+as dgx-h100 has", result.stdout)
+    assert "interval wider because" not in result.stdout
+    answer = json.loads(invoke(*H100, "--size", "16GiB", "--json").stdout)["interval"]
+    assert f"{1e3 * answer['low_80']:.3g}-{1e3 * answer['high_80']:.3g} ms" in result.stdout
+
+
+def test_an_unmeasured_transport_is_named_where_the_interval_is_wider():
+    words = ("--ranks", "4", "--nodes", "4", "--inter-link", "cray-aries", "--size")
+    for size in ("1GB", "1MB..1GB"):
+        text = invoke(*words, size).stdout
+        assert text.count("interval wider because: no measured collective over aries") == 1
+
+
+def test_an_algorithm_of_textbooks_has_no_interval():
+    text = invoke(*H100, "--size", "1GB", "--algorithm", "halving-doubling").stdout
+    assert "interval" not in text
+
+
+# --- plot
+
+
+def test_the_nearest_measured_curves_are_of_the_same_kind():
+    for collective in ("all-reduce", "all-gather", "all-to-all", "broadcast"):
+        for fabric in (
+            fabric_of(64, CATALOGUE, node="dgx-h100"),
+            fabric_of(8, CATALOGUE, node="dgx-h100"),
+            fabric_of(16, CATALOGUE, node="aws-p4d.24xlarge"),
+        ):
+            point = fabric.point(collective, 1e9)
+            curves = nearest_curves(point)
+            assert len({curve.source for curve in curves}) == len(curves) <= 3
+            for curve in curves:
+                assert curve.point.collective == collective
+                assert transport_of(curve.point) == transport_of(point)
+                assert list(curve.sizes) == sorted(set(curve.sizes))
+                assert len(curve.times) == len(curve.sizes) >= 4
+    assert nearest_curves(fabric_of(64, CATALOGUE, node="dgx-h100").point("all-reduce", 1e9))
+
+
+def test_the_figure_shows_prediction_band_and_measured_curves():
+    fabric = fabric_of(64, CATALOGUE, accelerator="h100-sxm5-80gb")
+    figure = collective_figure("all-reduce", "auto", fabric, [1e9])
+    names = [trace.name for trace in figure.data]
+    assert names.count("predicted") == names.count("80 % interval") == 2
+    measured = {name for name in names if name.startswith("measured by ")}
+    assert len(measured) == 3
+    assert all(re.search(r": \d+ x [\w-]+ on \d+ nodes, \d+ x ib-", name) for name in measured)
+    line = next(trace for trace in figure.data if trace.name == "predicted")
+    assert (line.x[0], line.x[-1]) == (pytest.approx(2**10), pytest.approx(2**34))
+    asked = perfmodel.collective(ranks=64, size=1e9, accelerator="h100-sxm5-80gb")
+    star = next(trace for trace in figure.data if trace.name.startswith("1 GB: "))
+    assert (star.x, star.y) == ((1e9,), (asked.time,))
+
+
+def test_the_band_holds_the_line_and_a_range_sets_the_ends():
+    fabric = fabric_of(16, CATALOGUE, node="dgx-a100")
+    figure = collective_figure("all-reduce", "auto", fabric, [1e3, 1e6])
+    for column in (0, 1):
+        band, line = (
+            [trace for trace in figure.data if trace.name == name][column]
+            for name in ("80 % interval", "predicted")
+        )
+        points = len(line.x)
+        upper, lower = band.y[:points], band.y[points:][::-1]
+        assert all(low <= y <= high for low, y, high in zip(lower, line.y, upper, strict=True)) or all(
+            high <= y <= low for low, y, high in zip(lower, line.y, upper, strict=True)
+        )
+    assert (line.x[0], line.x[-1]) == (pytest.approx(1e3), pytest.approx(1e6))
+    assert all(1e3 <= x <= 1.001e6 for trace in figure.data for x in trace.x)
+
+
+def test_the_plot_is_a_whole_page_that_needs_no_network(tmp_path):
+    path = tmp_path / "all-reduce.html"
+    result = invoke(*H100, "--size", "1GB", "--plot", path)
+    assert result.exit_code == 0, result.stderr
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    page = path.read_text()
+    assert "<title>all-reduce over 64 ranks on 8 nodes, 8 x ib-ndr-400g</title>" in page
+    assert "measured by nccl-tests-issue-309: 64 x h100-sxm5-80gb on 8 nodes" in page
+    assert not re.search(r"<(script|link|img|iframe)[^>]*(src|href)=", page)
+    assert f"drawn: {path}" in result.stdout
+    json.loads(invoke(*H100, "--size", "1GB", "--plot", path, "--json").stdout)
+
+
+def test_a_plot_without_measured_curves_says_so(tmp_path):
+    path = tmp_path / "a.html"
+    invoke("--ranks", "4", "--nodes", "4", "--inter-link", "cray-aries", "--size", "1GB", "--plot", path)
+    assert "none of the measured curves is of this collective over this kind of link" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "expected"),
+    [
+        (H100, "a.svg", "expected a name in .html"),
+        (H100, "no/a.html", "cannot be written"),
+        (("--accelerator", "h100", "--ranks", "1"), "a.html", "one rank sends nothing"),
+        ((*H100, "--algorithm", "nonsense"), "a.html", "algorithm"),
+        (("--accelerator", "h100", "--ranks", "9"), "a.html", "evenly"),
+    ],
+)
+def test_what_cannot_be_drawn_leaves_nothing_behind(words, name, expected, tmp_path):
+    result = invoke(*words, "--size", "1GB", "--plot", tmp_path / name)
+    assert (result.exit_code, expected in result.stderr) == (2, True), result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_plotly_the_extra_is_named_and_an_old_plot_stays(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    path = tmp_path / "a.html"
+    path.write_text("old")
+    result = invoke(*H100, "--size", "1GB", "--plot", path)
+    assert (result.exit_code, "perfmodel[app]" in result.stderr) == (2, True)
+    assert path.read_text() == "old"
