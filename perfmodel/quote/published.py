@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.collective import collective, fabric_of
+from perfmodel.prediction.collective import collective
+from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.quote.check import check_quote, shown
 from perfmodel.quote.file import KINDS, read_quote, scenario_of_claim
 from perfmodel.reading import read_toml
