@@ -39,11 +39,9 @@ WIDEST = 2.5
 
 def draw(figure: go.Figure, name: str, alt: str, height: int = 380, **more: Any) -> Any:
     """Put a figure on the page; ``alt`` says in words what it shows."""
-    figure.update_layout(
-        height=height,
-        margin={"l": 8, "r": 8, "t": 24, "b": 8},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
-    )
+    figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 24, "b": 8})
+    if figure.layout.legend.y is None:
+        figure.update_layout(legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0})
     return st.plotly_chart(
         figure,
         key=name,

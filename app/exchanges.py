@@ -20,6 +20,8 @@ from perfmodel.step.fabric import bulk_bandwidth
 
 SERVER = "parameter-server"
 NCCL = "NCCL's choice"
+WHERE = ("accelerator", "intra-link", "inter-link", "nodes", "nics")
+"""Options of the command that say where the ranks lie."""
 
 
 class Point(NamedTuple):
@@ -148,11 +150,14 @@ def fabric_of(
 ) -> CollectiveFabric:
     """Return the fabric of the command line's options; with ``per_node`` on as many machines as that fills.
 
+    Without an accelerator, which brings its usual machine, ``default_link`` joins the ranks of a node.
+
     Raises
     ------
     InputError : ranks that do not spread evenly over the nodes
     """
-    given = values(picked, ("intra-link", "inter-link", "nodes", "nics"), "collective")
+    given = values(picked, WHERE, "collective")
+    has_machine = "accelerator" in given
     if per_node is not None:
-        given["nodes"] = max(1, ranks // per_node) if "inter_link" in given else 1
-    return command_fabric(ranks, catalogue, **{"intra_link": default_link} | given)
+        given["nodes"] = max(1, ranks // per_node) if has_machine or "inter_link" in given else 1
+    return command_fabric(ranks, catalogue, **({} if has_machine else {"intra_link": default_link}) | given)

@@ -16,6 +16,7 @@ if "CI" not in os.environ:  # there, pages nobody has looked at are a failure
     pytest.importorskip("streamlit")
 from streamlit.testing.v1 import AppTest
 
+import perfmodel
 from app.menu import PAGES
 from app.options import SCENARIO
 from app.plain import plain
@@ -433,3 +434,26 @@ def test_the_python_to_copy_runs(page, query, capsys):
     code = next(block.value for block in test.get("code") if "from perfmodel" in block.value)
     exec(compile(code, page, "exec"), {})
     assert capsys.readouterr().out.strip()
+
+
+def test_collectives_stand_beside_measured_ones_and_take_an_accelerator():
+    test = opened("communication", accelerator="h100-sxm5-80gb", ranks="64", size="1GB")
+    assert not test.error
+    assert "Taken: --node dgx-h100, the usual machine of h100-sxm5-80gb." in words(test)
+    assert "8 x ib-ndr-400g" in words(test)
+    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
+    names = [trace["name"] for trace in figure["data"]]
+    answer = perfmodel.collective(ranks=64, size="1GB", accelerator="h100-sxm5-80gb")
+    assert f"1 GB: {show(answer.time, 's')}, {show(answer.bus_bandwidth, 'B/s')}" in names
+    assert {"predicted", "80 % interval"} <= set(names)
+    assert len({name for name in names if name.startswith("measured by ")}) == 3
+    commands = [code.value for code in test.code]
+    assert any("collective" in line and "--accelerator h100-sxm5-80gb" in line for line in commands)
+    (python,) = (line for line in commands if "perfmodel.collective(" in line)
+    exec(compile(python, "the page", "exec"), {"print": lambda found: commands.append(found)})
+    assert commands[-1].nodes == 8
+
+
+def test_an_unmeasured_network_is_named_on_the_page():
+    test = opened("communication", **{"intra-link": "pcie3-x16", "inter-link": "cray-aries", "ranks": "16"})
+    assert "the interval is wider: no measured collective over aries" in words(test)

@@ -7,10 +7,13 @@ import streamlit as st
 from app import charts, exchanges, session_hardware
 from app.layout import Asked, ask, downloads, mistakes_shown, sentence, ways_out
 from app.options import convert, one_of, options, some_of
+from perfmodel.cli.collective_plot import collective_figure, title_of
+from perfmodel.prediction.collective import collective
 from perfmodel.prediction.collective_fabric import CollectiveFabric
+from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.units import show
 
-START = {"intra-link": "nvlink2-cube-mesh", "inter-link": "ethernet-25g-tcp", "ranks": 32, "size": "100MB"}
+START = {"accelerator": DEFAULT_ACCELERATOR, "ranks": 32, "size": "100MB"}
 LINK = "nvlink3-nvswitch"
 RANKS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 DRAWN = (exchanges.NCCL, "ring", "tree", "halving-doubling", "hierarchical", exchanges.SERVER)
@@ -78,6 +81,9 @@ def page(asked: Asked) -> None:
             f"{name} of {show(size, 'B')} over {ranks} GPUs on {fabric.nodes} machines", anchor=False
         )
         st.markdown(f"**{sentence(_verdict(at, wanted, marks))}**")
+        for note in fabric.notes:
+            st.caption(sentence(note))
+    _measured_beside(name, fabric, size)
     st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")
     picture({k: by_size[k] for k in wanted}, list(sizes), y, "message [B]", "by-size", marks)
     st.caption(f"By number of GPUs, {show(size, 'B')}, up to {fabric.per_node} on each machine")
@@ -88,10 +94,11 @@ def page(asked: Asked) -> None:
         for each, p in zip(sizes, by_size[known], strict=True)
         if p
     ]
-    command = {k: v for k, v in picked.items() if k in ("collective", "ranks", "nodes", "nics", "inter-link")}
-    command |= {"intra-link": fabric.link.id, "size": "1KB..1GB", "ranks": ranks}
+    where = {known: picked[known] for known in exchanges.WHERE if known in picked}
+    where |= {} if "accelerator" in where else {"intra-link": fabric.link.id}
+    command = {"collective": name, **where, "ranks": ranks, "size": "1KB..1GB"}
     with st.container(horizontal=True):
-        ways_out("collective", command, _python(name, fabric, size))
+        ways_out("collective", command, _python(name, ranks, where, size))
         downloads("communication", rows, {"rows": rows})
 
 
@@ -120,23 +127,33 @@ def _verdict(
     return f"{text}. {sentence(crossings)}" if crossings else text
 
 
-def _python(name: str, fabric: CollectiveFabric, size: float) -> str:
+def _measured_beside(name: str, fabric: CollectiveFabric, size: float) -> None:
+    """Draw the library's way with its interval, and the nearest measured curves."""
+    with mistakes_shown():
+        figure = collective_figure(name, "auto", fabric, [size])
+        row = collective(name, "auto", fabric, size)
+    said = (
+        f"{exchanges.NCCL}: {title_of(name, fabric)}, with the 80 % interval and the nearest measured curves"
+    )
+    reasons = row.interval.wider_because if row.interval else []
+    st.caption("; ".join([said, *(f"the interval is wider: {reason}" for reason in reasons)]))
+    charts.draw(figure, "measured-beside", f"time and bus bandwidth by message size, {said}", height=430)
+
+
+def _python(name: str, ranks: int, where: Mapping[str, str | int], size: float) -> str:
     """The question in Python."""
-    outer = f'catalogue.link("{fabric.inter_link.id}")' if fabric.inter_link else "None"
+    words = {word.replace("-", "_"): value for word, value in where.items()}
+    given = "".join(f", {word}={value!r}" for word, value in words.items())
     return (
-        "from perfmodel.prediction.collective import CollectiveFabric, collective\n"
-        "from perfmodel.specs.store import Catalogue\n\n"
-        "catalogue = Catalogue.built_in()\n"
-        f"fabric = CollectiveFabric({fabric.group_size}, {fabric.nodes}, "
-        f'catalogue.link("{fabric.link.id}"), {outer}, {fabric.nics})\n'
-        f'print(collective("{name}", "best", fabric, {size!r}))'
+        "import perfmodel\n\n"
+        f'print(perfmodel.collective("{name}", ranks={ranks}, size={size!r}, algorithm="best"{given}))'
     )
 
 
 page(
     ask(
         "communication",
-        {"": [KNOWN["intra-link"], KNOWN["inter-link"], KNOWN["nodes"], KNOWN["nics"], SERVERS, ALGORITHMS]},
+        {"": [*(KNOWN[name] for name in exchanges.WHERE), SERVERS, ALGORITHMS]},
         body=(COLLECTIVE, RANKS_OPTION, SIZE, SHOWN),
         start=START,
     )

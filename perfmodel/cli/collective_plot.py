@@ -92,7 +92,7 @@ def collective_figure(
     low, high = (sizes[0], sizes[-1]) if len(sizes) > 1 else (SMALLEST, LARGEST)
     between = [low * (high / low) ** (i / (POINTS - 1)) for i in range(POINTS)]
     rows = [collective(name, algorithm, fabric, size) for size in between]
-    figure = make_subplots(rows=1, cols=2, horizontal_spacing=0.1)
+    figure = make_subplots(rows=1, cols=2, horizontal_spacing=0.13)
     _predicted(figure, rows)
     curves = nearest_curves(fabric.point(name, high))
     for curve, (colour, symbol) in zip(curves, MEASURED, strict=False):
@@ -161,7 +161,7 @@ def _measured(
 ) -> None:
     pairs = [(x, y) for x, y in zip(curve.sizes, curve.times, strict=True) if low <= x <= high]
     xs, times = [x for x, _ in pairs], [y for _, y in pairs]
-    rates = [bus_bandwidth(curve.point.collective, x / y, curve.point.group_size) for x, y in pairs]
+    rates = [float(bus_bandwidth(curve.point.collective, x / y, curve.point.group_size)) for x, y in pairs]
     text = [
         f"{_bytes(x)}: {show(y, 's')}, {show(r, 'B/s')}" for x, y, r in zip(xs, times, rates, strict=True)
     ]
@@ -209,9 +209,9 @@ def _marked(figure: go.Figure, row: Collective) -> None:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Powers of two between the ends, at most nine of them."""
+    """Powers of two between the ends, at most seven of them."""
     first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
-    return [2.0**power for power in range(first, last + 1, max(1, -(-(last - first) // 8)))]
+    return [2.0**power for power in range(first, last + 1, max(1, -(-(last - first) // 6)))]
 
 
 def _bytes(size: float) -> str:
