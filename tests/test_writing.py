@@ -107,6 +107,11 @@ def test_a_command_keeps_a_link_and_refuses_a_pipe(tmp_path, invoke):
         ("matplotlib", "validate --report r.md --plots", "perfmodel.accuracy.compare"),
         ("matplotlib", "scale --plot x.svg", "perfmodel.prediction.predict"),
         ("plotly", "scale --plot x.html", "perfmodel.prediction.predict"),
+        (
+            "plotly",
+            "collective --ranks 8 --size 1MB --accelerator h100 --plot x.html",
+            "perfmodel.api.collective.collective",
+        ),
         ("pyarrow", "sweep --output x.parquet", "perfmodel.sweeps.table.answers"),
         ("onnx", "predict --workload {model}", "perfmodel.workloads.from_onnx.read_bytes"),
     ],
