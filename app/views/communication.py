@@ -118,9 +118,8 @@ def _verdict(
         k: at[k][0] for k in wanted
     }
     best = min(each, key=lambda known: each[known].time)
-    text = (
-        f"{best} is fastest: {show(each[best].time, 's')}, {show(each[best].bus_bandwidth, 'B/s')} on the bus"
-    )
+    time, rate = show(each[best].time, "s"), show(each[best].bus_bandwidth, "B/s")
+    text = f"{best} is fastest of those named: {time}, {rate} on the bus"
     if exchanges.NCCL in wanted:
         text += f"; NCCL's choice, by its measurements, takes {show(at[exchanges.NCCL][0].time, 's')}"
     crossings = "; ".join(exchanges.crossing_words(mark, show) for mark in marks)
