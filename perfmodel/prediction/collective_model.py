@@ -99,18 +99,29 @@ def _assumed_rate(at: Place) -> Any:
     return np.array(NVLINK_SHARE)[at.generation] * at.inside_rate
 
 
+def kernel_bandwidth(at: Place, p: Values) -> Any:
+    """Return what one adapter carries by the kernel's TCP [B/s]."""
+    return rates.slower_bandwidth(TCP_SHARE * at.port, p["tcp_ceiling"])
+
+
 def port_bandwidth(at: Place, p: Values) -> Any:
-    """Return what one adapter carries [B/s]: its transport's share, or what the kernel's TCP would."""
-    kernel = rates.slower_bandwidth(TCP_SHARE * at.port, p["tcp_ceiling"])
+    """Return what one adapter carries by its transport [B/s]; 1 B/s where that is the kernel's TCP."""
     share = np.choose(at.transport, [*(p[name] for name in SHARES), ROCE_SHARE, 0.0])
-    return np.maximum(share * at.port, kernel)
+    return np.maximum(share * at.port, 1.0)
 
 
-def between_bandwidth(at: Place, p: Values) -> Any:
-    """Return what all adapters of one node carry [B/s]; endless on one node."""
-    port = port_bandwidth(at, p)
-    path = np.where(at.reaches_adapter, PATH_SHARE * at.adapter_path * at.per_node, p["staged"])
-    ports = rates.slower_bandwidth(at.adapters * port, path)
+def between_bandwidth(at: Place, p: Values, adapters: Any = None) -> Any:
+    """Return what all adapters of one node carry, or so many of them [B/s]; endless on one node.
+
+    Who spares the kernel its work may also use its TCP.
+    """
+    count = at.adapters if adapters is None else adapters
+    pcie = PATH_SHARE * at.adapter_path * at.per_node
+    path = np.where(at.reaches_adapter, pcie, p["staged"])
+    ports = np.maximum(
+        rates.slower_bandwidth(count * port_bandwidth(at, p), path),
+        rates.slower_bandwidth(count * kernel_bandwidth(at, p), pcie),
+    )
     return np.where(at.nodes > 1, rates.adapters_bandwidth(ports, 1.0, p["decay"], at.nodes), ENDLESS)
 
 
@@ -148,7 +159,7 @@ def wire_time(at: Place, p: Values) -> Any:
     )
     across = np.where(many, across, ENDLESS)
     # of a chain of sends one leaves each node, by one adapter
-    sent = np.minimum(between, np.where(many, port_bandwidth(at, p), ENDLESS))
+    sent = between_bandwidth(at, p, 1.0)
     outside = np.select([what == ALL_TO_ALL, what == SEND_RECEIVE], [across, sent], between)
     one_way = rates.slower_bandwidth(inside, outside)
     traffic = np.where(what >= BROADCAST, 1.0, (n - 1) / n)
