@@ -273,6 +273,8 @@ STATED = {
         ({"world_size": "3"}, "ranks not spread evenly: 3 on 2 nodes"),
         ({"library": "Open MPI 4.0.5"}, "another library: Open MPI 4.0.5"),
         ({"algorithm": "collnet"}, None),
+        ({"year": "24"}, "no such year: 24"),
+        ({"world_size": "1", "nodes": "1"}, "one rank"),
     ],
 )
 def test_a_blank_cell_is_not_stated(tmp_path, cells, reason):
@@ -300,3 +302,52 @@ def test_every_measured_collective_can_be_asked_for(name, measured):
     assert told["time"] == pytest.approx(compare_collectives([row])[0].predicted_time)
     assert told["bus_bandwidth"] == pytest.approx(told["algorithm_bandwidth"])
     assert told["time"] >= told["lower_bound"]
+
+
+def test_a_bridge_that_joins_fewer_ranks_leaves_the_rest_to_the_host():
+    bridge, host = CATALOGUE.link("nvlink3-bridge"), CATALOGUE.link("pcie4-x16")
+    chip = CATALOGUE.accelerator("a100-pcie-40gb")
+    times = [
+        collective("all-reduce", "auto", CollectiveFabric(4, 1, link, None, 1, chip, host), 1e9).time
+        for link in (bridge, host)
+    ]
+    assert times[0] == pytest.approx(times[1])
+
+
+@pytest.mark.parametrize("name", COLLECTIVES.values())
+def test_several_nodes_need_a_link_between_them(name):
+    inside = CATALOGUE.link("nvlink3-nvswitch")
+    with pytest.raises(InputError, match="2 nodes need --inter-link"):
+        collective(name, "auto", CollectiveFabric(16, 2, inside, None, 1), 1e6)
+
+
+@pytest.mark.parametrize("name", COLLECTIVES.values())
+@pytest.mark.parametrize("size", [1.0, 1e6, 1e10])
+def test_no_time_is_below_its_bound(name, size):
+    inside = CATALOGUE.link("nvlink3-nvswitch")
+    for outer in BETWEEN:
+        for nodes in (2, 16):
+            one = collective(name, "auto", CollectiveFabric(8 * nodes, nodes, inside, outer, 4), size)
+            assert one.time >= one.lower_bound, outer.id
+
+
+def test_a_ring_that_a_user_took_does_not_sum_in_the_switch():
+    switch = CATALOGUE.link("nvlink4-nvswitch")
+    chosen, ring = (
+        Point("all-reduce", 8, 1, 1.0, switch, None, 1, by_ring=by_ring) for by_ring in (False, True)
+    )
+    at_once, around = curve(places([chosen, ring]), fitted().parameters).time(1e9)
+    assert around > 1.2 * at_once
+
+
+def test_links_of_one_id_from_two_catalogues_are_two_places():
+    slow = CATALOGUE.link("ib-ndr-400g")
+    fast = slow.model_copy(
+        update={"bandwidth": slow.bandwidth.model_copy(update={"value": 4 * slow.bandwidth.value})}
+    )
+    inside = CATALOGUE.link("nvlink4-nvswitch")
+    rows = [
+        Measurement(link.id, "s", "", 1.0, Point("all-gather", 16, 2, 1e9, inside, link, 1), None)
+        for link in (slow, fast)
+    ]
+    assert len(set(collective_fit.data_of(rows).at.tolist())) == 2

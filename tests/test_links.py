@@ -42,7 +42,9 @@ def is_no_worse(link: Link, than: Link) -> bool:
 
 PAIRS = [(a, b) for a, b in itertools.permutations(BETWEEN, 2) if is_no_worse(a, b)]
 """The better first."""
-OF_LIKE_PROTOCOLS = [(a, b) for a, b in PAIRS if a.low_latency_from <= b.low_latency_from]
+OF_LIKE_PROTOCOLS = [
+    (a, b) for a, b in PAIRS if a.low_latency >= b.low_latency and a.low_latency_from <= b.low_latency_from
+]
 """Without plug-ins that carry NCCL's Simple protocol alone, beside transports that carry the others too: an
 empty message takes longer over them (136 us over TCPXO, 164 over the first EFA, as measured)."""
 

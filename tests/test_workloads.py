@@ -331,7 +331,7 @@ def test_only_the_family_asked_for_is_imported():
         (("",), "unknown workload ''"),
         (("resnet50", 128), "takes no sequences"),
         (("bert-base", 1024), "beyond its 512 position embeddings"),
-        (("gpt2", 0), "must be at least 1"),
+        (("gpt2", 0), "expected a whole number of at least 1"),
     ],
 )
 def test_bad_names(arguments, message):

@@ -158,7 +158,7 @@ def _python(base: dict[str, Any], said: list[str]) -> str:
         "from perfmodel import Scenario\n"
         "from perfmodel.comparison import case_of, compare\n\n"
         "result = compare([\n    " + ",\n    ".join(lines) + ",\n])\n"
-        "print(found.verdict)"
+        "print(result.verdict)"
     )
 
 

@@ -71,7 +71,7 @@ def compare_collectives(measured: Sequence[Measurement], out_of_sample: bool = F
     """Predict each collective: by the shipped fit, or each source by a fit to all others.
 
     Out of sample the width of a source's intervals, too, comes from how far off the other sources were; what
-    predicted those had seen this source, which leaves a per cent or so of it in the width.
+    predicted those had seen this source, which leaves some per cent of it in the width.
     """
     able = [m for m in measured if m.point is not None]
     if not able:

@@ -197,7 +197,7 @@ def refit() -> None:
         "sha256": hashlib.sha256(file).hexdigest(),
         "points": len(data.logs),
         "sources": len(np.unique(data.sources)),
-        "transports": sorted({str(name) for name in data.transports}),
+        "transports": sorted({str(name) for name in data.transports[_seen(data)]}),
         "spreads": {name: float(f"{of:.4g}") for name, of in spreads(data, judged(data)).items()},
         "parameters": {name: float(f"{parameters[name]:.6g}") for name in PARAMETERS},
     }

@@ -41,6 +41,8 @@ LIBRARIES = ("NCCL", "RCCL")
 """What the model is of; the name of a row's library holds one of them."""
 COUNTS = ("world_size", "nodes", "nics_per_node", "year")
 LARGEST_COUNT = 1_000_000
+FIRST_YEAR, LAST_YEAR = 2015, 2100
+"""NCCL's first release, and none."""
 
 
 class Measurement(NamedTuple):
@@ -116,6 +118,8 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
         raise Refused("another library", library)
     size = _stated(row, "size_bytes", where)
     ranks, nodes = (int(_stated(row, column, where)) for column in ("world_size", "nodes"))
+    if ranks == 1:
+        raise Refused("one rank")
     if ranks % nodes:
         raise Refused("ranks not spread evenly", f"{ranks} on {nodes} nodes")
     chip = _accelerator(row, catalogue)
@@ -135,7 +139,7 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
         nics,
         chip,
         catalogue.link(chip.host_link) if chip is not None else None,
-        int(_number(row, "year", where)) if row.get("year") else USUAL_YEAR,
+        _year(row, where),
         row.get("algorithm") == "ring",
     )
     try:
@@ -143,6 +147,13 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
     except InputError as error:
         raise Refused("more ranks than the mesh joins", str(error)) from None
     return point
+
+
+def _year(row: dict[str, str], where: str) -> int:
+    year = int(_number(row, "year", where)) if row.get("year") else USUAL_YEAR
+    if not FIRST_YEAR <= year <= LAST_YEAR:
+        raise Refused("no such year", str(year))
+    return year
 
 
 def _accelerator(row: dict[str, str], catalogue: Catalogue) -> Accelerator | None:

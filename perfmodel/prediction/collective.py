@@ -118,6 +118,8 @@ def collective(name: str, algorithm: str, fabric: CollectiveFabric, message_byte
     if name not in ALGORITHMS:
         raise unknown_name("collective", name, ALGORITHMS)
     check_mesh(fabric.link, fabric.per_node)
+    if fabric.nodes > 1 and fabric.inter_link is None:
+        raise InputError(f"{fabric.nodes} nodes need --inter-link")
     if fabric.group_size == 1:
         return _result(name, fabric, message_bytes, [(0.0, "none", None)])
     by_library = _by_nccl(name, fabric, message_bytes)
@@ -193,8 +195,7 @@ def _numbers(fabric: CollectiveFabric) -> Fabric:
     link = fabric.inter_link
     if fabric.nodes == 1:
         return Fabric(hop, inside, 0.0, inside, 0.0, hop, 0.0, *library)
-    if link is None:
-        raise InputError(f"{fabric.nodes} nodes need --inter-link")
+    assert link is not None  # ``collective`` has refused it
     outer = fabric.nics * bulk_bandwidth(link, constants)
     small = link.hop_latency.value
     return Fabric(hop, inside, small, outer, 0.0, hop, small, *library)
@@ -264,6 +265,5 @@ def _lower_bound(algorithm: Algorithm, fabric: CollectiveFabric, message_bytes: 
     if fabric.nodes == 1 or outer is None:
         return inside
     adapters = fabric.nics * outer.bandwidth.value
-    return max(
-        inside, float(algorithm.lower_bound(fabric.nodes, message_bytes, outer.hop_latency.value, adapters))
-    )
+    # the latency of a link is that of NCCL's hop, which waits for an answer: no bound of a message one way
+    return max(inside, float(algorithm.lower_bound(fabric.nodes, message_bytes, 0.0, adapters)))

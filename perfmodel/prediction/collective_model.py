@@ -143,7 +143,7 @@ def all_reduce_bandwidth(at: Place, p: Values) -> Any:
     tree = rates.slower_bandwidth(np.where(by_switch, summed, TREE_SHARE * inside), at_two)
     young = (at.generation >= HOPPER) & at.is_switched
     part = np.where(young, 1.0, rates.part_by_tree(np.minimum(p["tree"], 1.0), between, inside))
-    part = np.where(several, np.where(at.ring_only, 0.0, part), by_switch * 1.0)
+    part = np.where(at.ring_only, 0.0, np.where(several, part, by_switch * 1.0))
     return rates.mixed_bandwidth(rates.slower_bandwidth(inside, between), tree, part)
 
 

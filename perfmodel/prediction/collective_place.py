@@ -56,14 +56,14 @@ class Point(NamedTuple):
 
     @property
     def place(self) -> tuple[object, ...]:
-        """What tells it from points elsewhere, whatever their size."""
-        chip, outer = self.accelerator, self.inter_link
+        """What tells it from points elsewhere, whatever their size: the specs themselves, not their ids."""
         where = self.collective, self.group_size, self.nodes, self.nics, self.year, self.by_ring
-        return (*where, self.link.id, outer and outer.id, chip and chip.id)
+        specs = self.link, self.inter_link, self.accelerator, self.host_link
+        return (*where, *map(id, specs))
 
 
 class Place(NamedTuple):
-    """Collectives at places, shape (places,) each; what lies between nodes is 0 on one node."""
+    """Collectives at places, shape (places,) each; what lies between nodes means nothing on one node."""
 
     collective: Whole
     """Into ``COLLECTIVES``."""
@@ -110,16 +110,16 @@ def places(points: Sequence[Point]) -> Place:
 
 def _place(point: Point) -> tuple[Any, ...]:
     link, chip, per_node = point.link, point.accelerator, point.group_size // point.nodes
-    crossed, rate = inside_link(link, per_node)
-    inside = (
+    way, rate = inside(point)
+    within = (
         COLLECTIVES.index(point.collective),
         float(point.nodes),
         float(per_node),
         rate,
-        crossed.switched,
-        crossed.kind == "nvlink" and not crossed.switched,
-        crossed.kind in ("xgmi", "torus"),
-        crossed.kind == "pcie",
+        way == "switch",
+        way == "mesh",
+        way in ("xgmi", "other"),
+        way == "pcie",
         GENERATIONS.index(generation(link, chip)),
         adds(link, chip),
         chip is None or chip.peer_access,
@@ -127,8 +127,8 @@ def _place(point: Point) -> tuple[Any, ...]:
         point.by_ring,
     )
     if point.nodes == 1 or point.inter_link is None:
-        return (*inside, 0, True, 0.0, 1.0, 1.0, 1.0, True, True, point.year)
-    return (*inside, *_between(point, point.inter_link), point.year)
+        return (*within, 0, True, 0.0, 1.0, 1.0, 1.0, True, True, point.year)
+    return (*within, *_between(point, point.inter_link), point.year)
 
 
 def _between(point: Point, outer: Link) -> tuple[Any, ...]:
@@ -140,8 +140,8 @@ def _between(point: Point, outer: Link) -> tuple[Any, ...]:
         _port(outer),
         float(point.nics),
         _path(point),
-        capability >= outer.direct_from,
-        capability >= outer.low_latency_from,
+        capability >= outer.direct_from and (point.accelerator is None or point.accelerator.peer_access),
+        outer.low_latency and capability >= outer.low_latency_from,
     )
 
 
@@ -178,21 +178,27 @@ def _capability(point: Point) -> float:
 _OF_GENERATION = (7.0, 8.0, 9.0, 10.0)
 
 
-def inside_link(link: Link, ranks: int) -> tuple[Link, float]:
-    """Return the link that ranks of a node reach each other over, and its nominal rate [B/s].
+def inside(point: Point) -> tuple[str, float]:
+    """Return how ranks of a node reach each other, and the nominal rate of one [B/s].
 
-    Of a mesh the rate is that of the rings it closes; where it closes none, traffic goes by the host's link.
+    ``switch`` or ``mesh`` over NVLink, ``pcie``, ``xgmi``, or any ``other``.  Of a mesh the rate is that of
+    the rings it closes; where it closes none, or a bridge joins fewer ranks, traffic goes by the host's link.
     """
-    if link.kind != "nvlink" or ranks == 1 or link.switched:
-        return link, link.bandwidth.value
+    link, ranks = point.link, point.group_size // point.nodes
+    if link.joins is not None and ranks > link.joins:
+        return "pcie", _path(point)
+    if link.kind != "nvlink":
+        kind = {"pcie": "pcie", "xgmi": "xgmi"}.get(link.kind, "other")
+        return kind, link.bandwidth.value
+    if link.switched or ranks == 1:
+        return ("switch" if link.switched else "mesh"), link.bandwidth.value
     if link.graph_of is None:
-        return link, link.bandwidth.value * WRITE_PAYLOAD
+        return "mesh", link.bandwidth.value * WRITE_PAYLOAD
     node = Catalogue.built_in().node(link.graph_of)
     links = sum(count for a, b, count in node.peer_graph if 0 in (a, b))
     if rate := ring_bandwidth(node.peer_graph, ranks, link.bandwidth.value / links):
-        return link, rate
-    host = Catalogue.built_in().link(str(node.host_link))
-    return host, host.bandwidth.value
+        return "mesh", rate
+    return "pcie", Catalogue.built_in().link(str(node.host_link)).bandwidth.value
 
 
 def check_mesh(link: Link, ranks: int) -> None:

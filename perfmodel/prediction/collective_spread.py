@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from perfmodel.prediction.bound import end_at
 from perfmodel.prediction.collective_model import fitted
-from perfmodel.prediction.collective_place import Point
+from perfmodel.prediction.collective_place import Point, inside
 from perfmodel.prediction.network_cuts import cuts_of, least_time
 from perfmodel.prediction.result import Interval
 
@@ -32,9 +32,7 @@ def transport_of(point: Point) -> str:
     outer = point.inter_link
     if point.nodes > 1 and outer is not None:
         return "one-sided" if outer.one_sided else outer.kind
-    if point.link.kind != "nvlink":
-        return point.link.kind
-    return "nvlink-switch" if point.link.switched else "nvlink-mesh"
+    return f"inside {inside(point)[0]}"
 
 
 def size_class(message_bytes: float) -> str:
@@ -51,7 +49,7 @@ def spread_class(point: Point, is_seen: bool) -> str:
 
 
 def is_seen(point: Point) -> bool:
-    """Return whether a measured run went over such a transport."""
+    """Return whether at least two sources measured collectives over such a transport."""
     return transport_of(point) in fitted().transports
 
 
@@ -60,7 +58,7 @@ def interval_of(point: Point, time: float) -> Interval:
     known = is_seen(point)
     ends = span(point, time, fitted().spreads[spread_class(point, known)])
     by = point.inter_link if point.nodes > 1 and point.inter_link is not None else point.link
-    reasons = [] if known else [f"no measured collective over {by.kind}"]
+    reasons = [] if known else [f"fewer than two sources measured collectives over {by.kind}"]
     return Interval(**ends._asdict(), wider_because=reasons)
 
 

@@ -67,8 +67,10 @@ class Link(SourcedSpec):
     direct_from: float = Field(default=0.0, ge=0)
     """Least CUDA compute capability of accelerators whose memory its adapters read and write themselves; what
     others send passes host memory."""
+    low_latency: bool = True
+    """Whether it carries NCCL's protocols of small messages, LL and LL128."""
     low_latency_from: float = Field(default=0.0, ge=0)
-    """Least compute capability from which it carries NCCL's protocols of small messages, LL and LL128."""
+    """Least compute capability of the accelerators of which it carries them."""
     one_sided: bool = False
     """Whether an adapter writes to a peer's memory without the peer's host (TCPXO)."""
     flow_bandwidth: Quantity | None = None
