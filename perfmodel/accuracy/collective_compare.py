@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.accuracy.collective_fit import (
+    TRUSTED,
     data_of,
     fit,
     judged,
@@ -152,13 +153,13 @@ def summarise(rows: Sequence[Row]) -> dict[str, Any]:
     Rows of trust C stand in ``untrusted`` and in no other number.
     """
     able = [row for row in rows if row.predicted_time is not None]
-    trusted = [row for row in able if row.measurement.trust in "AB"]
+    trusted = [row for row in able if row.measurement.trust in TRUSTED]
     sizes = {LONG_WORDS: False, SHORT_WORDS: True}
     return {
         "rows": len(rows),
         "refused": len(rows) - len(able),
         "refused_by_reason": by_reason(row.measurement.reason for row in rows),
-        "untrusted": _errors([row for row in able if row.measurement.trust not in "AB"]),
+        "untrusted": _errors([row for row in able if row.measurement.trust not in TRUSTED]),
         "sizes": {
             label: _grouped([row for row in trusted if _is_short(row) == short])
             for label, short in sizes.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from functools import cache
+from statistics import median
 from typing import NamedTuple
 
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
@@ -78,11 +79,5 @@ def _curve(rows: list[tuple[Measurement, Point]]) -> MeasuredCurve:
     first, point = rows[0]
     sizes = tuple(sorted(times))
     return MeasuredCurve(
-        first.source, first.accelerator, point, sizes, tuple(map(_median, map(times.__getitem__, sizes)))
+        first.source, first.accelerator, point, sizes, tuple(map(median, map(times.__getitem__, sizes)))
     )
-
-
-def _median(values: list[float]) -> float:
-    from statistics import median
-
-    return median(values)

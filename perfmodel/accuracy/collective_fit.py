@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,9 @@ from perfmodel.least_squares import least_squares
 from perfmodel.prediction.collective_model import RESULT, Curve, curve
 from perfmodel.prediction.collective_parameters import PARAMETERS, means, named
 from perfmodel.prediction.collective_place import Place, Point, places
-from perfmodel.prediction.collective_spread import FLOOR, LARGE, SHORT, transport_of
+from perfmodel.prediction.collective_spread import FLOOR, SIZES, class_name, size_class, transport_of
 from perfmodel.resources import folder
+from perfmodel.step.profiled import NORMAL_80
 from perfmodel.writing import write_whole
 
 if TYPE_CHECKING:
@@ -33,7 +35,6 @@ SOURCE_WEIGHT = 2.0
 """Of a source, in independent rows: sources differ by more than the rows of one."""
 STEP = 1e-4
 """Of a logarithm, for differences."""
-NORMAL_80 = 1.2816
 
 
 class Data(NamedTuple):
@@ -152,16 +153,12 @@ def spreads(data: Data, logs: Judged, without: str | None = None) -> dict[str, f
     without : a source that must not be looked at
     """
     result = {}
-    short, large = data.message_bytes < SHORT, data.message_bytes >= LARGE
-    sizes = {"below 1 MiB": short, "1 to 64 MiB": ~short & ~large, "from 64 MiB": large}
-    seen = _seen(data)
-    for several, nodes in ((True, "several nodes"), (False, "one node")):
-        for known, kind in ((True, "seen"), (False, "unseen")):
-            for size, which in sizes.items():
-                rows = which & (data.several == several) & (data.sources != without) & (seen | (not known))
-                misses = np.abs((logs.by_source if known else logs.by_transport) - data.logs)[rows]
-                width = _spread(misses, data.sources[rows])
-                result[f"{nodes}, {kind}, {size}"] = width if known else max(width, FLOOR)
+    sizes, seen = size_class(data.message_bytes), _seen(data)
+    for several, known, size in product((True, False), (True, False), range(len(SIZES))):
+        rows = (sizes == size) & (data.several == several) & (data.sources != without) & (seen | (not known))
+        misses = np.abs((logs.by_source if known else logs.by_transport) - data.logs)[rows]
+        width = _spread(misses, data.sources[rows])
+        result[class_name(several, known, size)] = width if known else max(width, FLOOR)
     return result
 
 

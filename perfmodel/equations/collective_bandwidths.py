@@ -70,15 +70,14 @@ def switched_ring_bandwidth(
 
 
 @formula(cites=())
-def adapters_bandwidth(link_bandwidth: Real, adapters: Real, bandwidth_decay: Real, nodes: Real) -> Real:
-    r"""What all adapters of a node carry, less a little for each doubling of nodes beyond two.
+def decayed_bandwidth(link_bandwidth: Real, bandwidth_decay: Real, nodes: Real) -> Real:
+    r"""What is left of a bandwidth between nodes: a little less for each doubling beyond two.
 
-    .. math:: B = n_a\,B_a\,\delta^{-\max(\log_2 N - 1,\,0)}
+    .. math:: B' = B\,\delta^{-\max(\log_2 N - 1,\,0)}
 
     Parameters
     ----------
-    link_bandwidth : B_a [B/s], that one adapter reaches between two nodes
-    adapters : n_a [1], of a node
+    link_bandwidth : B [B/s], between two nodes
     bandwidth_decay : delta [1], for each doubling
     nodes : N [1]
 
@@ -88,12 +87,12 @@ def adapters_bandwidth(link_bandwidth: Real, adapters: Real, bandwidth_decay: Re
 
     Examples
     --------
-    Eight of 10 GB/s, on eight nodes, which are two doublings beyond two.
+    80 GB/s, on eight nodes, which are two doublings beyond two.
 
-    >>> round(adapters_bandwidth(10e9, 8, 1.03, 8) / 1e9, 2)
+    >>> round(decayed_bandwidth(80e9, 1.03, 8) / 1e9, 2)
     75.41
     """
-    return adapters * link_bandwidth * bandwidth_decay ** -ops.maximum(ops.log2(nodes) - 1, 0.0)
+    return link_bandwidth * bandwidth_decay ** -ops.maximum(ops.log2(nodes) - 1, 0.0)
 
 
 @formula(cites="nccl-tests")

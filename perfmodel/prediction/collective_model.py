@@ -26,6 +26,7 @@ from perfmodel.prediction.collective_place import (
     ALL_TO_ALL,
     BROADCAST,
     SEND_RECEIVE,
+    USUAL_YEAR,
     Place,
 )
 
@@ -52,7 +53,6 @@ LEAST_RANKS_FOR_NVLS = 5
 """NCCL leaves fewer to the ring (seen on H200 and B200)."""
 HOPPER = 2
 """From this generation on libraries choose trees between nodes: NVLS trees."""
-LIBRARY_YEAR = 2024
 ENDLESS = 1e18
 """[B/s]"""
 
@@ -122,20 +122,24 @@ def between_bandwidth(at: Place, p: Values, adapters: Any = None) -> Any:
         rates.slower_bandwidth(count * port_bandwidth(at, p), path),
         rates.slower_bandwidth(count * kernel_bandwidth(at, p), pcie),
     )
-    return np.where(at.nodes > 1, rates.adapters_bandwidth(ports, 1.0, p["decay"], at.nodes), ENDLESS)
+    return np.where(at.nodes > 1, rates.decayed_bandwidth(ports, p["decay"], at.nodes), ENDLESS)
 
 
 SHARES = ("infiniband", "slingshot", "efa", "one_sided", "gpudirect_tcp")
 """Parameters that are shares of a port; after them come RoCE and the kernel's TCP."""
 
 
-def all_reduce_bandwidth(at: Place, p: Values) -> Any:
+def all_reduce_bandwidth(at: Place, p: Values, inside: Any, between: Any) -> Any:
     """Return the bus bandwidth of a large all-reduce as the library chooses [B/s].
 
     From Hopper on, behind a switch, it goes by trees between nodes; before, the more so the slower the ports
     are beside the links inside.  RCCL goes by rings.
+
+    Parameters
+    ----------
+    at, p : where, and what was learned
+    inside, between : what ``inside_bandwidth`` and ``between_bandwidth`` say of it [B/s]
     """
-    inside, between = inside_bandwidth(at, p), between_bandwidth(at, p)
     several, n = at.nodes > 1, at.nodes * at.per_node
     at_two = np.where(at.nodes == 2, np.maximum(rates.two_node_tree_bandwidth(between, n), between), between)
     by_switch = at.adds & (at.per_node >= LEAST_RANKS_FOR_NVLS)
@@ -152,7 +156,7 @@ def wire_time(at: Place, p: Values) -> Any:
     what, n = at.collective, at.nodes * at.per_node
     inside, between = inside_bandwidth(at, p), between_bandwidth(at, p)
     share = np.select([what >= BROADCAST, what == ALL_TO_ALL], [p["chain"], p["exchange"]], p["gather"])
-    inside = np.where(at.is_pcie, 1.0, share) * inside  # PCIe is slower than the copies that bound the others
+    copied = np.where(at.is_pcie, 1.0, share) * inside  # PCIe is slower than the copies that bound the others
     many = at.nodes > 1
     across = rates.exchange_bandwidth(
         between, p["net_exchange_share"], np.where(many, at.nodes, 2.0), at.per_node
@@ -161,9 +165,10 @@ def wire_time(at: Place, p: Values) -> Any:
     # of a chain of sends one leaves each node, by one adapter
     sent = between_bandwidth(at, p, 1.0)
     outside = np.select([what == ALL_TO_ALL, what == SEND_RECEIVE], [across, sent], between)
-    one_way = rates.slower_bandwidth(inside, outside)
+    one_way = rates.slower_bandwidth(copied, outside)
     traffic = np.where(what >= BROADCAST, 1.0, (n - 1) / n)
-    return np.where(what == ALL_REDUCE, 2 * traffic / all_reduce_bandwidth(at, p), traffic / one_way)
+    summed = all_reduce_bandwidth(at, p, inside, between)
+    return np.where(what == ALL_REDUCE, 2 * traffic / summed, traffic / one_way)
 
 
 def round_trip(at: Place, p: Values) -> Any:
@@ -206,7 +211,7 @@ def curve(at: Place, p: Values) -> Curve:
     )
     chunk = np.where(several & (what == BROADCAST), chain, chunk)
     outside = p["ramp"] * np.where(at.is_verbs, 1.0, p["ramp_plugin"])
-    strength = np.where(several, outside, p["ramp_inside"] * p["ramp_year"] ** (LIBRARY_YEAR - at.year))
+    strength = np.where(several, outside, p["ramp_inside"] * p["ramp_year"] ** (USUAL_YEAR - at.year))
     strength = strength * p["ramp_nodes"] ** np.maximum(ops.log2(at.nodes) - 1, 0.0)
     strength = strength * np.select(
         [what == ALL_REDUCE, several & (what == ALL_TO_ALL), what >= BROADCAST],

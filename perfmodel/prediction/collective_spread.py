@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from perfmodel.prediction.bound import end_at
 from perfmodel.prediction.collective_model import fitted
 from perfmodel.prediction.collective_place import Point, inside
 from perfmodel.prediction.network_cuts import cuts_of, least_time
 from perfmodel.prediction.result import Interval
+from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 
 SHORT, LARGE = 2.0**20, 2.0**26
 """Messages below the first, and from the second on, are missed by other amounts than those between [B]."""
 FLOOR = 0.35
 """Least spread of a transport that nobody has measured."""
-NORMAL_80, NORMAL_95 = 1.2816, 1.96
 
 
 class Span(NamedTuple):
@@ -35,17 +35,30 @@ def transport_of(point: Point) -> str:
     return f"inside {inside(point)[0]}"
 
 
-def size_class(message_bytes: float) -> str:
-    """Return what a message's size is called."""
-    if message_bytes < SHORT:
-        return "below 1 MiB"
-    return "1 to 64 MiB" if message_bytes < LARGE else "from 64 MiB"
+SIZES = ("below 1 MiB", "1 to 64 MiB", "from 64 MiB")
+"""What the sizes between those limits are called."""
+
+
+def size_class(message_bytes: Any) -> Any:
+    """Return the index into ``SIZES`` of a message's size, or of many."""
+    return (message_bytes >= SHORT) * 1 + (message_bytes >= LARGE)
+
+
+def class_name(several: bool, is_seen: bool, size: int) -> str:
+    """Return the class of conditions under which a spread is learned.
+
+    Parameters
+    ----------
+    several : whether on several nodes
+    is_seen : whether another source measured such a transport
+    size : index into ``SIZES``
+    """
+    return f"{'several nodes' if several else 'one node'}, {'seen' if is_seen else 'unseen'}, {SIZES[size]}"
 
 
 def spread_class(point: Point, is_seen: bool) -> str:
-    """Return the class of conditions under which a spread was learned."""
-    nodes = "several nodes" if point.nodes > 1 else "one node"
-    return f"{nodes}, {'seen' if is_seen else 'unseen'}, {size_class(point.message_bytes)}"
+    """Return the class that a collective belongs to."""
+    return class_name(point.nodes > 1, is_seen, size_class(point.message_bytes))
 
 
 def is_seen(point: Point) -> bool:

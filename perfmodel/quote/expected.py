@@ -11,7 +11,6 @@ from perfmodel.prediction.bound import end_at
 from perfmodel.prediction.collective import collective
 from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.prediction.collective_place import Point
-from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.quote.file import Claim
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
@@ -162,7 +161,8 @@ def expected_bus_bandwidth(point: Point) -> Expected:
     where = (point.link, point.inter_link, point.nics, point.accelerator, point.host_link)
     fabric = CollectiveFabric(point.group_size, point.nodes, *where)
     result = collective(point.collective, "auto", fabric, point.message_bytes)
-    ends = interval_of(point, result.time)
+    ends = result.interval
+    assert ends is not None  # as of every collective by the library
     low_80, high_80, low_95, high_95 = (
         result.bus_bandwidth * result.time / end
         for end in (ends.high_80, ends.low_80, ends.high_95, ends.low_95)

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.collective import collective
 from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.quote.check import check_quote, shown
+from perfmodel.quote.expected import expected_bus_bandwidth
 from perfmodel.quote.file import KINDS, read_quote, scenario_of_claim
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
@@ -93,13 +93,9 @@ def published_claims(catalogue: Catalogue | None = None) -> list[PublishedClaim]
 
 def _without_figure(node: str, ranks: int, catalogue: Catalogue) -> PublishedClaim:
     """The bus bandwidth of a machine of which no figure was found [B/s]."""
-    answer = collective("all-reduce", "auto", fabric_of(ranks, catalogue, node=node), LARGE)
-    assert answer.interval is not None  # as of every collective by the library
-    low, high = (
-        answer.bus_bandwidth * answer.time / end for end in (answer.interval.high_80, answer.interval.low_80)
-    )
-    claim = f"{node}: 8 GB, no figure found"
-    return PublishedClaim(QUOTES[-1], claim, "bus_bandwidth", None, answer.bus_bandwidth, low, high, None)
+    point = fabric_of(ranks, catalogue, node=node).point("all-reduce", LARGE)
+    figures = expected_bus_bandwidth(point)[:3]
+    return PublishedClaim(QUOTES[-1], f"{node}: 8 GB, no figure found", "bus_bandwidth", None, *figures, None)
 
 
 def overlap_gap() -> tuple[Prediction, Prediction]:
