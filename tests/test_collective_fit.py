@@ -20,12 +20,12 @@ from perfmodel.accuracy.collective_rows import (
     shipped_measurements,
 )
 from perfmodel.cli import main
+from perfmodel.collectives.model import RESULT, curve, fitted
+from perfmodel.collectives.parameters import PARAMETERS
+from perfmodel.collectives.place import Point, places
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective import collective
 from perfmodel.prediction.collective_fabric import CollectiveFabric
-from perfmodel.prediction.collective_model import RESULT, curve, fitted
-from perfmodel.prediction.collective_parameters import PARAMETERS
-from perfmodel.prediction.collective_place import Point, places
 from perfmodel.specs.store import Catalogue
 
 CATALOGUE = Catalogue.built_in()

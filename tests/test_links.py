@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel.calibration import before_fit, calibration
+from perfmodel.collectives.model import curve, fitted
+from perfmodel.collectives.place import places
 from perfmodel.prediction import predict
 from perfmodel.prediction.collective import ALGORITHMS, collective
 from perfmodel.prediction.collective_fabric import CollectiveFabric
-from perfmodel.prediction.collective_model import curve, fitted
-from perfmodel.prediction.collective_place import places
 from perfmodel.specs.link import Link
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue

@@ -19,9 +19,9 @@ from perfmodel.accuracy.collective_fit import (
 )
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.summary import by_reason, errors, over_sources
-from perfmodel.prediction.collective_model import fitted
-from perfmodel.prediction.collective_parameters import PARAMETERS
-from perfmodel.prediction.collective_place import Point, traffic_of
+from perfmodel.collectives.model import fitted
+from perfmodel.collectives.parameters import PARAMETERS
+from perfmodel.collectives.place import Point, traffic_of
 from perfmodel.prediction.collective_spread import SHORT, Span, span, spread_class, transport_of
 
 if TYPE_CHECKING:

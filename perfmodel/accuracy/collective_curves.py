@@ -9,7 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
-from perfmodel.prediction.collective_place import Point
+from perfmodel.collectives.place import Point
 from perfmodel.prediction.collective_spread import transport_of
 
 SHOWN = 3

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
+from perfmodel.collectives.model import RESULT, Curve, curve
+from perfmodel.collectives.parameters import PARAMETERS, means, named
+from perfmodel.collectives.place import Place, Point, places
 from perfmodel.least_squares import least_squares
-from perfmodel.prediction.collective_model import RESULT, Curve, curve
-from perfmodel.prediction.collective_parameters import PARAMETERS, means, named
-from perfmodel.prediction.collective_place import Place, Point, places
 from perfmodel.prediction.collective_spread import FLOOR, SIZES, class_name, size_class, transport_of
 from perfmodel.resources import folder
 from perfmodel.step.profiled import NORMAL_80

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from perfmodel.accuracy.runs import NOT_STATED
 from perfmodel.accuracy.scenarios import Refused, named
+from perfmodel.collectives.place import USUAL_YEAR, Point, check_mesh
 from perfmodel.errors import InputError
-from perfmodel.prediction.collective_place import USUAL_YEAR, Point, check_mesh
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.formula import FORMULAS
 
-REMEMBERING = ("perfmodel.equations.", "perfmodel.prediction.", "perfmodel.step.")
+REMEMBERING = ("perfmodel.equations.", "perfmodel.collectives.", "perfmodel.prediction.", "perfmodel.step.")
 """Modules with caches, which are cleared: a cached call would not be recorded."""
 
 

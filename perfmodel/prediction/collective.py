@@ -8,13 +8,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.calibration import before_fit
+from perfmodel.collectives.model import curve, fitted
+from perfmodel.collectives.place import check_mesh, places
 from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.collective_fabric import CollectiveFabric
-from perfmodel.prediction.collective_model import curve, fitted
-from perfmodel.prediction.collective_place import check_mesh, places
 from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.prediction.result import Interval
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, nccl_estimates

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from perfmodel.collectives.place import Point
 from perfmodel.errors import InputError
-from perfmodel.prediction.collective_place import Point
 from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_INTER_LINK, GENERIC_NODE
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link

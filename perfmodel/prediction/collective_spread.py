@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from perfmodel.collectives.model import fitted
+from perfmodel.collectives.place import Point, inside
 from perfmodel.prediction.bound import end_at
-from perfmodel.prediction.collective_model import fitted
-from perfmodel.prediction.collective_place import Point, inside
 from perfmodel.prediction.network_cuts import cuts_of, least_time
 from perfmodel.prediction.result import Interval
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import ops
+from perfmodel.collectives.generation import adds
 from perfmodel.equations.lower_bounds import (
     all_reduce_lower_bound,
     broadcast_lower_bound,
@@ -14,10 +15,9 @@ from perfmodel.equations.lower_bounds import (
 from perfmodel.resolve import Setting
 from perfmodel.specs.link import Link
 from perfmodel.step.fabric import machine_limit
-from perfmodel.step.generation import adds
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.collective_place import Point
+    from perfmodel.collectives.place import Point
 
 
 class Cut(NamedTuple):

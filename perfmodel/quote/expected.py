@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from perfmodel.collectives.place import Point
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import end_at
 from perfmodel.prediction.collective import collective
 from perfmodel.prediction.collective_fabric import CollectiveFabric
-from perfmodel.prediction.collective_place import Point
 from perfmodel.quote.file import Claim
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario

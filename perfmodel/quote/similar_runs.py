@@ -10,7 +10,7 @@ from perfmodel.accuracy.anchors import Anchors
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.runs import Run, shipped_runs
 from perfmodel.accuracy.scenarios import measured_time
-from perfmodel.prediction.collective_place import Point
+from perfmodel.collectives.place import Point
 from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads.catalogue import version_of

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.collectives.generation import adds
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.exchange import least_bandwidth, least_times, shared_bandwidth, slowest_hop
 from perfmodel.equations.nccl import nccl_times
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
-from perfmodel.step.generation import adds
 from perfmodel.step.layout import Group
 from perfmodel.step.library import graph_of, least_of, nccl_ways, runs_nccl
 

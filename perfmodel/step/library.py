@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.collectives.generation import adds, capability, generation
 from perfmodel.equations.exchange import least_bandwidth
 from perfmodel.equations.nccl_all_reduce import Latencies, Library, Ways, ways
 from perfmodel.equations.nccl_bandwidth import channel_bandwidth, channels
 from perfmodel.equations.nccl_graph import Graph
 from perfmodel.specs.accelerator import Accelerator
-from perfmodel.step.generation import adds, capability, generation
 from perfmodel.step.layout import Group
 
 BY_LIBRARY = ("ring", "tree", "nvls", "nvls-tree")

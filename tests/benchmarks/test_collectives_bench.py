@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.collectives.model import Curve, curve, fitted
+from perfmodel.collectives.place import COLLECTIVES, Point, places
 from perfmodel.equations.algorithms import ALGORITHMS
 from perfmodel.equations.nccl import Graph, nccl_choice
-from perfmodel.prediction.collective_model import Curve, curve, fitted
-from perfmodel.prediction.collective_place import COLLECTIVES, Point, places
 from perfmodel.specs.store import Catalogue
 
 POINTS = 1_000_000

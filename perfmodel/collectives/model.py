@@ -2,7 +2,7 @@
 
 T(S) = A + w S + r sqrt(w S / (1 + w S / b)): a start, bytes on the wire, and a ramp between them.  None of
 A, w, r and b depends on the message, so a ``Curve`` is worked out once for a place and serves every size.
-What the formulas leave open, ``collective_parameters``, is fitted to measured collectives
+What the formulas leave open, ``parameters``, is fitted to measured collectives
 (``accuracy.collective_fit``).
 """
 
@@ -17,11 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel import ops
-from perfmodel.equations import collective_bandwidths as rates
-from perfmodel.equations import collective_latencies as latencies
-from perfmodel.equations.collective_times import ramp_of, ramped_time
-from perfmodel.prediction.collective_parameters import PARAMETERS
-from perfmodel.prediction.collective_place import (
+from perfmodel.collectives.parameters import PARAMETERS
+from perfmodel.collectives.place import (
     ALL_REDUCE,
     ALL_TO_ALL,
     BROADCAST,
@@ -29,8 +26,11 @@ from perfmodel.prediction.collective_place import (
     USUAL_YEAR,
     Place,
 )
+from perfmodel.equations import collective_bandwidths as rates
+from perfmodel.equations import collective_latencies as latencies
+from perfmodel.equations.collective_times import ramp_of, ramped_time
 
-RESULT = Path(__file__).with_name("collective_model.json")
+RESULT = Path(__file__).with_name("model.json")
 
 NVLINK_SHARE = (0.80, 0.80, 0.824, 0.802)
 """What NCCL assumes of NVLink, by generation of the GPU: 20, 20, 20.6 and 40.1 GB/s of nominal 25, 25, 25

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.collectives.generation import adds, generation
 from perfmodel.equations.nccl_constants import GENERATIONS
 from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
 from perfmodel.errors import InputError
@@ -14,7 +15,6 @@ from perfmodel.resolve import NCCL_CONNECTIONS
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.generation import adds, generation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

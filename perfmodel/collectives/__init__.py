@@ -1,0 +1,1 @@
+"""How libraries run collectives: where their ranks lie, what is learned of links, time by message size."""
