@@ -11,6 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from perfmodel.specs.architecture import Architecture
+
 KINDS = (
     "conv",
     "depthwise-conv",
@@ -100,6 +102,8 @@ class Workload:
     """Whether it works on boxes or regions, which no layer stands for."""
     padded: bool = False
     """Whether half of what it is trained on may be padding, which software can leave out."""
+    architecture: Architecture | None = None
+    """Widths and counts of a transformer; None of another network, and where only its layers are known."""
 
     @cached_property
     def kinds(self) -> NDArray[np.str_]:
