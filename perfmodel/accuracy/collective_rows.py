@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from perfmodel.accuracy.runs import NOT_STATED
 from perfmodel.accuracy.scenarios import Refused, named
-from perfmodel.collectives.place import USUAL_YEAR, Point, check_mesh
+from perfmodel.collectives.place import USUAL_YEAR, Point, check_mesh, joined
 from perfmodel.errors import InputError
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
@@ -124,23 +124,25 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
         raise Refused("ranks not spread evenly", f"{ranks} on {nodes} nodes")
     chip = _accelerator(row, catalogue)
     inside = row["intra_link"] or _way_to_the_adapter(chip, ranks // nodes)
-    between = row.get("inter_link", "") if nodes > 1 else ""
-    if nodes > 1 and not between:
-        raise Refused("no link between nodes")
-    inside, between = (link and named("links", link, catalogue) for link in (inside, between))
+    link = catalogue.link(named("links", inside, catalogue))
     nics = int(_number(row, "nics_per_node", where)) if row.get("nics_per_node") else 1
+    groups, adapters = joined(link, nodes, ranks // nodes, nics)
+    between = row.get("inter_link", "") if groups > 1 else ""
+    if groups > 1 and not between:
+        raise Refused("no link between nodes")
     point = Point(
         COLLECTIVES[collective],
         ranks,
-        nodes,
+        groups,
         size,
-        catalogue.link(inside),
-        catalogue.link(between) if between else None,
-        nics,
+        link,
+        catalogue.link(named("links", between, catalogue)) if between else None,
+        adapters,
         chip,
         catalogue.link(chip.host_link) if chip is not None else None,
         _year(row, where),
         row.get("algorithm") == "ring",
+        nodes,
     )
     try:
         check_mesh(point.link, ranks // nodes)

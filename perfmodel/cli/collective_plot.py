@@ -67,7 +67,9 @@ def title_of(name: str, fabric: CollectiveFabric) -> str:
     """Return what the figure shows: the collective, its ranks and what joins them."""
     crossed = fabric.inter_link if fabric.nodes > 1 and fabric.inter_link is not None else fabric.link
     adapters = f"{fabric.nics} x " if fabric.nodes > 1 and fabric.nics > 1 else ""
-    places = f"on {fabric.nodes} nodes" if fabric.nodes > 1 else "in one node"
+    places = f"on {fabric.hosts} nodes" if fabric.hosts > 1 else "in one node"
+    if fabric.hosts > fabric.nodes:
+        places += f" in {fabric.nodes} NVLink domains" if fabric.nodes > 1 else " in one NVLink domain"
     return f"{name} over {fabric.group_size} ranks {places}, {adapters}{crossed.id}"
 
 

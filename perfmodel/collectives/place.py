@@ -41,10 +41,12 @@ class Point(NamedTuple):
     collective: str
     group_size: int
     nodes: int
+    """Groups of ranks that ``link`` joins: nodes, or NVLink domains of several, as ``joined`` says."""
     message_bytes: float
     link: Link
     inter_link: Link | None
     nics: int
+    """Adapters of each of these groups."""
     accelerator: Accelerator | None = None
     """None: any of the link's time."""
     host_link: Link | None = None
@@ -53,11 +55,21 @@ class Point(NamedTuple):
     """Of the library."""
     by_ring: bool = False
     """Whether a user has taken rings for all sizes."""
+    machines: int = 0
+    """That the ranks lie on, where they are more than ``nodes``."""
 
     @property
     def place(self) -> tuple[object, ...]:
         """What tells it from points elsewhere, whatever their size: the specs themselves, not their ids."""
-        where = self.collective, self.group_size, self.nodes, self.nics, self.year, self.by_ring
+        where = (
+            self.collective,
+            self.group_size,
+            self.nodes,
+            self.nics,
+            self.year,
+            self.by_ring,
+            self.machines,
+        )
         specs = self.link, self.inter_link, self.accelerator, self.host_link
         return (*where, *map(id, specs))
 
@@ -109,7 +121,7 @@ def places(points: Sequence[Point]) -> Place:
 
 
 def _place(point: Point) -> tuple[Any, ...]:
-    link, chip, per_node = point.link, point.accelerator, point.group_size // point.nodes
+    link, chip, per_node = point.link, point.accelerator, -(-point.group_size // point.nodes)
     way, rate = inside(point)
     within = (
         COLLECTIVES.index(point.collective),
@@ -184,7 +196,7 @@ def inside(point: Point) -> tuple[str, float]:
     ``switch`` or ``mesh`` over NVLink, ``pcie``, ``xgmi``, or any ``other``.  Of a mesh the rate is that of
     the rings it closes; where it closes none, or a bridge joins fewer ranks, traffic goes by the host's link.
     """
-    link, ranks = point.link, point.group_size // point.nodes
+    link, ranks = point.link, -(-point.group_size // point.nodes)
     if link.joins is not None and ranks > link.joins:
         return "pcie", _path(point)
     if link.kind != "nvlink":
@@ -212,6 +224,20 @@ def check_mesh(link: Link, ranks: int) -> None:
         most = Catalogue.built_in().node(link.graph_of).accelerators
         if ranks > most:
             raise InputError(f"{link.id} joins {most} ranks in a node, not {ranks}; spread them over nodes")
+
+
+def joined(link: Link, nodes: int, held: int, nics: int) -> tuple[int, int]:
+    """Return the groups that a link joins, and the adapters of the smallest: of nodes, or of NVLink domains.
+
+    Parameters
+    ----------
+    link : inside a node
+    nodes : that ranks lie on, spread over domains as evenly as they go
+    held : accelerators of a node, taken or not
+    nics : adapters of a node
+    """
+    groups = link.domains(nodes, held)
+    return groups, nics * (nodes // groups)
 
 
 def traffic_of(collective: str, ranks: int) -> float:

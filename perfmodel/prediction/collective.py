@@ -119,7 +119,7 @@ def collective(name: str, algorithm: str, fabric: CollectiveFabric, message_byte
         raise unknown_name("collective", name, ALGORITHMS)
     check_mesh(fabric.link, fabric.per_node)
     if fabric.nodes > 1 and fabric.inter_link is None:
-        raise InputError(f"{fabric.nodes} nodes need --inter-link")
+        raise InputError(f"{fabric.hosts} nodes need --inter-link")
     if fabric.group_size == 1:
         return _result(name, fabric, message_bytes, [(0.0, "none", None)])
     by_library = _by_nccl(name, fabric, message_bytes)
@@ -241,7 +241,7 @@ def _result(
     return Collective.model_construct(
         collective=name,
         group_size=n,
-        nodes=fabric.nodes,
+        nodes=fabric.hosts,
         message_bytes=message_bytes,
         time=time,
         algorithm=algorithm,

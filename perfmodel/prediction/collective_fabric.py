@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from perfmodel.collectives.place import Point
+from perfmodel.collectives.place import Point, joined
 from perfmodel.errors import InputError
 from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_INTER_LINK, GENERIC_NODE
 from perfmodel.specs.accelerator import Accelerator
@@ -18,20 +19,29 @@ class CollectiveFabric(NamedTuple):
 
     group_size: int
     nodes: int
+    """Groups of ranks that ``link`` joins: machines, or NVLink domains of several."""
     link: Link
     inter_link: Link | None
     nics: int
+    """Adapters of each of these groups."""
     accelerator: Accelerator | None = None
     """None: any of the link's time."""
     host_link: Link | None = None
     """From an accelerator to its host and its adapter; None: that of the link's time."""
     notes: tuple[str, ...] = ()
     """What was taken where nothing was said."""
+    machines: int = 0
+    """That the ranks lie on, where they are more than ``nodes``."""
 
     @property
     def per_node(self) -> int:
-        """Ranks in each node."""
-        return self.group_size // self.nodes
+        """Ranks in the fullest node or NVLink domain."""
+        return -(-self.group_size // self.nodes)
+
+    @property
+    def hosts(self) -> int:
+        """Machines that the ranks lie on."""
+        return self.machines or self.nodes
 
     def point(self, collective: str, message_bytes: float) -> Point:
         """Return a collective of these ranks."""
@@ -45,7 +55,16 @@ class CollectiveFabric(NamedTuple):
             self.nics,
             self.accelerator,
             self.host_link,
+            machines=self.machines,
         )
+
+
+class _Taken(NamedTuple):
+    """What stands in for something that nobody said."""
+
+    value: str
+    owner: str | None
+    """The spec that it is a fact of; None: a default."""
 
 
 class _Machine(NamedTuple):
@@ -53,7 +72,7 @@ class _Machine(NamedTuple):
 
     node: Node | None
     accelerator: Accelerator | None
-    host_link: str | None
+    host_link: _Taken | None
     notes: tuple[str, ...]
 
 
@@ -92,29 +111,38 @@ def fabric_of(
         raise InputError(f"{ranks} ranks do not fit {nodes} x {machine.id} of {machine.accelerators}")
     if ranks % nodes:
         raise InputError(f"{ranks} ranks do not spread evenly over {nodes} nodes")
-    inside = intra_link or _inner_link(on, catalogue, alone=ranks == nodes)
-    own = None if machine is None or nodes == 1 else machine.inter_link or DEFAULT_INTER_LINK
-    between = inter_link or own
-    link = catalogue.link(between) if between is not None else None
-    has_adapters = machine is not None and machine.nics is not None
-    adapters = nics or (machine.nics if machine is not None else None) or 1
-    if machine is not None and link is not None and link.id == machine.inter_link:
-        link = _limited(link, machine, adapters)
-    taken = [
-        (f"--intra-link {inside}", intra_link is None, on.host_link is not None or ranks != nodes),
-        (f"--inter-link {own}", own is not None and inter_link is None, machine and machine.inter_link),
-        (f"--nics {adapters}", nodes > 1 and nics is None, has_adapters),
+    inside = None if intra_link is not None else _inner_link(on, catalogue, alone=ranks == nodes)
+    link = catalogue.link(intra_link or inside.value)  # type: ignore[union-attr]
+    of_node = _Taken(str(machine.nics), machine.id) if machine and machine.nics else _Taken("1", None)
+    held = machine.accelerators if machine is not None else ranks // nodes
+    groups, adapters = joined(link, nodes, held, nics or int(of_node.value))
+    between = None if groups == 1 or inter_link is not None else _outer_link(machine)
+    outer = catalogue.link(inter_link or between.value) if inter_link or between else None  # type: ignore[union-attr]
+    if machine is not None and outer is not None and outer.id == machine.inter_link:
+        outer = _limited(outer, machine, nics or int(of_node.value))
+    taken = {"intra-link": inside, "inter-link": between}
+    if groups > 1 and nics is None:
+        taken["nics"] = of_node
+    notes = [*on.notes, *_said(taken)]
+    if groups < nodes:
+        domains = "one NVLink domain" if groups == 1 else f"{groups} NVLink domains"
+        notes.append(f"taken: {nodes} nodes as {domains}, as {link.id} joins {link.domain.value:g} ranks")  # type: ignore[union-attr]
+    host_link = catalogue.link(on.host_link.value) if on.host_link is not None else None
+    return CollectiveFabric(
+        ranks, groups, link, outer, adapters, on.accelerator, host_link, tuple(notes), nodes
+    )
+
+
+def _said(taken: Mapping[str, _Taken | None]) -> list[str]:
+    """Say what was taken, and whose it is."""
+    of: dict[str | None, list[str]] = {}
+    for option, each in taken.items():
+        if each is not None:
+            of.setdefault(each.owner, []).append(f"--{option} {each.value}")
+    return [
+        f"taken: {', '.join(options)}, {f'as {owner} has' if owner else 'by default'}"
+        for owner, options in of.items()
     ]
-    of_machine = [option for option, is_taken, is_its_own in taken if is_taken and is_its_own]
-    of_any = [option for option, is_taken, is_its_own in taken if is_taken and not is_its_own]
-    notes = list(on.notes)
-    if of_machine and machine is not None:
-        notes.append(f"taken: {', '.join(of_machine)}, as {machine.id} has")
-    if of_any:
-        notes.append(f"taken: {', '.join(of_any)}, by default")
-    host_link = catalogue.link(on.host_link) if on.host_link is not None else None
-    inner = catalogue.link(inside)
-    return CollectiveFabric(ranks, nodes, inner, link, adapters, on.accelerator, host_link, tuple(notes))
 
 
 def _machine(catalogue: Catalogue, accelerator: str | None, node: str | None) -> _Machine:
@@ -132,7 +160,11 @@ def _machine(catalogue: Catalogue, accelerator: str | None, node: str | None) ->
         notes.append(f"taken: --node {machine.id}, {whose}")
     elif chip is not None and machine.accelerator not in (None, chip.id):
         notes.append(f"{machine.id} is sold with {machine.accelerator}; predicted with {chip.id} in it")
-    host_link = machine.host_link or (chip.host_link if chip is not None else None)
+    host_link = None
+    if machine.host_link is not None:
+        host_link = _Taken(machine.host_link, machine.id)
+    elif chip is not None:
+        host_link = _Taken(chip.host_link, chip.id)
     return _Machine(machine, chip, host_link, tuple(notes))
 
 
@@ -142,17 +174,29 @@ def _nodes(ranks: int, machine: Node | None, inter_link: str | None) -> int:
     return max(1, ranks // 8) if inter_link else 1
 
 
-def _inner_link(on: _Machine, catalogue: Catalogue, alone: bool) -> str:
+def _inner_link(on: _Machine, catalogue: Catalogue, alone: bool) -> _Taken:
     """Name the link between the ranks of a node; of one alone in its node, the one to its adapter."""
-    if alone:
-        return on.host_link or catalogue.accelerator(DEFAULT_ACCELERATOR).host_link
+    own, chip = None, on.accelerator
+    if on.node is not None and on.node.intra_link is not None:
+        own = _Taken(on.node.intra_link, on.node.id)
+    elif chip is not None:
+        own = _Taken(chip.peer_link or chip.host_link, chip.id)
+    if alone and (own is None or catalogue.link(own.value).domain is None):
+        return on.host_link or _Taken(catalogue.accelerator(DEFAULT_ACCELERATOR).host_link, None)
+    if own is not None:
+        return own
     if on.node is None:
         raise InputError("give --accelerator, --node, or --intra-link, the link between the ranks of a node")
-    if on.node.intra_link is not None:
-        return on.node.intra_link
-    if on.accelerator is None:
-        raise InputError(f"{on.node.id} takes any accelerator: give --accelerator or --intra-link")
-    return on.accelerator.peer_link or on.accelerator.host_link
+    raise InputError(f"{on.node.id} takes any accelerator: give --accelerator or --intra-link")
+
+
+def _outer_link(machine: Node | None) -> _Taken | None:
+    """Name the link between machines; None where no machine is known."""
+    if machine is None:
+        return None
+    if machine.inter_link is None:
+        return _Taken(DEFAULT_INTER_LINK, None)
+    return _Taken(machine.inter_link, machine.id)
 
 
 def _limited(link: Link, machine: Node, nics: int) -> Link:

@@ -18,6 +18,9 @@ FLOOR = 0.35
 """Least spread of a transport that nobody has measured."""
 
 
+NVLINK_DOMAIN = "NVLink domains of several nodes"
+
+
 class Span(NamedTuple):
     """An interval of time [s]."""
 
@@ -30,6 +33,8 @@ class Span(NamedTuple):
 def transport_of(point: Point) -> str:
     """Return what tells fabrics apart that behave alike: how bytes travel between nodes, or inside one."""
     outer = point.inter_link
+    if point.machines > point.nodes:
+        return NVLINK_DOMAIN
     if point.nodes > 1 and outer is not None:
         return "one-sided" if outer.one_sided else outer.kind
     return f"inside {inside(point)[0]}"
@@ -71,7 +76,8 @@ def interval_of(point: Point, time: float) -> Interval:
     known = is_seen(point)
     ends = span(point, time, fitted().spreads[spread_class(point, known)])
     by = point.inter_link if point.nodes > 1 and point.inter_link is not None else point.link
-    reasons = [] if known else [f"fewer than two sources measured collectives over {by.kind}"]
+    over = NVLINK_DOMAIN if transport_of(point) == NVLINK_DOMAIN else by.kind
+    reasons = [] if known else [f"fewer than two sources measured collectives over {over}"]
     return Interval(**ends._asdict(), wider_because=reasons)
 
 

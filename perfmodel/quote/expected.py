@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from perfmodel.collectives.place import Point
+from perfmodel.collectives.place import Point, joined
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
@@ -135,17 +135,18 @@ def _with(scenario: Scenario, **changed: object) -> Scenario:
 
 def point_of(claim: Claim, setting: Setting) -> Point:
     """Return the collective a claim of bus bandwidth is about."""
-    several = setting.nodes > 1
+    groups, adapters = joined(setting.intra_link, setting.nodes, setting.node.accelerators, setting.nics)
     return Point(
         claim.collective,
         setting.world_size,
-        setting.nodes,
+        groups,
         claim.message_bytes or LARGE,
         setting.intra_link,
-        setting.inter_link if several else None,
-        setting.nics,
+        setting.inter_link if groups > 1 else None,
+        adapters,
         setting.accelerator,
         setting.host_link,
+        machines=setting.nodes,
     )
 
 
@@ -156,10 +157,11 @@ def expected_bus_bandwidth(point: Point) -> Expected:
     ------
     InputError : ranks that do not spread evenly over the nodes
     """
-    if point.group_size % point.nodes:
-        raise InputError(f"{point.group_size} ranks do not spread evenly over {point.nodes} nodes")
+    machines = point.machines or point.nodes
+    if point.group_size % machines:
+        raise InputError(f"{point.group_size} ranks do not spread evenly over {machines} nodes")
     where = (point.link, point.inter_link, point.nics, point.accelerator, point.host_link)
-    fabric = CollectiveFabric(point.group_size, point.nodes, *where)
+    fabric = CollectiveFabric(point.group_size, point.nodes, *where, machines=point.machines)
     result = collective(point.collective, "auto", fabric, point.message_bytes)
     ends = result.interval
     assert ends is not None  # as of every collective by the library

@@ -54,6 +54,8 @@ class Link(SourcedSpec):
     """Through a switch that joins every accelerator with every other at the full rate (NVSwitch)."""
     switch_adds: bool = False
     """That switch adds what passes it (NVLink SHARP)."""
+    domain: Quantity | None = None
+    """Accelerators that its switches join, where they reach past a node [1]; None: those of one node."""
     graph_of: Id | None = None
     """A built-in machine whose ``peer_graph`` shows which accelerators it joins, where not all with all."""
     bandwidth: Quantity
@@ -85,6 +87,19 @@ class Link(SourcedSpec):
         """Whether every byte passes the operating system's kernel, by TCP."""
         return self.kind == "ethernet-tcp"
 
+    def domains(self, nodes: int, held: int) -> int:
+        """Return the groups that it joins: nodes, or domains of several where its switches reach past a node.
+
+        Parameters
+        ----------
+        nodes : that ranks lie on
+        held : accelerators of a node, taken or not
+        """
+        if self.domain is None:
+            return nodes
+        nodes_joined = max(1, int(self.domain.value) // held)
+        return -(-nodes // nodes_joined)
+
     @property
     def ring_bandwidth_by_group_size(self) -> dict[int, float]:
         """Ranks -> measured bus bandwidth [B/s]; empty where nobody measured."""
@@ -96,4 +111,8 @@ class Link(SourcedSpec):
             raise ValueError(f"achieved_fraction.value is {self.achieved_fraction.value}; expected at most 1")
         if self.switch_adds and not self.switched:
             raise ValueError("switch_adds = true: expected with switched = true")
+        if self.domain is not None and not (self.switched and self.domain.value.is_integer()):
+            raise ValueError(
+                f"domain.value is {self.domain.value:g}; expected a whole number, of a switched link"
+            )
         return self

@@ -1,0 +1,127 @@
+"""NVLink domains that span nodes: one group of ranks up to their size, beyond it several."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import perfmodel
+from perfmodel.accuracy.collective_rows import COLUMNS, read_measurements
+from perfmodel.cli.collective_plot import title_of
+from perfmodel.collectives.place import joined, places
+from perfmodel.errors import InputError
+from perfmodel.prediction.collective_fabric import CollectiveFabric, fabric_of
+from perfmodel.prediction.collective_spread import NVLINK_DOMAIN, transport_of
+from perfmodel.specs.link import Link
+from perfmodel.specs.store import Catalogue
+
+CATALOGUE = Catalogue.built_in()
+NVL72 = CATALOGUE.link("nvl72")
+
+
+def one_node(ranks: int, link: Link = NVL72) -> CollectiveFabric:
+    return CollectiveFabric(ranks, 1, link, None, 1, CATALOGUE.accelerator("gb200"))
+
+
+@pytest.mark.parametrize(("ranks", "domains"), [(4, 1), (8, 1), (72, 1), (76, 2), (144, 2), (1024, 15)])
+def test_ranks_run_as_one_domain_up_to_72_and_beyond_it_over_the_adapters_of_all_their_nodes(ranks, domains):
+    fabric = fabric_of(ranks, CATALOGUE, accelerator="gb200")
+    assert (fabric.nodes, fabric.hosts) == (domains, ranks // 4)
+    at = places([fabric.point("all-reduce", 1e9)])
+    assert at.nodes[0] == domains
+    if domains > 1:
+        assert at.adapters[0] == 4 * (ranks // 4 // domains)
+        assert at.per_node[0] <= 72
+
+
+def test_72_ranks_are_not_slowed_by_the_network_between_racks():
+    result = perfmodel.collective(ranks=72, size="1GB", accelerator="gb200")
+    assert result.nodes == 18
+    assert result.bus_bandwidth > 700e9
+    assert result.time == perfmodel.collective(ranks=72, size="1GB", intra_link="nvl72", nodes=18).time
+    assert result.warnings[-1] == "taken: 18 nodes as one NVLink domain, as nvl72 joins 72 ranks"
+    two = perfmodel.collective(ranks=144, size="1GB", accelerator="gb200")
+    assert two.time > result.time
+    assert two.warnings[-1] == "taken: 36 nodes as 2 NVLink domains, as nvl72 joins 72 ranks"
+    assert two.warnings[1].startswith("taken: --intra-link nvl72, --inter-link roce-400g, --nics 4")
+
+
+def test_nobody_has_measured_one_so_the_interval_is_wide_and_says_so():
+    for ranks in (72, 144):
+        fabric = fabric_of(ranks, CATALOGUE, accelerator="gb200")
+        assert transport_of(fabric.point("all-reduce", 1e9)) == NVLINK_DOMAIN
+        answer = perfmodel.collective(ranks=ranks, size="1GB", accelerator="gb200")
+        assert answer.interval.wider_because == [
+            f"fewer than two sources measured collectives over {NVLINK_DOMAIN}"
+        ]
+        assert answer.interval.high_80 / answer.time > 1.5
+    tray = perfmodel.collective(ranks=4, size="1GB", accelerator="gb200")
+    assert tray.interval.wider_because == []
+
+
+def test_nodes_taken_in_part_count_whole():
+    """One rank in each of 36 nodes: 18 nodes fill a domain, whatever is used of them."""
+    fabric = fabric_of(36, CATALOGUE, accelerator="gb200", nodes=36)
+    assert (fabric.nodes, fabric.per_node, fabric.link.id) == (2, 18, "nvl72")
+
+
+def test_an_accelerator_without_a_usual_machine_has_the_domain_of_its_link():
+    assert fabric_of(72, CATALOGUE, accelerator="gb300").nodes == 1
+
+
+def test_another_link_inside_knows_no_domain():
+    fabric = fabric_of(72, CATALOGUE, accelerator="gb200", intra_link="pcie5-x16")
+    assert (fabric.nodes, fabric.nics) == (18, 4)
+    assert not any("domain" in note for note in fabric.notes)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "words"), [(72, "one NVLink domain, nvl72"), (144, "2 NVLink domains, 72 x roce")]
+)
+def test_the_title_of_a_figure_names_domains(ranks, words):
+    assert words in title_of("all-reduce", fabric_of(ranks, CATALOGUE, accelerator="gb200"))
+
+
+@given(st.integers(1, 500), st.integers(1, 72), st.integers(1, 16))
+def test_domains_hold_their_nodes_and_their_adapters_are_those_of_whole_nodes(nodes, held, nics):
+    domains, adapters = joined(NVL72, nodes, held, nics)
+    assert 1 <= domains <= nodes
+    assert -(-nodes // domains) * held <= 72
+    assert adapters % nics == 0
+    assert adapters * domains <= nics * nodes
+    assert joined(CATALOGUE.link("nvlink5-nvswitch"), nodes, held, nics) == (nodes, nics)
+
+
+@pytest.mark.parametrize(("nodes", "outer", "groups"), [(18, "", 1), (36, "ib-ndr-400g", 2), (36, "", None)])
+def test_a_measured_row_lies_on_domains_too(nodes, outer, groups, tmp_path):
+    row = dict.fromkeys(COLUMNS, "") | {
+        "collective": "all_reduce",
+        "intra_link": "nvl72",
+        "size_bytes": "1e9",
+        "time": "0.002",
+        "world_size": str(4 * nodes),
+        "nodes": str(nodes),
+        "inter_link": outer,
+        "nics_per_node": "4",
+    }
+    path = tmp_path / "own.csv"
+    with path.open("w") as file:
+        writer = csv.DictWriter(file, row)
+        writer.writeheader()
+        writer.writerow(row)
+    [one] = read_measurements(path, CATALOGUE)
+    if groups is None:
+        assert (one.point, one.reason) == (None, "no link between nodes")
+    else:
+        assert (one.point.nodes, one.point.nics, one.point.machines) == (groups, 72, nodes)
+
+
+@pytest.mark.parametrize("changed", [{"switched": False, "switch_adds": False}, {"domain": 72.5}])
+def test_a_domain_is_a_whole_number_of_accelerators_behind_a_switch(changed):
+    table = NVL72.model_dump()
+    table["domain"]["value"] = changed.pop("domain", 72.0)
+    with pytest.raises((InputError, ValueError), match=r"expected a whole number, of a switched link"):
+        Link.model_validate(table | changed)
