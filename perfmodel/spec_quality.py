@@ -15,6 +15,7 @@ from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.names import port_speed
+from perfmodel.specs.peer_graph import PeerGraph, ranks_of
 from perfmodel.specs.provenance import SourcedSpec
 from perfmodel.specs.store import Catalogue
 
@@ -129,13 +130,13 @@ def _fp32_from_clock(spec: Accelerator) -> list[Remark]:
 
 def _link(id: str, catalogue: Catalogue, today: date) -> Examined:
     spec = catalogue.link(id)
-    if spec.graph_of is not None:
-        catalogue.node(spec.graph_of)
     remarks = _provenance(spec, today)
     bandwidth = spec.bandwidth.value
     rate = _nvlink_rate(spec)
     if spec.kind == "nvlink" and spec.generation is None:
         remarks.append(("missing", "generation", "generation of the NVLink is not known; taken as Volta's"))
+    if rate is not None:
+        remarks += _graph(spec.peer_graph, rate, spec)
     if rate is not None and not (bandwidth / rate).is_integer():
         remarks.append(
             ("suspicious", "link count", f"{bandwidth:.4g} B/s is no whole number of links of {rate:.3g} B/s")
@@ -156,6 +157,15 @@ def _nvlink_rate(link: Link) -> float | None:
     return NVLINK_RATES.get(link.generation or 0) if link.kind == "nvlink" else None
 
 
+def _graph(graph: PeerGraph, rate: float, link: Link) -> list[Remark]:
+    """Whether each accelerator of a graph has as many links, of a rate each [B/s], as its link says."""
+    degrees = {sum(links for *pair, links in graph if rank in pair) for rank in range(ranks_of(graph))}
+    if {degree * rate for degree in degrees} <= {link.bandwidth.value}:
+        return []
+    text = f"peer_graph gives an accelerator {sorted(degrees)} links, {link.id} another number"
+    return [("suspicious", "peer_graph", text)]
+
+
 def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
     spec = catalogue.node(id)
     remarks = _provenance(spec, today)
@@ -174,14 +184,8 @@ def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
             text = f"network_bandwidth is {ratio:.3g} times {spec.nics or 1} x {inter.id}"
             remarks.append(("suspicious", "network_bandwidth", text))
     rate = _nvlink_rate(intra) if intra is not None else None
-    if intra is not None and spec.peer_graph and rate is not None:
-        degrees = {
-            sum(links for one, other, links in spec.peer_graph if rank in (one, other))
-            for rank in range(spec.accelerators)
-        }
-        if {degree * rate for degree in degrees} != {intra.bandwidth.value}:
-            text = f"peer_graph gives an accelerator {sorted(degrees)} links, {intra.id} another number"
-            remarks.append(("suspicious", "peer_graph", text))
+    if intra is not None and rate is not None:
+        remarks += _graph(spec.peer_graph, rate, intra)
     return spec.accepted, remarks
 
 

@@ -156,7 +156,7 @@ def test_time_is_positive_and_never_falls_with_bytes_or_a_slower_port(name, g, n
     assert (better <= times * (1 + 1e-12)).all()
     assert (times_of(name, g, nodes, link, outer, nics + 1) <= times * (1 + 1e-12)).all()
     own = link.bandwidth.model_copy(update={"value": 1.5 * link.bandwidth.value})
-    if link.graph_of is None:
+    if not link.peer_graph:
         quicker = times_of(name, g, nodes, link.model_copy(update={"bandwidth": own}), outer, nics)
         assert (quicker <= times * (1 + 1e-12)).all()
 

@@ -14,7 +14,7 @@ from perfmodel.errors import InputError
 from perfmodel.resolve import NCCL_CONNECTIONS
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
-from perfmodel.specs.store import Catalogue
+from perfmodel.specs.peer_graph import links_of_one, ranks_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -204,13 +204,12 @@ def inside(point: Point) -> tuple[str, float]:
         return kind, link.bandwidth.value
     if link.switched or ranks == 1:
         return ("switch" if link.switched else "mesh"), link.bandwidth.value
-    if link.graph_of is None:
+    if not link.peer_graph:
         return "mesh", link.bandwidth.value * WRITE_PAYLOAD
-    node = Catalogue.built_in().node(link.graph_of)
-    links = sum(count for a, b, count in node.peer_graph if 0 in (a, b))
-    if rate := ring_bandwidth(node.peer_graph, ranks, link.bandwidth.value / links):
+    one_link = link.bandwidth.value / links_of_one(link.peer_graph)
+    if rate := ring_bandwidth(link.peer_graph, ranks, one_link):
         return "mesh", rate
-    return "pcie", Catalogue.built_in().link(str(node.host_link)).bandwidth.value
+    return "pcie", _path(point)
 
 
 def check_mesh(link: Link, ranks: int) -> None:
@@ -220,10 +219,9 @@ def check_mesh(link: Link, ranks: int) -> None:
     ------
     InputError : they are more
     """
-    if link.graph_of is not None:
-        most = Catalogue.built_in().node(link.graph_of).accelerators
-        if ranks > most:
-            raise InputError(f"{link.id} joins {most} ranks in a node, not {ranks}; spread them over nodes")
+    most = ranks_of(link.peer_graph)
+    if link.peer_graph and ranks > most:
+        raise InputError(f"{link.id} joins {most} ranks in a node, not {ranks}; spread them over nodes")
 
 
 def joined(link: Link, nodes: int, held: int, nics: int) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from perfmodel.calibration import before_fit
 from perfmodel.collectives.model import curve, fitted
 from perfmodel.collectives.place import check_mesh, places
+from perfmodel.collectives.place import inside as rate_inside
 from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
@@ -190,6 +191,8 @@ def _numbers(fabric: CollectiveFabric) -> Fabric:
     """Latencies and bandwidths of a fabric, as small messages and large ones see them."""
     constants = before_fit()  # this model has a fit of its own
     inside = ring_bandwidth(fabric.link, fabric.per_node, constants)
+    if fabric.link.peer_graph and fabric.link.ring_bandwidth is None:
+        _, inside = rate_inside(fabric.point("all-reduce", 1.0))
     hop = fabric.link.hop_latency.value
     library = constants.library_base_latency, constants.channel_bandwidth
     link = fabric.inter_link

@@ -6,7 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from perfmodel.specs.provenance import Id, PositiveFloat, PositiveInt, Provenance, Quantity, SourcedSpec
+from perfmodel.specs.peer_graph import PeerGraph
+from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Provenance, Quantity, SourcedSpec
 
 Transport = Literal[
     "nvlink",
@@ -56,8 +57,8 @@ class Link(SourcedSpec):
     """That switch adds what passes it (NVLink SHARP)."""
     domain: Quantity | None = None
     """Accelerators that its switches join, where they reach past a node [1]; None: those of one node."""
-    graph_of: Id | None = None
-    """A built-in machine whose ``peer_graph`` shows which accelerators it joins, where not all with all."""
+    peer_graph: PeerGraph = ()
+    """Which accelerators of a node it joins, where a pair has but some of an accelerator's links."""
     bandwidth: Quantity
     """One rank, one direction, nominal [B/s]; of an inter-node link: one network adapter."""
     hop_latency: Quantity

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
+from perfmodel.specs.peer_graph import PeerGraph, ranks_of
 from perfmodel.specs.provenance import Id, PositiveInt, Quantity, SourcedSpec
-
-Rank = Annotated[int, Field(ge=0)]
-Edge = Annotated[tuple[Rank, Rank, PositiveInt], Field(strict=False)]
 
 
 class Node(SourcedSpec):
@@ -37,8 +35,8 @@ class Node(SourcedSpec):
     """[B]"""
     storage_bandwidth: Quantity | None = None
     """Reading the data set from the machine's own disks or its attached volume [B/s]."""
-    peer_graph: tuple[Edge, ...] = Field(default=(), strict=False)
-    """Links between accelerators as (one, other, number of links), where pairs differ."""
+    peer_graph: PeerGraph = ()
+    """Which accelerators its links join, where pairs differ."""
 
     @property
     def cores(self) -> int:
@@ -47,9 +45,6 @@ class Node(SourcedSpec):
 
     @model_validator(mode="after")
     def _graph_joins_its_accelerators(self) -> Self:
-        pairs = {frozenset(edge[:2]) for edge in self.peer_graph}
-        if any(max(edge[:2]) >= self.accelerators or edge[0] == edge[1] for edge in self.peer_graph):
+        if ranks_of(self.peer_graph) > self.accelerators:
             raise ValueError(f"peer_graph: expected pairs of two of 0..{self.accelerators - 1}")
-        if len(pairs) < len(self.peer_graph):
-            raise ValueError("peer_graph: expected each pair once")
         return self

@@ -1,0 +1,35 @@
+"""Which accelerators of a node the links between them join, where pairs differ."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from perfmodel.specs.provenance import PositiveInt
+
+Rank = Annotated[int, Field(ge=0)]
+Edge = Annotated[tuple[Rank, Rank, PositiveInt], Field(strict=False)]
+
+
+def _pairs_once(graph: tuple[Edge, ...]) -> tuple[Edge, ...]:
+    pairs = {frozenset(edge[:2]) for edge in graph}
+    if any(len(pair) < 2 for pair in pairs):
+        raise ValueError("expected pairs of two accelerators")
+    if len(pairs) < len(graph):
+        raise ValueError("expected each pair once")
+    return graph
+
+
+PeerGraph = Annotated[tuple[Edge, ...], Field(strict=False), AfterValidator(_pairs_once)]
+"""Links between accelerators as (one, other, number of links); empty where all meet alike."""
+
+
+def ranks_of(graph: PeerGraph) -> int:
+    """Return the accelerators that a graph joins; 0 of an empty one."""
+    return 1 + max((max(edge[:2]) for edge in graph), default=-1)
+
+
+def links_of_one(graph: PeerGraph) -> int:
+    """Return the links of one accelerator: the most that any has."""
+    return max(sum(links for *pair, links in graph if rank in pair) for rank in range(ranks_of(graph)))
