@@ -8,6 +8,8 @@ import sys
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
 
 import perfmodel
 from perfmodel.accuracy.collective_curves import nearest_curves
@@ -81,6 +83,46 @@ def test_one_rank_in_each_node_needs_no_inner_link(named, link, note):
     fabric = fabric_of(4, CATALOGUE, nodes=4, inter_link="ib-hdr-200g", **named)
     assert fabric.link.id == link
     assert fabric.notes[-1].startswith(note)
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "inside", "note"),
+    [
+        ("a40", "pcie4-x16", "taken: --intra-link pcie4-x16, as a40 has"),
+        ("h100-sxm5-80gb", "nvlink4-nvswitch", "taken: --intra-link nvlink4-nvswitch, as h100-sxm5-80gb has"),
+    ],
+)
+def test_a_link_is_said_to_be_of_the_spec_that_names_it(accelerator, inside, note):
+    fabric = fabric_of(4, CATALOGUE, accelerator=accelerator, node="pcie-workstation-8gpu")
+    assert (fabric.link.id, fabric.notes[-1]) == (inside, note)
+
+
+@given(st.integers(1, 200), st.sampled_from(["nvlink3-nvswitch", "nvlink3-quad-mesh", "pcie4-x16"]))
+def test_ranks_with_a_link_between_nodes_cross_it_or_the_answer_says_that_they_do_not(ranks, inside):
+    fabric = fabric_of(ranks, CATALOGUE, intra_link=inside, inter_link="ib-hdr-200g")
+    most = 4 if "quad" in inside else 8
+    assert fabric.group_size == fabric.nodes * fabric.per_node
+    assert fabric.per_node <= most
+    assert not any(ranks % n == 0 for n in range(-(-ranks // most), fabric.nodes))
+    if fabric.nodes > 1:
+        assert fabric.inter_link.id == "ib-hdr-200g"  # type: ignore[union-attr]
+        assert fabric.notes[0].startswith(f"taken: --nodes {fabric.nodes}")
+    else:
+        assert fabric.notes == ("--inter-link ib-hdr-200g is not crossed: all ranks lie in one node",)
+
+
+def test_twelve_ranks_with_a_link_between_nodes_lie_on_two():
+    result = perfmodel.collective(ranks=12, size="1GB", intra_link="pcie3-x16", inter_link="ib-edr-100g")
+    assert result.nodes == 2
+    assert result.warnings == ["taken: --nodes 2, --nics 1, by default"]
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "ranks", "where"), [("a100-sxm4-80gb", 8, "node"), ("gb200", 64, "NVLink domain")]
+)
+def test_a_link_that_no_rank_crosses_is_named(accelerator, ranks, where):
+    fabric = fabric_of(ranks, CATALOGUE, accelerator=accelerator, inter_link="ib-hdr-200g")
+    assert fabric.notes[-1] == f"--inter-link ib-hdr-200g is not crossed: all ranks lie in one {where}"
 
 
 def test_without_machine_accelerator_and_link_all_three_are_named():

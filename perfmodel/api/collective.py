@@ -118,7 +118,8 @@ def collective(
     node : machine the ranks lie on, with its links and adapters; by default the accelerator's usual one
     intra_link, inter_link : inside a node and between nodes; by default those of ``node``.  One rank in each
         node needs no inner link.
-    nodes : that the ranks lie on; by default as ``node`` holds them, else 1, or ranks / 8 with ``inter_link``
+    nodes : that the ranks lie on; by default as ``node`` holds them, else 1, or with ``inter_link`` as few as
+        hold them evenly, up to 8 on each
     nics : network adapters of a node; by default those of ``node``, else 1
     link : another word for ``intra_link``
     catalogue : hardware to choose from; by default what comes with the package

@@ -86,7 +86,7 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     cls=Option,
     type=COUNT,
     label="Machines",
-    help="Nodes.  [default: as the machine holds the ranks, else 1, or ranks / 8 with --inter-link]",
+    help="Nodes.  [default: as the machine holds the ranks, else 1; with --inter-link up to 8 on each]",
 )
 @scenario_option("nics", help="Network adapters per node.  [default: those of the machine, else 1]")
 @click.option(

@@ -11,7 +11,11 @@ from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_INTER_LINK, GENERIC_N
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
+from perfmodel.specs.peer_graph import ranks_of
 from perfmodel.specs.store import Catalogue
+
+USUAL_RANKS = 8
+"""Of a node, where no machine is named."""
 
 
 class CollectiveFabric(NamedTuple):
@@ -60,11 +64,12 @@ class CollectiveFabric(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    """What stands in for something that nobody said."""
+    """What an option comes to."""
 
     value: str
-    owner: str | None
-    """The spec that it is a fact of; None: a default."""
+    owner: str | None = None
+    """The spec that it is a fact of, where nobody said it; None: a default."""
+    is_said: bool = False
 
 
 class _Machine(NamedTuple):
@@ -97,8 +102,8 @@ def fabric_of(
     node : machine the ranks lie on, which fill one after the other; by default the accelerator's usual one
     intra_link, inter_link, nics : instead of the machine's; without a machine, the first is needed unless
         each node holds one rank
-    nodes : by default as many as the ranks fill, or without a machine one for eight ranks where there is a
-        link between nodes, else one
+    nodes : by default as many as the ranks fill; without a machine one, or with a link between nodes the
+        fewest that hold the ranks evenly, eight in each or as many as the link inside joins
 
     Raises
     ------
@@ -106,38 +111,48 @@ def fabric_of(
     """
     on = _machine(catalogue, accelerator, node)
     machine = on.node
-    nodes = nodes or _nodes(ranks, machine, inter_link)
+    taken: dict[str, _Taken | None] = {}
+    if nodes is None and machine is not None:
+        nodes = -(-ranks // machine.accelerators)
+    elif nodes is None:
+        nodes = _nodes(ranks, catalogue.link(intra_link) if intra_link else None) if inter_link else 1
+        taken["nodes"] = _Taken(str(nodes)) if nodes > 1 else None
     if machine is not None and ranks > nodes * machine.accelerators:
         raise InputError(f"{ranks} ranks do not fit {nodes} x {machine.id} of {machine.accelerators}")
     if ranks % nodes:
         raise InputError(f"{ranks} ranks do not spread evenly over {nodes} nodes")
-    inside = None if intra_link is not None else _inner_link(on, catalogue, alone=ranks == nodes)
-    link = catalogue.link(intra_link or inside.value)  # type: ignore[union-attr]
-    of_node = _Taken(str(machine.nics), machine.id) if machine and machine.nics else _Taken("1", None)
+    inside = _said(intra_link) or _inner_link(on, catalogue, alone=ranks == nodes)
+    link = catalogue.link(inside.value)
     held = machine.accelerators if machine is not None else ranks // nodes
-    groups, adapters = joined(link, nodes, held, nics or int(of_node.value))
-    between = None if groups == 1 or inter_link is not None else _outer_link(machine)
-    outer = catalogue.link(inter_link or between.value) if inter_link or between else None  # type: ignore[union-attr]
+    of_node = _said(nics) or _adapters(machine)
+    each = int(of_node.value)
+    groups, adapters = joined(link, nodes, held, each)
+    between = _said(inter_link) or (_outer_link(machine) if groups > 1 else None)
+    outer = catalogue.link(between.value) if between is not None else None
     if machine is not None and outer is not None and outer.id == machine.inter_link:
-        outer = _limited(outer, machine, nics or int(of_node.value))
-    taken = {"intra-link": inside, "inter-link": between}
-    if groups > 1 and nics is None:
-        taken["nics"] = of_node
-    notes = [*on.notes, *_said(taken)]
-    if groups < nodes:
-        domains = "one NVLink domain" if groups == 1 else f"{groups} NVLink domains"
-        notes.append(f"taken: {nodes} nodes as {domains}, as {link.id} joins {link.domain.value:g} ranks")  # type: ignore[union-attr]
+        outer = _limited(outer, machine, each)
+    taken |= {"intra-link": inside, "inter-link": between, "nics": of_node if groups > 1 else None}
+    notes = [*on.notes, *_notes(taken)]
+    if groups < nodes and link.domain is not None:
+        domains = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
+        notes.append(f"taken: {nodes} nodes as {domains}, as {link.id} joins {link.domain.value:g} ranks")
+    if groups == 1 and inter_link is not None:
+        notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_place_of(nodes)}")
     host_link = catalogue.link(on.host_link.value) if on.host_link is not None else None
     return CollectiveFabric(
         ranks, groups, link, outer, adapters, on.accelerator, host_link, tuple(notes), nodes
     )
 
 
-def _said(taken: Mapping[str, _Taken | None]) -> list[str]:
-    """Say what was taken, and whose it is."""
+def _said(value: object) -> _Taken | None:
+    return None if value is None else _Taken(str(value), is_said=True)
+
+
+def _notes(taken: Mapping[str, _Taken | None]) -> list[str]:
+    """Say what was taken where nothing was said, and whose it is."""
     of: dict[str | None, list[str]] = {}
     for option, each in taken.items():
-        if each is not None:
+        if each is not None and not each.is_said:
             of.setdefault(each.owner, []).append(f"--{option} {each.value}")
     return [
         f"taken: {', '.join(options)}, {f'as {owner} has' if owner else 'by default'}"
@@ -168,10 +183,14 @@ def _machine(catalogue: Catalogue, accelerator: str | None, node: str | None) ->
     return _Machine(machine, chip, host_link, tuple(notes))
 
 
-def _nodes(ranks: int, machine: Node | None, inter_link: str | None) -> int:
-    if machine is not None:
-        return -(-ranks // machine.accelerators)
-    return max(1, ranks // 8) if inter_link else 1
+def _nodes(ranks: int, inside: Link | None) -> int:
+    """The fewest nodes that ranks spread over evenly, with no more in each than a node usually has."""
+    most = ranks_of(inside.peer_graph if inside is not None else ()) or USUAL_RANKS
+    return next(nodes for nodes in range(-(-ranks // most), ranks + 1) if ranks % nodes == 0)
+
+
+def _place_of(nodes: int) -> str:
+    return "node" if nodes == 1 else "NVLink domain"
 
 
 def _inner_link(on: _Machine, catalogue: Catalogue, alone: bool) -> _Taken:
@@ -182,7 +201,7 @@ def _inner_link(on: _Machine, catalogue: Catalogue, alone: bool) -> _Taken:
     elif chip is not None:
         own = _Taken(chip.peer_link or chip.host_link, chip.id)
     if alone and (own is None or catalogue.link(own.value).domain is None):
-        return on.host_link or _Taken(catalogue.accelerator(DEFAULT_ACCELERATOR).host_link, None)
+        return on.host_link or _Taken(catalogue.accelerator(DEFAULT_ACCELERATOR).host_link)
     if own is not None:
         return own
     if on.node is None:
@@ -195,8 +214,14 @@ def _outer_link(machine: Node | None) -> _Taken | None:
     if machine is None:
         return None
     if machine.inter_link is None:
-        return _Taken(DEFAULT_INTER_LINK, None)
+        return _Taken(DEFAULT_INTER_LINK)
     return _Taken(machine.inter_link, machine.id)
+
+
+def _adapters(machine: Node | None) -> _Taken:
+    if machine is None or machine.nics is None:
+        return _Taken("1")
+    return _Taken(str(machine.nics), machine.id)
 
 
 def _limited(link: Link, machine: Node, nics: int) -> Link:

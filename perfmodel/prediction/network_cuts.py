@@ -85,7 +85,7 @@ def cuts_of(point: Point) -> list[Cut]:
     """Return every cut that parts the ranks of a collective."""
     if point.group_size == 1:
         return []
-    if point.inter_link is None:
+    if point.nodes == 1 or point.inter_link is None:
         return [_own_links(point.group_size, point.link, None)]
     per_node = point.group_size / point.nodes
     node = _adapters(point.nodes, per_node, point.inter_link, point.nics)
