@@ -273,7 +273,7 @@ def test_grouped_queries_cost_less(tmp_path):
 @pytest.mark.parametrize(
     ("values", "sequence_length", "message"),
     [
-        ({"model_type": "t5"}, None, "model_type 't5' is not known; known: bert, gpt2"),
+        ({"model_type": "mamba"}, None, "model_type 'mamba' is not known; known: bert, bloom"),
         ({"hidden_size": 3}, None, "no model_type"),
         ([1, 2], None, "no model_type"),
         (GPT2 | {"n_layer": "12"}, None, "n_layer is '12'; expected a whole number above 0"),

@@ -24,7 +24,7 @@ class Architecture(NamedTuple):
     head_size: int
     """Features of one query, and of one key."""
     feed_forward: int
-    """Inner width of the feed-forward part; of a mixture of experts, in the layers without experts."""
+    """Inner width of the feed-forward part in layers without experts; 0 where all have some."""
     vocabulary: int
     """Words, padded as trained; classes of a classifier."""
     positions: int
@@ -98,6 +98,10 @@ class Architecture(NamedTuple):
     """Bias of the router."""
     parallel: bool = False
     """Attention and feed-forward part read the same input and are summed (GPT-NeoX, Falcon, PaLM)."""
+    relu: bool = False
+    """The feed-forward part clips at zero, squared or not; otherwise it is smooth (GELU, SiLU)."""
+    computed_positions: bool = False
+    """Positions are computed, nothing is learned or rotated: distances added to scores, sines to tokens."""
     dropout: bool = False
     """Trained with dropout behind embeddings, attention and feed-forward parts."""
 
@@ -128,6 +132,19 @@ class Architecture(NamedTuple):
         if not self.window or (self.full_frequency and (layer + 1) % self.full_frequency == 0):
             return sequence_length
         return min(self.window, sequence_length)
+
+    def targets(self, sequence_length: int) -> int:
+        """Return the tokens of the decoder beside so many of the encoder.
+
+        >>> Architecture(8, 2, 2, 2, 4, 32, 100, 512, target_fraction=114 / 512).targets(512)
+        114
+        """
+        return max(1, round(self.target_fraction * sequence_length))
+
+    @property
+    def rotary(self) -> bool:
+        """Whether positions are rotated into queries and keys: where no table and no bias says them."""
+        return not (self.learned_positions or self.relative_positions or self.computed_positions)
 
     @property
     def value_width(self) -> int:

@@ -9,6 +9,7 @@ from perfmodel.arguments import COUNT, TEXT, expect
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.names import Meaning, Named, meaning
 from perfmodel.specs.workload import Workload
+from perfmodel.workloads.preset_names import LANGUAGE, VISION
 
 _FIXED: dict[str, tuple[str, ...]] = {
     "alexnet": ("alexnet", "alexnet-grouped", "alexnet-normalised"),
@@ -28,7 +29,7 @@ _FIXED: dict[str, tuple[str, ...]] = {
     "recommender": ("ncf", "ncf-ml1m", "dlrm"),
     "regnet": ("regnety-3.2gf",),
     "squeezenet": ("squeezenet", "squeezenet1-1"),
-    "vision_transformer": ("vit-base-16", "swin-tiny", "convnext-tiny"),
+    "vision_transformer": (*VISION["vit"], "swin-tiny", "convnext-tiny"),
     "xception": ("xception",),
     "resnet": (
         "resnet18",
@@ -53,25 +54,18 @@ _FIXED: dict[str, tuple[str, ...]] = {
 """Modules with ``build(name)``: their networks take no sequence length."""
 
 _SEQUENCE: dict[str, tuple[str, ...]] = {
-    "transformer": (
-        "bert-base",
-        "bert-large",
-        "gpt2",
-        "gpt2-medium",
-        "gpt2-large",
-        "gpt2-xl",
-        "transformer-big",
-    ),
+    "transformer": tuple(name for names in LANGUAGE.values() for name in names)
 }
 """Modules with ``build(name, sequence_length)``."""
 
 _FAMILIES: dict[str, tuple[str, ...]] = {
-    "bert": ("bert-base", "bert-large"),
+    **LANGUAGE,
+    **VISION,
     "convnext": ("convnext-tiny",),
     "deeplab": ("deeplab-v3-plus",),
     "densenet": _FIXED["densenet"],
     "efficientnet": ("efficientnet-b0", "efficientnet-b4", "efficientnet-v2-s"),
-    "gpt": ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"),
+    "gpt": LANGUAGE["gpt2"],
     "inception": ("inception-v3", "inception-v3-aux", "inception-v4"),
     "mask-rcnn": ("mask-rcnn-r50-fpn",),
     "mobilenet": ("mobilenet-v2", "mobilenet-v3-large"),
@@ -80,9 +74,7 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
     "resnext": ("resnext50-32x4d", "resnext101-32x4d"),
     "se-resnext": ("se-resnext50-32x4d", "se-resnext101-32x4d"),
     "swin": ("swin-tiny",),
-    "transformer": ("transformer-big",),
     "vgg": ("vgg16", "vgg11", "vgg13", "vgg19"),
-    "vit": ("vit-base-16",),
     "wide-resnet": ("wide-resnet50-2",),
     "yolo": ("yolov3",),
 }
@@ -94,18 +86,29 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "convnext-tiny": ("convnext-t",),
     "deeplab-v3-plus": ("deeplabv3+",),
     "gpt2": ("gpt2-small",),
+    "gpt3-350m": ("gpt3-355m",),
     "inception-v3": ("inception3",),
     "inception-v4": ("inception4",),
+    "llama-33b": ("llama-30b",),
+    "llama-3.1-405b": ("llama-3-405b",),
     "mask-rcnn-r50-fpn": ("maskrcnn-resnet50-fpn",),
     "resnet50": ("resnet50-v1",),
     "squeezenet1-1": ("squeezenet1.1",),
     "swin-tiny": ("swin-t",),
+    "vit-b-32": ("vit-base-32", "vit-base-patch32-224"),
     "vit-base-16": ("vit-b-16", "vit-base-patch16", "vit-base-patch16-224"),
+    "vit-h-14": ("vit-huge-14", "vit-huge-patch14-224"),
+    "vit-l-16": ("vit-large-16", "vit-large-patch16-224"),
+    "vit-l-32": ("vit-large-32", "vit-large-patch32-224"),
     "wide-resnet50-2": ("wide-resnet50",),
 }
 """What libraries call a network that has another name here."""
 
-_VERSIONS: dict[str, str] = {f"resnet{depth}-v1.5": f"resnet{depth}" for depth in (50, 101, 152, 200)}
+_VERSIONS: dict[str, str] = {
+    **{f"resnet{depth}-v1.5": f"resnet{depth}" for depth in (50, 101, 152, 200)},
+    "llama-3.1-8b": "llama-3-8b",
+    "llama-3.1-70b": "llama-3-70b",
+}
 """Networks that differ from another by a detail, and that other."""
 
 _FILES = (".onnx", ".csv", ".json")

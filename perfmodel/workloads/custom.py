@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.workload import Layer, Workload
 
 
@@ -30,6 +31,7 @@ def custom_workload(
     sequence_length: int | None = None,
     local_batch_size: int = 32,
     optimizer: str = "sgd",
+    architecture: Architecture | None = None,
 ) -> Workload:
     """Return the workload of ``layers``; nothing is known of its data set."""
     return Workload(
@@ -44,4 +46,5 @@ def custom_workload(
         input_elements=input_elements,
         default_local_batch_size=local_batch_size,
         default_optimizer=optimizer,
+        architecture=architecture,
     )

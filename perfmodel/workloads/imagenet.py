@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.dataset import data_set
 from perfmodel.specs.workload import Layer, Workload
 
@@ -18,6 +19,7 @@ def workload(
     size: int = 224,
     local_batch_size: int = 64,
     optimizer: str = "sgd",
+    architecture: Architecture | None = None,
 ) -> Workload:
     """Return the workload of an image classifier fed square RGB images of ``size`` pixels."""
     return Workload(
@@ -33,4 +35,5 @@ def workload(
         dataset_samples=DATA.size(None),
         default_local_batch_size=local_batch_size,
         default_optimizer=optimizer,
+        architecture=architecture,
     )

@@ -5,39 +5,65 @@ Dosovitskiy et al. 2021, Liu et al. 2021 and Liu et al. 2022.
 
 from __future__ import annotations
 
-from perfmodel.specs.workload import Workload
+from math import isqrt
+
+from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.workload import Layer, Workload
 from perfmodel.workloads import imagenet
 from perfmodel.workloads.builder import Network, Tensor, image
-from perfmodel.workloads.transformer import attention, feed_forward, residual
+from perfmodel.workloads.preset_names import VISION
+from perfmodel.workloads.presets import preset
+from perfmodel.workloads.transformer_parts import attention, feed_forward, residual
 
-NAMES = ("vit-base-16", "swin-tiny", "convnext-tiny")
+NAMES = (*VISION["vit"], "swin-tiny", "convnext-tiny")
 
 
 def build(name: str) -> Workload:
     """Return the workload of one of ``NAMES``."""
     net = Network()
-    if name == "vit-base-16":
-        _vit(net, image())
-        title, source, variant = "ViT-B/16", "dosovitskiy2021", "patches of 16 pixels, class token"
-    elif name == "swin-tiny":
+    if name == "swin-tiny":
         _swin(net, image())
         title, source, variant = "Swin-T", "liu2021", "windows of 7 by 7 patches of 4 pixels"
-    else:
+    elif name == "convnext-tiny":
         _convnext(net, image())
         title, source, variant = "ConvNeXt-T", "liu2022", "without the larger pre-training"
+    else:
+        return _vit_workload(name)
     return imagenet.workload(name, title, net.layers, variant=variant, source=source, optimizer="adam")
 
 
-def _vit(net: Network, x: Tensor) -> None:
-    width, heads, layers = 768, 12, 12
-    x = net.conv(x, "patches", width, 16, stride=16, padding=0, bias=True)
+def _vit_workload(name: str) -> Workload:
+    known = preset(name)
+    patch = _patch_size(known.architecture)
+    return imagenet.workload(
+        name,
+        known.title,
+        vit_layers(known.architecture),
+        variant=f"patches of {patch} pixels, class token",
+        source=known.source,
+        size=patch * isqrt(known.architecture.positions - 1),
+        optimizer="adam",
+        architecture=known.architecture,
+    )
+
+
+def _patch_size(architecture: Architecture) -> int:
+    return isqrt(architecture.patch_elements // 3)
+
+
+def vit_layers(architecture: Architecture) -> list[Layer]:
+    """Encoder over square patches of a square image and a class token, which alone is classified."""
+    net, width, heads = Network(), architecture.hidden, architecture.heads
+    patch = _patch_size(architecture)
+    x = image(patch * isqrt(architecture.positions - 1))
+    x = net.conv(x, "patches", width, patch, stride=patch, padding=0, bias=True)
     tokens = x.positions + 1
     net.parameter("class_token", width, width)
     net.copy(x, "tokens")
     x = Tensor(width, tokens)  # the patches behind the class token
     net.parameter("position_embeddings", tokens * width, x.elements)
     x = net.scale(x, "add_position")
-    for index in range(layers):
+    for index in range(architecture.layers):
         name = f"layer.{index}"
         y = attention(
             net,
@@ -49,10 +75,11 @@ def _vit(net: Network, x: Tensor) -> None:
             dropout=False,
         )
         x = residual(net, x, y, f"{name}.attention", dropout=False)
-        y = feed_forward(net, net.layer_norm(x, f"{name}.norm2"), f"{name}.mlp", 4 * width)
+        y = feed_forward(net, net.layer_norm(x, f"{name}.norm2"), f"{name}.mlp", architecture.feed_forward)
         x = residual(net, x, y, f"{name}.mlp", dropout=False)
     x = net.gather(net.layer_norm(x, "norm"), "class", 1)
-    net.loss(net.linear(x, "head", 1000))
+    net.loss(net.linear(x, "head", architecture.vocabulary))
+    return net.layers
 
 
 def _swin(net: Network, x: Tensor) -> None:

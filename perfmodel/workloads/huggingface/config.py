@@ -1,0 +1,79 @@
+"""The values of a Hugging Face config.json, each checked as it is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from perfmodel.errors import InputError
+
+MOST_LAYERS = 10_000
+"""Ten times the deepest that anybody trained (DeepNet's 1,000)."""
+
+MOST_EXPERTS = 16_384
+"""Of one layer; eight times the most that anybody trained (Switch-C's 2,048)."""
+
+
+class Config:
+    """What the file says.
+
+    Raises
+    ------
+    InputError : by every method, where a value is missing or of the wrong kind
+    """
+
+    def __init__(self, path: Path, values: dict[str, Any]) -> None:
+        self.path = path
+        self.values = values
+
+    def whole(self, key: str, default: int | None = None, largest: int = 10**9, smallest: int = 1) -> int:
+        """Return a whole number; ``default`` where the file has none, or null."""
+        value = self.values.get(key)
+        if value is None and default is not None:
+            return default
+        bound = f"above {smallest - 1}" if smallest else "of at least 0"
+        if value is None:
+            raise InputError(f"{self.path}: {key} is missing; expected a whole number {bound}")
+        if isinstance(value, bool) or not isinstance(value, int) or not smallest <= value <= largest:
+            raise InputError(
+                f"{self.path}: {key} is {shown(value)}; expected a whole number {bound}, at most {largest:,}"
+            )
+        return value
+
+    def layers(self, key: str, default: int | None = None) -> int:
+        """Return a number of layers."""
+        return self.whole(key, default, largest=MOST_LAYERS)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Return true or false."""
+        value = self.values.get(key, default)
+        if not isinstance(value, bool):
+            raise InputError(f"{self.path}: {key} is {shown(value)}; expected true or false")
+        return value
+
+    def items(self, key: str) -> list[Any]:
+        """Return a list; empty where the file has none, or null."""
+        value = self.values.get(key) or []
+        if not isinstance(value, list):
+            raise InputError(f"{self.path}: {key} is {shown(value)}; expected a list")
+        return value
+
+    def table(self, key: str) -> Config:
+        """Return the values of a table; none where the file has none."""
+        value = self.values.get(key) or {}
+        if not isinstance(value, dict):
+            raise InputError(f"{self.path}: {key} is {shown(value)}; expected a table")
+        return Config(self.path, value)
+
+    def class_name(self) -> str:
+        """Return the first of ``architectures``; empty where the file has none."""
+        names = self.values.get("architectures") or [""]
+        if not isinstance(names, list) or not isinstance(names[0], str):
+            raise InputError(f"{self.path}: architectures is {shown(names)}; expected a list of class names")
+        return names[0]
+
+
+def shown(value: object) -> str:
+    """Return a value as Python writes it, cut short."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

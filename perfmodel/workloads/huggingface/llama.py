@@ -1,0 +1,166 @@
+"""Decoders like Llama: RMSNorm, rotated positions, gated feed-forward parts, perhaps experts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.errors import InputError
+from perfmodel.specs.architecture import Architecture
+from perfmodel.workloads.huggingface.config import MOST_EXPERTS, Config
+from perfmodel.workloads.huggingface.widths import widths_of
+
+
+def llama(config: Config, **others: Any) -> Architecture:
+    """RMSNorm, rotated positions, gated feed-forward parts; biases where the file says so."""
+    bias = config.flag("attention_bias", False)
+    values = {
+        **widths_of(config),
+        "gated": True,
+        "tied": config.flag("tie_word_embeddings", False),
+        "query_bias": bias,
+        "output_bias": bias,
+        "bias": config.flag("mlp_bias", False),
+        **others,
+    }
+    if "feed_forward" not in values:
+        values["feed_forward"] = config.whole("intermediate_size")
+    result = Architecture(**values)
+    # files state the width of a part that no layer has
+    return result._replace(feed_forward=0) if result.moe_layers == result.layers else result
+
+
+def mistral(config: Config) -> Architecture:
+    """Attention within a window, where the file has one."""
+    return llama(config, window=config.whole("sliding_window", 0))
+
+
+def mixtral(config: Config) -> Architecture:
+    """Experts in every layer."""
+    return llama(config, **_experts(config, "num_local_experts", "intermediate_size"))
+
+
+def _experts(config: Config, count: str, width: str, default: int | None = None) -> dict[str, int]:
+    """Return experts, experts per token and their width; nothing where there are none."""
+    experts = config.whole(count, default, largest=MOST_EXPERTS, smallest=0 if default == 0 else 1)
+    if not experts:
+        return {}
+    top_k = config.whole("num_experts_per_tok")
+    if top_k > experts:
+        raise InputError(
+            f"{config.path}: num_experts_per_tok is {top_k}; expected at most {experts}, {count}"
+        )
+    return {"experts": experts, "top_k": top_k, "expert_feed_forward": config.whole(width)}
+
+
+def qwen2(config: Config) -> Architecture:
+    """Biases of queries, keys and values."""
+    return llama(config, query_bias=True, **_qwen_window(config))
+
+
+def _qwen_window(config: Config) -> dict[str, int]:
+    return {"window": config.whole("sliding_window", 0)} if config.flag("use_sliding_window", False) else {}
+
+
+def _qwen_experts(config: Config) -> dict[str, int]:
+    """Experts in every ``decoder_sparse_step``-th layer but in none of ``mlp_only_layers``, the first."""
+    dense = config.items("mlp_only_layers")
+    if dense != list(range(len(dense))):
+        raise InputError(
+            f"{config.path}: mlp_only_layers is {dense}; this reads only the first layers, in order"
+        )
+    result = _experts(config, "num_experts", "moe_intermediate_size", 0)
+    shared = config.whole("shared_expert_intermediate_size", 0, smallest=0)
+    if result and shared % result["expert_feed_forward"]:
+        raise InputError(
+            f"{config.path}: shared_expert_intermediate_size is {shared}; expected a multiple of "
+            f"moe_intermediate_size, {result['expert_feed_forward']}"
+        )
+    return result and {
+        **result,
+        "shared_experts": shared // result["expert_feed_forward"],
+        "moe_frequency": config.whole("decoder_sparse_step", 1),
+        "dense_layers": len(dense),
+    }
+
+
+def qwen2_moe(config: Config) -> Architecture:
+    """Qwen2 with routed and shared experts."""
+    return llama(config, query_bias=True, **_qwen_experts(config))
+
+
+def qwen3(config: Config) -> Architecture:
+    """Norms of queries and keys; experts where the file counts some."""
+    return llama(config, query_key_norm=True, **_qwen_window(config), **_qwen_experts(config))
+
+
+def deepseek(config: Config) -> Architecture:
+    """Latent attention where ``kv_lora_rank`` says so, shared experts beside routed ones."""
+    experts = _experts(config, "n_routed_experts", "moe_intermediate_size", 0)
+    if experts:
+        experts["shared_experts"] = config.whole("n_shared_experts", 0, largest=MOST_EXPERTS, smallest=0)
+        experts["moe_frequency"] = config.whole("moe_layer_freq", 1)
+        experts["dense_layers"] = config.whole("first_k_dense_replace", 0, smallest=0)
+    rank = config.whole("kv_lora_rank", 0)
+    if not rank:
+        return llama(config, **experts)
+    rotated = config.whole("qk_rope_head_dim")
+    latent = {
+        "head_size": config.whole("qk_nope_head_dim") + rotated,
+        "rope_size": rotated,
+        "value_size": config.whole("v_head_dim"),
+        "query_rank": config.whole("q_lora_rank", 0),
+        "kv_rank": rank,
+    }
+    return llama(config, **experts, **latent)
+
+
+def gemma(config: Config) -> Architecture:
+    """Tied embeddings."""
+    return llama(config, tied=config.flag("tie_word_embeddings", True))
+
+
+def gemma2(config: Config) -> Architecture:
+    """Norms before and behind each part; every other layer attends within a window."""
+    window = {"window": config.whole("sliding_window", 4096), "full_frequency": 2}
+    return llama(config, norms=4, tied=config.flag("tie_word_embeddings", True), **window)
+
+
+def gemma3(config: Config) -> Architecture:
+    """Gemma 2 with norms of queries and keys; all but every sixth layer within a window."""
+    window = config.whole("sliding_window", 4096)
+    return llama(
+        config,
+        norms=4,
+        query_key_norm=True,
+        tied=config.flag("tie_word_embeddings", True),
+        window=window,
+        full_frequency=config.whole("sliding_window_pattern", 6),
+    )
+
+
+def gpt_oss(config: Config) -> Architecture:
+    """Experts and biases in every layer; every other layer attends within a window."""
+    experts = _experts(config, "num_local_experts", "intermediate_size")
+    return llama(
+        config,
+        **experts,
+        window=config.whole("sliding_window", 128),
+        full_frequency=2,
+        query_bias=True,
+        output_bias=True,
+        bias=True,
+        router_bias=True,
+    )
+
+
+def llama4(config: Config) -> Architecture:
+    """Experts in every ``interleave_moe_layer_step``-th layer, beside a shared one; chunks for a window."""
+    return llama(
+        config,
+        **_experts(config, "num_local_experts", "intermediate_size"),
+        feed_forward=config.whole("intermediate_size_mlp"),
+        shared_experts=1,
+        moe_frequency=config.whole("interleave_moe_layer_step", 1),
+        window=config.whole("attention_chunk_size", 8192),
+        full_frequency=config.whole("no_rope_layer_interval", 4),
+    )

@@ -1,0 +1,73 @@
+"""Published transformers: a file of rows per family, in ``architectures/``."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from perfmodel.specs.architecture import Architecture
+from perfmodel.workloads.preset_names import LANGUAGE, VISION
+
+_FOLDER = Path(__file__).parent / "architectures"
+_SIZE = re.compile(r"a?[\d.]+[bmt]\b")
+
+
+class Preset(NamedTuple):
+    """A published transformer: its architecture and how it is trained by default."""
+
+    title: str
+    """Its name as people write it."""
+    source: str
+    """A key of ``references.toml``."""
+    architecture: Architecture
+    sequence_length: int = 0
+    """Tokens of a sample unless one is given; 0 for an image."""
+    local_batch_size: int = 1
+    """Samples per accelerator unless one is given."""
+    variant: str = ""
+    """What tells it from its namesakes; made from the architecture where empty."""
+    dataset: str = ""
+    dataset_samples: int | None = None
+    padded: bool = False
+    """Whether half of what it is trained on may be padding."""
+
+
+def preset(name: str) -> Preset:
+    """Return a network of ``LANGUAGE`` or ``VISION``; reads the file of its family and no other.
+
+    >>> known = preset("llama-3.1-405b")
+    >>> known.title, known.architecture.parameters
+    ('Llama 3.1 405B', 405853388800)
+    """
+    stem = next(stem for stem, names in {**LANGUAGE, **VISION}.items() if name in names)
+    family = _family(stem)
+    values = {**family["all"], **family["models"][name]}
+    given = {key: values.pop(key) for key in list(values) if key not in Architecture._fields}
+    given = {"title": _title(family["title"], stem, name), "source": family["source"], **given}
+    return Preset(**given, architecture=_architecture(**values))
+
+
+@lru_cache(maxsize=8)
+def _family(stem: str) -> dict[str, Any]:
+    return tomllib.loads((_FOLDER / f"{stem}.toml").read_text(encoding="utf-8"))
+
+
+def _architecture(hidden: int, heads: int, **others: Any) -> Architecture:
+    """Fill in what a row leaves out: as many keys and values as heads, of hidden / heads features each, and a
+    feed-forward part of 4 x hidden, of 0 in a mixture of experts."""
+    width = 0 if "experts" in others else 4 * hidden
+    usual = {"kv_heads": heads, "head_size": hidden // heads, "feed_forward": width}
+    return Architecture(**{**usual, **others}, hidden=hidden, heads=heads)
+
+
+def _title(family: str, stem: str, name: str) -> str:
+    """Return the name of a network as people write it.
+
+    >>> _title("Qwen3", "qwen3", "qwen3-30b-a3b"), _title("GPT-2", "gpt2", "gpt2")
+    ('Qwen3 30B-A3B', 'GPT-2')
+    """
+    size = _SIZE.sub(lambda match: match[0].upper(), name.removeprefix(stem))
+    return family + size.replace("-", " ", 1)
