@@ -145,10 +145,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         warnings.append(f"{accelerator.id} computes {precision} at its fp32 rate; only memory is saved")
     local_batch, global_batch, scaling = _batch(scenario, workload, taken)
     servers = 0
-    if not 1 <= scenario.oversubscription <= LARGEST_OVERSUBSCRIPTION:
-        raise InputError(f"--oversubscription {scenario.oversubscription:g}: expected 1 to 1,000, e.g. 4")
-    if scenario.oversubscription > 1 and scenario.rack_nodes is None:
-        raise InputError("--oversubscription needs --rack-nodes, the nodes under one switch")
+    check_racks(scenario.oversubscription, scenario.rack_nodes)
     if nodes > 1 and scenario.strategy in WITHIN_A_NODE:
         raise InputError(
             f"--strategy {scenario.strategy} stays within one machine; {node.id} holds {node.accelerators}, "
@@ -215,6 +212,20 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         defaults=tuple(taken),
         warnings=tuple(warnings),
     )
+
+
+def check_racks(oversubscription: float, rack_nodes: int | None) -> float:
+    """Return the oversubscription, where it is one that racks may have.
+
+    Raises
+    ------
+    InputError : out of range; above 1 without the nodes of a rack
+    """
+    if not 1 <= oversubscription <= LARGEST_OVERSUBSCRIPTION:
+        raise InputError(f"--oversubscription {oversubscription:g}: expected 1 to 1,000, e.g. 4")
+    if oversubscription > 1 and rack_nodes is None:
+        raise InputError("--oversubscription needs --rack-nodes, the nodes under one switch")
+    return oversubscription
 
 
 def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:

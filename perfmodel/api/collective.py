@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, overload
 
-from perfmodel.arguments import COUNT, TEXT, expect
+from perfmodel.arguments import COUNT, NUMBER, TEXT, expect
 from perfmodel.equations.algorithms import ALGORITHMS, SYNONYMS
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective import Collective
@@ -19,6 +19,7 @@ from perfmodel.tables import Record, Table, aligned, flat
 from perfmodel.units import parse, show
 
 if TYPE_CHECKING:
+    from perfmodel.specs.scenario import Placement
     from perfmodel.specs.store import Kind
 
 LARGEST: Final = 1e15
@@ -72,6 +73,9 @@ def collective(
     inter_link: str | None = ...,
     nodes: int | None = ...,
     nics: int | None = ...,
+    rack_nodes: int | None = ...,
+    oversubscription: float | None = ...,
+    placement: Placement | None = ...,
     link: str | None = ...,
     catalogue: Catalogue | None = ...,
 ) -> Collective: ...
@@ -88,6 +92,9 @@ def collective(
     inter_link: str | None = ...,
     nodes: int | None = ...,
     nics: int | None = ...,
+    rack_nodes: int | None = ...,
+    oversubscription: float | None = ...,
+    placement: Placement | None = ...,
     link: str | None = ...,
     catalogue: Catalogue | None = ...,
 ) -> Collectives: ...
@@ -103,6 +110,9 @@ def collective(
     inter_link: str | None = None,
     nodes: int | None = None,
     nics: int | None = None,
+    rack_nodes: int | None = None,
+    oversubscription: float | None = None,
+    placement: Placement | None = None,
     link: str | None = None,
     catalogue: Catalogue | None = None,
 ) -> Collective | Collectives:
@@ -121,6 +131,8 @@ def collective(
     nodes : that the ranks lie on; by default as ``node`` holds them, else 1, or with ``inter_link`` as few as
         hold them evenly, up to 8 on each
     nics : network adapters of a node; by default those of ``node``, else 1
+    rack_nodes, oversubscription, placement : nodes under one switch, what they could send over what leaves
+        it, and how the ring lies on racks, ``contiguous`` or ``random``; by default no rack slows it
     link : another word for ``intra_link``
     catalogue : hardware to choose from; by default what comes with the package
 
@@ -142,13 +154,15 @@ def collective(
     """
     expect(TEXT, name=name, algorithm=algorithm)
     expect(COUNT, ranks=ranks)
-    expect(COUNT.or_none, nodes=nodes, nics=nics)
+    expect(COUNT.or_none, nodes=nodes, nics=nics, rack_nodes=rack_nodes)
+    expect(NUMBER.or_none, oversubscription=oversubscription)
     expect(
         TEXT.or_none,
         accelerator=accelerator,
         node=node,
         intra_link=intra_link,
         inter_link=inter_link,
+        placement=placement,
         link=link,
     )
     if link is not None and intra_link is not None:
@@ -164,6 +178,9 @@ def collective(
         inter_link=inter_link,
         nodes=nodes,
         nics=nics,
+        rack_nodes=rack_nodes,
+        oversubscription=oversubscription,
+        placement=placement,
     )
     named: tuple[tuple[Kind, str | None], ...] = (
         ("accelerators", accelerator),

@@ -19,6 +19,7 @@ from perfmodel.units import parse, show
 
 if TYPE_CHECKING:
     from perfmodel.prediction.collective import Collective
+    from perfmodel.specs.scenario import Placement
 
 
 class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -89,6 +90,9 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     help="Nodes.  [default: as the machine holds the ranks, else 1; with --inter-link up to 8 on each]",
 )
 @scenario_option("nics", help="Network adapters per node.  [default: those of the machine, else 1]")
+@scenario_option("rack_nodes")
+@scenario_option("oversubscription")
+@scenario_option("placement")
 @click.option(
     "--plot", metavar="FILE.html", help="Also draw time and bus bandwidth by size, beside measured ones."
 )
@@ -105,6 +109,9 @@ def command(
     inter_link: str | None,
     nodes: int | None,
     nics: int | None,
+    rack_nodes: int | None,
+    oversubscription: float | None,
+    placement: Placement | None,
     plot: str | None,
     specs: tuple[str, ...],
     **options: Any,
@@ -130,6 +137,9 @@ def command(
         "inter_link": inter_link,
         "nodes": nodes,
         "nics": nics,
+        "rack_nodes": rack_nodes,
+        "oversubscription": oversubscription,
+        "placement": placement,
     }
     if plot is not None:
         from perfmodel.cli.collective_plot import check_plot

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.collectives.generation import adds, generation
+from perfmodel.collectives.racks import Racks
 from perfmodel.equations.nccl_constants import GENERATIONS
 from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
 from perfmodel.errors import InputError
@@ -15,6 +16,7 @@ from perfmodel.resolve import NCCL_CONNECTIONS
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.peer_graph import links_of_one, ranks_of
+from perfmodel.specs.provenance import Spec
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,21 +59,24 @@ class Point(NamedTuple):
     """Whether a user has taken rings for all sizes."""
     machines: int = 0
     """That the ranks lie on, where they are more than ``nodes``."""
+    racks: Racks | None = None
+    """None: every node reaches every other at its adapters' full rate."""
+
+    @property
+    def hosts(self) -> int:
+        """Machines that the ranks lie on."""
+        return self.machines or self.nodes
+
+    @property
+    def slowdown(self) -> float:
+        """How many times less its adapters carry for the uplinks of racks."""
+        return 1.0 if self.racks is None else self.racks.slowdown(self.collective, self.nodes, self.hosts)
 
     @property
     def place(self) -> tuple[object, ...]:
         """What tells it from points elsewhere, whatever their size: the specs themselves, not their ids."""
-        where = (
-            self.collective,
-            self.group_size,
-            self.nodes,
-            self.nics,
-            self.year,
-            self.by_ring,
-            self.machines,
-        )
-        specs = self.link, self.inter_link, self.accelerator, self.host_link
-        return (*where, *map(id, specs))
+        here = self._replace(message_bytes=0.0)
+        return tuple(id(each) if isinstance(each, Spec) else each for each in here)
 
 
 class Place(NamedTuple):
@@ -149,7 +154,7 @@ def _between(point: Point, outer: Link) -> tuple[Any, ...]:
         TRANSPORTS.index(_transport(outer)),
         outer.kind in VERBS,
         outer.hop_latency.value,
-        _port(outer),
+        _port(outer) / point.slowdown,
         float(point.nics),
         _path(point),
         capability >= outer.direct_from and (point.accelerator is None or point.accelerator.peer_access),

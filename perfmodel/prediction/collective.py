@@ -164,7 +164,7 @@ def algorithms(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
 
 def _textbook(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
     """Algorithms other than NCCL's."""
-    on = _numbers(fabric)
+    on = _numbers(name, fabric)
     if name == "all-reduce":
         known = all_reduce_times(_group(fabric, on))
         not_textbook = (*BY_LIBRARY, "hierarchical") if fabric.nodes == 1 else BY_LIBRARY
@@ -187,19 +187,19 @@ def _textbook(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
     }
 
 
-def _numbers(fabric: CollectiveFabric) -> Fabric:
+def _numbers(name: str, fabric: CollectiveFabric) -> Fabric:
     """Latencies and bandwidths of a fabric, as small messages and large ones see them."""
     constants = before_fit()  # this model has a fit of its own
     inside = ring_bandwidth(fabric.link, fabric.per_node, constants)
     if fabric.link.peer_graph and fabric.link.ring_bandwidth is None:
-        _, inside = rate_inside(fabric.point("all-reduce", 1.0))
+        _, inside = rate_inside(fabric.point(name, 1.0))
     hop = fabric.link.hop_latency.value
     library = constants.library_base_latency, constants.channel_bandwidth
     link = fabric.inter_link
     if fabric.nodes == 1:
         return Fabric(hop, inside, 0.0, inside, 0.0, hop, 0.0, *library)
     assert link is not None  # ``collective`` has refused it
-    outer = fabric.nics * bulk_bandwidth(link, constants)
+    outer = fabric.nics * bulk_bandwidth(link, constants) / fabric.point(name, 1.0).slowdown
     small = link.hop_latency.value
     return Fabric(hop, inside, small, outer, 0.0, hop, small, *library)
 
@@ -217,7 +217,7 @@ def _by_nccl(name: str, fabric: CollectiveFabric, message_bytes: float) -> list[
     time = _fitted_time(name, fabric, message_bytes)
     if name not in NCCL_ALGORITHMS:
         return [(time, next(iter(ALGORITHMS[name])), None)]  # NCCL knows one way of sending point to point
-    on = _numbers(fabric)
+    on = _numbers(name, fabric)
     large = fabric.link.bulk_hop_latency or fabric.link.hop_latency
     on = on._replace(intra_hop_latency=large.value)
     if fabric.inter_link is not None:
@@ -260,13 +260,17 @@ def _result(
 
 
 def _lower_bound(algorithm: Algorithm, fabric: CollectiveFabric, message_bytes: float) -> float:
-    """No schedule beats its ranks' own links, nor what must cross the border of a node [s]."""
-    link, outer = fabric.link, fabric.inter_link
+    """No schedule beats its ranks' own links, nor what must cross the border of a node, or of a rack [s]."""
+    link, outer, racks = fabric.link, fabric.inter_link, fabric.racks
     inside = float(
         algorithm.lower_bound(fabric.per_node, message_bytes, link.hop_latency.value, link.bandwidth.value)
     )
     if fabric.nodes == 1 or outer is None:
         return inside
-    adapters = fabric.nics * outer.bandwidth.value
     # the latency of a link is that of NCCL's hop, which waits for an answer: no bound of a message one way
-    return max(inside, float(algorithm.lower_bound(fabric.nodes, message_bytes, 0.0, adapters)))
+    adapters = fabric.nics * outer.bandwidth.value
+    borders = [(fabric.nodes, adapters)]
+    if racks is not None and racks.nodes < fabric.nodes == fabric.hosts:
+        borders.append((-(-fabric.nodes // racks.nodes), racks.nodes * adapters / racks.oversubscription))
+    crossing = (float(algorithm.lower_bound(many, message_bytes, 0.0, rate)) for many, rate in borders)
+    return max(inside, *crossing)

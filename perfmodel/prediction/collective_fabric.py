@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from perfmodel.collectives.place import Point, joined
-from perfmodel.errors import InputError
-from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_INTER_LINK, GENERIC_NODE
+from perfmodel.collectives.racks import Racks
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_INTER_LINK, GENERIC_NODE, check_racks
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.peer_graph import ranks_of
+from perfmodel.specs.scenario import Placement
 from perfmodel.specs.store import Catalogue
 
+PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
 USUAL_RANKS = 8
 """Of a node, where no machine is named."""
 
@@ -36,6 +39,8 @@ class CollectiveFabric(NamedTuple):
     """What was taken where nothing was said."""
     machines: int = 0
     """That the ranks lie on, where they are more than ``nodes``."""
+    racks: Racks | None = None
+    """None: every node reaches every other at its adapters' full rate."""
 
     @property
     def per_node(self) -> int:
@@ -60,6 +65,7 @@ class CollectiveFabric(NamedTuple):
             self.accelerator,
             self.host_link,
             machines=self.machines,
+            racks=self.racks,
         )
 
 
@@ -91,6 +97,9 @@ def fabric_of(
     inter_link: str | None = None,
     nodes: int | None = None,
     nics: int | None = None,
+    rack_nodes: int | None = None,
+    oversubscription: float | None = None,
+    placement: Placement | None = None,
 ) -> CollectiveFabric:
     """Return the fabric that ranks lie on: what a machine has, where one is named, and what is said of it.
 
@@ -104,11 +113,13 @@ def fabric_of(
         each node holds one rank
     nodes : by default as many as the ranks fill; without a machine one, or with a link between nodes the
         fewest that hold the ranks evenly, eight in each or as many as the link inside joins
+    rack_nodes, oversubscription, placement : racks, as of a scenario; by default none
 
     Raises
     ------
     InputError : an unknown name; ranks that do not spread evenly; no link where one is needed
     """
+    racks = _racks(rack_nodes, oversubscription, placement)
     on = _machine(catalogue, accelerator, node)
     machine = on.node
     taken: dict[str, _Taken | None] = {}
@@ -136,11 +147,13 @@ def fabric_of(
     if groups < nodes and link.domain is not None:
         domains = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
         notes.append(f"taken: {nodes} nodes as {domains}, as {link.id} joins {link.domain.value:g} ranks")
+    if racks is not None and groups > 1:
+        notes.append(_of_racks(racks, nodes))
     if groups == 1 and inter_link is not None:
         notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_place_of(nodes)}")
     host_link = catalogue.link(on.host_link.value) if on.host_link is not None else None
     return CollectiveFabric(
-        ranks, groups, link, outer, adapters, on.accelerator, host_link, tuple(notes), nodes
+        ranks, groups, link, outer, adapters, on.accelerator, host_link, tuple(notes), nodes, racks
     )
 
 
@@ -187,6 +200,28 @@ def _nodes(ranks: int, inside: Link | None) -> int:
     """The fewest nodes that ranks spread over evenly, with no more in each than a node usually has."""
     most = ranks_of(inside.peer_graph if inside is not None else ()) or USUAL_RANKS
     return next(nodes for nodes in range(-(-ranks // most), ranks + 1) if ranks % nodes == 0)
+
+
+def _racks(
+    rack_nodes: int | None, oversubscription: float | None, placement: Placement | None
+) -> Racks | None:
+    if placement not in (None, *PLACEMENTS):
+        raise unknown_name("placement", str(placement), PLACEMENTS)
+    ratio = check_racks(1.0 if oversubscription is None else oversubscription, rack_nodes)
+    if rack_nodes is None or ratio == 1:
+        return None
+    return Racks(rack_nodes, ratio, placement or "contiguous")
+
+
+def _of_racks(racks: Racks, nodes: int) -> str:
+    """Say what uplinks do to ranks on so many nodes."""
+    if nodes <= racks.nodes:
+        return f"the uplinks of racks are not crossed: {nodes} nodes lie in one rack of {racks.nodes}"
+    order = "node after node" if racks.placement == "contiguous" else "in random order"
+    return (
+        f"taken: racks of {racks.nodes} nodes, filled {order}; their uplinks carry "
+        f"1/{racks.oversubscription:g} of what the nodes could send, on every rail alike"
+    )
 
 
 def _place_of(nodes: int) -> str:

@@ -75,10 +75,15 @@ def cuts(setting: Setting) -> list[Cut]:
     result = [_own_links(setting.world_size, setting.intra_link, node), node]
     rack = asked.rack_nodes
     if rack is not None and asked.oversubscription > 1 and _holds(setting.nodes > rack):
-        up = rack * node.bandwidth / asked.oversubscription
-        words = f"each rack's uplink (1/{asked.oversubscription:g} of its {rack} nodes' adapters)"
-        result.append(Cut(-(-setting.nodes // rack), rack * node.members, up, node.adds, words))
+        result.append(_uplinks(setting.nodes, node, rack, asked.oversubscription))
     return result
+
+
+def _uplinks(nodes: Any, node: Cut, rack: int, oversubscription: float) -> Cut:
+    """The cut around each rack of so many nodes."""
+    words = f"each rack's uplink (1/{oversubscription:g} of its {rack} nodes' adapters)"
+    up = rack * node.bandwidth / oversubscription
+    return Cut(-(-nodes // rack), rack * node.members, up, node.adds, words)
 
 
 def cuts_of(point: Point) -> list[Cut]:
@@ -89,7 +94,12 @@ def cuts_of(point: Point) -> list[Cut]:
         return [_own_links(point.group_size, point.link, None)]
     per_node = point.group_size / point.nodes
     node = _adapters(point.nodes, per_node, point.inter_link, point.nics)
-    return [_own_links(point.group_size, point.link, node), node]
+    result = [_own_links(point.group_size, point.link, node), node]
+    racks = point.racks
+    # a domain may join nodes of several racks
+    if racks is not None and racks.nodes < point.nodes == point.hosts:
+        result.append(_uplinks(point.nodes, node, racks.nodes, racks.oversubscription))
+    return result
 
 
 def least_time(collective: str, group_size: Any, message_bytes: float, cut: Cut) -> Any:

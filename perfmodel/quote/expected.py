@@ -157,9 +157,8 @@ def expected_bus_bandwidth(point: Point) -> Expected:
     ------
     InputError : ranks that do not spread evenly over the nodes
     """
-    machines = point.machines or point.nodes
-    if point.group_size % machines:
-        raise InputError(f"{point.group_size} ranks do not spread evenly over {machines} nodes")
+    if point.group_size % point.hosts:
+        raise InputError(f"{point.group_size} ranks do not spread evenly over {point.hosts} nodes")
     where = (point.link, point.inter_link, point.nics, point.accelerator, point.host_link)
     fabric = CollectiveFabric(point.group_size, point.nodes, *where, machines=point.machines)
     result = collective(point.collective, "auto", fabric, point.message_bytes)

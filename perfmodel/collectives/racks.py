@@ -1,0 +1,37 @@
+"""Racks whose uplinks carry less than their nodes could send: by how much they slow a collective."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from perfmodel.equations.topology import contiguous_ring_factor, random_ring_factor
+from perfmodel.specs.scenario import Placement
+
+
+class Racks(NamedTuple):
+    """Nodes under one switch, and what leaves it."""
+
+    nodes: int
+    """Machines of a rack."""
+    oversubscription: float
+    """What their adapters could send over what the uplinks carry, alike on every rail."""
+    placement: Placement = "contiguous"
+
+    def slowdown(self, collective: str, nodes: int, machines: int) -> float:
+        """Return how many times less the adapters carry; 1 within one rack.
+
+        In an all-to-all every node sends to all others, as in a ring of random order on average.  Trees are
+        taken to leave racks as rings do.
+
+        Parameters
+        ----------
+        collective : as of ``Point``
+        nodes : groups of ranks that meet over adapters: machines, or NVLink domains of several
+        machines : that the ranks lie on
+        """
+        if machines <= self.nodes:
+            return 1.0
+        in_rack = max(1.0, self.nodes * nodes / machines)
+        if collective == "all-to-all" or self.placement == "random":
+            return float(random_ring_factor(nodes, self.oversubscription, in_rack))
+        return float(contiguous_ring_factor(self.oversubscription, in_rack))

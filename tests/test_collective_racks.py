@@ -1,0 +1,108 @@
+"""Oversubscribed racks: what they take from the adapters of nodes, and what the answer says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import perfmodel
+from perfmodel.collectives.place import COLLECTIVES, places
+from perfmodel.collectives.racks import Racks
+from perfmodel.errors import InputError
+from perfmodel.prediction.collective import collective
+from perfmodel.prediction.collective_fabric import fabric_of
+from perfmodel.prediction.network_cuts import cuts_of, least_time
+from perfmodel.specs.store import Catalogue
+
+CATALOGUE = Catalogue.built_in()
+DGX = {"node": "dgx-a100-80gb", "ranks": 128, "size": "1GB"}
+PLACEMENTS = st.sampled_from(["contiguous", "random"])
+
+
+@pytest.mark.parametrize(
+    ("name", "placement", "slowdown"),
+    [
+        ("all-reduce", "contiguous", 2),  # 4 to 1, two nodes of a rack: one of them sends to another rack
+        ("all-reduce", "random", 4 * 14 / 15),  # 14 of 15 neighbours are elsewhere
+        ("all-to-all", "contiguous", 4 * 14 / 15),
+    ],
+)
+def test_adapters_carry_less_by_what_leaves_a_rack(name, placement, slowdown):
+    words = {"rack_nodes": 2, "oversubscription": 4, "placement": placement}
+    alone, crossed = (
+        places([fabric_of(128, CATALOGUE, node="dgx-a100-80gb", **more).point(name, 1e9)])
+        for more in ({}, words)
+    )
+    assert alone.port[0] / crossed.port[0] == pytest.approx(slowdown)
+    assert perfmodel.collective(name, **DGX, **words).time > 1.5 * perfmodel.collective(name, **DGX).time
+
+
+def test_the_answer_says_what_was_taken_of_racks_and_rails():
+    crossed = perfmodel.collective(**DGX, rack_nodes=2, oversubscription=4)
+    assert crossed.warnings[-1] == (
+        "taken: racks of 2 nodes, filled node after node; their uplinks carry 1/4 of what the nodes could "
+        "send, on every rail alike"
+    )
+    inside = perfmodel.collective(**DGX, rack_nodes=16, oversubscription=4)
+    assert inside.warnings[-1] == "the uplinks of racks are not crossed: 16 nodes lie in one rack of 16"
+    assert inside.time == perfmodel.collective(**DGX).time
+
+
+def test_algorithms_of_textbooks_cross_the_same_uplinks():
+    for name in ("halving-doubling", "hierarchical"):
+        plain, crossed = (
+            perfmodel.collective(**DGX, algorithm=name, **more).time
+            for more in ({}, {"rack_nodes": 2, "oversubscription": 8})
+        )
+        assert crossed > 2 * plain
+
+
+@given(
+    st.sampled_from(COLLECTIVES),
+    st.sampled_from(["dgx-a100-80gb", "aws-g4dn.12xlarge", "gcp-a4x-highgpu-4g", "azure-nc6s_v3"]),
+    st.integers(2, 60),
+    st.integers(1, 60),
+    st.floats(1, 50),
+    PLACEMENTS,
+)
+def test_no_uplink_makes_anything_faster_and_no_answer_beats_the_bound(name, node, nodes, rack, ratio, order):
+    ranks = nodes * CATALOGUE.node(node).accelerators
+
+    def of(rack_nodes: int, oversubscription: float):
+        words = {"rack_nodes": rack_nodes, "oversubscription": oversubscription, "placement": order}
+        return fabric_of(ranks, CATALOGUE, node=node, **words)
+
+    plain, crossed = fabric_of(ranks, CATALOGUE, node=node), of(rack, ratio)
+    slower = collective(name, "auto", crossed, 1e8)
+    assert slower.time >= collective(name, "auto", plain, 1e8).time * (1 - 1e-12)
+    assert collective(name, "auto", of(rack, 2 * ratio), 1e8).time >= slower.time * (1 - 1e-12)
+    assert slower.lower_bound <= slower.time
+    point = crossed.point(name, 1e8)
+    for cut in cuts_of(point):
+        assert least_time(name, ranks, 1e8, cut) <= slower.time
+    if nodes <= rack:
+        assert slower.time == collective(name, "auto", plain, 1e8).time
+
+
+def test_racks_of_domains_count_in_domains():
+    """144 GB200 are two domains of 18 nodes: racks of 18 hold one each, and each sends to the other."""
+    racks = Racks(18, 3.0)
+    assert racks.slowdown("all-reduce", 2, 36) == 3
+    assert racks.slowdown("all-to-all", 2, 36) == 3
+    assert racks.slowdown("all-reduce", 2, 18) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ({"oversubscription": 4}, "--oversubscription needs --rack-nodes"),
+        ({"oversubscription": 0.5, "rack_nodes": 2}, "expected 1 to 1,000"),
+        ({"oversubscription": "4", "rack_nodes": 2}, "oversubscription = '4': expected a number"),
+        ({"oversubscription": 4, "rack_nodes": 2, "placement": "randm"}, "random"),
+        ({"rack_nodes": 0}, "expected a whole number of at least 1"),
+    ],
+)
+def test_bad_racks(words, expected):
+    with pytest.raises(InputError, match=expected):
+        perfmodel.collective(**DGX, **words)
