@@ -25,7 +25,9 @@ from perfmodel.collectives.parameters import PARAMETERS
 from perfmodel.collectives.place import Point, places
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective import collective
-from perfmodel.prediction.collective_fabric import CollectiveFabric
+from perfmodel.prediction.collective_fabric import CollectiveFabric, fabric_of
+from perfmodel.prediction.collective_spread import SIZES as SIZE_CLASSES
+from perfmodel.prediction.collective_spread import interval_of, size_class, spread_of
 from perfmodel.specs.store import Catalogue
 
 CATALOGUE = Catalogue.built_in()
@@ -80,6 +82,34 @@ def test_sources_are_predicted_by_the_others(nodes, part, key, bar):
 def test_intervals_cover_what_they_say(nodes):
     for part in ("several nodes, at least 1 MiB", "several nodes, below 1 MiB"):
         assert 0.70 <= nodes[part]["all"]["coverage_80_over_sources"] <= 0.90
+
+
+@given(
+    st.sampled_from(list(COLLECTIVES.values())),
+    st.sampled_from(
+        [("dgx-h100", 64), ("dgx-a100", 8), ("aws-g6e.48xlarge", 16), ("gcp-a4x-highgpu-4g", 72)]
+    ),
+    st.one_of(st.sampled_from([2.0**20, 2.0**26, 2.0**18, 2.0**24]), st.floats(1e3, 1e10)),
+)
+def test_the_width_of_an_interval_does_not_jump(name, machine, size):
+    node, ranks = machine
+    fabric = fabric_of(ranks, CATALOGUE, node=node)
+    before, after = (
+        interval_of(fabric.point(name, bytes), 1.0) for bytes in (size * (1 - 1e-7), size * (1 + 1e-7))
+    )
+    for end in ("low_80", "high_80", "low_95", "high_95"):
+        assert getattr(after, end) == pytest.approx(getattr(before, end), rel=1e-5)
+
+
+def test_classes_of_sizes_keep_their_width_from_their_first_size_to_two_octaves_before_the_last():
+    fabric, spreads = fabric_of(64, CATALOGUE, node="dgx-h100"), fitted().spreads
+    for sizes, label in ((2.0**10, "below 1 MiB"), (2.0**20, "1 to 64 MiB"), (2.0**26, "from 64 MiB")):
+        point = fabric.point("all-reduce", sizes)
+        assert spread_of(point, True, spreads) == spreads[f"several nodes, seen, {label}"]
+        assert size_class(sizes) == SIZE_CLASSES.index(label)
+    between = spread_of(fabric.point("all-reduce", 2.0**25), True, spreads)
+    known = [spreads[f"several nodes, seen, {label}"] for label in SIZE_CLASSES[1:]]
+    assert between == pytest.approx(sum(known) / 2)
 
 
 def test_what_is_said_of_an_unseen_source_does_not_depend_on_its_own_times(measured, unseen):

@@ -22,7 +22,7 @@ from perfmodel.accuracy.summary import by_reason, errors, over_sources
 from perfmodel.collectives.model import fitted
 from perfmodel.collectives.parameters import PARAMETERS
 from perfmodel.collectives.place import Point, traffic_of
-from perfmodel.prediction.collective_spread import SHORT, Span, span, spread_class, transport_of
+from perfmodel.prediction.collective_spread import SHORT, Span, span, spread_of, transport_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,7 +94,7 @@ def _by_shipped_fit(able: list[Measurement]) -> tuple[Array, list[float]]:
     logs = log_times(np.log([known.parameters[name] for name in PARAMETERS]), data_of(able))
     points = [m.point for m in able if m.point is not None]
     seen = [transport_of(point) in known.transports for point in points]
-    widths = [known.spreads[spread_class(*each)] for each in zip(points, seen, strict=True)]
+    widths = [spread_of(*each, known.spreads) for each in zip(points, seen, strict=True)]
     return logs, widths
 
 
@@ -112,7 +112,7 @@ def _out_of_sample(able: list[Measurement]) -> tuple[Array, list[float]]:
     widths = {source: spreads(data, logs, source) for source in sorted({m.source for m in able})}
     known = {source: set(data.transports[data.sources != source].tolist()) for source in widths}
     return np.array([result[id(m)] for m in able]), [
-        widths[m.source][spread_class(m.point, transport_of(m.point) in known[m.source])]
+        spread_of(m.point, transport_of(m.point) in known[m.source], widths[m.source])
         for m in able
         if m.point is not None
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from perfmodel.collectives.model import fitted
@@ -14,10 +15,10 @@ from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 
 SHORT, LARGE = 2.0**20, 2.0**26
 """Messages below the first, and from the second on, are missed by other amounts than those between [B]."""
+OCTAVES = 2.0
+"""Below these sizes, over which one amount becomes the next: the ends of intervals do not jump."""
 FLOOR = 0.35
 """Least spread of a transport that nobody has measured."""
-
-
 NVLINK_DOMAIN = "NVLink domains of several nodes"
 
 
@@ -61,9 +62,25 @@ def class_name(several: bool, is_seen: bool, size: int) -> str:
     return f"{'several nodes' if several else 'one node'}, {'seen' if is_seen else 'unseen'}, {SIZES[size]}"
 
 
-def spread_class(point: Point, is_seen: bool) -> str:
-    """Return the class that a collective belongs to."""
-    return class_name(point.nodes > 1, is_seen, size_class(point.message_bytes))
+def spread_of(point: Point, is_seen: bool, spreads: Mapping[str, float]) -> float:
+    """Return the standard deviation of ln(measured / predicted) of a collective.
+
+    In the last two octaves of a class of sizes it goes over to that of the next, in proportion to the
+    logarithm of the size.
+
+    Parameters
+    ----------
+    point : the collective
+    is_seen : whether another source measured such a transport
+    spreads : by class
+    """
+    first, *others = (spreads[class_name(point.nodes > 1, is_seen, size)] for size in range(len(SIZES)))
+    result = before = first
+    for border, after in zip((SHORT, LARGE), others, strict=True):
+        part = 1 + math.log2(point.message_bytes / border) / OCTAVES
+        result += (after - before) * min(max(part, 0.0), 1.0)
+        before = after
+    return result
 
 
 def is_seen(point: Point) -> bool:
@@ -74,7 +91,7 @@ def is_seen(point: Point) -> bool:
 def interval_of(point: Point, time: float) -> Interval:
     """Return the interval of a collective's predicted time, by what the shipped fit learned [s]."""
     known = is_seen(point)
-    ends = span(point, time, fitted().spreads[spread_class(point, known)])
+    ends = span(point, time, spread_of(point, known, fitted().spreads))
     by = point.inter_link if point.nodes > 1 and point.inter_link is not None else point.link
     over = NVLINK_DOMAIN if transport_of(point) == NVLINK_DOMAIN else by.kind
     reasons = [] if known else [f"fewer than two sources measured collectives over {over}"]
