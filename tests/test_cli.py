@@ -22,7 +22,7 @@ from perfmodel.specs.node import Node
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces.timeline import write_timeline
-from perfmodel.workloads import names, workload
+from perfmodel.workloads import groups, names, workload
 
 
 def run(*words: str) -> Result:
@@ -225,6 +225,27 @@ def test_what_is_listed_can_be_copied_by_its_name(words, known):
     lines = run(*words).stdout.splitlines()
     assert set(known) <= {line.split()[0] for line in lines if line.strip()}
     assert max(map(len, lines)) <= 80
+
+
+def test_networks_are_listed_by_kind_families_together():
+    lines = [line.strip() for line in run("workloads", "list").stdout.splitlines()]
+    headings = [line for line in lines if line in groups()]
+    assert headings == list(groups())
+    assert sorted(name for members in groups().values() for name in members) == sorted(names())
+    llama_2 = [line.split()[0] for line in lines if line.startswith("llama-2")]
+    assert llama_2 == ["llama-2-7b", "llama-2-13b", "llama-2-70b"]
+    assert lines.index(next(line for line in lines if line.startswith("mixtral"))) > lines.index(headings[-1])
+
+
+def test_a_word_lists_the_networks_that_have_it():
+    rows = json.loads(run("workloads", "list", "Llama 3.1", "--json").stdout)
+    assert {row["id"] for row in rows} == {"llama-3.1-8b", "llama-3.1-70b", "llama-3.1-405b"}
+    (mixtral,) = json.loads(run("workloads", "list", "mixtral-8x7b", "--json").stdout)
+    assert mixtral["active_parameters"] == 12_879_925_248 < mixtral["parameters"]
+    assert "12,879,925,248 of them active" in run("workloads", "show", "mixtral-8x7b").stdout
+    missing = run("workloads", "list", "mixtrel")
+    assert missing.exit_code == 2
+    assert "unknown workload 'mixtrel'; nearest: mixtral-8x7b" in missing.stderr
 
 
 @pytest.mark.parametrize("name", ["resnet50", "bert-base", "mobilenet-v2", "dlrm"])

@@ -6,15 +6,24 @@ import csv
 import json
 import re
 import sys
+import textwrap
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import scenario_option
+from perfmodel.errors import unknown_name
 
 if TYPE_CHECKING:
     from perfmodel.specs.workload import Layer, Workload
+
+DIGITS = "#.4g"
+"""Form of counts in a list."""
+
+VARIANT = 22
+"""Columns of a variant in a list, the last of 80."""
 
 LAYER_FIELDS = (
     "name",
@@ -50,36 +59,66 @@ def command() -> None:
 
 
 @command.command("list")
+@click.argument("word", required=False)
 @export_options
-def list_(**options: Any) -> None:
-    """List the built-in networks.
+def list_(word: str | None, **options: Any) -> None:
+    """List the built-in networks, or those whose name has WORD in it.
 
-    Example: perfmodel workloads list
+    MACs are the multiply-adds of the forward pass of one sample, of so many tokens where it has any.
+
+    Example: perfmodel workloads list llama-3
     """
-    from perfmodel.workloads import names, workload
+    from perfmodel.workloads import groups, workload
+    from perfmodel.workloads import names as known
 
     form = take_form(options)
-    result = [workload(name) for name in names()]
+    listed = {heading: _with_word(members, word) for heading, members in groups().items()}
+    chosen = [name for members in listed.values() for name in members]
+    if not chosen:
+        raise unknown_name("workload", str(word), known())
     if form == "json":
-        click.echo(json.dumps([_summary(network) for network in result]))
-        return
-    if form is not None:
-        show_rows(map(_summary, result), form)
-        return
+        click.echo(json.dumps([_summary(workload(name)) for name in chosen]))
+    elif form is not None:
+        show_rows((_summary(workload(name)) for name in chosen), form)
+    else:
+        _print_groups({heading: map(workload, members) for heading, members in listed.items() if members})
+
+
+def _with_word(members: Iterable[str], word: str | None) -> list[str]:
+    from perfmodel.specs.names import squashed
+
+    return [name for name in members if word is None or squashed(word) in squashed(name)]
+
+
+def _print_groups(listed: Mapping[str, Iterable[Workload]]) -> None:
+    from rich.text import Text
+
     from perfmodel.cli.render import console, table
 
-    shown = table("workload", "parameters", "MACs/sample", "training FLOPs", "variant")
-    shown.columns[0].no_wrap = True  # a wrapped name cannot be copied
+    shown = table("workload", "parameters", "tokens", "MACs", "variant")
+    rows = {heading: [_listed(network) for network in networks] for heading, networks in listed.items()}
+    for index, column in enumerate(shown.columns):
+        column.no_wrap = True  # a wrapped name cannot be copied
+        if index < len(shown.columns) - 1:
+            cells = [row[index] for group in rows.values() for row in group]
+            column.min_width = max(map(len, [str(column.header), *cells]))
     shown.columns[-1].justify = "left"
-    for network in result:
-        shown.add_row(
-            network.id,
-            f"{network.parameters / 1e6:.2f} M",
-            _short(network.forward_flops / 2),
-            _short(network.training_flops),
-            re.split("[:;,]", network.variant)[0],
-        )
+    for heading, group in rows.items():
+        shown.add_section()
+        shown.add_row(Text(heading, style="bold"))
+        for row in group:
+            shown.add_row(*row)
     console().print(shown)
+
+
+def _listed(network: Workload) -> tuple[str, ...]:
+    return (
+        network.id,
+        _short(network.parameters, DIGITS),
+        f"{network.sequence_length:,}" if network.sequence_length else "",
+        _short(network.forward_flops / 2, DIGITS),
+        textwrap.shorten(re.split("[:;,]", network.variant)[0], VARIANT, placeholder=" ..."),
+    )
 
 
 @command.command("show")
@@ -113,7 +152,16 @@ def show(name: str, sequence_length: int | None, **options: Any) -> None:
 
 
 def _summary(network: Workload) -> dict[str, object]:
-    return {field: getattr(network, field) for field in SUMMARY_FIELDS}
+    return {
+        **{field: getattr(network, field) for field in SUMMARY_FIELDS},
+        "active_parameters": _active(network),
+    }
+
+
+def _active(network: Workload) -> int:
+    """Return the parameters that one sample or token passes through."""
+    architecture = network.architecture
+    return architecture.active_parameters if architecture and architecture.experts else network.parameters
 
 
 def _cells(layer: Layer) -> dict[str, object]:
@@ -121,10 +169,11 @@ def _cells(layer: Layer) -> dict[str, object]:
     return {**layer._asdict(), "tensors": tensors, "kernel_size": kernel_size}
 
 
-def _short(count: float) -> str:
+def _short(count: float, form: str = ".3f") -> str:
+    """Return a count with its prefix."""
     for prefix, size in (("T", 1e12), ("G", 1e9), ("M", 1e6)):
         if count >= size:
-            return f"{count / size:.3f} {prefix}"
+            return f"{count / size:{form}}".rstrip(".") + f" {prefix}"
     return f"{count:.0f}"
 
 
@@ -137,10 +186,12 @@ def _print(network: Workload) -> None:
     out.print(Text(f"{network.name}  ({network.id})"), style="bold")
     if network.variant:
         out.print(Text(network.variant))
+    active = _active(network)
+    routed = f", {active:,} of them active" if active < network.parameters else ""
     length = f", {network.sequence_length} tokens" if network.sequence_length else ""
     out.print(
         Text(
-            f"{network.parameters:,} parameters; one {network.sample}{length}: "
+            f"{network.parameters:,} parameters{routed}; one {network.sample}{length}: "
             f"{_short(network.forward_flops / 2)}MAC forward, {_short(network.training_flops)}FLOP to train"
         )
     )

@@ -9,7 +9,7 @@ from perfmodel.arguments import COUNT, TEXT, expect
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.names import Meaning, Named, meaning
 from perfmodel.specs.workload import Workload
-from perfmodel.workloads.preset_names import LANGUAGE, VISION
+from perfmodel.workloads.preset_names import COMMON, ENCODERS, GPT, LANGUAGE, LLAMA, VISION
 
 _FIXED: dict[str, tuple[str, ...]] = {
     "alexnet": ("alexnet", "alexnet-grouped", "alexnet-normalised"),
@@ -58,9 +58,18 @@ _SEQUENCE: dict[str, tuple[str, ...]] = {
 }
 """Modules with ``build(name, sequence_length)``."""
 
+_HEADINGS = {"detection": "detection", "recommender": "recommendation"}
+_LANGUAGE = {"encoders": ENCODERS, "decoders: GPT": GPT, "decoders: Llama": LLAMA}
+"""Headings of ``groups``, which are in this order; every other module makes classifiers of images."""
+
+
+def _common_first(family: str, members: tuple[str, ...]) -> tuple[str, ...]:
+    common = COMMON.get(family, members[0])
+    return (common, *(name for name in members if name != common))
+
+
 _FAMILIES: dict[str, tuple[str, ...]] = {
-    **LANGUAGE,
-    **VISION,
+    **{family: _common_first(family, members) for family, members in {**LANGUAGE, **VISION}.items()},
     "convnext": ("convnext-tiny",),
     "deeplab": ("deeplab-v3-plus",),
     "densenet": _FIXED["densenet"],
@@ -117,6 +126,21 @@ _FILES = (".onnx", ".csv", ".json")
 def names() -> tuple[str, ...]:
     """Every built-in network, by name; builds none."""
     return tuple(sorted(_MODULES))
+
+
+def groups() -> dict[str, tuple[str, ...]]:
+    """Every built-in network under the heading of its kind, families together; builds none.
+
+    >>> list(groups())
+    ['images', 'detection', 'recommendation', 'encoders', 'decoders: GPT', 'decoders: Llama']
+    """
+    result: dict[str, tuple[str, ...]] = {"images": ()}
+    for module, members in sorted(_FIXED.items()):
+        heading = _HEADINGS.get(module, "images")
+        result[heading] = (*result.get(heading, ()), *members)
+    for heading, families in _LANGUAGE.items():
+        result[heading] = tuple(name for members in families.values() for name in members)
+    return result
 
 
 def workload(name: str, sequence_length: int | None = None) -> Workload:
