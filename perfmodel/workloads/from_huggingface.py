@@ -18,9 +18,6 @@ from perfmodel.workloads.transformer_stacks import bert_layers
 LIMIT = 1_000_000
 """Bytes of the largest file that is read."""
 
-MOST_TABLES = 1_000_000
-"""Experts of all layers together; 60 times those of the largest published."""
-
 
 def workload_from_huggingface(path: str | Path, sequence_length: int | None = None) -> Workload:
     """Return the workload of a config.json.
@@ -47,11 +44,6 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
         raise InputError(f"{path}: model_type {shown(kind)} is not known; known: {', '.join(FAMILIES)}")
     config = Config(path, values)
     architecture = FAMILIES[kind](config)
-    if architecture.moe_layers * architecture.experts > MOST_TABLES:
-        raise InputError(
-            f"{path}: {architecture.experts:,} experts in {architecture.moe_layers:,} layers; "
-            f"at most {MOST_TABLES:,} together are read"
-        )
     if architecture.patch_elements:
         return _images(config, architecture, sequence_length)
     length = _length(config, architecture, sequence_length)

@@ -138,13 +138,13 @@ def feed_forward(
 
 
 def _product(net: Network, x: Tensor, name: str, features: int, bias: bool, experts: int) -> Tensor:
-    """Map the features of every position; of several experts each has weights of its own, in one kernel."""
+    """Map the features of every position; experts have weights of their own, in one tensor and one kernel."""
     y = net.linear(x, name, features, bias)
     if experts > 1:
         layer, rows = net.layers[-1], x.positions / experts
         flops = 2 * rows * features * x.channels * experts
         net.layers[-1] = layer._replace(
-            tensors=experts * layer.tensors,
+            tensors=tuple(experts * elements for elements in layer.tensors),
             forward_flops=flops,
             backward_flops=2 * flops,
             gemm_rows=rows,
