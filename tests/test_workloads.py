@@ -41,6 +41,8 @@ TORCHVISION = {
     "efficientnet-b4": (19_341_616, 4.394),
     "vit-base-16": (86_567_656, 17.564),
     "swin-tiny": (28_288_354, 4.491),
+    "swin-small": (49_606_258, 8.741),
+    "swin-base": (87_768_224, 15.431),
     "convnext-tiny": (28_589_128, 4.456),
     "regnety-3.2gf": (19_436_338, 3.176),
 }
@@ -120,6 +122,20 @@ def test_resnet_paper(name, macs):
 )
 def test_transformer_parameters(name, parameters):
     assert workload(name).parameters == parameters
+
+
+@pytest.mark.published(
+    "Liu et al. 2021, table 1 (b): Swin-L, 197 million parameters, 34.5 billion multiply-adds"
+)
+def test_swin_large():
+    network = workload("swin-large")
+    assert network.parameters / 1e6 == pytest.approx(197, abs=0.5)
+    assert network.forward_flops / 2e9 == pytest.approx(34.5, abs=0.5)
+
+
+@pytest.mark.published("Hugging Face, distilbert-base-uncased with the head that guesses words")
+def test_distilbert():
+    assert workload("distilbert").parameters == 66_985_530
 
 
 @pytest.mark.published("Vaswani et al. 2017, table 3: 213 million, of 'about 37000' word pieces")

@@ -5,6 +5,7 @@ By the file of a family in ``architectures/``, smallest first.
 
 ENCODERS: dict[str, tuple[str, ...]] = {
     "bert": ("bert-base", "bert-large"),
+    "distilbert": ("distilbert",),
     "transformer": ("transformer-big",),
     "t5": ("t5-small", "t5-base", "t5-large", "t5-3b", "t5-11b"),
     "t5-v1.1": ("t5-v1.1-small", "t5-v1.1-base", "t5-v1.1-large", "t5-v1.1-xl", "t5-v1.1-xxl"),

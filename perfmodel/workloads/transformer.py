@@ -55,7 +55,8 @@ def layers_of(architecture: Architecture, sequence_length: int) -> list[Layer]:
         both = t5_layers if architecture.relative_positions else translation_layers
         return both(architecture, sequence_length)
     if architecture.bidirectional:
-        return bert_layers(architecture, sequence_length)
+        pairs = architecture.types > 0  # of sentences, told apart by their type
+        return bert_layers(architecture, sequence_length, pooler=pairs, sentences=pairs)
     return decoder_layers(architecture, sequence_length)
 
 

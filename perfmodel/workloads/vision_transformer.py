@@ -15,15 +15,24 @@ from perfmodel.workloads.preset_names import VISION
 from perfmodel.workloads.presets import preset
 from perfmodel.workloads.transformer_parts import attention, feed_forward, residual
 
-NAMES = (*VISION["vit"], "swin-tiny", "convnext-tiny")
+_SWIN = {
+    "swin-tiny": ("Swin-T", 96, (2, 2, 6, 2)),
+    "swin-small": ("Swin-S", 96, (2, 2, 18, 2)),
+    "swin-base": ("Swin-B", 128, (2, 2, 18, 2)),
+    "swin-large": ("Swin-L", 192, (2, 2, 18, 2)),
+}
+"""Title, width and layers of the four stages; 32 features to a head."""
+
+NAMES = (*VISION["vit"], *_SWIN, "convnext-tiny")
 
 
 def build(name: str) -> Workload:
     """Return the workload of one of ``NAMES``."""
     net = Network()
-    if name == "swin-tiny":
-        _swin(net, image())
-        title, source, variant = "Swin-T", "liu2021", "windows of 7 by 7 patches of 4 pixels"
+    if name in _SWIN:
+        title, width, layers = _SWIN[name]
+        _swin(net, image(), width, layers)
+        source, variant = "liu2021", "windows of 7 by 7 patches of 4 pixels"
     elif name == "convnext-tiny":
         _convnext(net, image())
         title, source, variant = "ConvNeXt-T", "liu2022", "without the larger pre-training"
@@ -82,10 +91,10 @@ def vit_layers(architecture: Architecture) -> list[Layer]:
     return net.layers
 
 
-def _swin(net: Network, x: Tensor) -> None:
-    window, width, heads = 7, 96, 3
+def _swin(net: Network, x: Tensor, width: int, depths: tuple[int, ...]) -> None:
+    window, heads = 7, width // 32
     x = net.layer_norm(net.conv(x, "patches", width, 4, stride=4, padding=0, bias=True), "patches.norm")
-    for stage, layers in enumerate((2, 2, 6, 2)):
+    for stage, layers in enumerate(depths):
         if stage:
             x = _merge_patches(net, x, f"merge{stage}")
         for index in range(layers):
