@@ -134,7 +134,6 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = _placement(scenario, node, warnings)
 
-    intra = scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
     if scenario.inter_link is None and (nodes > 1 or scenario.strategy == "parameter-server"):
         taken.append(f"--inter-link {node.inter_link or DEFAULT_INTER_LINK}")
     precision = taken.take(
@@ -161,8 +160,11 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         _refuse_server_options(scenario)
     if scenario.world_size > 1 and scenario.jitter is None:
         taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
+    intra = catalogue.link(
+        scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
+    )
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
-    _doubt_links(scenario, catalogue, warnings)
+    _doubt_links(scenario, intra, inter, warnings)
     nics = scenario.nics or node.nics or 1
     if nodes > 1 or scenario.strategy == "parameter-server":
         _doubt_adapters(node, inter, nics, warnings)
@@ -179,7 +181,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         workload=workload,
         accelerator=accelerator,
         node=node,
-        intra_link=catalogue.link(intra),
+        intra_link=intra,
         inter_link=inter,
         host_link=catalogue.link(node.host_link or accelerator.host_link),
         nics=nics,
@@ -201,7 +203,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         servers=servers,
         server_shards=shards,
         server_node=server_node,
-        server_link=catalogue.link(scenario.inter_link or server_node.inter_link or inter.id),
+        server_link=inter if scenario.inter_link else catalogue.link(server_node.inter_link or inter.id),
         local_batch_size=local_batch,
         global_batch_size=global_batch,
         accumulation_steps=scenario.accumulation_steps,
@@ -230,14 +232,17 @@ def check_racks(oversubscription: float, rack_nodes: int | None) -> float:
 
 def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:
     """Name the options whose default the scenario itself holds, where they matter."""
-    matter = {"workload": "workload", "world_size": "gpus"}
-    if scenario.world_size > 1:
-        matter["strategy"] = "strategy"
-        if scenario.strategy == "all-reduce":
-            matter["algorithm"] = "algorithm"
-    for field, option in matter.items():
-        if field not in scenario.model_fields_set:
-            taken.append(f"--{option} {getattr(scenario, field)}")
+    said = scenario.model_fields_set
+    if "workload" not in said:
+        taken.append(f"--workload {scenario.workload}")
+    if "world_size" not in said:
+        taken.append(f"--gpus {scenario.world_size}")
+    if scenario.world_size == 1:
+        return
+    if "strategy" not in said:
+        taken.append(f"--strategy {scenario.strategy}")
+    if "algorithm" not in said and scenario.strategy == "all-reduce":
+        taken.append(f"--algorithm {scenario.algorithm}")
 
 
 def _refuse_server_options(scenario: Scenario) -> None:
@@ -247,12 +252,12 @@ def _refuse_server_options(scenario: Scenario) -> None:
             raise InputError(f"--{option} goes with --strategy parameter-server, not {scenario.strategy}")
 
 
-def _doubt_links(scenario: Scenario, catalogue: Catalogue, warnings: list[str]) -> None:
-    """Warn if a link is used in a place it is not made for."""
-    if scenario.intra_link and catalogue.link(scenario.intra_link).scope == "inter":
-        warnings.append(f"{scenario.intra_link} is a link between nodes; taken inside one as it is")
-    if scenario.inter_link and catalogue.link(scenario.inter_link).scope == "intra":
-        warnings.append(f"{scenario.inter_link} is a link inside a node; taken between nodes as it is")
+def _doubt_links(scenario: Scenario, intra: Link, inter: Link, warnings: list[str]) -> None:
+    """Warn if a link that was asked for is used in a place it is not made for."""
+    if scenario.intra_link and intra.scope == "inter":
+        warnings.append(f"{intra.id} is a link between nodes; taken inside one as it is")
+    if scenario.inter_link and inter.scope == "intra":
+        warnings.append(f"{inter.id} is a link inside a node; taken between nodes as it is")
 
 
 def _doubt_adapters(node: Node, link: Link, nics: int, warnings: list[str]) -> None:
@@ -260,12 +265,15 @@ def _doubt_adapters(node: Node, link: Link, nics: int, warnings: list[str]) -> N
     limit = node.network_bandwidth
     if limit is None:
         return
-    sends = f"{node.id} may send {show(limit.value, 'B/s')}"
     if link.id != node.inter_link:
-        if limit.value < nics * link.bandwidth.value:
-            warnings.append(f"{sends} over its own {node.inter_link}; {link.id} is taken without that limit")
+        if limit.value >= nics * link.bandwidth.value:
+            return
+        what = f"its own {node.inter_link}; {link.id} is taken without that limit"
     elif nics > (node.nics or 1):
-        warnings.append(f"{sends} over all its adapters; {nics} of them carry no more")
+        what = f"all its adapters; {nics} of them carry no more"
+    else:
+        return
+    warnings.append(f"{node.id} may send {show(limit.value, 'B/s')} over {what}")
 
 
 def _hardware(

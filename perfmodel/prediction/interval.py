@@ -53,7 +53,7 @@ def local_batch_of(setting: Setting) -> str:
 def _beyond(value: Any, ends: tuple[float, float]) -> Any:
     """How far a value lies outside what was measured, as a logarithm; 0 inside."""
     low, high = ends
-    return ops.maximum(0.0, ops.maximum(ops.log(value / high), ops.log(low / value)))
+    return ops.log(ops.maximum(1.0, ops.maximum(value / high, low / value)))
 
 
 def strengths(
@@ -104,11 +104,7 @@ def widening_strengths(
 
 def reasons(setting: Setting, result: dict[str, float], spread: Spread, constants: Calibration) -> list[str]:
     """Return in words why an interval is wider than usual, in the order of the conditions."""
-    noticed = [
-        name
-        for name, strength in result.items()
-        if strength * spread.weights.get(name, 0.0) > NOTICED and name in REASONS
-    ]
+    noticed = [name for name, width in _widths(result, spread).items() if width > NOTICED and name in REASONS]
     if not noticed:
         return []
     low, high = constants.reach.get(local_batch_of(setting), (0.0, 0.0))
@@ -145,8 +141,13 @@ def factors(result: dict[str, Any], mode: str, spreads: dict[str, Spread]) -> tu
     return ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
 
 
+def _widths(result: dict[str, Any], spread: Spread) -> dict[str, Any]:
+    """What each condition that was learned adds to the logarithm of the scale, numbers or arrays."""
+    return {name: weight * result[name] for name, weight in spread.weights.items() if name in result}
+
+
 def _factors(result: dict[str, Any], spread: Spread) -> tuple[Any, Any]:
-    scale = ops.exp(sum(strength * spread.weights.get(name, 0.0) for name, strength in result.items()))
+    scale = ops.exp(sum(_widths(result, spread).values()))
     return ops.exp(spread.quantile_80 * scale), ops.exp(spread.quantile_95 * scale)
 
 

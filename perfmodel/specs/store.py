@@ -160,10 +160,10 @@ class Catalogue:
         return sorted({file.stem for path in self._folders for file in _files_of_kind(path, kind)})
 
     def _get(self, kind: Kind, id: str, model: type[_Spec]) -> _Spec:
-        key = (kind, id)
-        if key not in self._cache:
-            self._cache[key] = self._load(kind, id, model)
-        return self._cache[key]  # type: ignore[no-any-return]
+        known = self._cache.get((kind, id))
+        if known is None:
+            known = self._cache[kind, id] = self._load(kind, id, model)
+        return known  # type: ignore[no-any-return]
 
     def _load(self, kind: Kind, id: str, model: type[_Spec]) -> _Spec:
         if _ID.fullmatch(id):

@@ -132,6 +132,7 @@ _VERSIONS: dict[str, str] = {
 }
 """Networks that differ from another by a detail, and that other."""
 
+_COUNT_OR_NONE = COUNT.or_none
 _FILES = (".onnx", ".csv", ".json")
 
 
@@ -175,7 +176,7 @@ def workload(name: str, sequence_length: int | None = None) -> Workload:
     8178368512
     """
     expect(TEXT, name=name)
-    expect(COUNT.or_none, sequence_length=sequence_length)
+    expect(_COUNT_OR_NONE, sequence_length=sequence_length)
     if _is_file(name):
         from perfmodel.workloads.from_file import workload_from_file
 
