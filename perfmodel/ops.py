@@ -71,12 +71,16 @@ def minimum(a: Real, b: Real) -> Real:
 
 def ceil(x: Real) -> Real:
     """The smallest integer not below x."""
+    if type(x) is float:
+        return math.ceil(x)
     library: Any = _library(x)
     return library.ceiling(x) if library.__name__ == "sympy" else library.ceil(x)
 
 
 def floor(x: Real) -> Real:
     """The largest integer not above x."""
+    if type(x) is float:
+        return math.floor(x)
     return _library(x).floor(x)
 
 
@@ -96,6 +100,8 @@ def log(x: Real) -> Real:
 
 def log2(x: Real) -> Real:
     """The logarithm of x to base 2, exact for powers of two."""
+    if type(x) in _PLAIN:
+        return math.log2(x)
     library: Any = _library(x)
     return library.log(x, 2) if library.__name__ == "sympy" else library.log2(x)
 

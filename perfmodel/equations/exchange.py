@@ -36,10 +36,8 @@ def gradient_ready_times(backward_times: Any, layer_indices: Any) -> NDArray[Any
     >>> gradient_ready_times(np.array([1.0, 2.0, 3.0]), np.array([2, 0])).tolist()
     [3.0, 6.0]
     """
-    import numpy as np
-
-    ready: NDArray[Any] = np.cumsum(backward_times[..., ::-1], axis=-1)[..., ::-1]
-    return ready[..., np.asarray(layer_indices, dtype=np.intp)]
+    ready: NDArray[Any] = backward_times[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    return ready[..., layer_indices]
 
 
 @formula(cites=(), symbolic=False)

@@ -51,8 +51,8 @@ def communication_finish_time(ready_times: Any, communication_times: Any) -> NDA
     messages = communication.shape[-1]
     finish: NDArray[np.float64]
     if ready.size * communication.size < MANY_ROWS * messages**2:
-        remaining = np.cumsum(communication[..., ::-1], axis=-1)[..., ::-1]
-        finish = np.max(ready + remaining, axis=-1)
+        remaining = communication[..., ::-1].cumsum(axis=-1)[..., ::-1]
+        finish = np.maximum.reduce(ready + remaining, axis=-1)
         return finish
     # many rows: message by message from the last, so that no array of shape (..., K) has to be made
     ready = np.ascontiguousarray(np.moveaxis(ready, -1, 0))
@@ -97,7 +97,7 @@ def exposed_communication_time(
     import numpy as np
 
     finish = communication_finish_time(ready_times, communication_times)
-    exposed: NDArray[np.float64] = np.maximum(finish - np.asarray(backward_time, dtype=np.float64), 0.0)
+    exposed: NDArray[np.float64] = np.maximum(finish - backward_time, 0.0)
     return exposed
 
 

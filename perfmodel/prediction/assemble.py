@@ -223,10 +223,12 @@ def _variants(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fa
     bandwidth, latency, same = _more_bandwidth(faster), _HALF_THE_LATENCY, _AS_IT_IS
     alike = setting.server_node.id == setting.node.id
     if crosses_nodes(setting):
+        between = on.inter_link_bandwidth * (bandwidth if ports is setting else same)
+        servers = between if alike else on.server_bandwidth * (bandwidth if ports is not setting else same)
         return on._replace(
-            inter_link_bandwidth=on.inter_link_bandwidth * (bandwidth if ports is setting else same),
+            inter_link_bandwidth=between,
             inter_hop_latency=on.inter_hop_latency * latency,
-            server_bandwidth=on.server_bandwidth * (bandwidth if ports is not setting or alike else same),
+            server_bandwidth=servers,
             inter_small_latency=on.inter_small_latency * latency,
         )
     return on._replace(

@@ -71,8 +71,8 @@ def terms_with(setting: Setting, step: Step, exposed: float, constants: Calibrat
 def saved(setting: Setting, step: Step, exposed: Any, constants: Calibration) -> list[float]:
     """Return the part of the iteration that each exposed communication, shape (variants,), saves."""
     return [
-        1 - sum(terms_with(setting, step, float(each), constants).values()) / step.iteration_time
-        for each in exposed
+        1 - sum(terms_with(setting, step, each, constants).values()) / step.iteration_time
+        for each in exposed.tolist()
     ]
 
 

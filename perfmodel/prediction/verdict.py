@@ -46,7 +46,7 @@ def verdict(setting: Setting, ports: Setting, step: Step, network: Network, cons
     head = f"{most}: {shares[most] / whole:.0%} of the iteration"
     if setting.world_size == 1 and not setting.servers:
         return head
-    _, bandwidth, latency = saved(setting, step, step.exposed_communication_time, constants)
+    bandwidth, latency = saved(setting, step, step.exposed_communication_time[1:], constants)
     said = [head, _hidden(network, whole), _savings(ports, network, bandwidth, latency)]
     if most == "communication-bound":
         known = max(bandwidth, latency)

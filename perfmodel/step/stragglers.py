@@ -42,13 +42,14 @@ def spread_note(setting: Setting, share: float, calibration: Calibration) -> str
     if setting.profile is not None and setting.profile.jitter is not None:
         return None
     n = setting.world_size
-    allowed = 1 / slowest_worker.straggler_factor(_usual_law(calibration), n)
+    allowed = 1 / slowest_worker.straggler_factor(_usual_law(calibration.jitter), n)
     spread = f"{calibration.jitter:.1%}"
     return f"stragglers cap {n} GPUs at {allowed:.0%} if steps vary {spread} independently (--jitter)"
 
 
-def _usual_law(calibration: Calibration) -> Distribution:
-    return Distribution("lognormal", (1.0, calibration.jitter))
+@lru_cache(maxsize=16)
+def _usual_law(jitter: float) -> Distribution:
+    return Distribution("lognormal", (1.0, jitter))
 
 
 def straggler_time(
@@ -69,7 +70,7 @@ def straggler_time(
     """
     given = setting.scenario.jitter
     if given is None:
-        law = _usual_law(calibration) if calibration.jitter else None
+        law = _usual_law(calibration.jitter) if calibration.jitter else None
     else:
         law = _law(given)
     if law is None:
