@@ -36,8 +36,10 @@ def gradient_ready_times(backward_times: Any, layer_indices: Any) -> NDArray[Any
     >>> gradient_ready_times(np.array([1.0, 2.0, 3.0]), np.array([2, 0])).tolist()
     [3.0, 6.0]
     """
+    import numpy as np
+
     ready: NDArray[Any] = backward_times[..., ::-1].cumsum(axis=-1)[..., ::-1]
-    return ready[..., layer_indices]
+    return ready[..., np.asarray(layer_indices, dtype=np.intp)]
 
 
 @formula(cites=(), symbolic=False)

@@ -117,16 +117,40 @@ def host_stretch(paced_time: Real, device_time: Real) -> Real:
 
 
 @formula(cites=())
-def layer_device_times(busy_times: Real, kernels: Real, kernel_floor: Real) -> Real:
+def launches_time(kernels: Real, kernel_floor: Real) -> Real:
+    r"""What launches take on the accelerator, whatever the kernels do: of each layer, or of all.
+
+    .. math:: l = k\,\theta
+
+    Parameters
+    ----------
+    kernels : k [1], of each pass, shape (2 L,), or of all
+    kernel_floor : theta [s]
+
+    Returns
+    -------
+    launches_time [s], of the same shape
+
+    Examples
+    --------
+    10 kernels of 2 us each.
+
+    >>> round(launches_time(10, 2e-6), 9)
+    2e-05
+    """
+    return kernel_floor * kernels
+
+
+@formula(cites=())
+def layer_device_times(busy_times: Real, launches_time: Real) -> Real:
     r"""Passes on the accelerator alone, with their launches: of each layer, or of all.
 
-    .. math:: d = t + k\,\theta
+    .. math:: d = t + l
 
     Parameters
     ----------
     busy_times : t [s], shape (..., 2 L)
-    kernels : k [1], of each pass, shape (2 L,)
-    kernel_floor : theta [s]
+    launches_time : l [s], shape (2 L,)
 
     Returns
     -------
@@ -134,12 +158,12 @@ def layer_device_times(busy_times: Real, kernels: Real, kernel_floor: Real) -> R
 
     Examples
     --------
-    1 ms and 10 kernels of 2 us.
+    1 ms and launches of 20 us.
 
-    >>> round(layer_device_times(1e-3, 10, 2e-6), 9)
+    >>> round(layer_device_times(1e-3, 20e-6), 9)
     0.00102
     """
-    return busy_times + kernel_floor * kernels
+    return busy_times + launches_time
 
 
 @formula(cites=())

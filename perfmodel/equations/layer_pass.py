@@ -92,26 +92,46 @@ def unit_work(operation_flops: Real, compute_units: Real) -> Real:
     >>> unit_work(1e6, 100)
     20.0
     """
-    return ops.maximum(operation_flops / compute_units, 1) / WORK_UNIT
+    return ops.maximum(operation_flops / (compute_units * WORK_UNIT), 1 / WORK_UNIT)
 
 
 @formula(cites="williams2009")
-def product_time(
-    operation_flops: Real,
-    peak_flops: Real,
-    inefficiency: Real,
-    saturation: Real,
-) -> Real:
+def flop_time(peak_flops: Real, inefficiency: Real, shape_saturation: Real) -> Real:
+    r"""Time of one operation of a very large product of its kind and shape.
+
+    .. math:: t_1 = \frac{s\, q_s}{F_p}
+
+    Parameters
+    ----------
+    peak_flops : F_p [FLOP/s], of the units that serve it
+    inefficiency : s [1], what a very large one of its kind takes over the peak's time; below 1 where
+        Winograd's algorithm saves arithmetic
+    shape_saturation : q_s [1], at least 1; what it loses by its shape
+
+    Returns
+    -------
+    flop_time [s/FLOP]
+
+    Examples
+    --------
+    10 TFLOP/s are 0.1 ps an operation; 1.5 times that at this kind's efficiency, twice for its shape.
+
+    >>> round(flop_time(10e12, 1.5, 2.0) * 1e12, 9)
+    0.3
+    """
+    return inefficiency * shape_saturation / peak_flops
+
+
+@formula(cites="williams2009")
+def product_time(operation_flops: Real, flop_time: Real, saturation: Real) -> Real:
     r"""Time of a matrix product or convolution on its arithmetic units alone.
 
-    .. math:: t_c = \frac{F}{F_p}\, s\, q
+    .. math:: t_c = F\, t_1\, q
 
     Parameters
     ----------
     operation_flops : F [FLOP]
-    peak_flops : F_p [FLOP/s], of the units that serve it
-    inefficiency : s [1], what a very large one of its kind takes over the peak's time; below 1 where
-        Winograd's algorithm saves arithmetic
+    flop_time : t_1 [s/FLOP], of a very large one of its kind and shape
     saturation : q [1], at least 1; what a product too small to fill the accelerator takes over that
 
     Returns
@@ -120,12 +140,12 @@ def product_time(
 
     Examples
     --------
-    1 GFLOP at 10 TFLOP/s take 100 us; 1.5 times that at this kind's efficiency, twice for its size.
+    1 GFLOP at 0.15 ps each take 150 us, twice that for its size.
 
-    >>> round(product_time(1e9, 10e12, 1.5, 2.0), 9)
+    >>> round(product_time(1e9, 0.15e-12, 2.0), 9)
     0.0003
     """
-    return operation_flops / peak_flops * inefficiency * saturation
+    return operation_flops * flop_time * saturation
 
 
 @formula(cites="hockney1994")
@@ -157,19 +177,18 @@ def shape_saturation(
 
 
 @formula(cites="hockney1994")
-def small_product_saturation(work: Real, half_work: Real, shape_saturation: Real) -> Real:
-    r"""What a product loses by being small: few operations a unit, and its shape.
+def small_product_saturation(work: Real, half_work: Real) -> Real:
+    r"""What a product loses by being small: few operations a unit.
 
-    .. math:: q = \left(1 + \frac{w_0}{w}\right) q_s
+    .. math:: q = 1 + \frac{w_0}{w}
 
-    Each factor is the law of a pipeline that reaches half its rate at the constant with index 0 (Hockney's
-    n_1/2).
+    The law of a pipeline that reaches half its rate at the constant with index 0 (Hockney's n_1/2), as of its
+    shape.
 
     Parameters
     ----------
     work : w [FLOP], of the whole product over compute units, in units of 500 FLOP
     half_work : w_0, where half the rate is reached
-    shape_saturation : q_s [1], at least 1
 
     Returns
     -------
@@ -177,25 +196,49 @@ def small_product_saturation(work: Real, half_work: Real, shape_saturation: Real
 
     Examples
     --------
-    Half the rate for its few operations, and half of that for its shape.
+    Half the rate for its few operations.
 
-    >>> small_product_saturation(4000, 4000, 2.0)
-    4.0
+    >>> small_product_saturation(4000, 4000)
+    2.0
     """
-    return (1 + half_work / work) * shape_saturation
+    return 1 + half_work / work
 
 
 @formula(cites="williams2009")
-def traffic_time(operation_bytes: Real, memory_bandwidth: Real, inefficiency: Real) -> Real:
+def byte_time(memory_bandwidth: Real, inefficiency: Real) -> Real:
+    r"""Time to move one byte of a kind of traffic.
+
+    .. math:: t_B = \frac{s}{B_m}
+
+    Parameters
+    ----------
+    memory_bandwidth : B_m [B/s], nominal
+    inefficiency : s [1], of this kind of traffic; below 1 where caches or fusion spare some of it
+
+    Returns
+    -------
+    byte_time [s/B]
+
+    Examples
+    --------
+    1000 GB/s are 1 ps a byte; at a slowdown of 1.3, 1.3 ps.
+
+    >>> round(byte_time(1e12, 1.3) * 1e12, 9)
+    1.3
+    """
+    return inefficiency / memory_bandwidth
+
+
+@formula(cites="williams2009")
+def traffic_time(operation_bytes: Real, byte_time: Real) -> Real:
     r"""Time to move what a layer reads and writes.
 
-    .. math:: t_m = \frac{D}{B_m}\, s
+    .. math:: t_m = D\, t_B
 
     Parameters
     ----------
     operation_bytes : D [B]
-    memory_bandwidth : B_m [B/s], nominal
-    inefficiency : s [1], of this kind of traffic; below 1 where caches or fusion spare some of it
+    byte_time : t_B [s/B], of this kind of traffic
 
     Returns
     -------
@@ -203,12 +246,12 @@ def traffic_time(operation_bytes: Real, memory_bandwidth: Real, inefficiency: Re
 
     Examples
     --------
-    1 GB at 1000 GB/s takes 1 ms; at a slowdown of 1.3, 1.3 ms.
+    1 GB at 1.3 ps a byte.
 
-    >>> round(traffic_time(1e9, 1e12, 1.3), 9)
+    >>> round(traffic_time(1e9, 1.3e-12), 9)
     0.0013
     """
-    return operation_bytes / memory_bandwidth * inefficiency
+    return operation_bytes * byte_time
 
 
 @formula(cites="williams2009")
@@ -241,21 +284,21 @@ def paced_time(first_time: Real, second_time: Real) -> Real:
 
 @formula(cites="williams2009", symbolic=False)
 def paced_layer_times(
-    layer_device_times: Any, layer_host_times: Any, device_time: Any, host_time: Any
+    device_elapsed_times: Any, host_elapsed_times: Any, device_time: Any, host_time: Any
 ) -> NDArray[np.float64]:
     r"""Time of each layer at the end of an iteration that accelerator and host pace, the first layer last.
 
     .. math:: b_l = \tau_{l-1} - \tau_l, \quad
-              \tau_l = \sqrt{\left(t_d - \sum_{i \le l} d_i\right)^2
-              + \left(t_h - \sum_{i \le l} h_i\right)^2}
+              \tau_l = \sqrt{\left(t_d - d_l\right)^2 + \left(t_h - h_l\right)^2}
 
     What comes before layer l has taken the paced time of its own kernels and launches, whatever follows: so a
     layer that becomes faster lets no other end later.
 
     Parameters
     ----------
-    layer_device_times : d [s], shape (..., L), of each layer on the accelerator alone, the last to run first
-    layer_host_times : h [s], shape (L,), on the host alone
+    device_elapsed_times : d [s], shape (..., L + 1), of the layers up to each on the accelerator alone, the
+        last to run first
+    host_elapsed_times : h [s], shape (L + 1,), on the host alone
     device_time : t_d [s], shape (...), of the whole iteration on the accelerator alone
     host_time : t_h [s], shape (...), on the host alone
 
@@ -268,18 +311,15 @@ def paced_layer_times(
     An iteration of 4 s on the accelerator and 3 s on the host takes 5 s; without its last second on the
     accelerator and its last three on the host it takes 3.
 
-    >>> paced_layer_times([1.0], [3.0], 4.0, 3.0).tolist()
+    >>> from perfmodel.equations.layer_sums import elapsed_times
+    >>> paced_layer_times(elapsed_times([1.0]), elapsed_times([3.0]), 4.0, 3.0).tolist()
     [2.0]
     """
-    import numpy as np
 
-    def left(whole: Any, by_layer: Any) -> Any:
+    def left(whole: Any, elapsed: Any) -> Any:
         """Of one of the two, before each layer and after the last."""
-        by_layer = np.asarray(by_layer)
-        gone = np.zeros((*by_layer.shape[:-1], by_layer.shape[-1] + 1))
-        np.add.accumulate(by_layer, axis=-1, out=gone[..., 1:])
-        return (whole if isinstance(whole, float) else np.asarray(whole)[..., None]) - gone
+        return (whole if isinstance(whole, float) else whole[..., None]) - elapsed
 
-    paced: Any = paced_time(left(device_time, layer_device_times), left(host_time, layer_host_times))
+    paced: Any = paced_time(left(device_time, device_elapsed_times), left(host_time, host_elapsed_times))
     times: NDArray[np.float64] = paced[..., :-1] - paced[..., 1:]
     return times

@@ -40,6 +40,33 @@ def sum_over_layers(layer_times: Any) -> Any:
 
 
 @formula(cites=(), symbolic=False)
+def elapsed_times(layer_times: Any) -> NDArray[Any]:
+    r"""What has gone by before each of several layers, and after the last.
+
+    .. math:: e_l = \sum_{i \le l} t_i, \quad e_0 = 0
+
+    Parameters
+    ----------
+    layer_times : t_i [s], shape (..., L), in the order in which they count
+
+    Returns
+    -------
+    elapsed_times [s], shape (..., L + 1)
+
+    Examples
+    --------
+    >>> elapsed_times([1.0, 2.0, 4.0]).tolist()  # 1, 1 + 2, 1 + 2 + 4
+    [0.0, 1.0, 3.0, 7.0]
+    """
+    import numpy as np
+
+    layer_times = np.asarray(layer_times)
+    elapsed = np.zeros((*layer_times.shape[:-1], layer_times.shape[-1] + 1))
+    np.add.accumulate(layer_times, axis=-1, out=elapsed[..., 1:])
+    return elapsed
+
+
+@formula(cites=(), symbolic=False)
 def forward_passes(layer_times: Any) -> NDArray[Any]:
     r"""The forward passes of a table that holds them before the backward passes.
 

@@ -17,6 +17,7 @@ from perfmodel.equations.host_pace import (
     device_time,
     host_stretch,
     host_time,
+    launches_time,
     layer_device_times,
     once_an_iteration,
     stretched_time,
@@ -161,11 +162,11 @@ class Bound:
             return sums
 
         effects: Any = self._effects(learned)[:, row]
-        at: Any = rates(table, d.service, learned, Effects(*effects))
-        products, traffic = busy_times(d.demand, d.memory_bandwidth, at)
+        at: Any = rates(table, d.service, d.memory_bandwidth, learned, Effects(*effects))
+        products, traffic = busy_times(d.demand, at)
         busy = paced_time(products, traffic)
         floor, dispatch, overhead = learned.kernel_floor, learned.dispatch_time, learned.iteration_overhead
-        passes = layer_device_times(by_row(busy * d.count), table.all_kernels, floor)
+        passes = layer_device_times(by_row(busy * d.count), launches_time(table.all_kernels, floor))
         update_kernels = learned.optimizer_kernels * d.updated_tensors
         update = update_on_device(d.demand.update_time, at.update[d.starts], update_kernels, floor)
         on_accelerator = device_time(d.steps, passes, update)

@@ -17,6 +17,7 @@ from perfmodel.equations.host_pace import (
     host_stretch,
     host_time,
     launch_time,
+    launches_time,
     layer_device_times,
     layer_host_times,
     micro_batch_time,
@@ -28,6 +29,8 @@ from perfmodel.equations.host_pace import (
 )
 from perfmodel.equations.iteration import alone_time
 from perfmodel.equations.layer_pass import (
+    byte_time,
+    flop_time,
     operation_bytes,
     operation_flops,
     paced_layer_times,
@@ -41,6 +44,7 @@ from perfmodel.equations.layer_pass import (
 from perfmodel.equations.layer_sums import (
     backward_passes,
     both_passes,
+    elapsed_times,
     forward_passes,
     forward_remainder,
     sum_over_layers,
@@ -222,26 +226,26 @@ def service(table: LayerTable, by: Arithmetic) -> Service:
 class Rates(NamedTuple):
     """How fast a setting's software runs each pass, whatever the batch; arrays of shape (passes,)."""
 
-    peak_flops: Array
-    """Of the units that serve each product [FLOP/s]."""
-    products: Array
-    """Time of a very large product over that at the peak."""
+    flop_time: Any
+    """Of one operation of a very large product of each shape [s/FLOP]."""
     half_work: Array
-    shape_saturation: Real
-    traffic: Array
-    """Time of a pass's memory traffic over that at the nominal bandwidth."""
+    byte_time: Any
+    """Of each pass's memory traffic [s/B]."""
     update: Real
-    """The same of the optimizer's."""
+    """Time of the optimizer's memory traffic over that at the nominal bandwidth."""
     effect: Real
     """On the whole."""
 
 
-def rates(table: LayerTable, served: Service, learned: Efficiency, effects: Effects) -> Rates:
+def rates(
+    table: LayerTable, served: Service, memory_bandwidth: Any, learned: Efficiency, effects: Effects
+) -> Rates:
     """Return how fast passes run.
 
     Parameters
     ----------
     table, served : the passes of one network, or of many end to end
+    memory_bandwidth : nominal [B/s]; a number, or where passes differ in it an array of shape (passes,)
     learned : the efficiencies
     effects : numbers, or where passes differ in them arrays of shape (passes,)
     """
@@ -252,28 +256,54 @@ def rates(table: LayerTable, served: Service, learned: Efficiency, effects: Effe
     half_work, half_depth, half_columns = learned.half[:, group]
     traffic = learned.traffic[table.traffic] * effects.traffic
     traffic *= np.where(table.elementwise, effects.elementwise, 1.0)
+    by_shape = shape_saturation(table.depth, table.columns, half_depth, half_columns)
     return Rates(
-        served.peak_flops,
-        products,
+        flop_time(served.peak_flops, products, by_shape),
         half_work,
-        shape_saturation(table.depth, table.columns, half_depth, half_columns),
-        np.where(served.transposed, traffic * (1 + learned.channels_first), traffic),
+        byte_time(
+            memory_bandwidth, np.where(served.transposed, traffic * (1 + learned.channels_first), traffic)
+        ),
         float(learned.traffic[_PRODUCT_TRAFFIC]) * effects.traffic,
         effects.total,
     )
 
 
 @lru_cache(maxsize=256)
-def _rates(workload: Workload, by: Arithmetic, learned: Efficiency, on: EffectInputs) -> Rates:
+def _rates(
+    workload: Workload, by: Arithmetic, memory_bandwidth: float, learned: Efficiency, on: EffectInputs
+) -> Rates:
     table = layer_table(workload)
-    return rates(table, service(table, by), learned, learned.effects(on))
+    return rates(table, service(table, by), memory_bandwidth, learned, learned.effects(on))
 
 
-def busy_times(asked: Demand, memory_bandwidth: Any, at: Rates) -> tuple[Any, Any]:
+def busy_times(asked: Demand, at: Rates) -> tuple[Any, Any]:
     """Return what products and memory traffic take in each pass, each on its own [s]."""
-    saturation = small_product_saturation(asked.work, at.half_work, at.shape_saturation)
-    products = product_time(asked.flops, at.peak_flops, at.products, saturation)
-    return products, traffic_time(asked.bytes, memory_bandwidth, at.traffic)
+    saturation = small_product_saturation(asked.work, at.half_work)
+    return product_time(asked.flops, at.flop_time, saturation), traffic_time(asked.bytes, at.byte_time)
+
+
+class Launches(NamedTuple):
+    """What launches take, whatever the kernels do [s]."""
+
+    on_device: Any
+    """Of each pass, shape (2 * layers,)."""
+    all_on_device: Any
+    on_host: Any
+    """As ``on_device``."""
+    host_elapsed: Any
+    """On the host, of the backward passes up to each layer, shape (layers + 1,)."""
+
+
+@lru_cache(maxsize=256)
+def _launches(workload: Workload, learned: Efficiency) -> Launches:
+    table = layer_table(workload)
+    on_host = layer_host_times(table.kernels, learned.dispatch_time)
+    return Launches(
+        launches_time(table.kernels, learned.kernel_floor),
+        launches_time(table.all_kernels, learned.kernel_floor),
+        on_host,
+        elapsed_times(backward_passes(on_host)),
+    )
 
 
 def computation(
@@ -301,32 +331,31 @@ def computation(
     steps = setting.accumulation_steps if steps is None else steps
     table, learned = layer_table(setting.workload), calibration.efficiency
     asked = demand(setting, table, local_batch_size * 1.0)
-    at = _rates(setting.workload, arithmetic(setting), learned, conditions(setting))
-    effect, floor, dispatch_time = at.effect, learned.kernel_floor, learned.dispatch_time
+    memory_bandwidth = setting.accelerator.memory_bandwidth.value
+    at = _rates(setting.workload, arithmetic(setting), memory_bandwidth, learned, conditions(setting))
+    effect, launches = at.effect, _launches(setting.workload, learned)
 
-    busy = paced_time(*busy_times(asked, setting.accelerator.memory_bandwidth.value, at))
+    busy = paced_time(*busy_times(asked, at))
     busy_forward, busy_backward = (
         sum_over_layers(forward_passes(busy)),
         sum_over_layers(backward_passes(busy)),
     )
-    passes_on_device = layer_device_times(both_passes(busy_forward, busy_backward), table.all_kernels, floor)
+    passes_on_device = layer_device_times(both_passes(busy_forward, busy_backward), launches.all_on_device)
 
     update_kernels = learned.optimizer_kernels * table.tensors if setting.states.update_bytes else 0.0
-    update = update_on_device(asked.update_time, at.update, update_kernels, floor)
+    update = update_on_device(asked.update_time, at.update, update_kernels, learned.kernel_floor)
     device = device_time(steps, passes_on_device, update)
-    host = host_time(steps, table.all_kernels, update_kernels, dispatch_time)
+    host = host_time(steps, table.all_kernels, update_kernels, learned.dispatch_time)
     stretch = host_stretch(paced_time(device, host), device)
 
-    on_device = layer_device_times(busy, table.kernels, floor)
-    on_host = layer_host_times(table.kernels, dispatch_time)
-    device_backward, host_backward = backward_passes(on_device), backward_passes(on_host)
-    backward = paced_layer_times(device_backward, host_backward, device, host)
+    on_device = layer_device_times(busy, launches.on_device)
+    device_backward = backward_passes(on_device)
+    backward = paced_layer_times(elapsed_times(device_backward), launches.host_elapsed, device, host)
     forward_by_layer: Any = 0.0
     if setting.overlap in NEED_FORWARD if forward_layers is None else forward_layers:
         device_passes = both_passes(forward_passes(on_device), device_backward)
-        passes = paced_layer_times(
-            device_passes, both_passes(forward_passes(on_host), host_backward), device, host
-        )
+        host_passes = both_passes(forward_passes(launches.on_host), backward_passes(launches.on_host))
+        passes = paced_layer_times(elapsed_times(device_passes), elapsed_times(host_passes), device, host)
         forward_by_layer = with_effect(forward_remainder(passes, backward), effect)
     forward_time, backward_time = with_effect(busy_forward, effect), with_effect(busy_backward, effect)
     return Computation(
