@@ -29,7 +29,7 @@ from perfmodel.equations.layer_pass import paced_time
 from perfmodel.fitting.parameters import Parameters
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Workload
-from perfmodel.step.computation import (
+from perfmodel.step.layer_rates import (
     Demand,
     Service,
     arithmetic,

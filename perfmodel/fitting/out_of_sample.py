@@ -19,7 +19,7 @@ from perfmodel.fitting.spread import Miss, learn_spread
 from perfmodel.prediction import time_and_strengths, time_of
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.computation import conditions
+from perfmodel.step.layer_rates import conditions
 
 
 class OutOfSample:

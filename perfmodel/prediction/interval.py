@@ -9,7 +9,8 @@ from perfmodel.calibration import Calibration, Spread
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
-from perfmodel.step.computation import Computation, unit
+from perfmodel.step.computation import Computation
+from perfmodel.step.layer_rates import unit
 from perfmodel.step.terms import of_kind
 
 NOTICED = 0.05

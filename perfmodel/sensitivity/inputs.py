@@ -10,8 +10,8 @@ from perfmodel.sensitivity import changes
 from perfmodel.sensitivity.case import Case
 from perfmodel.specs.storage import storage
 from perfmodel.step.communication import by_library
-from perfmodel.step.computation import REFERENCE_PER_WATT
 from perfmodel.step.input_wait import SAMPLE_ELEMENT_BYTES
+from perfmodel.step.layer_rates import REFERENCE_PER_WATT
 
 
 class Input(NamedTuple):
