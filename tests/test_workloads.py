@@ -28,6 +28,8 @@ TORCHVISION = {
     "resnet101-v1.5": (44_549_160, 7.801),
     "resnet152-v1.5": (60_192_808, 11.514),
     "resnext50-32x4d": (25_028_904, 4.23),
+    "resnext101-32x8d": (88_791_336, 16.414),
+    "resnext101-64x4d": (83_455_272, 15.46),
     "wide-resnet50-2": (68_883_240, 11.398),
     "densenet121": (7_978_856, 2.834),
     "densenet161": (28_681_000, 7.728),
@@ -95,7 +97,7 @@ def test_timm(name, millions, macs):
 )
 def test_caffe():
     assert workload("googlenet").parameters == 6_998_552
-    assert workload("alexnet-grouped").parameters == 60_965_224
+    assert workload("alexnet-grouped").parameters == workload("caffenet").parameters == 60_965_224
 
 
 @pytest.mark.published("He et al. 2016, table 1: 3.6, 3.8, 7.6 and 11.3 billion multiply-adds")
@@ -159,6 +161,61 @@ def test_deeplab_is_near():
 @pytest.mark.published("torchvision, maskrcnn_resnet50_fpn, 91 classes, frozen normalisation: 44 401 393")
 def test_mask_rcnn_is_near():
     assert workload("mask-rcnn-r50-fpn").parameters == pytest.approx(44.4e6, rel=0.005)
+
+
+def batch_norm_parameters(network):
+    """Of scales and shifts; their means and variances are as many."""
+    return sum(layer.parameters for layer in network.layers if layer.kind == "norm")
+
+
+@pytest.mark.published("torchvision, num_params of the weights for COCO; it freezes normalisation")
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("faster-rcnn-r50-fpn", 41_755_286), ("retinanet-r50-fpn", 34_014_999)]
+)
+def test_torchvision_detectors(name, parameters):
+    network = workload(name)
+    assert network.parameters - batch_norm_parameters(network) == parameters
+
+
+@pytest.mark.published("Wang et al. 2021 (PVT), table 4: Mask R-CNN on R50, R101, X101-32x4d and X101-64x4d")
+@pytest.mark.parametrize(
+    ("backbone", "millions"), [("r50", 44.2), ("r101", 63.2), ("x101", 62.8), ("x101-64x4d", 101.9)]
+)
+def test_mask_rcnn_on_other_backbones(backbone, millions):
+    assert workload(f"mask-rcnn-{backbone}-fpn").parameters / 1e6 == pytest.approx(millions, rel=0.005)
+
+
+@pytest.mark.published("Liu et al. 2016: 8732 boxes at 300 pixels")
+@pytest.mark.parametrize("name", ["ssd300-r34", "ssd300-r50"])
+def test_ssd_boxes(name):
+    rows = [
+        layer for layer in workload(name).layers if layer.name.startswith("edges") and layer.kind == "conv"
+    ]
+    assert [layer.gemm_rows for layer in rows] == [38**2, 19**2, 10**2, 5**2, 3**2, 1]
+    assert sum(layer.gemm_rows * layer.gemm_columns / 4 for layer in rows) == 8732
+
+
+@pytest.mark.published("MXNet Gluon, model zoo: parameters of ResNet v2, means and variances included")
+@pytest.mark.parametrize(
+    ("depth", "parameters"),
+    [(18, 11_695_796), (34, 21_811_380), (50, 25_595_060), (101, 44_639_412), (152, 60_329_140)],
+)
+def test_resnet_v2(depth, parameters):
+    network = workload(f"resnet{depth}-v2")
+    # it normalises the pixels too: scale, shift, mean and variance of three colours
+    assert network.parameters + batch_norm_parameters(network) + 12 == parameters
+
+
+@pytest.mark.published(
+    "Sermanet et al. 2014, table 4: 145 and 144 million parameters, 2810 and 5369 connections"
+)
+@pytest.mark.parametrize(
+    ("name", "millions", "macs"), [("overfeat", 145, 2.810), ("overfeat-accurate", 144, 5.369)]
+)
+def test_overfeat(name, millions, macs):
+    network = workload(name)
+    assert network.parameters // 1_000_000 == millions
+    assert network.forward_flops / 2e9 == pytest.approx(macs, rel=0.005)
 
 
 @pytest.mark.published("NGC, DLRM checkpoint, frequency limit 15: 15.61 GB of fp32, in units of 2^30 bytes")

@@ -12,9 +12,9 @@ from perfmodel.specs.workload import Workload
 from perfmodel.workloads.preset_names import COMMON, ENCODERS, GPT, LANGUAGE, LLAMA, VISION
 
 _FIXED: dict[str, tuple[str, ...]] = {
-    "alexnet": ("alexnet", "alexnet-grouped", "alexnet-normalised"),
+    "alexnet": ("alexnet", "alexnet-grouped", "alexnet-normalised", "caffenet"),
     "densenet": ("densenet121", "densenet161", "densenet169", "densenet201"),
-    "detection": ("yolov3", "mask-rcnn-r50-fpn", "deeplab-v3-plus"),
+    "detection": ("yolov3", "deeplab-v3-plus"),
     "googlenet": ("googlenet", "googlenet-bn"),
     "inception": ("inception-v3", "inception-v3-aux", "inception-v4"),
     "mobilenet": (
@@ -26,8 +26,28 @@ _FIXED: dict[str, tuple[str, ...]] = {
         "efficientnet-widese-b4",
         "efficientnet-v2-s",
     ),
+    "overfeat": ("overfeat", "overfeat-accurate"),
+    "preactivation": (
+        "resnet18-v2",
+        "resnet34-v2",
+        "resnet50-v2",
+        "resnet101-v2",
+        "resnet152-v2",
+        "resnet200-v2",
+    ),
+    "pyramids": (
+        "faster-rcnn-r50-fpn",
+        "faster-rcnn-r101-fpn",
+        "mask-rcnn-r50-fpn",
+        "mask-rcnn-r101-fpn",
+        "mask-rcnn-x101-fpn",
+        "mask-rcnn-x101-64x4d-fpn",
+        "retinanet-r50-fpn",
+        "retinanet-x50-fpn",
+    ),
     "recommender": ("ncf", "ncf-ml1m", "dlrm"),
     "regnet": ("regnety-3.2gf",),
+    "ssd": ("ssd300-r34", "ssd300-r50"),
     "squeezenet": ("squeezenet", "squeezenet1-1"),
     "vision_transformer": (
         *VISION["vit"],
@@ -51,6 +71,8 @@ _FIXED: dict[str, tuple[str, ...]] = {
         "resnet200-v1.5",
         "resnext50-32x4d",
         "resnext101-32x4d",
+        "resnext101-32x8d",
+        "resnext101-64x4d",
         "wide-resnet50-2",
         "se-resnet50",
         "se-resnext50-32x4d",
@@ -65,7 +87,12 @@ _SEQUENCE: dict[str, tuple[str, ...]] = {
 }
 """Modules with ``build(name, sequence_length)``."""
 
-_HEADINGS = {"detection": "detection", "recommender": "recommendation"}
+_HEADINGS = {
+    "detection": "detection",
+    "pyramids": "detection",
+    "ssd": "detection",
+    "recommender": "recommendation",
+}
 _LANGUAGE = {"encoders": ENCODERS, "decoders: GPT": GPT, "decoders: Llama": LLAMA}
 """Headings of ``groups``, which are in this order; every other module makes classifiers of images."""
 
@@ -83,11 +110,19 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
     "efficientnet": ("efficientnet-b0", "efficientnet-b4", "efficientnet-v2-s"),
     "gpt": LANGUAGE["gpt2"],
     "inception": ("inception-v3", "inception-v3-aux", "inception-v4"),
-    "mask-rcnn": ("mask-rcnn-r50-fpn",),
+    "faster-rcnn": ("faster-rcnn-r50-fpn", "faster-rcnn-r101-fpn"),
+    "mask-rcnn": (
+        "mask-rcnn-r50-fpn",
+        "mask-rcnn-r101-fpn",
+        "mask-rcnn-x101-fpn",
+        "mask-rcnn-x101-64x4d-fpn",
+    ),
     "mobilenet": ("mobilenet-v2", "mobilenet-v3-large"),
     "regnet": ("regnety-3.2gf",),
     "resnet": ("resnet50", "resnet18", "resnet34", "resnet101", "resnet152", "resnet200"),
-    "resnext": ("resnext50-32x4d", "resnext101-32x4d"),
+    "resnext": ("resnext50-32x4d", "resnext101-32x4d", "resnext101-32x8d", "resnext101-64x4d"),
+    "retinanet": ("retinanet-r50-fpn", "retinanet-x50-fpn"),
+    "ssd300": ("ssd300-r34", "ssd300-r50"),
     "se-resnext": ("se-resnext50-32x4d", "se-resnext101-32x4d"),
     "swin": ("swin-tiny", "swin-small", "swin-base", "swin-large"),
     "vgg": ("vgg16", "vgg11", "vgg13", "vgg19"),
@@ -102,6 +137,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "convnext-tiny": ("convnext-t",),
     "deeplab-v3-plus": ("deeplabv3+",),
     "distilbert": ("distilbert-base", "distilbert-base-uncased"),
+    "faster-rcnn-r50-fpn": ("fasterrcnn-resnet50-fpn",),
     "gpt2": ("gpt2-small",),
     "gpt2-medium": ("megatron-gpt2-345m",),
     "gpt3-350m": ("gpt3-355m",),
@@ -110,7 +146,12 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "llama-33b": ("llama-30b",),
     "llama-3.1-405b": ("llama-3-405b",),
     "mask-rcnn-r50-fpn": ("maskrcnn-resnet50-fpn",),
+    "mask-rcnn-x101-fpn": ("mask-rcnn-x101-32x4d-fpn",),
+    "overfeat": ("overfeat-fast",),
     "resnet50": ("resnet50-v1",),
+    "retinanet-r50-fpn": ("retinanet-resnet50-fpn",),
+    "ssd300-r34": ("ssd300-resnet34", "ssd-resnet34"),
+    "ssd300-r50": ("ssd300-resnet50",),
     "squeezenet1-1": ("squeezenet1.1",),
     "swin-base": ("swin-b",),
     "swin-large": ("swin-l",),
@@ -127,6 +168,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
 
 _VERSIONS: dict[str, str] = {
     **{f"resnet{depth}-v1.5": f"resnet{depth}" for depth in (50, 101, 152, 200)},
+    **{f"resnet{depth}-v2": f"resnet{depth}" for depth in (18, 34, 50, 101, 152, 200)},
     "llama-3.1-8b": "llama-3-8b",
     "llama-3.1-70b": "llama-3-70b",
 }

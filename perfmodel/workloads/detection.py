@@ -1,7 +1,7 @@
-"""Two detectors and a segmenter, approximately: YOLOv3, Mask R-CNN with a feature pyramid, DeepLab v3+.
+"""A detector and a segmenter, approximately: YOLOv3 and DeepLab v3+.
 
-Redmon and Farhadi 2018, He et al. 2017 with Lin et al. 2017, Chen et al. 2018.  Backbones and heads follow
-the papers; matching boxes, choosing regions and the work of the host on them are left out.
+Redmon and Farhadi 2018, Chen et al. 2018.  Backbones and heads follow the papers; matching boxes and the work
+of the host on them are left out.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 from perfmodel.specs.dataset import data_set
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads.builder import Network, Tensor, image
-from perfmodel.workloads.resnet import pyramid_input
 
-NAMES = ("yolov3", "mask-rcnn-r50-fpn", "deeplab-v3-plus")
+NAMES = ("yolov3", "deeplab-v3-plus")
 
 
 def build(name: str) -> Workload:
@@ -20,10 +19,6 @@ def build(name: str) -> Workload:
     if name == "yolov3":
         _yolo(net, image(608))
         title, source, variant, shape = "YOLOv3", "redmon2018", "608 pixels, 80 classes", (608, 608)
-    elif name == "mask-rcnn-r50-fpn":
-        _mask_rcnn(net, image(800, 1344))
-        title, source, shape = "Mask R-CNN R50-FPN", "he2017mask", (800, 1344)
-        variant = "800 by 1344 pixels, 512 regions, 128 of them masked, 80 classes"
     else:
         _deeplab(net, image(513))
         title, source, variant, shape = (
@@ -44,7 +39,7 @@ def build(name: str) -> Workload:
         stored_bytes=data.sample_bytes or 0.0,
         dataset=data.name,
         dataset_samples=data.size(None),
-        default_local_batch_size={"yolov3": 8, "mask-rcnn-r50-fpn": 1}.get(name, 2),
+        default_local_batch_size=8 if name == "yolov3" else 2,
         detection_heads=True,
     )
 
@@ -73,41 +68,6 @@ def _yolo(net: Network, x: Tensor) -> None:
         y = net.conv_norm(x, f"head{scale}.5", 2 * width, 3)
         # three boxes, each of 4 edges, an objectness and 80 classes
         net.loss(net.conv(y, f"head{scale}.out", 3 * 85, 1, bias=True), f"loss{scale}")
-
-
-def _mask_rcnn(net: Network, x: Tensor) -> None:
-    """ResNet-50, a pyramid of 256 features, proposals, and heads on sampled regions."""
-    levels = _pyramid(net, pyramid_input(net, x))
-    for index, level in enumerate(levels):
-        start = len(net.layers)
-        y = net.relu(net.conv(level, f"rpn{index}", 256, 3, bias=True), f"rpn{index}.relu")
-        net.loss(net.conv(y, f"rpn{index}.objectness", 3, 1, bias=True), f"rpn{index}.loss")
-        net.loss(net.conv(y, f"rpn{index}.boxes", 12, 1, bias=True), f"rpn{index}.box_loss")
-        if index:  # one set of weights for all levels
-            net.layers[start:] = [layer._replace(tensors=()) for layer in net.layers[start:]]
-    regions = 512
-    boxes = net.align(levels[:4], "roi_align", regions, 256 * 7 * 7)
-    y = net.relu(net.linear(boxes, "box.fc1", 1024), "box.relu1")
-    y = net.relu(net.linear(y, "box.fc2", 1024), "box.relu2")
-    net.loss(net.linear(y, "box.classes", 81), "box.class_loss")
-    net.loss(net.linear(y, "box.edges", 81 * 4), "box.edge_loss")
-    masked = net.align(levels[:4], "mask_align", 128, 256 * 14 * 14)
-    y = masked.view(256, 128 * 14, 14)
-    for index in range(4):
-        y = net.relu(net.conv(y, f"mask.{index}", 256, 3, bias=True), f"mask.relu{index}")
-    y = net.deconv(y, "mask.deconv", 256, 2)
-    y = net.relu(y, "mask.relu4")
-    net.loss(net.conv(y, "mask.logits", 81, 1, bias=True), "mask.loss")
-
-
-def _pyramid(net: Network, maps: list[Tensor]) -> list[Tensor]:
-    inner = [net.conv(x, f"fpn.inner{index}", 256, 1, bias=True) for index, x in enumerate(maps)]
-    for index in (2, 1, 0):
-        inner[index] = net.add(
-            inner[index], net.resize(inner[index + 1], f"fpn.up{index}", 2), f"fpn.add{index}"
-        )
-    levels = [net.conv(x, f"fpn.layer{index}", 256, 3, bias=True) for index, x in enumerate(inner)]
-    return [*levels, net.max_pool(levels[-1], "fpn.pool", 1, 2)]
 
 
 def _deeplab(net: Network, x: Tensor) -> None:

@@ -44,6 +44,12 @@ _DESIGNS = {
     "resnext101-32x4d": _Design(
         "ResNeXt-101 32x4d", (3, 4, 23, 3), "xie2017", "32 groups of width 4", True, False, 32, 4
     ),
+    "resnext101-32x8d": _Design(
+        "ResNeXt-101 32x8d", (3, 4, 23, 3), "xie2017", "32 groups of width 8", True, False, 32, 8
+    ),
+    "resnext101-64x4d": _Design(
+        "ResNeXt-101 64x4d", (3, 4, 23, 3), "xie2017", "64 groups of width 4", True, False, 64, 4
+    ),
     "wide-resnet50-2": _Design(
         "Wide ResNet-50-2",
         (3, 4, 6, 3),
@@ -100,22 +106,25 @@ def residual_classifier(net: Network, x: Tensor, design: _Design) -> None:
     net.loss(x)
 
 
-def pyramid_input(net: Network, x: Tensor) -> list[Tensor]:
-    """The maps of the four stages of ResNet-50, for a detector."""
-    return features(net, x, _DESIGNS["resnet50"])
+def feature_maps(
+    net: Network, x: Tensor, backbone: str = "resnet50", strides: tuple[int, ...] = (1, 2, 2, 2)
+) -> list[Tensor]:
+    """The maps of the stages of one of ``NAMES``, for a detector; a stage per stride."""
+    return features(net, x, _DESIGNS[backbone], strides)
 
 
-def features(net: Network, x: Tensor, design: _Design) -> list[Tensor]:
-    """Stem and four stages; the maps each stage ends with."""
+def features(
+    net: Network, x: Tensor, design: _Design, strides: tuple[int, ...] = (1, 2, 2, 2)
+) -> list[Tensor]:
+    """Stem and stages, four unless there are fewer strides; the maps each stage ends with."""
     x = net.conv(x, "conv1", 64, 7, stride=2)
     x = net.relu(net.batch_norm(x, "bn1"), "relu")
     x = net.max_pool(x, "maxpool", 3, stride=2, padding=1)
     maps = []
-    for stage, count in enumerate(design.blocks):
+    for stage, stride in enumerate(strides):
         planes = 64 << stage
-        for block in range(count):
-            stride = 2 if stage and not block else 1
-            x = _block(net, x, f"layer{stage + 1}.{block}", planes, stride, design)
+        for block in range(design.blocks[stage]):
+            x = _block(net, x, f"layer{stage + 1}.{block}", planes, 1 if block else stride, design)
         maps.append(x)
     return maps
 
