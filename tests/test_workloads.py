@@ -185,6 +185,61 @@ def test_mask_rcnn_on_other_backbones(backbone, millions):
     assert workload(f"mask-rcnn-{backbone}-fpn").parameters / 1e6 == pytest.approx(millions, rel=0.005)
 
 
+@pytest.mark.published("Carion et al. 2020, table 1: 41 and 60 million; 41 524 768 of the released DETR R50")
+def test_detr():
+    network = workload("detr-r50")
+    frozen = sum(a.parameters for a in network.layers if a.kind == "norm" and "bn" in a.name)
+    frozen += sum(a.parameters for a in network.layers if a.name.endswith("downsample.1"))
+    assert network.parameters - frozen == 41_524_768
+    assert workload("detr-r101").parameters / 1e6 == pytest.approx(60, abs=0.6)
+
+
+@pytest.mark.published("NVIDIA DeepLearningExamples, logs of GNMT and Transformer-XL base: parameters")
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("gnmt", 159_605_817), ("transformer-xl-base", 191_950_298)]
+)
+def test_recurrent_and_remembering(name, parameters):
+    assert workload(name).parameters == parameters
+
+
+@pytest.mark.published("Dai et al. 2019, table 1: 257 million; the tables of the code make 27 million more")
+def test_transformer_xl_large():
+    network = workload("transformer-xl-large")
+    narrow_tables = sum(a.parameters for a in network.layers if a.name.startswith("embeddings."))
+    assert network.parameters / 1e6 == pytest.approx(257, rel=0.11)
+    # 18 layers of 5 h^2 in attention, 8 h^2, 5 h of biases and 4 h of norms behind
+    h, words = 1024, 267_735
+    layers = 18 * (13 * h * h + 5 * h + 4 * h)
+    assert network.parameters == layers + narrow_tables + 2 * h + 3 * h + 3 + words
+
+
+def test_gnmt_by_hand():
+    network = workload("gnmt", 10)
+    rows = {layer.name: layer for layer in network.layers}
+    # ten steps, each of one row of 1024 times 1024 x 4096
+    state = rows["decoder.0.state"]
+    assert (state.gemm_rows, state.gemm_count, state.forward_flops) == (1, 10, 2 * 10 * 1024 * 4096)
+    assert state.forward_kernels == 10
+    # tokens see their words' tables, and products: input and state of 9 directions, attention, words
+    inputs = 2 * 1024 + 2048 + 2 * 1024 + 1024 + 3 * 2048
+    products = 4 * 1024 * (inputs + 9 * 1024) + 2 * 1024**2 + 10 * 1024 + 1024 * 31_800
+    assert network.forward_flops == 2 * 10 * products
+
+
+@pytest.mark.published(
+    "Isensee et al. 2019 and MLPerf: 31.2 million parameters (nnU-Net, 3D full resolution)"
+)
+def test_unet3d():
+    network = workload("unet3d")
+    assert network.parameters / 1e6 == pytest.approx(31.2, abs=0.05)
+    rows = {layer.name: layer for layer in network.layers}
+    assert [rows[f"down{i}.conv1"].gemm_rows for i in range(5)] == [(128 >> i + 1) ** 3 for i in range(5)]
+    first = rows["input.conv0"]
+    assert first.forward_flops == 2 * 128**3 * 32 * 27
+    assert rows["up4.enlarge"].parameters == 64 * 32 * 8 + 32
+    assert rows["output"].gemm_rows == 128**3
+
+
 @pytest.mark.published("Liu et al. 2016: 8732 boxes at 300 pixels")
 @pytest.mark.parametrize("name", ["ssd300-r34", "ssd300-r50"])
 def test_ssd_boxes(name):
@@ -368,7 +423,8 @@ def test_every_table(name):
             assert product > 0
     reads_data = [a for a in network.layers if a.forward_flops and a.backward_flops == a.forward_flops]
     # whatever reads the pixels, or the numbers of a click, has no input to differentiate
-    assert len(reads_data) == (0 if network.family == "transformer" or name.startswith("ncf") else 1)
+    looks_up = network.sample == "sequence" or name.startswith("ncf")
+    assert len(reads_data) == (0 if looks_up else 1)
     assert network.input_elements > 0
     assert network.stored_bytes > 0
     references = tomllib.loads((Path(perfmodel.__file__).parent / "references.toml").read_text())

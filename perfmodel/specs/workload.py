@@ -88,7 +88,7 @@ class Workload:
     source: str = ""
     """A key of ``references.toml``, or the file it was read from."""
     sample: str = "image"
-    """What one sample is: ``image`` or ``sequence``."""
+    """What one sample is: ``image``, ``sequence``, ``volume``, ``rating`` or ``click``."""
     sequence_length: int | None = None
     input_elements: float = 0.0
     """Elements of one sample copied to the accelerator."""

@@ -15,6 +15,7 @@ _FIXED: dict[str, tuple[str, ...]] = {
     "alexnet": ("alexnet", "alexnet-grouped", "alexnet-normalised", "caffenet"),
     "densenet": ("densenet121", "densenet161", "densenet169", "densenet201"),
     "detection": ("yolov3", "deeplab-v3-plus"),
+    "detr": ("detr-r50", "detr-r101"),
     "googlenet": ("googlenet", "googlenet-bn"),
     "inception": ("inception-v3", "inception-v3-aux", "inception-v4"),
     "mobilenet": (
@@ -78,12 +79,15 @@ _FIXED: dict[str, tuple[str, ...]] = {
         "se-resnext50-32x4d",
         "se-resnext101-32x4d",
     ),
+    "unet": ("unet3d",),
     "vgg": ("vgg11", "vgg13", "vgg16", "vgg19"),
 }
 """Modules with ``build(name)``: their networks take no sequence length."""
 
 _SEQUENCE: dict[str, tuple[str, ...]] = {
-    "transformer": tuple(name for names in LANGUAGE.values() for name in names)
+    "gnmt": ("gnmt",),
+    "transformer_xl": ("transformer-xl-base", "transformer-xl-large"),
+    "transformer": tuple(name for names in LANGUAGE.values() for name in names),
 }
 """Modules with ``build(name, sequence_length)``."""
 
@@ -105,6 +109,7 @@ def _common_first(family: str, members: tuple[str, ...]) -> tuple[str, ...]:
 _FAMILIES: dict[str, tuple[str, ...]] = {
     **{family: _common_first(family, members) for family, members in {**LANGUAGE, **VISION}.items()},
     "convnext": ("convnext-tiny",),
+    "detr": ("detr-r50", "detr-r101"),
     "deeplab": ("deeplab-v3-plus",),
     "densenet": _FIXED["densenet"],
     "efficientnet": ("efficientnet-b0", "efficientnet-b4", "efficientnet-v2-s"),
@@ -125,6 +130,7 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
     "ssd300": ("ssd300-r34", "ssd300-r50"),
     "se-resnext": ("se-resnext50-32x4d", "se-resnext101-32x4d"),
     "swin": ("swin-tiny", "swin-small", "swin-base", "swin-large"),
+    "transformer-xl": ("transformer-xl-base", "transformer-xl-large"),
     "vgg": ("vgg16", "vgg11", "vgg13", "vgg19"),
     "wide-resnet": ("wide-resnet50-2",),
     "yolo": ("yolov3",),
@@ -157,6 +163,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "swin-large": ("swin-l",),
     "swin-small": ("swin-s",),
     "swin-tiny": ("swin-t",),
+    "unet3d": ("3d-unet", "u-net-3d"),
     "vit-b-32": ("vit-base-32", "vit-base-patch32-224"),
     "vit-base-16": ("vit-b-16", "vit-base-patch16", "vit-base-patch16-224"),
     "vit-h-14": ("vit-huge-14", "vit-huge-patch14-224"),
@@ -195,6 +202,8 @@ def groups() -> dict[str, tuple[str, ...]]:
         result[heading] = (*result.get(heading, ()), *members)
     for heading, families in _LANGUAGE.items():
         result[heading] = tuple(name for members in families.values() for name in members)
+    listed = {name for members in result.values() for name in members}
+    result["encoders"] += tuple(name for name in _MODULES if name not in listed)
     return result
 
 
