@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.accuracy.collective_fit import (
-    TRUSTED,
     data_of,
     fit,
     judged,
@@ -18,6 +17,7 @@ from perfmodel.accuracy.collective_fit import (
     spreads,
 )
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
+from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.summary import by_reason, errors, over_sources
 from perfmodel.collectives.model import fitted
 from perfmodel.collectives.parameters import PARAMETERS

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
+from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.collectives.model import RESULT, Curve, curve
 from perfmodel.collectives.parameters import PARAMETERS, means, named
 from perfmodel.collectives.place import Place, Point, places
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-TRUSTED = ("A", "B")
 NOISE = 0.15
 """Standard deviation of ln(measured / model) of a good row; one that is missed by twice as much pulls no
 harder."""

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from perfmodel.accuracy.runs import NOT_STATED
+from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
 from perfmodel.accuracy.scenarios import Refused, named
 from perfmodel.collectives.place import USUAL_YEAR, Point, check_mesh, joined
 from perfmodel.errors import InputError
@@ -56,7 +56,7 @@ class Measurement(NamedTuple):
     point: Point | None
     reason: str | None
     """Why it cannot be predicted."""
-    trust: str = "B"
+    trust: str = UNSTATED_TRUST
     """A and B are learned from; C may be of another machine than it says."""
 
 
@@ -99,7 +99,7 @@ def _measurement(row: dict[str, str], path: Path, line: int, catalogue: Catalogu
         time,
         point,
         reason,
-        row.get("trust") or "B",
+        row.get("trust") or UNSTATED_TRUST,
     )
 
 

@@ -19,6 +19,8 @@ from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, SYNONYMS, Input, Overla
 LARGEST_BATCH = 1_000_000_000
 """Largest batch [samples]; recommenders take millions."""
 TRUSTS = ("A", "B", "C", "D")
+TRUSTED = ("A", "B")
+"""Rows that are learned from, and judged."""
 NOT_STATED = "not stated"
 """The source of rows that name none."""
 UNSTATED_TRUST = "B"

@@ -8,6 +8,7 @@ from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from perfmodel.accuracy.compare import Row
+from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.specs.names import shown
 
 GROUPS: dict[str, Callable[[Row], Any]] = {
@@ -107,7 +108,7 @@ def _coverage(spans: list[tuple[float | None, float | None, float | None]]) -> f
 
 def trusted(row: Row) -> bool:
     """Whether a row is of trust A or B."""
-    return row.run.trust in ("A", "B")
+    return row.run.trust in TRUSTED
 
 
 def counted(row: Row) -> bool:

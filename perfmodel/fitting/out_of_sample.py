@@ -8,12 +8,12 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from perfmodel.accuracy.anchors import Anchors
-from perfmodel.accuracy.runs import Run, shipped_runs
+from perfmodel.accuracy.runs import TRUSTED, Run, shipped_runs
 from perfmodel.accuracy.scenarios import scenario_of_run
 from perfmodel.calibration import Calibration, before_fit, with_scaling
 from perfmodel.errors import InputError
 from perfmodel.fitting.efficiency_fit import EfficiencyFit
-from perfmodel.fitting.runs import TRUSTED, Measured, measured, reach, seen
+from perfmodel.fitting.runs import Measured, measured, reach, seen
 from perfmodel.fitting.scaling_fit import Anchored, ScalingFit
 from perfmodel.fitting.spread import Miss, learn_spread
 from perfmodel.prediction import time_and_strengths, time_of
