@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import accumulate
@@ -248,12 +249,13 @@ def lines(
 
 
 def scale(log: bool, values: Sequence[float | None]) -> dict[str, Any]:
-    """A linear axis, or a logarithmic one with a tick for each power of ten where there are several."""
+    """A linear axis, or a logarithmic one: a tick for each power of ten, or at 1, 2, 5 of few."""
     if not log:
         return {"type": "linear"}
     positive = [value for value in values if value]
-    wide = bool(positive) and max(positive) > 100 * min(positive)
-    return {"type": "log", "tickformat": "~s", **({"dtick": 1} if wide else {})}
+    decades = math.log10(max(positive) / min(positive)) if positive else 0.0
+    ticks = {} if decades < 1 else {"dtick": 1 if decades > 2 else "D2"}
+    return {"type": "log", "tickformat": "~s", **ticks}
 
 
 def pareto(

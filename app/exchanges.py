@@ -15,13 +15,18 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.collective import algorithms, collective
 from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.prediction.collective_fabric import fabric_of as command_fabric
+from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import bulk_bandwidth
 
 SERVER = "parameter-server"
 NCCL = "NCCL's choice"
-WHERE = ("accelerator", "intra-link", "inter-link", "nodes", "nics")
+MACHINE = ("accelerator", "node", "intra-link", "inter-link", "nodes", "nics")
+RACKS = ("rack-nodes", "oversubscription", "placement")
+WHERE = (*MACHINE, *RACKS)
 """Options of the command that say where the ranks lie."""
+MOST_RANKS = 512
+"""Drawn by number of ranks."""
 
 
 class Point(NamedTuple):
@@ -141,23 +146,41 @@ def crossing_words(crossing: Crossover, show: Callable[[float, str], str]) -> st
     return f"below {show(crossing.message_bytes, 'B')} {crossing.smaller}, above it {crossing.larger}"
 
 
-def fabric_of(
-    picked: Mapping[str, Any],
-    ranks: int,
-    catalogue: Catalogue,
-    default_link: str,
-    per_node: int | None = None,
-) -> CollectiveFabric:
-    """Return the fabric of the command line's options; with ``per_node`` on as many machines as that fills.
+def where(picked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the chosen options that say where the ranks lie; where none names what they are, the default."""
+    chosen = {name: picked[name] for name in WHERE if name in picked}
+    return chosen if {"accelerator", "node", "intra-link"} & set(chosen) else STARTED | chosen
 
-    Without an accelerator, which brings its usual machine, ``default_link`` joins the ranks of a node.
+
+STARTED = {"accelerator": DEFAULT_ACCELERATOR}
+
+
+def fabric_of(
+    picked: Mapping[str, Any], ranks: int, catalogue: Catalogue, per_machine: int | None = None
+) -> CollectiveFabric:
+    """Return the fabric of the command line's options; with ``per_machine`` on as many as that fills.
 
     Raises
     ------
     InputError : ranks that do not spread evenly over the nodes
     """
-    given = values(picked, WHERE, "collective")
-    has_machine = "accelerator" in given
-    if per_node is not None:
-        given["nodes"] = max(1, ranks // per_node) if has_machine or "inter_link" in given else 1
-    return command_fabric(ranks, catalogue, **({} if has_machine else {"intra_link": default_link}) | given)
+    chosen = where(picked)
+    given = values(chosen, WHERE, "collective")
+    if per_machine is not None:
+        several = {"accelerator", "node", "inter_link"} & set(given)
+        given["nodes"] = max(1, ranks // per_machine) if several else 1
+    result = command_fabric(ranks, catalogue, **given)
+    if chosen.keys() <= set(picked):
+        return result
+    return result._replace(notes=(f"taken: --accelerator {DEFAULT_ACCELERATOR}, by default", *result.notes))
+
+
+def counts(per_machine: int) -> list[int]:
+    """Return numbers of ranks to draw: parts of a machine, then machines, each twice the one before.
+
+    >>> counts(8), counts(6)[:5]
+    ([2, 4, 8, 16, 32, 64, 128, 256, 512], [2, 4, 6, 12, 24])
+    """
+    parts = [2**power for power in range(1, 10) if 2**power < per_machine]
+    whole = [per_machine * 2**power for power in range(10)]
+    return [*parts, *(ranks for ranks in whole if 1 < ranks <= max(MOST_RANKS, per_machine))]

@@ -454,6 +454,60 @@ def test_collectives_stand_beside_measured_ones_and_take_an_accelerator():
     assert commands[-1].nodes == 8
 
 
+def test_the_page_of_collectives_takes_a_machine_and_racks():
+    where = {"node": "dgx-a100-80gb", "rack-nodes": "4", "oversubscription": "8", "placement": "random"}
+    test = opened("communication", ranks="64", size="1GB", **where)
+    assert not test.error
+    assert "Taken: racks of 4 nodes, filled in random order" in words(test)
+    (line,) = (code.value for code in test.code if "perfmodel collective" in code.value)
+    assert all(f"--{option} {value}" in line for option, value in where.items())
+    assert "--accelerator" not in line
+    (python,) = (code.value for code in test.code if "perfmodel.collective(" in code.value)
+    answers: list[Any] = []
+    exec(compile(python, "the page", "exec"), {"print": answers.append})
+    assert "racks of 4 nodes" in answers[0].warnings[-1]
+
+
+def test_collectives_begin_with_the_usual_accelerator_and_say_so():
+    test = opened("communication")
+    assert "Taken: --accelerator v100-sxm2-16gb, by default." in words(test)
+    assert any("--accelerator v100-sxm2-16gb" in code.value for code in test.code)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"ranks": "12", "nodes": "2", "node": "dgx-1v"},
+        {"ranks": "12", "intra-link": "pcie3-x16", "inter-link": "ib-edr-100g"},
+        {"ranks": "72", "node": "gcp-a4x-highgpu-4g"},
+        {"ranks": "3", "intra-link": "nvlink3-quad-mesh"},
+    ],
+)
+def test_any_number_of_ranks_that_spreads_evenly_is_drawn(query):
+    test = opened("communication", **query)
+    assert not test.error
+    assert len(test.get("plotly_chart")) == 3
+
+
+def test_time_and_bus_bandwidth_stand_one_above_the_other_with_room_for_their_labels():
+    test = opened("communication", accelerator="h100-sxm5-80gb", ranks="64", size="1GB")
+    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
+    layout = figure["layout"]
+    assert layout["xaxis"]["domain"] == layout["xaxis2"]["domain"]
+    assert layout["yaxis2"]["domain"][1] < layout["yaxis"]["domain"][0]
+    assert len(layout["xaxis"]["ticktext"]) <= 5
+    lines = [line for trace in figure["data"] for line in trace["name"].split("<br>")]
+    assert max(map(len, lines)) <= 42
+
+
+def test_where_the_fastest_changes_is_labelled_at_the_place():
+    test = opened("communication")
+    layout = json.loads(test.get("plotly_chart")[1].proto.spec)["layout"]
+    marked = [shape["x0"] for shape in layout["shapes"]]
+    assert marked
+    assert [10 ** note["x"] for note in layout["annotations"]] == pytest.approx(marked)
+
+
 def test_an_unmeasured_network_is_named_on_the_page():
     test = opened("communication", **{"intra-link": "pcie3-x16", "inter-link": "cray-aries", "ranks": "16"})
     assert "the interval is wider: fewer than two sources measured collectives over aries" in words(test)

@@ -1,21 +1,20 @@
 """Communication: rings, trees and parameter servers by message size and by ranks, and where they cross."""
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
 from app import charts, exchanges, session_hardware
 from app.layout import Asked, ask, downloads, mistakes_shown, sentence, ways_out
-from app.options import convert, one_of, options, some_of
+from app.options import convert, one_of, options, some_of, values
 from perfmodel.cli.collective_plot import collective_figure, title_of
 from perfmodel.prediction.collective import collective
 from perfmodel.prediction.collective_fabric import CollectiveFabric
-from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.units import show
 
-START = {"accelerator": DEFAULT_ACCELERATOR, "ranks": 32, "size": "100MB"}
-LINK = "nvlink3-nvswitch"
-RANKS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
+START = {"ranks": 32, "size": "100MB"}
 DRAWN = (exchanges.NCCL, "ring", "tree", "halving-doubling", "hierarchical", exchanges.SERVER)
 YS = {"time": ("time [s]", "time"), "bus-bandwidth": ("bus bandwidth [B/s]", "bus_bandwidth")}
 
@@ -45,13 +44,14 @@ def picture(
     for mark in marks:
         figure.add_vline(x=mark.message_bytes, line={"dash": "dot", "color": charts.GREY})
         figure.add_annotation(
-            x=mark.message_bytes,
+            x=math.log10(mark.message_bytes),  # of a logarithmic axis plotly takes the logarithm
             y=1,
             xref="x",
             yref="paper",
             text=show(mark.message_bytes, "B"),
             showarrow=False,
-            yanchor="bottom",
+            xanchor="right",
+            yanchor="top",
         )
     charts.draw(figure, name, f"{title} against {x}")
 
@@ -64,13 +64,15 @@ def page(asked: Asked) -> None:
     with mistakes_shown():
         size = convert(SIZE, picked.get("size", "100MB"))[0]
         sizes = convert(SIZE, "1KB..1GB")
-        fabric = exchanges.fabric_of(picked, ranks, session_hardware.catalogue(), LINK)
+        fabric = exchanges.fabric_of(picked, ranks, session_hardware.catalogue())
         if ranks < 2:
             st.info("One rank has nobody to talk to: choose two or more.")
             return
         by_size = exchanges.by_size(name, fabric, sizes, servers)
         at = exchanges.by_size(name, fabric, [size], servers)
-        by_ranks = exchanges.by_ranks(name, _fabrics(asked, fabric), size, servers)
+        per_machine = ranks // fabric.hosts
+        counts = exchanges.counts(per_machine)
+        by_ranks = exchanges.by_ranks(name, _fabrics(picked, counts, per_machine), size, servers)
     wanted = [known for known in picked.get("algorithms", DRAWN) if known in by_size]
     if not wanted:
         st.info("None of the algorithms chosen can run here.")
@@ -78,7 +80,7 @@ def page(asked: Asked) -> None:
     marks = exchanges.crossovers(sizes, by_size, [known for known in wanted if known != exchanges.NCCL])
     with asked.top:
         st.subheader(
-            f"{name} of {show(size, 'B')} over {ranks} GPUs on {fabric.nodes} machines", anchor=False
+            f"{name} of {show(size, 'B')} over {ranks} GPUs on {fabric.hosts} machines", anchor=False
         )
         st.markdown(f"**{sentence(_verdict(at, wanted, marks))}**")
         for note in fabric.notes:
@@ -86,28 +88,25 @@ def page(asked: Asked) -> None:
     _measured_beside(name, fabric, size)
     st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")
     picture({k: by_size[k] for k in wanted}, list(sizes), y, "message [B]", "by-size", marks)
-    st.caption(f"By number of GPUs, {show(size, 'B')}, up to {fabric.per_node} on each machine")
-    picture({k: by_ranks[k] for k in wanted if k in by_ranks}, list(RANKS), y, "GPUs [1]", "by-ranks", [])
+    st.caption(f"By number of GPUs, {show(size, 'B')}, up to {per_machine} on each machine")
+    picture({k: by_ranks[k] for k in wanted if k in by_ranks}, counts, y, "GPUs [1]", "by-ranks", [])
     rows = [
         {"algorithm": known, "message_bytes": each, "time": p.time, "bus_bandwidth": p.bus_bandwidth}
         for known in wanted
         for each, p in zip(sizes, by_size[known], strict=True)
         if p
     ]
-    where = {known: picked[known] for known in exchanges.WHERE if known in picked}
-    where |= {} if "accelerator" in where else {"intra-link": fabric.link.id}
+    where = exchanges.where(picked)
     command = {"collective": name, **where, "ranks": ranks, "size": "1KB..1GB"}
     with st.container(horizontal=True):
-        ways_out("collective", command, _python(name, ranks, where, size))
+        ways_out("collective", command, _python(name, ranks, values(where, where, "collective"), size))
         downloads("communication", rows, {"rows": rows})
 
 
-def _fabrics(asked: Asked, fabric: CollectiveFabric) -> list[CollectiveFabric]:
+def _fabrics(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) -> list[CollectiveFabric]:
     """The same machines, more and more of them."""
-    return [
-        exchanges.fabric_of(asked.picked, ranks, session_hardware.catalogue(), LINK, per_node=fabric.per_node)
-        for ranks in RANKS
-    ]
+    catalogue = session_hardware.catalogue()
+    return [exchanges.fabric_of(picked, ranks, catalogue, per_machine) for ranks in counts]
 
 
 def _verdict(
@@ -129,20 +128,19 @@ def _verdict(
 def _measured_beside(name: str, fabric: CollectiveFabric, size: float) -> None:
     """Draw the library's way with its interval, and the nearest measured curves."""
     with mistakes_shown():
-        figure = collective_figure(name, "auto", fabric, [size])
+        figure = collective_figure(name, "auto", fabric, [size], stacked=True)
         row = collective(name, "auto", fabric, size)
     said = (
         f"{exchanges.NCCL}: {title_of(name, fabric)}, with the 80 % interval and the nearest measured curves"
     )
     reasons = row.interval.wider_because if row.interval else []
     st.caption("; ".join([said, *(f"the interval is wider: {reason}" for reason in reasons)]))
-    charts.draw(figure, "measured-beside", f"time and bus bandwidth by message size, {said}", height=430)
+    charts.draw(figure, "measured-beside", f"time and bus bandwidth by message size, {said}", height=820)
 
 
-def _python(name: str, ranks: int, where: Mapping[str, str | int], size: float) -> str:
+def _python(name: str, ranks: int, where: Mapping[str, Any], size: float) -> str:
     """The question in Python."""
-    words = {word.replace("-", "_"): value for word, value in where.items()}
-    given = "".join(f", {word}={value!r}" for word, value in words.items())
+    given = "".join(f", {word}={value!r}" for word, value in where.items())
     return (
         "import perfmodel\n\n"
         f'print(perfmodel.collective("{name}", ranks={ranks}, size={size!r}, algorithm="best"{given}))'
@@ -152,7 +150,10 @@ def _python(name: str, ranks: int, where: Mapping[str, str | int], size: float) 
 page(
     ask(
         "communication",
-        {"": [*(KNOWN[name] for name in exchanges.WHERE), SERVERS, ALGORITHMS]},
+        {
+            "": [*(KNOWN[name] for name in exchanges.MACHINE), SERVERS, ALGORITHMS],
+            "Racks": [KNOWN[name] for name in exchanges.RACKS],
+        },
         body=(COLLECTIVE, RANKS_OPTION, SIZE, SHOWN),
         start=START,
     )

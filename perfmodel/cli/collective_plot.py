@@ -28,6 +28,8 @@ MEASURED: Final = ((ORANGE, "circle"), ("#009e73", "square"), ("#cc79a7", "diamo
 """Colour and symbol of each measured curve."""
 MEASURED_BY = "measured by"
 NOT_MEASURED = "none of the measured curves is of this collective over this kind of link"
+AXES: Final = ({"xaxis": "x", "yaxis": "y"}, {"xaxis": "x2", "yaxis": "y2"})
+"""Of time, and of bus bandwidth."""
 BAND = "rgba(0, 114, 178, 0.2)"
 
 
@@ -74,7 +76,7 @@ def title_of(name: str, fabric: CollectiveFabric) -> str:
 
 
 def collective_figure(
-    name: str, algorithm: str, fabric: CollectiveFabric, sizes: Sequence[float]
+    name: str, algorithm: str, fabric: CollectiveFabric, sizes: Sequence[float], stacked: bool = False
 ) -> go.Figure:
     """Return time and bus bandwidth by message size, with the 80 % band and the nearest measured curves.
 
@@ -82,6 +84,7 @@ def collective_figure(
     ----------
     name, algorithm, fabric : as of ``collective``
     sizes : first and last are the ends of what is drawn [B]; of a single one, 1 KiB to 16 GiB, with its mark
+    stacked : one above the other, as a narrow page needs them
 
     Raises
     ------
@@ -94,7 +97,8 @@ def collective_figure(
     low, high = (sizes[0], sizes[-1]) if len(sizes) > 1 else (SMALLEST, LARGEST)
     between = [low * (high / low) ** (i / (POINTS - 1)) for i in range(POINTS)]
     rows = [collective(name, algorithm, fabric, size) for size in between]
-    figure = make_subplots(rows=1, cols=2, horizontal_spacing=0.13)
+    down, across = (2, 1) if stacked else (1, 2)
+    figure = make_subplots(rows=down, cols=across, vertical_spacing=0.12, horizontal_spacing=0.13)
     _predicted(figure, rows)
     curves = nearest_curves(fabric.point(name, high))
     for curve, (colour, symbol) in zip(curves, MEASURED, strict=False):
@@ -107,9 +111,14 @@ def collective_figure(
         type="log", title_text="message size", range=ends, tickvals=ticks, ticktext=[_bytes(t) for t in ticks]
     )
     figure.update_yaxes(type="log", dtick=1, tickformat="~s", exponentformat="SI")
-    figure.update_yaxes(title_text="time", ticksuffix="s", row=1, col=1)
-    figure.update_yaxes(title_text="bus bandwidth", ticksuffix="B/s", row=1, col=2)
-    figure.update_layout(legend={"orientation": "h", "yanchor": "top", "y": -0.18, "x": 0})
+    if stacked:
+        figure.update_xaxes(domain=[0, 0.95])  # the last label needs room
+        figure.for_each_trace(lambda trace: trace.update(name=_in_lines(trace.name)))
+    figure.update_layout(
+        yaxis={"title_text": "time", "ticksuffix": "s"},
+        yaxis2={"title_text": "bus bandwidth", "ticksuffix": "B/s"},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 0, "x": 0, "yref": "container"},
+    )
     return figure
 
 
@@ -122,7 +131,7 @@ def _predicted(figure: go.Figure, rows: Sequence[Collective]) -> None:
             [bus_bandwidth(rows[0].collective, x / time, group) for x, time in zip(xs, times, strict=True)]
             for times in (lows, highs)
         )
-        for column, (upper, lower) in enumerate(((highs, lows), (fast, slow)), start=1):
+        for axes, (upper, lower) in zip(AXES, ((highs, lows), (fast, slow)), strict=True):
             figure.add_scatter(
                 x=xs + xs[::-1],
                 y=upper + lower[::-1],
@@ -132,17 +141,16 @@ def _predicted(figure: go.Figure, rows: Sequence[Collective]) -> None:
                 line={"width": 0},
                 name="80 % interval",
                 legendgroup="interval",
-                showlegend=column == 1,
+                showlegend=axes is AXES[0],
                 hoverinfo="skip",
-                row=1,
-                col=column,
+                **axes,
             )
-    by_column = ([row.time for row in rows], [row.bus_bandwidth for row in rows])
+    drawn = ([row.time for row in rows], [row.bus_bandwidth for row in rows])
     text = [
         f"{_bytes(row.message_bytes)}: {show(row.time, 's')}, {show(row.bus_bandwidth, 'B/s')}"
         for row in rows
     ]
-    for column, ys in enumerate(by_column, start=1):
+    for axes, ys in zip(AXES, drawn, strict=True):
         figure.add_scatter(
             x=xs,
             y=ys,
@@ -150,11 +158,10 @@ def _predicted(figure: go.Figure, rows: Sequence[Collective]) -> None:
             line={"color": BLUE, "width": 2.5},
             name="predicted",
             legendgroup="predicted",
-            showlegend=column == 1,
+            showlegend=axes is AXES[0],
             text=text,
             hovertemplate="%{text}",
-            row=1,
-            col=column,
+            **axes,
         )
 
 
@@ -167,7 +174,7 @@ def _measured(
     text = [
         f"{_bytes(x)}: {show(y, 's')}, {show(r, 'B/s')}" for x, y, r in zip(xs, times, rates, strict=True)
     ]
-    for column, ys in enumerate((times, rates), start=1):
+    for axes, ys in zip(AXES, (times, rates), strict=True):
         figure.add_scatter(
             x=xs,
             y=ys,
@@ -176,11 +183,10 @@ def _measured(
             marker=marker,
             name=_label(curve),
             legendgroup=curve.source,
-            showlegend=column == 1,
+            showlegend=axes is AXES[0],
             text=text,
             hovertemplate="%{text}",
-            row=1,
-            col=column,
+            **axes,
         )
 
 
@@ -193,9 +199,17 @@ def _label(curve: MeasuredCurve) -> str:
     return f"{MEASURED_BY} {curve.source}: {chips} on {at.nodes} nodes, {at.nics} x {at.inter_link.id}"
 
 
+def _in_lines(name: str) -> str:
+    """The name of a measured curve in three lines, as short as a phone is narrow."""
+    if not name.startswith(MEASURED_BY):
+        return name
+    source, _, where = name.partition(": ")
+    return f"{source}:<br>{where.replace(' on ', '<br>on ').replace(' in ', '<br>in ')}"
+
+
 def _marked(figure: go.Figure, row: Collective) -> None:
     """The size that was asked for."""
-    for column, y in enumerate((row.time, row.bus_bandwidth), start=1):
+    for axes, y in zip(AXES, (row.time, row.bus_bandwidth), strict=True):
         figure.add_scatter(
             x=[row.message_bytes],
             y=[y],
@@ -203,17 +217,16 @@ def _marked(figure: go.Figure, row: Collective) -> None:
             marker={"color": BLUE, "size": 11, "symbol": "star", "line": {"color": GREY, "width": 1}},
             name=f"{_bytes(row.message_bytes)}: {show(row.time, 's')}, {show(row.bus_bandwidth, 'B/s')}",
             legendgroup="asked",
-            showlegend=column == 1,
+            showlegend=axes is AXES[0],
             hovertemplate="%{fullData.name}<extra></extra>",
-            row=1,
-            col=column,
+            **axes,
         )
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Powers of two between the ends, at most seven of them."""
+    """Powers of two between the ends, at most five of them, for which a phone has room."""
     first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
-    return [2.0**power for power in range(first, last + 1, max(1, -(-(last - first) // 6)))]
+    return [2.0**power for power in range(first, last + 1, max(1, -(-(last - first) // 4)))]
 
 
 def _bytes(size: float) -> str:

@@ -158,3 +158,20 @@ def test_how_long_people_wait(window, capsys):
     with capsys.disabled():
         print(f"\napp: first number after {first:.2f} s; other numbers after {told} (the last by a slider)")
     assert len(waits) == 4
+
+
+@pytest.mark.parametrize("query", ["", "?node=gcp-a4x-highgpu-4g&ranks=512", "?node=dgx-h100&ranks=64"])
+def test_collectives_fit_a_phone(window, query):
+    window.page.set_viewport_size({"width": 375, "height": 812})
+    page = window.open(f"communication{query}")
+    page.wait_for_function(
+        "[...document.querySelectorAll('[data-testid=stPlotlyChart]')]"
+        ".every(chart => chart.querySelector('.legend'))"
+    )
+    beyond = page.evaluate(
+        "[...document.querySelectorAll('[data-testid=stPlotlyChart] .legendtext, .xtick, .ytick')]"
+        ".filter(text => text.getBoundingClientRect().right > 375 || text.getBoundingClientRect().left < 0)"
+        ".map(text => text.textContent)"
+    )
+    assert beyond == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
