@@ -26,6 +26,8 @@ from perfmodel.equations import (
     scaling,
     server_load,
     topology,
+    transformer_memory,
+    transformer_pipeline,
     tree_all_reduce,
     volumes,
 )
@@ -53,6 +55,20 @@ def _hierarchy(x: dict[str, Any]) -> Any:
 
 def _backward_order(x: dict[str, Any], key: str) -> list[float]:
     return list(reversed(x[key]))
+
+
+def _zero(x: dict[str, Any], stage: int) -> float:
+    parts = ((2, 3), (2, 2), (x["K"], 1))
+    return 1e-9 * sum(
+        transformer_memory.sharded_memory_bytes(x["Psi"], each, x["N"] if stage >= least else 1)
+        for each, least in parts
+    )
+
+
+def _pipeline(x: dict[str, Any]) -> float:
+    stage = x["tf"] + x["tb"]
+    bubble = transformer_pipeline.bubble_time(x["p"], x.get("v", 1), stage)
+    return transformer_pipeline.pipelined_time(x["m"], stage, bubble)
 
 
 def _wfbp(x: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -119,6 +135,12 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "fsdp_bytes": lambda x: 3 * volumes.share_bytes_per_rank(x["P"], x["Psi"] * x["e"]),
     "tp_bytes": lambda x: 4 * volumes.all_reduce_bytes_per_rank(x["t"], x["b"] * x["s"] * x["h"] * x["e"]),
     "moe_a2a": lambda x: 4 * volumes.share_bytes_per_rank(x["E"], x["tokens"] * x["k"] * x["h"] * x["e"]),
+    # section 4: memory and pipelines
+    "zero_stage0": lambda x: _zero(x, 0),
+    "zero_stage1": lambda x: _zero(x, 1),
+    "zero_stage2": lambda x: _zero(x, 2),
+    "zero_stage3": lambda x: _zero(x, 3),
+    "pipe_": _pipeline,
     # section 5: overlap
     "wfbp_finish": lambda x: overlap.communication_finish_time(*_wfbp(x)),
     "wfbp_exposed": lambda x: overlap.exposed_communication_time(*_wfbp(x), sum(x["b"])),

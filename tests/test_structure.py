@@ -11,8 +11,8 @@ import pytest
 
 pytestmark = pytest.mark.any_version
 PACKAGE = Path(__file__).parents[1] / "perfmodel"
-LONGEST = {"builder.py": 620, "from_onnx.py": 485}
-"""Lines of modules that are one long row of layers or operators, each a few lines of its own."""
+LONGEST = {"builder.py": 620, "from_onnx.py": 485, "vocabulary.py": 430}
+"""Lines of modules that are one long row of layers, operators or quantities, each a few lines of its own."""
 
 
 def test_imports_run_one_way():

@@ -10,6 +10,7 @@ import pytest
 
 import perfmodel
 from perfmodel.equations import transformer as closed_form
+from perfmodel.equations.transformer_memory import layer_activation_bytes
 from perfmodel.errors import InputError
 from perfmodel.specs.workload import KINDS
 from perfmodel.workloads import catalogue, mobilenet, names, workload
@@ -390,7 +391,7 @@ def test_gpt2_is_megatrons_formula(name, length):
 def test_activations_of_a_layer(name, hidden, heads, length):
     network = workload(name, length)
     saved = sum(a.saved_elements for a in network.layers if a.name.startswith("layer.3."))
-    assert 2 * saved == closed_form.transformer_layer_activation_bytes(1, length, hidden, heads)
+    assert 2 * saved == layer_activation_bytes(length, hidden, 1, 12 * hidden, 1, heads * length)
 
 
 def test_longer_sequences_cost_more_than_in_proportion():

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from perfmodel.accuracy import achievable, mlperf_section, overlap_order, what_limits
+from perfmodel.accuracy import achievable, mlperf_section, overlap_order, transformer_section, what_limits
 from perfmodel.accuracy.collective_compare import compare_collectives, summarise
 from perfmodel.accuracy.collective_rows import shipped_measurements
 from perfmodel.accuracy.compare import Row
@@ -46,6 +46,7 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
     sections = (
         overlap_order.section(anchored),
         what_limits.section(specs, anchored),
+        transformer_section.section(),
         more,
         mlperf_section.section(),
         achievable.section(),

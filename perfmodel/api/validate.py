@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, overload
@@ -17,6 +18,13 @@ from perfmodel.accuracy.mlperf import OTHERS, Answer, compare_mlperf, errors_by
 from perfmodel.accuracy.mlperf_rows import Submissions, read_submissions, shipped_submissions
 from perfmodel.accuracy.runs import read_runs, shipped_runs
 from perfmodel.accuracy.summary import Errors, by_reason, errors, summary
+from perfmodel.accuracy.transformer_compare import Row as TransformerRow
+from perfmodel.accuracy.transformer_compare import (
+    compare_transformers_beside_shipped,
+    compared,
+    summarise_transformers,
+)
+from perfmodel.accuracy.transformer_rows import read_transformer_runs, shipped_transformer_runs
 from perfmodel.arguments import FILE, FLAG, expect
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.quote.published import PublishedClaim, published_claims
@@ -26,8 +34,8 @@ from perfmodel.tables import Record, Table, aligned
 if TYPE_CHECKING:
     from perfmodel.accuracy.compare import Constants
 
-Kind = Literal["training", "collectives", "mlperf", "claims"]
-KINDS: tuple[Kind, ...] = ("training", "collectives", "mlperf", "claims")
+Kind = Literal["training", "transformers", "collectives", "mlperf", "claims"]
+KINDS: tuple[Kind, ...] = ("training", "transformers", "collectives", "mlperf", "claims")
 MODES: tuple[Mode, ...] = ("specs", "anchored")
 
 
@@ -110,6 +118,15 @@ def validate(
 ) -> Validation[CollectiveRow]: ...
 @overload
 def validate(
+    kind: Literal["transformers"],
+    *,
+    mode: Mode = ...,
+    data: str | Path | None = ...,
+    out_of_sample: bool = ...,
+    catalogue: Catalogue | None = ...,
+) -> Validation[TransformerRow]: ...
+@overload
+def validate(
     kind: Literal["mlperf"],
     *,
     mode: Mode = ...,
@@ -133,15 +150,22 @@ def validate(
     data: str | Path | None = None,
     out_of_sample: bool = False,
     catalogue: Catalogue | None = None,
-) -> Validation[Row] | Validation[CollectiveRow] | Validation[Answer] | Validation[PublishedClaim]:
+) -> (
+    Validation[Row]
+    | Validation[TransformerRow]
+    | Validation[CollectiveRow]
+    | Validation[Answer]
+    | Validation[PublishedClaim]
+):
     """Predict measured runs and set the two beside each other: signed errors, next to a naive answer's.
 
     Parameters
     ----------
-    kind : what was measured: iterations of ``training``, ``collectives``, ``mlperf``, times to train,
-        or ``claims``, what others published of scaling and of networks
-    mode : predict from ``specs`` alone, or ``anchored`` on the measured time of one accelerator; not of
-        collectives nor of claims
+    kind : what was measured: iterations of ``training`` by data parallelism, of ``transformers`` under any
+        parallelism, ``collectives``, ``mlperf``, times to train, or ``claims``, what others published of
+        scaling and of networks
+    mode : predict from ``specs`` alone, or ``anchored``: on the measured time of one accelerator, of
+        transformers on the nearest other run of the network and source; not of collectives nor of claims
     data : CSV file of measured rows; by default those that come with the package; not of claims
     out_of_sample : predict each source by a fit to all the others, some seconds more; not of mlperf nor of
         claims, of which nothing is learned
@@ -167,6 +191,8 @@ def validate(
         raise InputError(f"mode anchored is of training and mlperf; {kind} take no time on one accelerator")
     if kind == "claims" and data is not None:
         raise InputError("kind claims takes no data: check_quote judges a file of claims")
+    if kind == "transformers":
+        return _transformers(data, mode, out_of_sample, Catalogue.of(catalogue))
     if kind == "collectives":
         return _collectives(data, out_of_sample, Catalogue.of(catalogue))
     if kind == "mlperf":
@@ -208,6 +234,33 @@ def of_training(rows: Sequence[Row]) -> Validation[Row]:
 
 def _errors(table: Mapping[str, Any]) -> Errors:
     return Errors(*(table[name] for name in Errors._fields))
+
+
+def _transformers(
+    data: str | Path | None, mode: Mode, out_of_sample: bool, catalogue: Catalogue
+) -> Validation[TransformerRow]:
+    if data is None:
+        ((rows, result),) = compared(shipped_transformer_runs, (mode,), out_of_sample)
+    elif out_of_sample:
+        own = read_transformer_runs(Path(data), catalogue)
+        rows = compare_transformers_beside_shipped(own, mode)
+        result = summarise_transformers(rows)
+    else:
+        read = partial(read_transformer_runs, Path(data), catalogue)
+        ((rows, result),) = compared(read, (mode,))
+    if not rows:
+        raise InputError("no measured run to predict")
+    return Validation(
+        kind="transformers",
+        mode=mode,
+        rows=tuple(rows),
+        errors=_errors(result["all"]),
+        naive=_errors(result["all"]["baseline"]),
+        coverage_80=result["all"]["coverage_80"],
+        groups={by: {name: _errors(each) for name, each in of.items()} for by, of in result["by"].items()},
+        reasons=tuple(row.reason for row in rows if row.reason),
+        summary=result,
+    )
 
 
 def _collectives(

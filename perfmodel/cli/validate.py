@@ -21,29 +21,36 @@ if TYPE_CHECKING:
     from perfmodel.specs.store import Catalogue
 
 GROUPS = ("source", "accelerator", "workload", "strategy", "world-size")
-GROUPS_OF_COLLECTIVES = ("source", "accelerator", "link", "collective", "nodes")
+GROUPS_OF = {
+    "collectives": ("source", "accelerator", "link", "collective", "nodes"),
+    "transformers": ("source", "accelerator", "class", "world-size"),
+}
+"""Of the kinds that have others."""
 
 
 @click.command("validate")
 @click.option("--data", metavar="FILE", help="CSV of measured runs.  [default: those that come along]")
 @click.option(
     "--kind",
-    type=click.Choice(["training", "collectives", "mlperf", "claims"]),
+    type=click.Choice(["training", "transformers", "collectives", "mlperf", "claims"]),
     default="training",
-    help="What was measured; mlperf is time to train, claims are figures others published.",
+    help="What was measured; transformers under any parallelism; mlperf is time to train, claims are figures "
+    "others published.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["specs", "anchored"]),
     default="specs",
-    help="Predict from specs alone, or from the measured iteration of one accelerator.",
+    help="Predict from specs alone, or from the measured iteration of one accelerator, of transformers of "
+    "another run.",
     show_default=True,
 )
 @click.option(
     "--by",
     multiple=True,
-    type=click.Choice(tuple(dict.fromkeys((*GROUPS, *GROUPS_OF_COLLECTIVES)))),
-    help="Group the errors; collectives also by link, collective or nodes.  [default: source]",
+    type=click.Choice(tuple(dict.fromkeys((*GROUPS, *(by for of in GROUPS_OF.values() for by in of))))),
+    help="Group the errors; collectives also by link, collective or nodes, transformers by class.  "
+    "[default: source]",
 )
 @specs_option
 @click.option("--out-of-sample", is_flag=True, help="Predict each source by a fit to all the others.")
@@ -74,6 +81,7 @@ def command(
       perfmodel validate --mode anchored --by strategy
       perfmodel validate --data my_runs.csv --json
       perfmodel validate --kind collectives --out-of-sample
+      perfmodel validate --kind transformers --by class
       perfmodel validate --mode anchored --by accelerator
       perfmodel validate --kind mlperf --mode anchored
       perfmodel validate --kind claims
@@ -86,7 +94,7 @@ def command(
     form = take_form(options)
     if by and kind == "claims":
         raise InputError("--by: claims are not grouped")
-    able = GROUPS_OF_COLLECTIVES if kind == "collectives" else GROUPS
+    able = GROUPS_OF.get(kind, GROUPS)
     if unable := [one for one in by if one not in able]:
         raise InputError(f"--by {unable[0]}: {kind} are grouped by {', '.join(able)}")
     if report is not None:
@@ -117,6 +125,8 @@ def command(
         show_rows(answer.records(), form)
     elif kind == "collectives":
         _show_collectives(answer, by or ("source",), out_of_sample)
+    elif kind == "transformers":
+        _show_transformers(answer, by or ("class", "source"), out_of_sample)
     elif kind == "mlperf":
         _show_mlperf(answer)
     elif kind == "claims":
@@ -256,10 +266,10 @@ def _show_collectives(answer: Validation[Any], by: tuple[str, ...], out_of_sampl
         shown.padding = (0, 1, 0, 0)
         for name in by:
             for key, group in groups[name].items():
-                shown.add_row(key, *_cells_of_collectives(group))
+                shown.add_row(key, *_cells_with_coverage(group))
             shown.add_section()
         every = groups["all"]
-        shown.add_row("all rows", *_cells_of_collectives(every))
+        shown.add_row("all rows", *_cells_with_coverage(every))
         means = (every["mean_over_sources"], every["mean_of_medians"])
         held = _percent(every["coverage_80_over_sources"])
         shown.add_row(f"mean of {every['sources']} sources", "", *map(_percent, means), "", "", held, "")
@@ -271,7 +281,7 @@ def _show_collectives(answer: Validation[Any], by: tuple[str, ...], out_of_sampl
     _show_refused(answer.reasons, out)
 
 
-def _cells_of_collectives(group: dict[str, Any]) -> list[str]:
+def _cells_with_coverage(group: dict[str, Any]) -> list[str]:
     return [
         str(group["n"]),
         _percent(group["mean_absolute_error"]),
@@ -281,6 +291,46 @@ def _cells_of_collectives(group: dict[str, Any]) -> list[str]:
         _percent(group["coverage_80"]),
         _percent(group["baseline"]["median_absolute_error"]),
     ]
+
+
+def _show_transformers(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> None:
+    from rich.text import Text
+
+    from perfmodel.accuracy.transformer_compare import STATED_NODES
+    from perfmodel.cli.render import console, table
+
+    result: Any = answer.summary
+    out = console()
+    how = "from specs alone" if answer.mode == "specs" else "each from another run of its network and source"
+    fit = "each source by a fit to the others" if out_of_sample else "by the shipped fit"
+    head = f"{result['rows']} measured runs of transformers, {result['refused']} not predicted, {how}, {fit}"
+    out.print(Text(head, style="bold"))
+    out.print(Text("error = predicted / measured - 1 of iteration time; rows of trust A and B"))
+    out.print(Text("naive: median error of one utilisation for all; 80 %: share inside that interval"))
+    whole = {"all": result["all"], STATED_NODES: result[STATED_NODES]}
+    for name, groups in (("", whole), *((name, result["by"][name]) for name in by)):
+        shown = table(name, "n", "mean", "median", "bias", "<20%", "80 %", "naive")
+        shown.padding = (0, 1, 0, 0)
+        for key, group in groups.items():
+            shown.add_row(key, *_cells_with_coverage(group))
+        if not name:
+            every = result["all"]
+            means = _percent(every["mean_over_sources"]), _percent(every["coverage_80_over_sources"])
+            shown.add_row(f"mean of {every['sources']} sources", "", means[0], "", "", "", means[1], "")
+        out.print(shown)
+    if answer.mode == "specs":
+        for name, each in result["regret"].items():
+            if each["groups"]:
+                lost, worst, chance = map(_percent, (each["mean"], each["worst"], each["random"]))
+                text = f"the layout predicted best costs {lost} (worst {worst}, a random one {chance})"
+                out.print(Text(f"{name}: {text}, {each['groups']} groups"))
+    if (other := result.get("as_stated")) is not None:
+        every = other["all"]
+        names = ("mean_over_sources", "mean_absolute_error", "median_absolute_error")
+        sources, rows, median = (_percent(every[name]) for name in names)
+        out.print(Text("vtrain-single is read as selective recomputation, though its rows say full;"))
+        out.print(Text(f"as stated: mean of sources {sources}, mean of rows {rows}, median of rows {median}"))
+    _show_refused(answer.reasons, out)
 
 
 def _show_mlperf(answer: Validation[Any]) -> None:

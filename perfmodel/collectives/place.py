@@ -47,8 +47,8 @@ class Point(NamedTuple):
     message_bytes: float
     link: Link
     inter_link: Link | None
-    nics: int
-    """Adapters of each of these groups."""
+    nics: float
+    """Adapters of each of these groups; a part of them where other ranks of a node use the rest."""
     accelerator: Accelerator | None = None
     """None: any of the link's time."""
     host_link: Link | None = None

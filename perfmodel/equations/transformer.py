@@ -274,35 +274,3 @@ def model_flops_utilization(
     0.5
     """
     return flops_per_token * tokens_per_second / (world_size * peak_flops)
-
-
-@formula(cites="korthikanti2022")
-def transformer_layer_activation_bytes(
-    local_batch_size: Real, sequence_length: Real, hidden_size: Real, heads: Real
-) -> Real:
-    r"""Bytes one layer keeps for its backward pass, 16-bit, nothing fused or recomputed.
-
-    .. math:: A = s b h \left(34 + \frac{5 a s}{h}\right)
-
-    34 bytes a feature: inputs of products, norms and activation at 2, dropout masks at 1; the second term is
-    softmax, its mask and its dropped output for every score (Korthikanti et al. 2022, eq. 1).
-
-    Parameters
-    ----------
-    local_batch_size : b [samples]
-    sequence_length : s [tokens]
-    hidden_size : h [1]
-    heads : a [1]
-
-    Returns
-    -------
-    activation_bytes [B]
-
-    Examples
-    --------
-    1 sample of 10 tokens, width 10, 2 heads: 100 x (34 + 10).
-
-    >>> transformer_layer_activation_bytes(1, 10, 10, 2)
-    4400.0
-    """
-    return sequence_length * local_batch_size * hidden_size * (34 + 5 * heads * sequence_length / hidden_size)

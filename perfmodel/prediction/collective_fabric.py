@@ -29,7 +29,7 @@ class CollectiveFabric(NamedTuple):
     """Groups of ranks that ``link`` joins: machines, or NVLink domains of several."""
     link: Link
     inter_link: Link | None
-    nics: int
+    nics: float
     """Adapters of each of these groups."""
     accelerator: Accelerator | None = None
     """None: any of the link's time."""

@@ -45,7 +45,7 @@ def node_cut(setting: Setting) -> Cut:
     return cut._replace(bandwidth=limit, words=f"{cut.words} (limited as {setting.node.id} is)")
 
 
-def _adapters(nodes: Any, per_node: Any, link: Link, nics: int) -> Cut:
+def _adapters(nodes: Any, per_node: Any, link: Link, nics: float) -> Cut:
     # InfiniBand switches may add (SHARP)
     words = f"each node's {nics} x {link.id}"
     return Cut(nodes, per_node, nics * link.bandwidth.value, link.kind == "infiniband", words)

@@ -45,6 +45,8 @@ class Accelerator(SourcedSpec):
     """CUDA's number of the instruction set, 7.0 for Volta, as NVIDIA lists it; None off NVIDIA."""
     compute_units: PositiveInt | None = None
     """Streaming multiprocessors, compute units or cores."""
+    matrix_units: PositiveInt | None = None
+    """Units that each compute a tile of a matrix product; None: ``compute_units``."""
     fp32_lanes: PositiveInt | None = None
     """Multiply-adds in fp32 that one of them starts in a cycle."""
     base_clock: Quantity | None = None
@@ -55,6 +57,8 @@ class Accelerator(SourcedSpec):
     """Dense peak of each number format [FLOP/s], accumulated in fp32 where there is a choice."""
     achieved_flops: dict[Format, Quantity] = Field(default_factory=dict)
     """The best matrix product somebody measured [FLOP/s]."""
+    achieved_tdp: Quantity | None = None
+    """Power limit of the module that ``achieved_flops`` was measured on, where it is another [W]."""
     memory_bytes: Quantity
     usable_memory_bytes: Quantity | None = None
     """What the driver leaves to programs [B]."""

@@ -18,6 +18,7 @@ UNITS = {
     "base_clock": "Hz",
     "boost_clock": "Hz",
     "tdp": "W",
+    "achieved_tdp": "W",
 }
 """Unit of each number of a spec; what ends in ``_bytes`` is in bytes, the rest are plain numbers."""
 

@@ -1,0 +1,203 @@
+"""Fit the model of transformers' steps to measured ones: to all, or to all but one source."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.accuracy.transformer_rows import TRUSTED, TransformerRun, shipped_transformer_runs
+from perfmodel.least_squares import least_squares
+from perfmodel.resources import folder
+from perfmodel.step.profiled import NORMAL_80
+from perfmodel.transformers.job import Job, jobs_of, rows
+from perfmodel.transformers.parameters import PARAMETERS, RESULT, named
+from perfmodel.transformers.step import step_of
+from perfmodel.writing import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+NOISE = 0.20
+"""Standard deviation of ln(measured / model) of a good row; one that is missed by more pulls no harder."""
+SOURCE_ROWS = 10.0
+"""That the rows of a source count for at most: sources differ by more than the rows of one."""
+EXPERTS_WEIGHT = 0.4
+"""Of a run with experts, whose dispatcher, capacity and balance no source states."""
+STEP = 1e-3
+"""Of a standard score, for differences."""
+ROUNDS = 5
+"""Of linearisation; the numbers move by less than a hundredth of a spread in the last."""
+LEAST_SOURCES = 2
+
+
+class Data(NamedTuple):
+    """Measured runs as arrays, shape (runs,)."""
+
+    jobs: Job
+    logs: Array
+    """Logarithm of the measured time [s]."""
+    sources: NDArray[np.str_]
+    kinds: NDArray[np.str_]
+    """Classes of ``TransformerRun.kind``."""
+
+    def rows(self, which: Any) -> Data:
+        """Return some of the runs."""
+        return Data(*(rows(column, which) for column in self))
+
+
+def data_of(measured: Sequence[TransformerRun]) -> Data:
+    """Return runs as arrays; each must have a case."""
+    return Data(
+        jobs_of([run.case for run in measured if run.case is not None]),
+        np.log([run.time for run in measured]),
+        np.array([run.source for run in measured]),
+        np.array([run.kind for run in measured]),
+    )
+
+
+def log_times(scores: Array, jobs: Job) -> Array:
+    """Logarithm of the predicted time [s], shape (jobs,), by parameters' standard scores."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # of experts, where there are none
+        return np.asarray(np.log(step_of(jobs, named(scores)).iteration_time))
+
+
+class Tangent(NamedTuple):
+    """The model near some parameters."""
+
+    at: Array
+    logs: Array
+    """Shape (runs,)."""
+    slopes: Array
+    """Shape (runs, parameters)."""
+
+    def rows(self, which: Flags) -> Tangent:
+        """Return some of the runs."""
+        return Tangent(self.at, self.logs[which], self.slopes[which])
+
+
+def tangent(scores: Array, jobs: Job) -> Tangent:
+    """Return the model linearised at some parameters."""
+    now = log_times(scores, jobs)
+    moved = [log_times(scores + STEP * unit, jobs) for unit in np.eye(len(scores))]
+    return Tangent(scores, now, (np.stack(moved, axis=1) - now[:, None]) / STEP)
+
+
+def weights(data: Data) -> Array:
+    """Return the weight of each run: no source counts for more than ``SOURCE_ROWS``."""
+    _, source, count = np.unique(data.sources, return_inverse=True, return_counts=True)
+    each = np.minimum(1.0, SOURCE_ROWS / count[source])
+    return np.asarray(each * np.where(data.kinds == "experts", EXPERTS_WEIGHT, 1.0))
+
+
+def solved(near: Tangent, data: Data, weight: Array) -> Array:
+    """Return the standard scores nearest to measured times by a linearised model, drawn towards 0."""
+    zero, one = np.zeros(len(PARAMETERS)), np.ones(len(PARAMETERS))
+    return least_squares(
+        lambda scores: (near.logs + near.slopes @ (scores - near.at), near.slopes),
+        data.logs,
+        weight,
+        zero,
+        one,
+        noise=NOISE,
+        robust=NOISE,
+        start=near.at,
+        longest_step=1.0,
+        iterations=30,
+        converged=1e-3,
+    )
+
+
+def fit(data: Data) -> Array:
+    """Return the standard scores of the parameters nearest to the measured times."""
+    scores, weight = np.zeros(len(PARAMETERS)), weights(data)
+    for _ in range(ROUNDS):
+        scores = solved(tangent(scores, data.jobs), data, weight)
+    return scores
+
+
+def left_out(data: Data, scores: Array, learned: Flags | None = None) -> Array:
+    """Return the logarithm of each run's time by a fit to the other sources [s].
+
+    Each such fit is linear around the fit to all, which moves what is said of a source by 0.2 % at most.
+
+    Parameters
+    ----------
+    data : measured runs
+    scores : of the fit to all that is learned from, around which each of the others is linear
+    learned : which runs are learned from, shape (runs,); all by default
+    """
+    usable = np.ones(len(data.logs), dtype=bool) if learned is None else learned
+    near, result, weight = tangent(scores, data.jobs), np.empty_like(data.logs), np.zeros_like(data.logs)
+    weight[usable] = weights(data.rows(usable))
+    for source in np.unique(data.sources):
+        out = data.sources == source
+        seen = ~out & usable
+        by_others = solved(near.rows(seen), data.rows(seen), weight[seen])
+        result[out] = log_times(by_others, rows(data.jobs, out))
+    return result
+
+
+def spreads(data: Data, logs: Array, without: str | None = None) -> dict[str, float]:
+    """Return the standard deviation of ln(measured / predicted) by class, every source alike.
+
+    Parameters
+    ----------
+    data : measured runs
+    logs : what each is predicted to take, left out
+    without : a source that must not be looked at
+    """
+    result = {}
+    for kind in np.unique(data.kinds).tolist():
+        seen = (data.kinds == kind) & (data.sources != without)
+        if len(np.unique(data.sources[seen])) < LEAST_SOURCES:
+            seen = data.sources != without
+        result[kind] = covering(np.abs(logs - data.logs)[seen], data.sources[seen])
+    return result
+
+
+def covering(misses: Array, sources: NDArray[np.str_]) -> float:
+    """Return the standard deviation of a normal law that covers 80 % of some misses, every source alike."""
+    _, source, count = np.unique(sources, return_inverse=True, return_counts=True)
+    order = np.argsort(misses)
+    share = np.cumsum((1 / count[source])[order]) / len(count)
+    return float(misses[order][np.searchsorted(share, 0.8)] / NORMAL_80)
+
+
+def learned_from(measured: Sequence[TransformerRun]) -> list[TransformerRun]:
+    """Return the runs that a fit learns from: trusted ones that have a case."""
+    return [run for run in measured if run.case is not None and run.trust in TRUSTED]
+
+
+def refit() -> None:
+    """Fit to the shipped runs; write the result, whole or not at all."""
+    from perfmodel.accuracy.transformer_anchor import anchor_weights
+
+    learned = learned_from(shipped_transformer_runs())
+    data = data_of(learned)
+    scores = fit(data)
+    logs, parameters = left_out(data, scores), named(scores)
+    file = (folder("validation") / "measured" / "transformer_runs.csv").read_bytes()
+    table: dict[str, Any] = {
+        "made_by": "python -m perfmodel.accuracy.transformer_fit",
+        "sha256": hashlib.sha256(file).hexdigest(),
+        "runs": len(data.logs),
+        "sources": len(np.unique(data.sources)),
+        "spreads": {kind: float(f"{of:.4g}") for kind, of in spreads(data, logs).items()},
+        "anchor_weights": {
+            kind: float(f"{of:.4g}") for kind, of in anchor_weights(learned, data.logs - logs).items()
+        },
+        "parameters": {name: float(f"{parameters[name]:.6g}") for name in PARAMETERS},
+    }
+    write_whole(RESULT, json.dumps(table, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    refit()

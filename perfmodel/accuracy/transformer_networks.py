@@ -1,0 +1,138 @@
+"""The network that a row trained, and the time it took: what the row states, and what publishers say."""
+
+from __future__ import annotations
+
+import csv
+import math
+from functools import cache
+from pathlib import Path
+
+from perfmodel.accuracy import transformer_rules as rules
+from perfmodel.accuracy.scenarios import Refused
+from perfmodel.accuracy.transformer_cells import Cells
+from perfmodel.reading import read_table
+from perfmodel.resources import folder
+from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.store import Catalogue
+from perfmodel.transformers.layout import Layout
+
+USUAL_LENGTH, GPT2_LENGTH, MINGPT_LENGTH = 2048, 1024, 128
+"""Tokens of a sample, where nobody says."""
+WORDS, WORDS_GATED = 50304, 32000
+CAUSAL_FLOPS = ("ml-engineering-steps",)
+"""Sources that count half of all scores."""
+MATRIX_PEAK = {"tpu-v3": 123e12}
+"""Peaks that sources divide by, where not the bf16 peak of our specs [FLOP/s]."""
+
+
+def _table() -> Path:
+    return folder("validation") / "transformer_architectures.csv"
+
+
+@cache
+def _architectures() -> dict[str, dict[str, str]]:
+    """What publishers say of networks that rows name, by the name's letters."""
+    with read_table(_table()) as file:
+        return {_letters(row["workload"]): row for row in csv.DictReader(file, restval="")}
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.partition(" (")[0].partition(" w/")[0])).lower()
+
+
+def architecture_of(row: Cells) -> Architecture:
+    """Return the network that a row names, by its cells and by what its publisher says.
+
+    Raises
+    ------
+    Refused : too little of it is known
+    """
+    name, active = row.text("workload"), row.number("n_active_params")
+    parameters, is_t5 = row.number("n_params"), row.text("workload").startswith(("T5", "mT5"))
+    known = _architectures().get(_letters(name), {})
+    has_experts = bool(known.get("experts")) and (not active or active < 0.99 * (parameters or math.inf))
+    if not has_experts and known.get("experts"):
+        known = {}
+    filled = Cells(known, str(_table()))
+
+    def of(column: str) -> int | None:
+        """Of heads of a mixture of experts rows say little that is right; proxies have fewer layers."""
+        first, then = (filled, row) if has_experts and "heads" in column else (row, filled)
+        return first.whole(column) or then.whole(column)
+
+    layers, hidden = of("layers"), of("hidden_size")
+    if not layers or not hidden:
+        if not parameters:
+            raise Refused("no architecture", name)
+        layers, hidden = rules.gpt_of(parameters)
+    heads = of("attention_heads") or rules.heads_of(hidden)
+    gated = bool(of("gated_ffn"))
+    width = (row.whole("ffn_hidden_size") if not has_experts else None) or filled.whole("ffn_hidden_size")
+    kv_heads = of("kv_heads") or heads
+    return Architecture(
+        hidden=hidden,
+        layers=layers + ("w/ mtp" in name.lower()),
+        heads=heads,
+        kv_heads=kv_heads,
+        head_size=filled.whole("head_size") or round(hidden / heads),
+        feed_forward=width or (0 if has_experts else 4 * hidden),
+        vocabulary=of("vocab_size") or (WORDS_GATED if gated else WORDS),
+        positions=row.whole("seq_len") or USUAL_LENGTH,
+        gated=gated,
+        tied=not gated,
+        experts=filled.whole("experts") or 0,
+        top_k=filled.whole("experts_per_token") or 0,
+        shared_experts=filled.whole("shared_experts") or 0,
+        expert_feed_forward=filled.whole("expert_ffn_size") or 0,
+        moe_frequency=filled.whole("moe_every") or 1,
+        dense_layers=filled.whole("first_dense_layers") or 0,
+        query_rank=filled.whole("query_rank") or 0,
+        kv_rank=filled.whole("kv_rank") or 0,
+        rope_size=filled.whole("rope_size") or 0,
+        value_size=filled.whole("value_size") or 0,
+        window=filled.whole("window") or 0,
+        full_frequency=filled.whole("full_every") or 0,
+        encoder_layers=layers if is_t5 else 0,
+        target_fraction=rules.TARGET_TOKENS if is_t5 else 1.0,
+        bidirectional=name.startswith("BERT"),
+    )
+
+
+def measured_time(
+    row: Cells,
+    model: Architecture,
+    parameters: float,
+    layout: Layout,
+    length: int,
+    world: int,
+    catalogue: Catalogue,
+) -> float:
+    """Return the measured time of a step [s]: stated, or from a rate or a utilisation.
+
+    Raises
+    ------
+    Refused : nothing was measured
+    """
+    samples = float(layout.global_batch_size)
+    if stated := row.number("iteration_time"):
+        return stated
+    if rate := row.number("tokens_per_second"):
+        return samples * length / rate
+    chip = row.text("accelerator")
+    peak = MATRIX_PEAK.get(chip) or catalogue.accelerator(chip).training_peak("amp")[0]
+    achieved, factor = (row.number("model_tflops_per_accelerator") or 0.0) * 1e12, 1.0
+    achieved = achieved or (row.number("mfu") or 0.0) * peak
+    if not achieved:
+        achieved, factor = (row.number("hardware_tflops_per_accelerator") or 0.0) * 1e12, 4 / 3
+    if not achieved:
+        raise Refused("no measured time")
+    active = row.number("n_active_params") or parameters
+    causal = row.text("source") in CAUSAL_FLOPS
+    return factor * rules.step_flops(model, active, samples, length, causal) / (achieved * world)
+
+
+def usual_length(workload: str, framework: str) -> int:
+    """Return the tokens of a sample where a row does not state them."""
+    if "mingpt" in framework.lower():
+        return MINGPT_LENGTH
+    return GPT2_LENGTH if "GPT-2" in workload else USUAL_LENGTH

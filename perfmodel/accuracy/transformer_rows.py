@@ -1,0 +1,293 @@
+"""Read measured runs of transformers from a CSV file; a row that cannot be predicted has a reason."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from perfmodel.accuracy import transformer_rules as rules
+from perfmodel.accuracy.runs import NOT_STATED, UNSTATED_TRUST
+from perfmodel.accuracy.scenarios import Refused, named
+from perfmodel.accuracy.transformer_cells import Cells
+from perfmodel.accuracy.transformer_networks import architecture_of, measured_time, usual_length
+from perfmodel.errors import InputError
+from perfmodel.reading import read_table
+from perfmodel.resources import folder
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.link import Link
+from perfmodel.specs.stack import Stack, stack
+from perfmodel.specs.store import Catalogue
+from perfmodel.transformers.architecture import dimensions_of
+from perfmodel.transformers.job import Case
+from perfmodel.transformers.layout import RECOMPUTE, SHARDING, Layout
+from perfmodel.transformers.machine import Chip, Fabric, chip_of
+from perfmodel.transformers.software import Options, software_of
+
+COLUMNS = ("run_id", "source", "year", "framework", "workload", "accelerator", "world_size", "precision")
+TRUSTED = ("A", "B")
+"""What is learned from, and counted."""
+EARLIEST_LIBRARY = 2017
+STACK_OF = {
+    "megatron + deepspeed": "megatron-deepspeed",
+    "megatron-deepspeed": "megatron-deepspeed",
+    "megatron-lm": "megatron-lm",
+    "megatron-bridge": "megatron-core",
+    "nemo": "nemo",
+    "megatron-core": "megatron-core",
+    "flagscale": "megatron-core",
+    "pytorch nvidia": "megatron-core",
+    "llm-foundry": "llm-foundry",
+    "composer": "llm-foundry",
+    "torchtitan": "torchtitan",
+    "kempnerforge": "kempnerforge",
+    "nanotron": "nanotron",
+    "internevo": "internevo",
+    "oneflow": "oneflow",
+    "maxtext": "maxtext",
+    "paxml": "paxml",
+    "t5x": "t5x",
+    "levanter": "levanter",
+    "mingpt": "mingpt",
+    "flash-attn": "flash-attn",
+    "llm.c": "llm.c",
+    "colossal-ai": "colossal-ai",
+    "xformers": "xformers",
+    "deepspeed": "deepspeed",
+    "fsdp": "fsdp",
+    "ddp": "pytorch-ddp",
+}
+"""What a row's name of a framework holds, the first that it does, and whose facts those are."""
+PRECISIONS = {"fp16": "fp16", "bf16": "bf16", "fp8": "fp8", "mxfp8": "fp8", "nvfp4": "fp8"}
+UNTUNED = ("flagperf", "hpe-hpc-ai-envs", "bigscience-13b-v100", "baskerville-ddp")
+"""Sources whose runs were set up by users, not by those who build the stack, the network or the machine."""
+SELECTIVE_SOURCES = ("vtrain-single",)
+"""Sources whose ``full`` recomputation is read as selective, see ``Reading``."""
+GRAPHS_FROM = 2025
+"""Megatron-Core's recipes for racks of 72 capture steps as CUDA graphs (assumed)."""
+
+
+class TransformerRun(NamedTuple):
+    """One measured run, and what it is predicted from."""
+
+    run_id: str
+    source: str
+    workload: str
+    accelerator: str
+    precision: str
+    year: int
+    series: str
+    """Rows of one source that differ in the layout alone share it."""
+    time: float
+    """Of one step [s]; not a number where nothing was measured."""
+    case: Case | None
+    reason: str | None
+    """Why it cannot be predicted."""
+    trust: str
+    states_layout: bool
+    """Tensor and pipeline parallelism, and the micro-batch."""
+
+    @property
+    def kind(self) -> str:
+        """The class that its error belongs to, by what is known of it."""
+        if self.case is None:
+            return ""
+        if self.case.model.experts:
+            return "experts"
+        known = self.states_layout and not self.case.model.is_encoder_decoder
+        return "dense, stated layout" if known else "dense, unstated layout"
+
+
+class Reading(NamedTuple):
+    """How to read what rows state."""
+
+    selective: bool = True
+    """Rows of ``SELECTIVE_SOURCES`` recompute attention alone, though they say all: their layers take less
+    time than all products with a second forward pass would at the best measured rate."""
+
+
+def read_transformer_runs(
+    path: Path,
+    catalogue: Catalogue,
+    reading: Reading = Reading(),  # noqa: B008
+) -> list[TransformerRun]:
+    """Return the measured runs of a CSV file; what cannot be predicted stays in, with the reason.
+
+    Raises
+    ------
+    InputError : a file that cannot be read, a missing column, a cell that does not fit it
+    """
+    try:
+        with read_table(path) as file:
+            reader = csv.DictReader(file, restval="")
+            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+            if missing:
+                raise InputError(f"{path}: line 1: no column {', '.join(missing)}")
+            return [_run(cells, f"{path}: line {reader.line_num}", catalogue, reading) for cells in reader]
+    except csv.Error as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+
+
+def shipped_transformer_runs(reading: Reading = Reading()) -> list[TransformerRun]:  # noqa: B008
+    """The published runs that come with the package."""
+    return read_transformer_runs(_measured("transformer_runs.csv"), Catalogue.built_in(), reading)
+
+
+def _measured(name: str) -> Path:
+    return folder("validation") / "measured" / name
+
+
+def _run(cells: dict[str, str], where: str, catalogue: Catalogue, reading: Reading) -> TransformerRun:
+    row = Cells({column: (cell or "").strip() for column, cell in cells.items() if column}, where)
+    case, reason, time = None, None, math.nan
+    try:
+        case, time = _case(row, catalogue, reading)
+    except Refused as error:
+        reason = str(error)
+    stated = all(row.text(name) for name in ("tensor_parallel", "pipeline_parallel", "micro_batch_size"))
+    return TransformerRun(
+        row.text("run_id") or where.rpartition(": ")[2],
+        row.text("source") or NOT_STATED,
+        row.text("workload"),
+        row.text("accelerator"),
+        row.text("precision"),
+        row.whole("year") or 0,
+        row.text("series"),
+        time,
+        case,
+        reason,
+        row.text("trust") or UNSTATED_TRUST,
+        stated,
+    )
+
+
+def _case(row: Cells, catalogue: Catalogue, reading: Reading) -> tuple[Case, float]:
+    """Return what a row is predicted from, and what was measured [s].
+
+    Raises
+    ------
+    Refused : too little is stated, or something that nobody knows
+    """
+    precision = "fp8" if "float8" in row.text("options") else PRECISIONS.get(row.text("precision"), "")
+    if not precision:
+        raise Refused("unknown precision" if row.text("precision") else "no precision", row.text("precision"))
+    world, year = row.whole("world_size"), row.whole("year")
+    if not world or not year:
+        raise Refused("no world_size" if year else "no year")
+    facts = _stack(row.text("framework"), year)
+    accelerator = catalogue.accelerator(named("accelerators", row.text("accelerator"), catalogue))
+    chip, workload = chip_of(accelerator), row.text("workload")
+    architecture = architecture_of(row)
+    length = row.whole("seq_len") or usual_length(workload, row.text("framework"))
+    parameters = row.number("n_params") or 12.0 * architecture.layers * architecture.hidden**2
+    layout = _layout(row, facts, chip, architecture, parameters, length, world)
+    options = _options(row, precision, year, facts)
+    model = dimensions_of(architecture, length)
+    software = software_of(facts, chip, model, layout, options)
+    if row.text("source") == "korthikanti-2022":  # without sequence parallelism where it recomputes all
+        software = software._replace(shares_sequence=row.text("recompute") == "selective")
+    case = Case(model, layout, chip, software, _fabric(row, accelerator, catalogue, year), length)
+    word = row.word("recompute", RECOMPUTE)
+    if reading.selective and row.text("source") in SELECTIVE_SOURCES:
+        word = "selective"
+    filled = rules.stated_recomputation(layout, word) if word else rules.recomputation(case, facts)
+    time = measured_time(row, architecture, parameters, layout, length, world, catalogue)
+    return case._replace(layout=filled), time
+
+
+def _stack(framework: str, year: int) -> Stack:
+    name = framework.lower()
+    known = next((of for part, of in STACK_OF.items() if part in name), None)
+    if known is None:
+        raise Refused("unknown framework", framework)
+    return stack(known, year)
+
+
+def _options(row: Cells, precision: str, year: int, facts: Stack) -> Options:
+    words, workload = row.text("options").split("+"), row.text("workload").lower()
+    return Options(
+        precision=precision,
+        compiled="compiled" in words,
+        transformer_engine="transformer-engine" in words,
+        async_tensor="async-tp" in words,
+        low_rank="lora" in workload,
+        drops_tokens="tokendrop" in workload,
+        graphs=facts.hides_experts and year >= GRAPHS_FROM and row.text("accelerator").startswith("gb"),
+        host_update="offload" in words,
+        tuned=row.text("source") not in UNTUNED,
+    )
+
+
+def _layout(
+    row: Cells, facts: Stack, chip: Chip, model: Architecture, parameters: float, length: int, world: int
+) -> Layout:
+    source, workload = row.text("source"), row.text("workload")
+    sharding = row.word("sharding", SHARDING)
+    is_sharded = sharding == "zero3" or facts.checkpoints_operations or bool(chip.is_tpu)
+    tensor, stages = row.whole("tensor_parallel"), row.whole("pipeline_parallel")
+    replicas = row.number("data_parallel")
+    samples = row.number("global_batch_size") or rules.PUBLISHED_BATCHES.get(source)
+    if not tensor or not stages:
+        tensor, stages = rules.degrees(world, replicas, parameters, chip.memory_bytes, is_sharded)
+        if "long-sequence" in source and samples:
+            tensor, stages = rules.without_context(world, samples, length)
+    context = row.whole("context_parallel") or 1
+    replica = tensor * stages * context
+    if not replicas or replicas * replica != world:
+        replicas = max(1.0, world / replica)
+    steps, micro = row.number("accumulation_steps"), row.number("micro_batch_size")
+    if not samples:
+        samples = (micro or 0) * replicas * (steps or 1) or rules.step_samples(replicas, length, is_sharded)
+    local = samples / replicas
+    if not micro and steps:
+        micro = local / steps
+    if not micro:
+        is_fine_tuning = "lora" in workload.lower() or "SFT" in workload
+        micro = rules.micro_batch(local, length, stages, is_sharded, is_fine_tuning)
+    micro = min(micro, local)
+    steps = steps if steps and abs(micro * steps / local - 1) < 0.02 else max(1.0, local / micro)
+    virtual = row.whole("virtual_stages")
+    if not virtual:
+        interleaved = "interleaved" in row.text("options")
+        virtual = rules.chunks(facts, source, model.layers, stages, interleaved)
+    word = sharding or rules.sharding_of(facts, parameters, tensor, stages, chip.memory_bytes)
+    return Layout(
+        tensor,
+        stages,
+        virtual,
+        context,
+        (row.whole("expert_parallel") or 1) if model.experts else 1,
+        replicas,
+        SHARDING.index(word),
+        0,
+        0.0,
+        micro,
+        steps,
+    )
+
+
+def _fabric(row: Cells, accelerator: Accelerator, catalogue: Catalogue, year: int) -> Fabric:
+    host = catalogue.link(accelerator.host_link)
+    own = catalogue.link(accelerator.peer_link) if accelerator.peer_link else None
+    link = own or host
+    if row.text("intra_link"):
+        link = catalogue.link(named("links", row.text("intra_link"), catalogue))
+        if own is not None and own.bandwidth.value < link.bandwidth.value:
+            link = own
+    nodes, per_node = row.whole("nodes") or 1, row.whole("accelerators_per_node") or 8
+    inter = _inter_link(row, accelerator, catalogue)
+    nics = row.number("nics_per_node") or (per_node if per_node >= 4 or nodes == 1 else 1)
+    if row.text("inter_link") == "dcn":
+        nics = per_node
+    domain = max(float(per_node), link.domain.value if link.domain is not None else 0.0)
+    library = max(EARLIEST_LIBRARY, year)
+    return Fabric(accelerator, link, inter, float(per_node), domain, float(nics), host, library)
+
+
+def _inter_link(row: Cells, accelerator: Accelerator, catalogue: Catalogue) -> Link:
+    if row.text("inter_link"):
+        return catalogue.link(named("links", row.text("inter_link"), catalogue))
+    usual = catalogue.node(accelerator.usual_node) if accelerator.usual_node else None
+    return catalogue.link((usual and usual.inter_link) or rules.USUAL_INTER_LINK)

@@ -1,0 +1,273 @@
+"""What the ranks of a transformer's replica send each other, and what their replicas do."""
+
+from __future__ import annotations
+
+from perfmodel import ops
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites="narayanan2021")
+def activation_message_bytes(tokens: Real, hidden_size: Real) -> Real:
+    r"""Bytes of the activations between two layers.
+
+    .. math:: S = 2\,T\,h
+
+    The message of tensor parallelism's all-reduces, two forward and two backward, and what a pipeline sends.
+
+    Parameters
+    ----------
+    tokens : T [tokens], of one rank
+    hidden_size : h [1]
+
+    Returns
+    -------
+    message_bytes [B]
+
+    Examples
+    --------
+    >>> activation_message_bytes(2048, 4096) / 2**20
+    16.0
+    """
+    return 2 * tokens * hidden_size
+
+
+@formula(cites="liu2023")
+def context_message_bytes(local_batch_size: Real, sequence_length: Real, kv_width: Real) -> Real:
+    r"""Bytes of keys and values of whole sequences, which go round the ring of context parallelism.
+
+    .. math:: S = 4\,b\,s\,w
+
+    Each rank holds its share of them and passes it on until all have seen all (Liu et al. 2023).
+
+    Parameters
+    ----------
+    local_batch_size : b [samples]
+    sequence_length : s [tokens]
+    kv_width : w [1], features of the key heads of one rank
+
+    Returns
+    -------
+    message_bytes [B]
+
+    Examples
+    --------
+    >>> context_message_bytes(1, 1000, 256)  # 2 B of each key and each value
+    1024000
+    """
+    return 4 * local_batch_size * sequence_length * kv_width
+
+
+@formula(cites=())
+def distinct_destinations(group_size: Real, active_experts: Real) -> Real:
+    r"""Places that a token is copied to, if its experts lie at random.
+
+    .. math:: D = n\left(1 - \left(1 - \frac{1}{n}\right)^k\right)
+
+    Two experts on one rank, or one node, are sent one copy.
+
+    Parameters
+    ----------
+    group_size : n [1], ranks or nodes that experts lie on
+    active_experts : k [1], experts of one token
+
+    Returns
+    -------
+    destinations [1], the mean
+
+    Examples
+    --------
+    Two experts on two ranks are on one of them half of the time.
+
+    >>> distinct_destinations(2, 2)
+    1.5
+    """
+    return group_size * (1 - (1 - 1 / group_size) ** active_experts)
+
+
+@formula(cites=())
+def dispatch_bytes(message_bytes: Real, destinations: Real, group_size: Real) -> Real:
+    r"""Bytes that leave a rank, or a node's rank for other nodes, to reach the experts of its tokens.
+
+    .. math:: S_x = S\,D\left(1 - \frac{1}{n}\right)
+
+    Parameters
+    ----------
+    message_bytes : S [B], one copy of the rank's tokens
+    destinations : D [1], of each token
+    group_size : n [1], ranks or nodes that experts lie on
+
+    Returns
+    -------
+    dispatched_bytes [B]
+
+    Examples
+    --------
+    >>> dispatch_bytes(1000, 1.5, 2)  # half of the copies stay at home
+    750.0
+    """
+    return message_bytes * destinations * (1 - 1 / group_size)
+
+
+@formula(cites=())
+def dispatch_time(
+    inner_bytes: Real,
+    outer_bytes: Real,
+    inner_bandwidth: Real,
+    outer_bandwidth: Real,
+    exchange_fraction: Real,
+    start_time: Real,
+) -> Real:
+    r"""Time to bring tokens to their experts, or back.
+
+    .. math:: t = A + \frac{1}{\phi_x}\max\left(\frac{S_i}{V}, \frac{S_e}{B_e}\right)
+
+    Copies inside a node and between nodes travel at once.
+
+    Parameters
+    ----------
+    inner_bytes : S_i [B], that leave a rank
+    outer_bytes : S_e [B], of these between nodes
+    inner_bandwidth : V [B/s], nominal, of one rank
+    outer_bandwidth : B_e [B/s], nominal, of one rank's part of its node's adapters
+    exchange_fraction : phi_x [1], of the nominal rate that many senders reach
+    start_time : A [s]
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    100 MB inside at 100 GB/s, 50 MB outside at 25 GB/s, both at half rate: 4 ms, and 10 us.
+
+    >>> round(dispatch_time(1e8, 5e7, 1e11, 25e9, 0.5, 1e-5) * 1e3, 6)
+    4.01
+    """
+    wire = ops.maximum(inner_bytes / inner_bandwidth, outer_bytes / outer_bandwidth)
+    return start_time + wire / exchange_fraction
+
+
+@formula(cites=())
+def busy_collective_time(
+    message_bytes: Real,
+    start_time: Real,
+    wire_time: Real,
+    ramp: Real,
+    bend_time: Real,
+    inner_wire_time: Real,
+    outer_wire_time: Real,
+    inner_share: Real,
+    outer_share: Real,
+) -> Real:
+    r"""Time of a collective of a training step: as on its own, but at most a share of the nominal bandwidth.
+
+    .. math:: T = A + W S + r\sqrt{\frac{W S}{1 + W S / b}}, \quad
+        W = \max\left(W_0, \frac{W_i}{s_i}, \frac{W_e}{s_e}\right)
+
+    Beside computation a collective has fewer channels and shares memory, and its peers come late.  A slow
+    transport, which does not reach that share on its own, loses nothing more.
+
+    Parameters
+    ----------
+    message_bytes : S [B]
+    start_time : A [s]
+    wire_time : W_0 [s/B], of one byte, on its own
+    ramp : r [s^0.5]
+    bend_time : b [s]
+    inner_wire_time : W_i [s/B], of one byte at the nominal rate inside a node; 0 for a rank alone in its node
+    outer_wire_time : W_e [s/B], at that of the adapters; 0 on one node
+    inner_share : s_i [1], of the nominal rate
+    outer_share : s_e [1]
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    1 MB that takes 1 ms on its own, at half of a link that could carry it in 0.6 ms; 20 us to start.
+
+    >>> round(busy_collective_time(1e6, 20e-6, 1e-9, 0, 1, 0.6e-9, 0, 0.5, 1) * 1e3, 6)
+    1.22
+    """
+    slowest = ops.maximum(inner_wire_time / inner_share, outer_wire_time / outer_share)
+    wire = ops.maximum(wire_time, slowest) * message_bytes
+    return start_time + wire + ramp * ops.sqrt(wire / (1 + wire / bend_time))
+
+
+@formula(cites="shoeybi2019")
+def partly_hidden_time(communication_time: Real, hidden_fraction: Real) -> Real:
+    r"""What is left of traffic of which a stack hides a share behind products.
+
+    .. math:: t_x = t_c\,(1 - \eta)
+
+    Parameters
+    ----------
+    communication_time : t_c [s]
+    hidden_fraction : eta [1]
+
+    Returns
+    -------
+    exposed_communication_time [s]
+
+    Examples
+    --------
+    >>> partly_hidden_time(4.0, 0.25)
+    3.0
+    """
+    return communication_time * (1 - hidden_fraction)
+
+
+@formula(cites="liu2023")
+def beyond_attention_time(communication_time: Real, attention_time: Real, hidden_fraction: Real) -> Real:
+    r"""What attention on the blocks at hand does not hide of the ring that brings the next ones.
+
+    .. math:: t_x = \max(t_c - \eta\,t_a,\;0)
+
+    Parameters
+    ----------
+    communication_time : t_c [s], of the ring
+    attention_time : t_a [s]
+    hidden_fraction : eta [1], of attention that a ring can run beside
+
+    Returns
+    -------
+    exposed_communication_time [s]
+
+    Examples
+    --------
+    >>> beyond_attention_time(4.0, 2.0, 0.5)
+    3.0
+    """
+    return ops.maximum(communication_time - hidden_fraction * attention_time, 0.0)
+
+
+@formula(cites=())
+def beyond_window_time(communication_time: Real, overlap_window: Real) -> Real:
+    r"""What a window of computation does not hide of the traffic of a whole step, smoothed.
+
+    .. math:: t_x = \left(t_w^3 + t_c^3\right)^{1/3} - t_w
+
+    Gradients come in pieces, some too late to hide: a little is left long before traffic outlasts the window.
+
+    Parameters
+    ----------
+    communication_time : t_c [s]
+    overlap_window : t_w [s]
+
+    Returns
+    -------
+    exposed_communication_time [s]
+
+    Examples
+    --------
+    Both one second: the cube root of 2, less 1.
+
+    >>> round(beyond_window_time(1.0, 1.0), 4)
+    0.2599
+    """
+    longer = ops.maximum(communication_time, overlap_window)
+    shorter = ops.minimum(communication_time, overlap_window)
+    whole = longer * (1 + (shorter / ops.maximum(longer, 1e-30)) ** 3) ** (1 / 3)
+    return whole - overlap_window

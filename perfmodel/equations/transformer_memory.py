@@ -1,0 +1,134 @@
+"""Memory of a transformer on one rank under model parallelism: states, activations, logits."""
+
+from __future__ import annotations
+
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+WEIGHT_BYTES, OPTIMIZER_BYTES = 2, 12
+"""Of a parameter: 16 bits; Adam's two moments and the fp32 copy of the weight."""
+
+
+@formula(cites="rajbhandari2020")
+def sharded_memory_bytes(local_parameters: Real, bytes_per_parameter: Real, shards: Real) -> Real:
+    r"""Memory of something that is kept for every parameter, shared out over ranks.
+
+    .. math:: M = \frac{\Psi\,k}{n_s}
+
+    ZeRO 1 shares the states of the optimizer, ZeRO 2 gradients too, ZeRO 3 weights too (Rajbhandari et al.
+    2020, table 1).
+
+    Parameters
+    ----------
+    local_parameters : Psi [1], of the rank's part of the model
+    bytes_per_parameter : k [B]
+    shards : n_s [1], ranks that share it
+
+    Returns
+    -------
+    memory [B]
+
+    Examples
+    --------
+    Adam's 12 B of 7.5 billion parameters on 64 ranks.
+
+    >>> sharded_memory_bytes(7.5e9, 12, 64) / 1e9
+    1.40625
+    """
+    return local_parameters * bytes_per_parameter / shards
+
+
+@formula(cites="korthikanti2022")
+def layer_activation_bytes(
+    tokens: Real,
+    hidden_size: Real,
+    sequence_shards: Real,
+    product_width: Real,
+    tensor_parallel: Real,
+    scores_per_token: Real,
+) -> Real:
+    r"""Bytes that one rank keeps of one layer for its backward pass, 16-bit.
+
+    .. math:: A = T\left(\frac{10 h}{n_q} + \frac{2 w}{t} + \frac{5 n_s}{t}\right)
+
+    Of a GPT w is 12 h (queries, keys, values, their sum, and 8 h of a feed-forward part of 4 h), which gives
+    T h (10 + 24/t + 5 a s/(h t)) (Korthikanti et al. 2022, eq. 2); with sequence parallelism n_q is t.
+
+    Parameters
+    ----------
+    tokens : T [tokens], of one rank
+    hidden_size : h [1]
+    sequence_shards : n_q [1], ranks that share the tokens between products
+    product_width : w [1], features that the layer's products make or read, beyond the hidden ones
+    tensor_parallel : t [1]
+    scores_per_token : n_s [1], scores kept for each token; 0 where attention is fused or computed again
+
+    Returns
+    -------
+    activation_bytes [B]
+
+    Examples
+    --------
+    10 tokens of width 10, w = 120, two heads of 10 positions, one rank: 100 x (10 + 24 + 10).
+
+    >>> layer_activation_bytes(10, 10, 1, 120, 1, 20)
+    4400.0
+    """
+    shared = (2 * product_width + 5 * scores_per_token) / tensor_parallel
+    return tokens * (10 * hidden_size / sequence_shards + shared)
+
+
+@formula(cites="korthikanti2022")
+def checkpoint_bytes(tokens: Real, hidden_size: Real, sequence_shards: Real) -> Real:
+    r"""Bytes that one rank keeps of a layer that is computed again: its input.
+
+    .. math:: A = \frac{2\,T\,h}{n_q}
+
+    Parameters
+    ----------
+    tokens : T [tokens], of one rank
+    hidden_size : h [1]
+    sequence_shards : n_q [1]
+
+    Returns
+    -------
+    activation_bytes [B]
+
+    Examples
+    --------
+    >>> checkpoint_bytes(10, 10, 1)
+    200.0
+    """
+    return 2 * tokens * hidden_size / sequence_shards
+
+
+@formula(cites=("narayanan2021", "korthikanti2022"))
+def micro_batches_kept(
+    waiting: Real, pipeline_parallel: Real, virtual_stages: Real, interleaved: Real
+) -> Real:
+    r"""Micro-batches of a stage's layers whose activations the first stage keeps at once.
+
+    .. math:: k = n_f\left(1 + i\,\frac{p - 1}{p\,v}\right)
+
+    1F1B keeps one for each stage behind, itself included, if there are as many; interleaving keeps some
+    chunks more (Korthikanti et al. 2022, section 4.2.3).
+
+    Parameters
+    ----------
+    waiting : n_f [1], the fewer of micro-batches and stages
+    pipeline_parallel : p [1]
+    virtual_stages : v [1]
+    interleaved : i [1], 1 with several chunks on each stage, else 0
+
+    Returns
+    -------
+    micro_batches [1]
+
+    Examples
+    --------
+    Four stages of two chunks: 4 x (1 + 3/8).
+
+    >>> micro_batches_kept(4, 4, 2, 1)
+    5.5
+    """
+    return waiting * (1 + interleaved * (pipeline_parallel - 1) / (pipeline_parallel * virtual_stages))

@@ -1,0 +1,162 @@
+"""Plain facts of software that trains large transformers, by the year of its release."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+from perfmodel.errors import unknown_name
+from perfmodel.specs.names import Named, meaning
+
+Pace = Literal["tuned", "early", "eager", "deepspeed", "xla"]
+"""How well kernels are chosen and joined: by hand and with a vendor's libraries, so in 2019 to 2021, one by
+one as Python reaches them, Megatron's under DeepSpeed, by XLA."""
+Launch = Literal["compiled", "eager", "checkpointed"]
+"""Who launches kernels: a graph, a compiler or C++; Python; Python with the hooks of old DeepSpeed."""
+HOPPER, BLACKWELL = 9.0, 10.0
+
+
+class Stack(NamedTuple):
+    """What one release does with a transformer, unless somebody says otherwise."""
+
+    pace: Pace
+    launch: Launch = "eager"
+    fused: bool = False
+    """Element-wise operations join their neighbours."""
+    flash_from: float = math.inf
+    """Least CUDA compute capability on which attention keeps no score (FlashAttention, cuDNN, Splash)."""
+    newest_flash_from: float = BLACKWELL
+    """Least capability on which that kernel is made for its generation (FlashAttention 3, cuDNN 9)."""
+    biased_attention: bool = False
+    """Scores have a bias (ALiBi), which only a slower kernel adds."""
+    sequence_parallel: bool = False
+    """Ranks of a tensor-parallel group share the tokens between products."""
+    hides_tensor: bool = False
+    """Part of tensor parallelism's traffic runs beside products."""
+    hides_data: bool = False
+    """Gradients travel during the backward pass."""
+    hides_experts: bool = False
+    """Interleaved stages hide part of the experts' traffic."""
+    gradient_bytes: Literal[2, 4] = 2
+    """Of one gradient in bf16 or fp8 training; fp16 sums in 2 B."""
+    pads_vocabulary: bool = True
+    """To a multiple of what the matrix units take."""
+    keeps_gathered: bool = False
+    """A pipeline stage gathers sharded parameters once in a step, not for every micro-batch."""
+    gathers_fp8: bool = False
+    """Sharded parameters travel in 8 bits where products take 8."""
+    checkpoints_operations: bool = False
+    """``selective`` recomputes some products too, not attention alone (FSDP)."""
+    shards_optimizer: bool = False
+    """Replicas share the optimizer's states (ZeRO 1)."""
+    casts_weights: bool = False
+    """Autocast: fp32 weights are cast for every micro-batch."""
+    slow_start: bool = False
+    """A trainer around the step adds tens of milliseconds (Lightning, in NeMo 1 and 2)."""
+    interleaves: bool = False
+    """Recipes give deep pipelines several chunks of layers on each stage."""
+    recomputes: Literal["none", "needed", "full"] = "needed"
+    """Where nobody says: no layer, as many as memory needs, or all."""
+
+
+_MEGATRON_2022 = Stack("tuned", fused=True, sequence_parallel=True, gradient_bytes=4, shards_optimizer=True)
+_MEGATRON_2023 = _MEGATRON_2022._replace(
+    launch="compiled",
+    flash_from=HOPPER,
+    hides_tensor=True,
+    hides_data=True,
+    interleaves=True,
+    recomputes="none",
+)
+_MEGATRON_2024 = _MEGATRON_2023._replace(flash_from=0.0, gradient_bytes=2)
+_MEGATRON_2025 = _MEGATRON_2024._replace(newest_flash_from=HOPPER, hides_experts=True)
+_MEGATRON = {
+    2019: Stack("early", fused=True, gradient_bytes=4),
+    2022: _MEGATRON_2022,
+    2023: _MEGATRON_2023,
+    2024: _MEGATRON_2024,
+    2025: _MEGATRON_2025,
+}
+_XLA = Stack("xla", "compiled", fused=True)
+_EAGER = Stack("eager")
+_SHARDED = Stack("eager", flash_from=0.0, checkpoints_operations=True)
+
+STACKS: dict[str, dict[int, Stack]] = {
+    "megatron-lm": _MEGATRON | {2022: _MEGATRON_2022._replace(pace="early")},
+    "megatron-core": _MEGATRON,
+    "nemo": {year: each._replace(slow_start=True) for year, each in _MEGATRON.items()},
+    "megatron-deepspeed": {2020: Stack("deepspeed", "checkpointed", fused=True, pads_vocabulary=False)},
+    "deepspeed": {
+        2020: _EAGER,
+        2023: _EAGER._replace(flash_from=0.0),
+        2026: _EAGER._replace(flash_from=0.0, newest_flash_from=HOPPER),
+    },
+    "fsdp": {2023: _SHARDED},
+    "llm-foundry": {2023: _SHARDED._replace(biased_attention=True)},
+    "torchtitan": {
+        2024: _SHARDED._replace(
+            sequence_parallel=True, gradient_bytes=4, keeps_gathered=True, gathers_fp8=True
+        )
+    },
+    "kempnerforge": {
+        2025: _SHARDED._replace(sequence_parallel=True),
+        2026: _SHARDED._replace(sequence_parallel=True, newest_flash_from=HOPPER),
+    },
+    "nanotron": {2024: Stack("eager", fused=True, flash_from=0.0, hides_data=True, gradient_bytes=4)},
+    "internevo": {2023: Stack("eager", fused=True, flash_from=0.0, hides_data=True)},
+    "colossal-ai": {2023: _EAGER._replace(flash_from=0.0)},
+    "flash-attn": {2022: Stack("eager", fused=True, flash_from=0.0, hides_data=True)},
+    "mingpt": {2020: Stack("eager", hides_data=True, gradient_bytes=4, casts_weights=True)},
+    "pytorch-ddp": {
+        2020: Stack("eager", hides_data=True),
+        2023: Stack("eager", flash_from=0.0, hides_data=True),
+    },
+    "xformers": {2023: Stack("eager", fused=True, flash_from=0.0, sequence_parallel=True, hides_data=True)},
+    "llm.c": {2024: Stack("eager", "compiled", flash_from=0.0)},
+    "oneflow": {2021: Stack("early", fused=True, hides_data=True)},
+    "maxtext": {
+        2023: _XLA._replace(flash_from=0.0),
+        2025: _XLA._replace(flash_from=0.0, newest_flash_from=HOPPER, hides_data=True),
+    },
+    "paxml": {2022: _XLA, 2025: _XLA._replace(flash_from=0.0, newest_flash_from=HOPPER, hides_data=True)},
+    "t5x": {2022: _XLA._replace(gradient_bytes=4)},
+    "levanter": {2023: _XLA._replace(recomputes="full")},
+}
+"""By name, and by the first year that the facts hold from.
+
+They are those of the projects' documentation and default recipes as far as a prototype knew them.  Assumed,
+and plausible on the runs they were seen with: that Megatron sums bf16 gradients in fp32 until 2023; that
+NeMo on A100 ran without FlashAttention in 2023; that torchtitan keeps gathered parameters under a pipeline
+and KempnerForge does not; that OneFlow and nanotron hide gradients."""
+
+CALLED: dict[str, tuple[str, ...]] = {
+    "megatron-lm": ("megatron",),
+    "megatron-core": ("megatron-bridge", "mcore"),
+    "nemo": ("nemo-megatron", "nemo-framework"),
+    "fsdp": ("pytorch-fsdp", "fsdp2"),
+    "llm-foundry": ("composer", "mosaicml"),
+    "pytorch-ddp": ("ddp",),
+}
+"""What else people call them."""
+DEFAULT_STACK = "megatron-core"
+LATEST_YEAR = 2026
+
+
+def stack(name: str, year: int = LATEST_YEAR) -> Stack:
+    """Return what the release of a year does; of an earlier year than any known, what the first did.
+
+    Raises
+    ------
+    InputError : an unknown name, or one that fits several stacks
+
+    >>> stack("nemo", 2024).gradient_bytes, stack("NeMo", 2022).gradient_bytes
+    (2, 4)
+    """
+    meant = name if name in STACKS else None
+    if meant is None:
+        known = meaning("framework", name, (Named(id, CALLED.get(id, ())) for id in STACKS))
+        meant = known.id if known is not None else None
+    if meant is None:
+        raise unknown_name("framework", name, STACKS)
+    versions = STACKS[meant]
+    return versions[max((since for since in versions if since <= year), default=min(versions))]

@@ -1,0 +1,1 @@
+"""Training steps of transformers under tensor, pipeline, context, expert and data parallelism."""

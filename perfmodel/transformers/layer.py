@@ -1,0 +1,302 @@
+"""One layer of a transformer on one rank: what it computes, launches and sends, forward and backward."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from perfmodel import ops
+from perfmodel.equations.transformer_exchange import (
+    activation_message_bytes,
+    beyond_attention_time,
+    busy_collective_time,
+    context_message_bytes,
+    dispatch_bytes,
+    dispatch_time,
+    distinct_destinations,
+    partly_hidden_time,
+)
+from perfmodel.equations.transformer_products import (
+    attention_traffic_bytes,
+    cast_traffic_bytes,
+    fused_attention_time,
+    gate_traffic_bytes,
+    launched_time,
+    matrix_product_time,
+    plain_attention_time,
+)
+from perfmodel.transformers.job import Job
+from perfmodel.transformers.layout import FULL, SELECTIVE
+from perfmodel.transformers.machine import NOWHERE, Way
+from perfmodel.transformers.parameters import Values
+from perfmodel.transformers.software import CHECKPOINTED, EAGER, PACES
+
+FLASH_KERNELS, PLAIN_KERNELS = 22, 28
+"""Launched in the forward pass of a layer; one more with tensor parallelism."""
+ROUTING_KERNELS = 20
+EXPERT_KERNELS, EXPERT_KERNELS_8 = 5, 10
+"""Of each local expert."""
+BACKWARD_KERNELS = 1.6
+"""Over forward."""
+DISPATCH_START = 24e-6
+"""Two small collectives [s]."""
+
+
+class Rates(NamedTuple):
+    """How fast an accelerator works for a stack."""
+
+    product: Any
+    """[FLOP/s]"""
+    product_16: Any
+    """The same in 16 bits [FLOP/s]."""
+    attention: Any
+    """Of fused attention [FLOP/s]."""
+    product_memory: Any
+    """[B/s]"""
+    elementwise: Any
+    """[B/s]"""
+    half_depth: Any
+
+
+class Layer(NamedTuple):
+    """Times of one layer for one micro-batch, forward and backward together [s]."""
+
+    products: Any
+    attention: Any
+    elementwise: Any
+    recomputation: Any
+    """What runs again, with its traffic."""
+    launches: Any
+    """By which the host's pace lengthens the rest."""
+    tensor: Any
+    context: Any
+    experts: Any
+    """Traffic of routed tokens, and the host's wait for their number."""
+    backward: Any
+    """Of all that, what the backward pass takes."""
+
+    @property
+    def time(self) -> Any:
+        """Forward and backward of one layer [s]."""
+        return (
+            self.products
+            + self.attention
+            + self.elementwise
+            + self.recomputation
+            + self.launches
+            + self.tensor
+            + self.context
+            + self.experts
+        )
+
+
+def any_of(condition: Any) -> bool:
+    """Whether a condition holds, or does for any of many jobs."""
+    return bool(condition) if isinstance(condition, (bool, int, float)) else bool(condition.any())
+
+
+def rates_of(job: Job, p: Values) -> Rates:
+    """Return the rates of a job's accelerator."""
+    chip, software, where = job.chip, job.software, ops.where
+    xla = where(chip.is_tpu, p["tpu"], p["xla"])
+    slower = where(chip.is_blackwell, p["blackwell"], 1.0) * where(software.tuned, 1.0, p["untuned"])
+    slower = slower * where(job.model.is_encoder_decoder, p["encoder_decoder"], 1.0)
+    for name, factor in (("early", p["early"]), ("eager", p["eager"]), ("deepspeed", p["deepspeed"])):
+        slower = slower * where(software.pace == PACES.index(name), factor, 1.0)
+    slower = slower * where(software.pace == PACES.index("xla"), xla, 1.0)
+    power = ops.minimum(chip.power, 1.0) ** p["power"]
+    able = p["product"] * power / (slower * where(job.model.is_misaligned, p["misaligned"], 1.0))
+    half = chip.product_rate * able
+    plain = p["flash"] * where(software.biased_attention, p["biased"], 1.0)
+    hopper = where(software.newest_flash, p["flash_newest"], p["flash_hopper"])
+    return Rates(
+        where(software.in_8_bits, chip.product_rate_8 * able * p["product_8"], half),
+        chip.product_rate * p["product"] * power / slower,
+        chip.product_rate * power * where(chip.is_hopper, hopper, plain),
+        chip.memory_bandwidth * p["product_memory"],
+        chip.memory_bandwidth * p["element_memory"] / slower,
+        p["half_depth"] * where(software.in_8_bits, 2.0, 1.0),
+    )
+
+
+def three_products(
+    job: Job, p: Values, on: Rates, n1: Any, n2: Any, n3: Any, count: Any = 1.0, rate: Any = None
+) -> tuple[Any, Any]:
+    """Return the times of a product of n1 x n2 by n2 x n3, and of both its gradients."""
+    shared = (
+        count,
+        on.product if rate is None else rate,
+        on.product_memory,
+        job.chip.compute_units,
+        on.half_depth,
+        p["half_waves"],
+    )
+    of_inputs = matrix_product_time(n1, n3, n2, *shared)
+    of_weights = matrix_product_time(n2, n1, n3, *shared)
+    backward = of_inputs + ops.where(job.software.adapts, 0.0, of_weights)
+    return matrix_product_time(n1, n2, n3, *shared), backward
+
+
+def travel_time(way: Way, message_bytes: Any, p: Values) -> Any:
+    """Return the time of a collective of a training step [s]; nothing among a single rank."""
+    if way is NOWHERE:
+        return 0.0
+    return busy_collective_time(message_bytes, *way, p["inside"], p["between"])
+
+
+def layer_of(job: Job, p: Values, on: Rates) -> Layer:
+    """Return the times of the mean layer: with experts as often as the network has them."""
+    model, layout, software, where = job.model, job.layout, job.software, ops.where
+    tensor, tokens, shards = layout.tensor_parallel, job.tokens, job.sequence_shards
+    routed = 1 - model.dense_share
+    has_experts = any_of(routed > 0)
+    forward, backward = _products(job, p, on, has_experts)
+    core, core_backward = _attention(job, p, on)
+    # element-wise
+    inputs = 2 * model.hidden + (model.heads * model.value_size + model.feed_forward) / tensor
+    cast = where(software.in_8_bits, cast_traffic_bytes(tokens, inputs, p["cast"]), 0.0)
+    around = attention_traffic_bytes(
+        tokens, model.hidden, shards, (model.heads + model.kv_heads) * model.head_size / tensor
+    )
+    gates = gate_traffic_bytes(tokens, model.matrices - 1, model.feed_forward / tensor)
+    moved = (around + model.dense_share * gates) * where(software.fused, p["fusion"], 1.0) * p["element"]
+    moved = moved + cast * (1 - 0.5 * routed)
+    if has_experts:
+        moved = moved + routed * _routed_bytes(job, p)
+    element = moved / on.elementwise
+    element_backward = element * p["element_backward"]
+    # traffic
+    one = travel_time(job.groups.tensor, activation_message_bytes(tokens, model.hidden), p)
+    beside = 2 * partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
+    keys = context_message_bytes(
+        layout.micro_batch_size, job.sequence_length, model.kv_heads * model.head_size / tensor
+    )
+    ring = travel_time(job.groups.context, keys, p)
+    context = beyond_attention_time(ring, core, p["context_window"])
+    context_backward = beyond_attention_time(2 * ring, core_backward, p["context_window"])
+    dispatch = routed * _dispatch(job, p) if has_experts else 0.0
+    waits = routed * where(software.static_dispatch, 0.0, p["routing_host"]) if has_experts else 0.0
+    # recomputation
+    again = layout.recomputed_layers
+    device, device_backward = forward + core + element, backward + core_backward + element_backward
+    of_operations = where(software.checkpoints_operations, p["selective"] * forward, 0.0)
+    of_core = where(software.flash | software.checkpoints_operations, 0.0, core)
+    repeated = where(layout.recompute == SELECTIVE, of_operations + of_core, 0.0)
+    repeated = repeated + where(layout.recompute == FULL, again * device, 0.0)
+    # launches
+    kernels, floor = _launches(job, p, routed)
+    paced = launched_time(device, kernels, floor)
+    paced_backward = launched_time(device_backward + repeated, (BACKWARD_KERNELS + again) * kernels, floor)
+    sent = beside + context_backward + 2 * dispatch + again * (beside + context + 2 * dispatch)
+    return Layer(
+        forward + backward,
+        core + core_backward,
+        element + element_backward,
+        repeated + again * (beside + context + 2 * dispatch + waits),
+        paced + paced_backward - device - device_backward - repeated,
+        2 * beside,
+        context + context_backward,
+        4 * dispatch + 2 * waits,
+        paced_backward + sent + waits * (1 + again),
+    )
+
+
+def _products(job: Job, p: Values, on: Rates, has_experts: bool) -> tuple[Any, Any]:
+    """Return the times of all products with weights, forward and backward."""
+    model, tensor, tokens = job.model, job.layout.tensor_parallel, job.tokens
+    heads = model.heads * model.value_size / tensor
+    into = three_products(job, p, on, tokens, model.hidden, model.projected_width / tensor)
+    out_of = three_products(job, p, on, tokens, heads, model.hidden)
+    forward, backward = _feed_forward(job, p, on, tokens, model.feed_forward / tensor)
+    if has_experts:
+        routed = 1 - model.dense_share
+        of_experts = _experts(job, p, on)
+        forward = model.dense_share * forward + routed * of_experts[0]
+        backward = model.dense_share * backward + routed * of_experts[1]
+    return into[0] + out_of[0] + forward, into[1] + out_of[1] + backward
+
+
+def _feed_forward(
+    job: Job, p: Values, on: Rates, tokens: Any, width: Any, count: Any = 1.0, rate: Any = None
+) -> tuple[Any, Any]:
+    wide = (job.model.matrices - 1) * width
+    up = three_products(job, p, on, tokens, job.model.hidden, wide, count, rate)
+    down = three_products(job, p, on, tokens, width, job.model.hidden, count, rate)
+    return up[0] + down[0], up[1] + down[1]
+
+
+def _experts(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
+    """Return the times of routed and shared experts; anything for a network without."""
+    model, tensor, group = job.model, job.layout.tensor_parallel, job.layout.expert_parallel
+    experts, width = ops.maximum(model.experts, 1.0), ops.maximum(model.expert_width, 1.0)
+    each = ops.maximum(job.tokens * model.top_k * group / experts, 1e-6)
+    routed = _feed_forward(job, p, on, each, width / tensor, experts / group, on.product * p["grouped"])
+    has_shared = ops.where(model.shared_experts > 0, 1.0, 0.0)
+    shared = _feed_forward(job, p, on, job.tokens, ops.maximum(model.shared_experts, 1.0) * width / tensor)
+    return routed[0] + has_shared * shared[0], routed[1] + has_shared * shared[1]
+
+
+def _attention(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
+    """Return the times of scores and weighted sum, forward and backward."""
+    model, layout, tokens = job.model, job.layout, job.tokens
+    heads = model.heads / layout.tensor_parallel
+    length = job.sequence_length
+    kernel = fused_attention_time(
+        tokens, length, heads, model.head_size, model.value_size, model.attended, on.attention
+    )
+    one = matrix_product_time(
+        length,
+        model.head_size,
+        length,
+        layout.micro_batch_size * heads,
+        on.product_16,
+        on.product_memory,
+        job.chip.compute_units,
+        on.half_depth / 2,
+        p["half_waves"],
+    )
+    plain = plain_attention_time(one, tokens * length * heads, p["score"], on.elementwise)
+    flash = job.software.flash
+    return ops.where(flash, kernel, plain), ops.where(flash, p["flash_backward"] * kernel, 2 * plain)
+
+
+def _routed_bytes(job: Job, p: Values) -> Any:
+    """Bytes that the feed-forward part of a layer with experts moves, forward."""
+    model, tensor, tokens = job.model, job.layout.tensor_parallel, job.tokens
+    width = model.expert_width / tensor
+    gates = gate_traffic_bytes(tokens * (model.top_k + model.shared_experts), model.matrices - 1, width)
+    routing = p["routing"] * tokens * model.top_k * model.hidden / job.sequence_shards
+    cast = cast_traffic_bytes(tokens * model.top_k, model.hidden + width, p["cast"])
+    return gates + routing + ops.where(job.software.in_8_bits, cast, 0.0)
+
+
+def _dispatch(job: Job, p: Values) -> Any:
+    """Time to bring the tokens of a layer to their experts, what the stack hides left out."""
+    model, layout = job.model, job.layout
+    group = layout.expert_parallel
+    near = ops.minimum(
+        group, ops.maximum(job.domain / (layout.tensor_parallel * layout.context_parallel), 1.0)
+    )
+    nodes = group / near
+    copy = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
+    time = dispatch_time(
+        dispatch_bytes(copy, distinct_destinations(group, model.top_k), group),
+        dispatch_bytes(copy, distinct_destinations(nodes, model.top_k), nodes),
+        job.inner_bandwidth,
+        job.network_bandwidth,
+        p["exchange"],
+        DISPATCH_START,
+    )
+    left = partly_hidden_time(time, ops.where(job.software.hides_experts, p["tensor_hidden"], 0.0))
+    return ops.where(group > 1, left, 0.0)
+
+
+def _launches(job: Job, p: Values, routed: Any) -> tuple[Any, Any]:
+    """Return the kernels of a forward pass, and the time to launch one [s]."""
+    software, where = job.software, ops.where
+    local = job.model.experts / job.layout.expert_parallel
+    each = where(software.in_8_bits, EXPERT_KERNELS_8, EXPERT_KERNELS)
+    kernels = where(software.flash, FLASH_KERNELS, PLAIN_KERNELS) + routed * (ROUTING_KERNELS + each * local)
+    kernels = kernels + where(job.layout.tensor_parallel > 1, 1, 0)
+    in_python = (software.launch == EAGER) | ((routed > 0) & (software.static_dispatch == 0))
+    floor = where(in_python, p["launch"], p["launch_compiled"])
+    return kernels, where(software.launch == CHECKPOINTED, p["launch_checkpointed"], floor)

@@ -1,0 +1,214 @@
+"""What a training step asks of hardware: rates of an accelerator, links between ranks, and their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.collectives.model import curve, fitted
+from perfmodel.collectives.place import USUAL_YEAR, Place, Point, places
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.link import Link
+from perfmodel.specs.stack import BLACKWELL, HOPPER
+from perfmodel.transformers.layout import Layout
+
+BORROWED_SHARE = 0.80
+"""Of its peak, what the best product of an accelerator reaches where nobody measured one (assumed: of those
+measured in 16 bits, from A100 to GB200, between 0.73 and 0.87)."""
+BORROWED_SHARE_8 = 0.75
+"""The same in 8 bits (0.71 to 0.78)."""
+BORROWED_SHARE_TPU = 0.95
+"""The same of a TPU, whose clocks stay (assumed)."""
+
+
+class Chip(NamedTuple):
+    """An accelerator; numbers, or arrays of them."""
+
+    product_rate: Any
+    """Best measured product in 16 bits [FLOP/s]."""
+    product_rate_8: Any
+    """In 8 bits, or in 16 where it has no such [FLOP/s]."""
+    power: Any
+    """Its limit over that of the module on which those were measured."""
+    memory_bytes: Any
+    memory_bandwidth: Any
+    """[B/s]"""
+    compute_units: Any
+    """That each make a tile of a product."""
+    capability: Any
+    """CUDA's; 0 of what has none."""
+    is_tpu: Any
+
+    @property
+    def is_hopper(self) -> Any:
+        """Whether Hopper or later, but no TPU."""
+        return self.capability >= HOPPER
+
+    @property
+    def is_blackwell(self) -> Any:
+        """Whether Blackwell or later, but no TPU."""
+        return self.capability >= BLACKWELL
+
+
+def chip_of(accelerator: Accelerator) -> Chip:
+    """Return what the specs of an accelerator say; a product nobody measured is a share of its peak."""
+    is_tpu = accelerator.architecture == "TPU"
+    half = "bf16" if "bf16" in accelerator.peak_flops else accelerator.training_peak("amp")[1]
+    rate = _best(accelerator, half, BORROWED_SHARE_TPU if is_tpu else BORROWED_SHARE)
+    eight = _best(accelerator, "fp8", BORROWED_SHARE_8) if "fp8" in accelerator.peak_flops else rate
+    measured_at, own = accelerator.achieved_tdp, accelerator.tdp
+    return Chip(
+        rate,
+        eight,
+        own.value / measured_at.value if measured_at and own else 1.0,
+        accelerator.memory_bytes.value,
+        accelerator.memory_bandwidth.value,
+        float(accelerator.matrix_units or accelerator.compute_units or 1),
+        accelerator.compute_capability or 0.0,
+        is_tpu,
+    )
+
+
+def _best(accelerator: Accelerator, precision: Any, share: float) -> float:
+    measured = accelerator.achieved_flops.get(precision)
+    return measured.value if measured else share * accelerator.peak_flops[precision].value
+
+
+class Fabric(NamedTuple):
+    """What joins the ranks of a job."""
+
+    accelerator: Accelerator
+    link: Link
+    """Between accelerators of a node."""
+    inter_link: Link
+    """Between nodes."""
+    per_node: float
+    """Accelerators of a node that take part."""
+    domain: float
+    """Accelerators that reach each other over ``link``; it may span nodes."""
+    nics: float
+    """Adapters of a node."""
+    host_link: Link | None = None
+    year: int = USUAL_YEAR
+    """Of the library of collectives."""
+
+    @property
+    def network_bandwidth(self) -> float:
+        """Nominal, of one accelerator's part of its node's adapters [B/s]."""
+        return self.inter_link.bandwidth.value * self.nics / self.per_node
+
+    def point(self, collective: str, group_size: float, stride: float) -> Point | None:
+        """Return a collective of ranks that lie so many apart; None for a single rank.
+
+        A group has the adapters of those of its ranks that share a node: its neighbours have the rest.
+        """
+        if group_size < 1.5:
+            return None
+        inside = max(1, round(min(group_size, max(self.domain / stride, 1.0))))
+        nodes = max(1, round(group_size / inside))
+        return Point(
+            collective,
+            inside * nodes,
+            nodes,
+            1.0,
+            self.link,
+            self.inter_link if nodes > 1 else None,
+            inside * self.nics / self.per_node,
+            self.accelerator,
+            self.host_link,
+            self.year,
+        )
+
+
+class Way(NamedTuple):
+    """What ``busy_collective_time`` needs of one group; all zero but the bend for a single rank."""
+
+    start_time: Any
+    wire_time: Any
+    ramp: Any
+    bend_time: Any
+    inner_wire_time: Any
+    outer_wire_time: Any
+
+
+NOWHERE = Way(0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+
+
+class Groups(NamedTuple):
+    """Ways of the collectives of a step."""
+
+    tensor: Any
+    """All-reduce of activations."""
+    context: Any
+    """Keys and values of all to all."""
+    gather: Any
+    """All-gather of parameters, and reduce-scatter of gradients, over replicas."""
+    reduce: Any
+    """All-reduce of gradients over replicas."""
+    expert_gather: Any
+    """As ``gather``, over the replicas of an expert."""
+    expert_reduce: Any
+    stage: Any
+    """Send from one stage to the next."""
+
+
+def group_points(fabric: Fabric, layout: Layout) -> tuple[Point | None, ...]:
+    """Return the collectives of a layout in the order of ``Groups``."""
+    tensor, replicas = layout.tensor_parallel, layout.replicas
+    of_expert = max(replicas / layout.expert_parallel, 1.0)
+    apart = tensor * layout.expert_parallel
+    stage = fabric.point("send-receive", 2, layout.world_size / layout.pipeline_parallel)
+    return (
+        fabric.point("all-reduce", tensor, 1),
+        fabric.point("all-gather", layout.context_parallel, tensor),
+        fabric.point("all-gather", replicas, tensor),
+        fabric.point("all-reduce", replicas, tensor),
+        fabric.point("all-gather", of_expert, apart),
+        fabric.point("all-reduce", of_expert, apart),
+        stage if layout.pipeline_parallel > 1 else None,
+    )
+
+
+def ways_of(points: Sequence[Point | None]) -> Way:
+    """Return the ways of many groups, shape (points,); equal places are worked out once."""
+    known: dict[tuple[object, ...], Point] = {}
+    for point in points:
+        if point is not None:
+            known.setdefault(point.place, point)
+    index = {place: row for row, place in enumerate(known, start=1)}
+    at = np.array([0 if point is None else index[point.place] for point in points], dtype=np.intp)
+    columns = [np.array([value]) for value in NOWHERE]
+    if known:
+        on = places(list(known.values()))
+        each = (*curve(on, fitted().parameters), *_nominal(on, list(known.values())))
+        count = (len(known),)
+        columns = [
+            np.concatenate((first, np.broadcast_to(column, count)))
+            for first, column in zip(columns, each, strict=True)
+        ]
+    return Way(*(column[at] for column in columns))
+
+
+def _nominal(at: Place, points: Sequence[Point]) -> tuple[Any, Any]:
+    """Time of one byte at the nominal rates inside a node and of its adapters [s]."""
+    ranks = at.nodes * at.per_node
+    names = np.array([point.collective for point in points])
+    share = (ranks - 1) / ranks
+    volume = np.select([names == "all-reduce", names == "all-gather"], [2 * share, share], 1.0)
+    nominal = np.array([point.link.bandwidth.value for point in points])
+    inner = np.where(at.per_node > 1, volume / nominal, 0.0)
+    return inner, np.where(at.nodes > 1, volume / (at.port * at.adapters), 0.0)
+
+
+def groups_of(fabric: Fabric, layout: Layout) -> Groups:
+    """Return the ways of one layout's groups."""
+    points = group_points(fabric, layout)
+    ways = ways_of(points)
+    return Groups(
+        *(
+            NOWHERE if point is None else Way(*(float(column[row]) for column in ways))
+            for row, point in enumerate(points)
+        )
+    )

@@ -1,0 +1,100 @@
+"""How a release of a stack runs one job: its facts, and what accelerator and options change of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, get_args
+
+from perfmodel.specs.stack import Launch, Pace, Stack
+from perfmodel.transformers.architecture import Dimensions
+from perfmodel.transformers.layout import SHARDING, Layout
+from perfmodel.transformers.machine import Chip
+
+PACES: tuple[Pace, ...] = get_args(Pace)
+LAUNCHES: tuple[Launch, ...] = get_args(Launch)
+EAGER, CHECKPOINTED = LAUNCHES.index("eager"), LAUNCHES.index("checkpointed")
+PRECISIONS = ("fp16", "bf16", "fp8")
+
+
+class Software(NamedTuple):
+    """A stack on one job; flags and indices, or arrays of them."""
+
+    pace: Any
+    """Into ``PACES``."""
+    launch: Any
+    """Into ``LAUNCHES``."""
+    fused: Any
+    flash: Any
+    """Attention keeps no score."""
+    newest_flash: Any
+    biased_attention: Any
+    shares_sequence: Any
+    hides_tensor: Any
+    hides_data: Any
+    hides_experts: Any
+    gradient_bytes: Any
+    pads_vocabulary: Any
+    keeps_gathered: Any
+    gathers_8: Any
+    checkpoints_operations: Any
+    casts_weights: Any
+    slow_start: Any
+    in_8_bits: Any
+    """Products take 8-bit operands."""
+    adapts: Any
+    """Adapters of low rank are trained, all other weights stay (LoRA)."""
+    static_dispatch: Any
+    """The host does not wait for the number of routed tokens: dropped tokens, or CUDA graphs."""
+    host_update: Any
+    """The optimizer works on the host."""
+    tuned: Any
+    """Set up by those who build the stack or the machine."""
+
+
+class Options(NamedTuple):
+    """What a user says of a stack beyond its release."""
+
+    precision: str = "bf16"
+    compiled: bool = False
+    """By torch.compile."""
+    transformer_engine: bool = False
+    """Under XLA: NVIDIA's fused attention."""
+    async_tensor: bool = False
+    """Tensor parallelism's traffic runs beside products."""
+    low_rank: bool = False
+    """LoRA."""
+    drops_tokens: bool = False
+    graphs: bool = False
+    host_update: bool = False
+    tuned: bool = True
+
+
+def software_of(stack: Stack, chip: Chip, model: Dimensions, layout: Layout, options: Options) -> Software:
+    """Return how a stack runs one job; its numbers are floats and flags, not arrays."""
+    xla = stack.pace == "xla"
+    engine = xla and options.transformer_engine
+    zero3 = SHARDING[int(layout.sharding)] == "zero3"
+    flash = chip.capability >= stack.flash_from and not model.is_encoder_decoder
+    return Software(
+        pace=PACES.index("tuned" if options.compiled and stack.pace == "eager" else stack.pace),
+        launch=LAUNCHES.index("compiled" if options.compiled else stack.launch),
+        fused=stack.fused or options.compiled,
+        flash=flash or engine,
+        newest_flash=engine or chip.capability >= stack.newest_flash_from,
+        biased_attention=stack.biased_attention,
+        shares_sequence=stack.sequence_parallel,
+        hides_tensor=stack.hides_tensor or options.async_tensor,
+        hides_data=stack.hides_data or zero3 or bool(chip.is_tpu),
+        hides_experts=stack.hides_experts and layout.virtual_stages > 1,
+        gradient_bytes=2.0 if options.precision == "fp16" else float(stack.gradient_bytes),
+        pads_vocabulary=stack.pads_vocabulary,
+        keeps_gathered=stack.keeps_gathered and layout.pipeline_parallel > 1,
+        gathers_8=stack.gathers_fp8 and options.precision == "fp8",
+        checkpoints_operations=stack.checkpoints_operations or (zero3 and not xla),
+        casts_weights=stack.casts_weights,
+        slow_start=stack.slow_start,
+        in_8_bits=options.precision == "fp8",
+        adapts=options.low_rank,
+        static_dispatch=options.drops_tokens or options.graphs,
+        host_update=options.host_update,
+        tuned=options.tuned,
+    )

@@ -1,0 +1,193 @@
+"""Time of one training step of a transformer: named terms, which sum to it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from perfmodel import ops
+from perfmodel.equations.transformer_exchange import activation_message_bytes, beyond_window_time
+from perfmodel.equations.transformer_pipeline import (
+    bubble_time,
+    growth_time,
+    pipelined_time,
+    sharded_traffic_time,
+    sharded_update_time,
+    slowest_stage_time,
+    stage_transfer_time,
+)
+from perfmodel.transformers.job import Job
+from perfmodel.transformers.layer import Layer, Rates, any_of, layer_of, rates_of, three_products, travel_time
+from perfmodel.transformers.parameters import Values
+
+EMBEDDING_BYTES = 12
+"""Of a feature of the embeddings, or of the norm before the logits."""
+ADAPTED_SHARE = 0.003
+"""Of the weights, what adapters of low rank train (assumed)."""
+AUTOCAST_BYTES, AUTOCAST_STEP_BYTES = 12, 30
+"""Of a parameter: to cast fp32 weights for a micro-batch, and what a loop over tensors moves more."""
+ZERO_3 = 3
+
+
+class Step(NamedTuple):
+    """Exposed times of one step [s]; they sum to the iteration time."""
+
+    products: Any
+    attention: Any
+    elementwise: Any
+    launches: Any
+    recomputation: Any
+    logits: Any
+    """With embeddings and loss."""
+    tensor: Any
+    """Traffic of tensor parallelism."""
+    context: Any
+    experts: Any
+    unequal_stages: Any
+    """By which the slowest stage is longer than the mean."""
+    bubble: Any
+    stage_sends: Any
+    data: Any
+    """Gradients and sharded parameters that no computation hides."""
+    contention: Any
+    """What those that are hidden take from computation."""
+    optimizer: Any
+    overhead: Any
+    """Of a step, whatever it does."""
+    growth: Any
+    """With the number of nodes."""
+
+    @property
+    def iteration_time(self) -> Any:
+        """The step [s]."""
+        return sum(self)
+
+
+def step_of(job: Job, p: Values) -> Step:
+    """Return the terms of one step, or of many.
+
+    Parameters
+    ----------
+    job : numbers, or arrays of shape (jobs,)
+    p : ``PARAMETERS`` by name
+    """
+    layout, model, where = job.layout, job.model, ops.where
+    on = rates_of(job, p)
+    layer = layer_of(job, p, on)
+    stages, steps = layout.pipeline_parallel, layout.accumulation_steps
+    each = model.layers / stages
+    logits, embedding = _logits(job, p, on)
+    mean = each * layer.time + (logits + embedding) / stages
+    slowest = slowest_stage_time(model.layers, stages, layer.time, logits)
+    slowest = where(stages > 1, slowest, mean)
+    bubble = bubble_time(stages, layout.virtual_stages, mean)
+    message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
+    send = travel_time(job.groups.stage, message, p)
+    sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, p["send_exposed"])
+    exposed, hidden, own = _data(job, p, layer)
+    update = _update(job, p, on, own)
+    overhead = where(job.software.slow_start, p["step_slow"], p["step"])
+    contention = p["contention"] * hidden
+    work = pipelined_time(steps, slowest, bubble) + sends + exposed + contention + update + overhead
+    times = steps * each
+    return Step(
+        products=times * layer.products,
+        attention=times * layer.attention,
+        elementwise=times * layer.elementwise,
+        launches=times * layer.launches,
+        recomputation=times * layer.recomputation,
+        logits=steps * (logits + embedding) / stages,
+        tensor=times * layer.tensor,
+        context=times * layer.context,
+        experts=times * layer.experts,
+        unequal_stages=steps * (slowest - mean),
+        bubble=bubble,
+        stage_sends=sends,
+        data=exposed,
+        contention=contention,
+        optimizer=update,
+        overhead=overhead,
+        growth=growth_time(work, p["nodes"], ops.maximum(job.nodes, 1.0)),
+    )
+
+
+def _logits(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
+    """Return the times of logits with their loss, and of the embeddings, of one micro-batch."""
+    model, tensor = job.model, job.layout.tensor_parallel
+    tokens = job.tokens * model.predicted_share
+    words = model.vocabulary / tensor
+    forward, backward = three_products(job, p, on, tokens, model.hidden, words)
+    odd = model.has_odd_vocabulary & (tensor == 1) & (job.software.pads_vocabulary == 0)
+    products = (forward + backward) * ops.where(odd, p["odd_vocabulary"], 1.0)
+    loss = tokens * (p["logit"] * words + EMBEDDING_BYTES * model.hidden) / on.elementwise
+    return products + loss, job.tokens * EMBEDDING_BYTES * model.hidden / on.elementwise
+
+
+class Held(NamedTuple):
+    """Parameters of one rank: those that all replicas have, and its experts'."""
+
+    dense: Any
+    experts: Any
+
+
+def held_parameters(job: Job) -> Held:
+    """Return the parameters that the fullest rank computes with."""
+    model, layout = job.model, job.layout
+    routed = 1 - model.dense_share
+    each = model.attention_parameters + model.dense_share * model.dense_parameters
+    each = each + routed * (model.shared_experts * model.expert_parameters + model.hidden * model.experts)
+    tables = ops.where(layout.pipeline_parallel > 1, 1.0, model.embeddings)
+    layers = model.layers / layout.pipeline_parallel
+    dense = (layers * each + tables * model.embedding_parameters) / layout.tensor_parallel
+    of_experts = layers * routed * model.experts * model.expert_parameters
+    return Held(dense, of_experts / (layout.tensor_parallel * layout.expert_parallel))
+
+
+def _data(job: Job, p: Values, layer: Layer) -> tuple[Any, Any, Any]:
+    """Return exposed and hidden traffic between replicas, and the parameters whose states a rank keeps."""
+    layout, software, where = job.layout, job.software, ops.where
+    held = held_parameters(job)
+    dense = held.dense * where(software.adapts, ADAPTED_SHARE, 1.0)
+    groups, replicas = job.groups, layout.replicas
+    traffic = _traffic(job, p, dense, groups.gather, groups.reduce)
+    shards = where(layout.sharding > 0, replicas, 1)
+    own = dense / shards
+    if any_of(held.experts > 0):
+        of_expert = ops.maximum(replicas / layout.expert_parallel, 1.0)
+        theirs = _traffic(job, p, held.experts, groups.expert_gather, groups.expert_reduce)
+        traffic = traffic + where(held.experts > 0, theirs, 0.0)
+        own = own + held.experts / where(layout.sharding > 0, of_expert, 1.0)
+    layers = job.model.layers / layout.pipeline_parallel
+    passes = where(layout.sharding > 0, layer.time, layer.backward)
+    interleaved = ops.minimum(layout.accumulation_steps, layout.pipeline_parallel)
+    passes = where(layout.virtual_stages > 1, layer.time * interleaved, passes)
+    passes = where(layout.sharding == ZERO_3, layer.time * layout.accumulation_steps, passes)
+    window = where(software.hides_data, layers * passes * p["data_window"], 0.0)
+    exposed = beyond_window_time(traffic, window)
+    return exposed, traffic - exposed, own
+
+
+def _traffic(job: Job, p: Values, parameters: Any, gather_way: Any, reduce_way: Any) -> Any:
+    """Time of gradients and parameters of a step between replicas, hidden or not."""
+    layout, software, where = job.layout, job.software, ops.where
+    gradients = software.gradient_bytes * parameters
+    scatter = travel_time(gather_way, gradients, p)
+    gather = travel_time(gather_way, 2 * parameters, p)
+    summed = travel_time(reduce_way, gradients, p)
+    starts = 3 * gather_way.start_time * (job.model.layers / layout.pipeline_parallel - 1)
+    zero_3 = sharded_traffic_time(
+        gather,
+        scatter,
+        where(software.keeps_gathered, 1, layout.accumulation_steps),
+        where(software.gathers_8, 1, 2),
+        starts,
+    )
+    zero_1 = sharded_traffic_time(gather, scatter, 1, 1, 0.0)
+    return where(layout.sharding == ZERO_3, zero_3, where(layout.sharding > 0, zero_1, summed))
+
+
+def _update(job: Job, p: Values, on: Rates, own: Any) -> Any:
+    software, where = job.software, ops.where
+    cast = AUTOCAST_STEP_BYTES + AUTOCAST_BYTES * job.layout.accumulation_steps
+    moved = p["update"] + where(software.casts_weights, cast, 0.0)
+    on_device = sharded_update_time(own, moved, on.elementwise)
+    return where(software.host_update, own * p["host_update"], on_device)
