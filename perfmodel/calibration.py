@@ -6,6 +6,7 @@ which ``perfmodel calibrate`` writes.
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -24,10 +25,17 @@ SCALARS = (
     "staged_fraction",
     "contention",
     "replica_dispatches",
-    "library_base_latency",
-    "channel_bandwidth",
 )
-"""Numbers that stand alone."""
+"""Numbers of ``calibration.toml`` that stand alone."""
+LATENCIES = {
+    "launch_time": "launch",
+    "library_hop_latency": "hop",
+    "host_latency": "proxy",
+    "crowd_latency": "crowd",
+}
+"""Numbers learned from collectives, by their names there."""
+COLLECTIVE_FIT = Path(__file__).parent / "collectives" / "model.json"
+"""What ``python -m perfmodel.accuracy.collective_fit`` writes."""
 FITTED = Path(__file__).parent / "calibration.json"
 """What ``perfmodel calibrate`` writes."""
 
@@ -71,10 +79,14 @@ class Calibration(NamedTuple):
     """Computation lost for each second of communication hidden behind it."""
     replica_dispatches: float
     """Kernel dispatches of one process for each tensor, module and launch of a replica."""
-    library_base_latency: float
-    """Of a collective of NCCL by Simple, before its first hop [s]; other protocols go with it."""
-    channel_bandwidth: float
-    """What NCCL's search gives one channel of an NVLink ring [B/s]; its limits go with it."""
+    launch_time: float
+    """Of a library's collective, before its first hop, by GPUs before Hopper [s]."""
+    library_hop_latency: float
+    """Of such a collective's hop in the only node, by a low-latency protocol [s]."""
+    host_latency: float
+    """What the host adds to a hop between nodes [s]."""
+    crowd_latency: float
+    """Of an all-reduce over several nodes, for each of them [s]."""
     reserved_bytes: float
     """Memory taken before the network's own [B]."""
     assumed: tuple[str, ...]
@@ -146,6 +158,13 @@ def read_calibration(path: Path | str) -> Calibration:
 
 
 @cache
+def of_collectives() -> Mapping[str, Any]:
+    """What was learned from measured collectives, as ``collectives.model`` reads it."""
+    table: Mapping[str, Any] = json.loads(COLLECTIVE_FIT.read_text("utf-8"))
+    return table
+
+
+@cache
 def before_fit() -> Calibration:
     """The constants of ``calibration.toml`` alone: what was known or believed before any run was fitted."""
     table = tomllib.loads((Path(__file__).parent / "calibration.toml").read_text("utf-8"))
@@ -161,6 +180,7 @@ def before_fit() -> Calibration:
         link_fraction=values("link_fraction"),
         decode_rate=table["decode_rate"]["value"],
         **{name: table[name]["value"] for name in SCALARS},
+        **{name: of_collectives()["parameters"][learned] for name, learned in LATENCIES.items()},
         reserved_bytes=table["reserved_bytes"]["value"],
         assumed=tuple(_assumed(table)),
     )

@@ -308,7 +308,7 @@ def test_scaling_numbers_reach_the_prediction():
     known = calibration()
     slow = predict(scenario, constants=with_scaling(known, {"tcp_ceiling": 1e9})).communication_time
     fast = predict(scenario, constants=with_scaling(known, {"tcp_ceiling": 2e9})).communication_time
-    assert slow == pytest.approx(2 * fast, rel=0.05)
+    assert slow == pytest.approx(2 * fast, rel=0.1)  # what starts a message stays
 
 
 def test_what_was_learned_is_not_called_assumed():

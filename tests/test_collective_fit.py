@@ -19,8 +19,9 @@ from perfmodel.accuracy.collective_rows import (
     read_measurements,
     shipped_measurements,
 )
+from perfmodel.calibration import COLLECTIVE_FIT
 from perfmodel.cli import main
-from perfmodel.collectives.model import RESULT, curve, fitted
+from perfmodel.collectives.model import curve, fitted
 from perfmodel.collectives.parameters import PARAMETERS
 from perfmodel.collectives.place import Point, places
 from perfmodel.errors import InputError
@@ -125,9 +126,9 @@ def test_what_is_said_of_an_unseen_source_does_not_depend_on_its_own_times(measu
 
 
 def test_the_shipped_fit_is_what_the_data_give(tmp_path, monkeypatch):
-    monkeypatch.setattr(collective_fit, "RESULT", tmp_path / "fit.json")
+    monkeypatch.setattr(collective_fit, "COLLECTIVE_FIT", tmp_path / "fit.json")
     collective_fit.refit()
-    made, shipped = (json.loads(path.read_text()) for path in (tmp_path / "fit.json", RESULT))
+    made, shipped = (json.loads(path.read_text()) for path in (tmp_path / "fit.json", COLLECTIVE_FIT))
     assert made["sha256"] == shipped["sha256"]
     for name, value in shipped["parameters"].items():
         assert made["parameters"][name] == pytest.approx(value, rel=1e-5)

@@ -499,6 +499,7 @@ def test_the_chosen_plan_starts(invoke, tmp_path):
     assert f"--nnodes={chosen['nodes']} --nproc-per-node=8" in line
     assert chosen["algorithm"] == "auto"
     assert "NCCL_ALGO" not in line + job.stdout
+    words = ("plan", "--deadline", "60min", "--instances", "p3.16xlarge")  # rings over many nodes start late
     asked = invoke(*words, "--torchrun", "--algorithms", "ring").stdout
     assert "\nNCCL_ALGO=Ring torchrun" in asked
     predicted = json.loads(invoke(*told["launch"]["predict"].split()[1:], "--json").stdout)

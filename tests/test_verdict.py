@@ -52,7 +52,7 @@ def test_hops_inside_the_nodes_are_named_where_they_bind_a_ring():
     found = ask(**asked)
     shares = stated(found.verdict)
     assert "hops inside the nodes bind: half the latency of nvlink3-nvswitch would save" in found.verdict
-    inside = saved_by_input(Scenario(**asked), intra_link_hop_latency=0.5)
+    inside = saved_by_input(Scenario(**asked), library_hop_latency=0.5)
     assert shares["half the latency of nvlink3-nvswitch"] == pytest.approx(inside, abs=ROUNDED)
     by_nccl = 1 - ask(**asked | {"algorithm": "auto"}).iteration_time / found.iteration_time
     assert by_nccl > inside > 0.1
@@ -62,11 +62,6 @@ def test_hops_inside_the_nodes_are_named_where_they_bind_a_ring():
 @pytest.mark.parametrize(
     ("asked", "words", "factors"),
     [
-        (
-            {"workload": "mobilenet-v2", "world_size": 512, "overlap": "wfbp", "algorithm": "ring"},
-            "half of what the library takes for it",
-            {"library_base_latency": 0.5},
-        ),
         (
             {"workload": "vgg16", "accelerator": "rtx-3090", "world_size": 64}
             | {"inter_link": "ib-xdr-800g", "nics": 2},

@@ -11,7 +11,9 @@ import numpy as np
 
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
 from perfmodel.accuracy.runs import TRUSTED
-from perfmodel.collectives.model import RESULT, Curve, curve
+from perfmodel.calibration import COLLECTIVE_FIT
+from perfmodel.collectives.all_reduce import Curve
+from perfmodel.collectives.model import curve
 from perfmodel.collectives.parameters import PARAMETERS, means, named
 from perfmodel.collectives.place import Place, Point, places
 from perfmodel.least_squares import least_squares
@@ -198,7 +200,7 @@ def refit() -> None:
         "spreads": {name: float(f"{of:.4g}") for name, of in spreads(data, judged(data)).items()},
         "parameters": {name: float(f"{parameters[name]:.6g}") for name in PARAMETERS},
     }
-    write_whole(RESULT, json.dumps(table, indent=1) + "\n")
+    write_whole(COLLECTIVE_FIT, json.dumps(table, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perfmodel.equations.nccl_constants import GENERATIONS
 from perfmodel.equations.nccl_graph import LEAST_CAPABILITY_FOR_LL128
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
@@ -22,6 +23,11 @@ def generation(link: Link, accelerator: Accelerator | None = None) -> str:
         return next((name for least, name in _GENERATIONS if reached >= least), "volta")
     known = _BY_NVLINK if link.kind == "nvlink" else _BY_HOST_LINK
     return known.get(link.generation or 0, "volta")
+
+
+def generation_index(link: Link, accelerator: Accelerator | None = None) -> int:
+    """The same as a whole number, the oldest 0."""
+    return GENERATIONS.index(generation(link, accelerator))
 
 
 def capability(link: Link, accelerator: Accelerator | None = None) -> float:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.collectives.generation import adds, generation
+from perfmodel.collectives.generation import adds, generation_index
 from perfmodel.collectives.racks import Racks
-from perfmodel.equations.nccl_constants import GENERATIONS
 from perfmodel.equations.ring_search import WRITE_PAYLOAD, ring_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.resolve import NCCL_CONNECTIONS
@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "send-receive")
 ALL_REDUCE, ALL_TO_ALL, BROADCAST, SEND_RECEIVE = 0, 3, 4, 5
+WAYS = ("switch", "mesh", "pcie", "xgmi", "other")
+"""How ranks of a node reach each other."""
+SWITCH, MESH, PCIE = 0, 1, 2
 TRANSPORTS = ("infiniband", "slingshot", "efa", "one-sided", "gpudirect-tcp", "roce", "ethernet-tcp")
 """How a port's share is known; any other kind of link is taken for ``slingshot``."""
-VERBS = ("infiniband", "roce", "rdma")
-"""Kinds that NCCL itself speaks; others come by a plug-in or pass the kernel."""
+BUILT_IN = ("infiniband", "roce", "rdma", "ethernet-tcp")
+"""Kinds that NCCL itself speaks; others come by a plug-in."""
 PATHS = (15.75e9, 31.5e9, 63e9, 63e9)
 """Sixteen lanes of PCIe of the time of NCCL's generations of GPUs: 3, 4, 5, 5 [B/s]."""
 USUAL_YEAR = 2024
@@ -80,7 +83,10 @@ class Point(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Collectives at places, shape (places,) each; what lies between nodes means nothing on one node."""
+    """A collective at a place, or at many, as arrays of shape (places,).
+
+    What lies between nodes means nothing on one node.
+    """
 
     collective: Whole
     """Into ``COLLECTIVES``."""
@@ -88,10 +94,8 @@ class Place(NamedTuple):
     per_node: Array
     inside_rate: Array
     """Of one accelerator to its peers, nominal [B/s]; of a mesh, that of its rings."""
-    is_switched: Flags
-    is_mesh: Flags
-    is_xgmi: Flags
-    is_pcie: Flags
+    way: Whole
+    """Into ``WAYS``."""
     generation: Whole
     """Into NCCL's generations of GPUs."""
     adds: Flags
@@ -102,7 +106,7 @@ class Place(NamedTuple):
     by_ring: Flags
     transport: Whole
     """Into ``TRANSPORTS``."""
-    is_verbs: Flags
+    is_built_in: Flags
     hop: Array
     """Between nodes [s]."""
     port: Array
@@ -121,11 +125,16 @@ class Place(NamedTuple):
 
 
 def places(points: Sequence[Point]) -> Place:
-    """Return what the specs say of each point."""
-    return Place(*(np.array(column) for column in zip(*(_place(point) for point in points), strict=True)))
+    """Return what the specs say of each point, as arrays."""
+    return Place(*(np.array(column) for column in zip(*map(place_of, points), strict=True)))
 
 
-def _place(point: Point) -> tuple[Any, ...]:
+def place_of(point: Point) -> Place:
+    """Return what the specs say of one point: plain numbers."""
+    return Place(*_columns(point))
+
+
+def _columns(point: Point) -> tuple[Any, ...]:
     link, chip, per_node = point.link, point.accelerator, -(-point.group_size // point.nodes)
     way, rate = inside(point)
     within = (
@@ -133,11 +142,8 @@ def _place(point: Point) -> tuple[Any, ...]:
         float(point.nodes),
         float(per_node),
         rate,
-        way == "switch",
-        way == "mesh",
-        way in ("xgmi", "other"),
-        way == "pcie",
-        GENERATIONS.index(generation(link, chip)),
+        WAYS.index(way),
+        generation_index(link, chip),
         adds(link, chip),
         chip is None or chip.peer_access,
         point.by_ring or (chip is not None and chip.collective_library == "RCCL"),
@@ -149,16 +155,15 @@ def _place(point: Point) -> tuple[Any, ...]:
 
 
 def _between(point: Point, outer: Link) -> tuple[Any, ...]:
-    capability = _capability(point)
     return (
         TRANSPORTS.index(_transport(outer)),
-        outer.kind in VERBS,
+        outer.kind in BUILT_IN,
         outer.hop_latency.value,
         _port(outer) / point.slowdown,
         float(point.nics),
         _path(point),
-        capability >= outer.direct_from and (point.accelerator is None or point.accelerator.peer_access),
-        outer.low_latency and capability >= outer.low_latency_from,
+        reaches_adapter(outer, point.link, point.accelerator),
+        has_low_latency(outer, point.link, point.accelerator),
     )
 
 
@@ -168,7 +173,7 @@ def _path(point: Point) -> float:
         return point.host_link.bandwidth.value
     if point.link.kind == "pcie":
         return point.link.bandwidth.value
-    return PATHS[GENERATIONS.index(generation(point.link))]
+    return PATHS[generation_index(point.link)]
 
 
 def _transport(link: Link) -> str:
@@ -184,12 +189,21 @@ def _port(link: Link) -> float:
     return min(link.bandwidth.value, NCCL_CONNECTIONS * link.flow_bandwidth.value)
 
 
-def _capability(point: Point) -> float:
+def reaches_adapter(outer: Link, inner: Link, chip: Accelerator | None) -> bool:
+    """Return whether an adapter reads and writes an accelerator's memory itself."""
+    return _capability(inner, chip) >= outer.direct_from and (chip is None or chip.peer_access)
+
+
+def has_low_latency(outer: Link, inner: Link, chip: Accelerator | None) -> bool:
+    """Return whether a transport carries NCCL's low-latency protocols between accelerators of a kind."""
+    return outer.low_latency and _capability(inner, chip) >= outer.low_latency_from
+
+
+def _capability(inner: Link, chip: Accelerator | None) -> float:
     """Compute capability, as far as a transport asks for it; of what has none, whatever is asked."""
-    chip = point.accelerator
     if chip is None:
-        return _OF_GENERATION[GENERATIONS.index(generation(point.link))]
-    return chip.compute_capability or np.inf
+        return _OF_GENERATION[generation_index(inner)]
+    return chip.compute_capability or math.inf
 
 
 _OF_GENERATION = (7.0, 8.0, 9.0, 10.0)

@@ -95,6 +95,59 @@ def decayed_bandwidth(link_bandwidth: Real, bandwidth_decay: Real, nodes: Real) 
     return link_bandwidth * bandwidth_decay ** -ops.maximum(ops.log2(nodes) - 1, 0.0)
 
 
+@formula(cites=())
+def summed_bandwidth(link_bandwidth: Real, sum_gain: Real, pair_loss: Real, group_size: Real) -> Real:
+    r"""Bus bandwidth of an all-reduce that the switch between its ranks adds up, from what rings carry there.
+
+    .. math:: V' = \gamma\,\frac{V}{1 - \lambda/n}
+
+    Each byte goes to the switch and comes back once, so it may pass the rate of the rings; what few ranks
+    lose of those they do not lose here.
+
+    Parameters
+    ----------
+    link_bandwidth : V [B/s], of the rings
+    sum_gain : gamma [1], over the rings of many ranks
+    pair_loss : lambda [1], as ``switched_ring_bandwidth`` takes it
+    group_size : n [1], ranks behind the switch
+
+    Returns
+    -------
+    bus_bandwidth [B/s]
+
+    Examples
+    --------
+    Rings of eight carry 228 GB/s, of many 240; 1.3 times these.
+
+    >>> round(summed_bandwidth(228e9, 1.3, 0.4, 8) / 1e9)
+    312
+    """
+    return sum_gain * link_bandwidth / (1 - pair_loss / group_size)
+
+
+@formula(cites="nccl-tuning")
+def inner_tree_bandwidth(link_bandwidth: Real, tree_fraction: Real) -> Real:
+    r"""What trees carry inside a node.
+
+    .. math:: V' = \phi_t V
+
+    Parameters
+    ----------
+    link_bandwidth : V [B/s], of the rings
+    tree_fraction : phi_t [1], of it
+
+    Returns
+    -------
+    bus_bandwidth [B/s]
+
+    Examples
+    --------
+    >>> inner_tree_bandwidth(200e9, 0.95)
+    190000000000.0
+    """
+    return tree_fraction * link_bandwidth
+
+
 @formula(cites="nccl-tests")
 def two_node_tree_bandwidth(link_bandwidth: Real, group_size: Real) -> Real:
     r"""Bus bandwidth of a tree over two nodes: each byte passes their border once each way.
@@ -200,3 +253,28 @@ def exchange_bandwidth(
     ranks = nodes * accelerators_per_node
     share = link_bandwidth / accelerators_per_node
     return exchange_fraction * share * (ranks - 1) / (ranks - accelerators_per_node)
+
+
+@formula(cites="nccl-tests")
+def all_reduce_byte_time(bus_bandwidth: Real, group_size: Real) -> Real:
+    r"""Time on the wire of one byte of an all-reduce, by the definition of its bus bandwidth.
+
+    .. math:: w = \frac{2(n-1)}{n B_b}
+
+    Parameters
+    ----------
+    bus_bandwidth : B_b [B/s]
+    group_size : n [1]
+
+    Returns
+    -------
+    byte_time [s/B]
+
+    Examples
+    --------
+    Eight ranks at 175 GB/s: 1.75 bytes for each of the message.
+
+    >>> round(all_reduce_byte_time(175e9, 8) * 1e12, 9)
+    10.0
+    """
+    return 2 * (group_size - 1) / group_size / bus_bandwidth

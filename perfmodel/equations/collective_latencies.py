@@ -9,7 +9,7 @@ from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
-TREE_DEPTH = 7.0
+LONGEST_CHAIN = 7.0
 """A tree inside a node is a chain; NCCL's is no longer than the eight accelerators of most nodes."""
 CROWD = 84.0
 """Nodes at which the hops of a ring have grown half of their way: shaped by hand on the one large machine."""
@@ -62,7 +62,7 @@ def tree_start_time(
 
     Returns
     -------
-    latency [s]
+    start_time [s]
 
     Examples
     --------
@@ -71,7 +71,7 @@ def tree_start_time(
     >>> round(tree_start_time(5e-6, 1e-6, 8, 9e-6, 0.1e-6, 4) * 1e6, 6)
     37.4
     """
-    chain = 2 * hop_latency * ops.minimum(accelerators_per_node - 1, TREE_DEPTH)
+    chain = 2 * hop_latency * ops.minimum(accelerators_per_node - 1, LONGEST_CHAIN)
     return launch_time + chain + round_trip_time * ops.log2(nodes) + crowd_latency * nodes
 
 
@@ -99,7 +99,7 @@ def ring_start_time(
 
     Returns
     -------
-    latency [s]
+    start_time [s]
 
     Examples
     --------
@@ -136,7 +136,7 @@ def gather_start_time(
 
     Returns
     -------
-    latency [s]
+    start_time [s]
 
     Examples
     --------
@@ -169,7 +169,7 @@ def exchange_start_time(
 
     Returns
     -------
-    latency [s]
+    start_time [s]
 
     Examples
     --------
@@ -205,7 +205,7 @@ def chain_start_time(
 
     Returns
     -------
-    latency [s]
+    start_time [s]
 
     Examples
     --------
@@ -216,3 +216,26 @@ def chain_start_time(
     """
     between = trip_fraction * round_trip_time * (nodes - 1)
     return launch_time + hop_latency * nodes * (accelerators_per_node - 1) + between
+
+
+@formula(cites=())
+def chunk_latency(start_time: Real, slow_start_time: Real) -> Real:
+    r"""What every chunk of a large message pays again: between the starts by its two protocols.
+
+    .. math:: L = \sqrt{A_0 A_1}
+
+    Parameters
+    ----------
+    start_time : A_0 [s], by a low-latency protocol
+    slow_start_time : A_1 [s], as the transport starts a message: the same, where it carries such a protocol
+
+    Returns
+    -------
+    chunk_latency [s]
+
+    Examples
+    --------
+    >>> round(chunk_latency(20e-6, 80e-6) * 1e6, 9)
+    40.0
+    """
+    return ops.sqrt(start_time * slow_start_time)

@@ -31,19 +31,67 @@ def ramp_of(ramp_strength: Real, chunk_latency: Real) -> Real:
 
 
 @formula(cites=())
-def ramped_time(start_time: Real, wire_time: Real, ramp: Real, bend_time: Real) -> Real:
+def grown_ramp(ramp_strength: Real, ramp_growth: Real, nodes: Real) -> Real:
+    r"""Strength of a ramp over more than two nodes: a little more for each doubling.
+
+    .. math:: k = k_0\,\rho^{\max(\log_2 N - 1,\,0)}
+
+    Parameters
+    ----------
+    ramp_strength : k_0 [1], over two nodes
+    ramp_growth : rho [1], for each doubling
+    nodes : N [1]
+
+    Returns
+    -------
+    ramp_strength [1]
+
+    Examples
+    --------
+    >>> round(grown_ramp(1.2, 1.1, 8), 3)  # 1.2 x 1.1 x 1.1
+    1.452
+    """
+    return ramp_strength * ramp_growth ** ops.maximum(ops.log2(nodes) - 1, 0.0)
+
+
+@formula(cites=())
+def bend_of(bend_ratio: Real, chunk_latency: Real) -> Real:
+    r"""Time on the wire from which chunks no longer grow in number.
+
+    .. math:: b = \beta L
+
+    Parameters
+    ----------
+    bend_ratio : beta [1]
+    chunk_latency : L [s]
+
+    Returns
+    -------
+    bend_time [s]
+
+    Examples
+    --------
+    >>> bend_of(8, 0.5e-3)
+    0.004
+    """
+    return bend_ratio * chunk_latency
+
+
+@formula(cites=())
+def ramped_time(start_time: Real, byte_time: Real, message_bytes: Real, ramp: Real, bend_time: Real) -> Real:
     r"""Time of a message of which the first chunks pay latency before all channels run full.
 
-    .. math:: T = A + W + r\sqrt{\frac{W}{1 + W/b}}
+    .. math:: T = A + w S + r\sqrt{\frac{w S}{1 + w S/b}}
 
     A library cuts a message into chunks, as many as balance their latency against their length: the square
-    root.  From W of about b on, chunks no longer grow in number and the cost stays at r sqrt(b).  T never
+    root.  From w S of about b on, chunks no longer grow in number and the cost stays at r sqrt(b).  T never
     falls with more bytes.
 
     Parameters
     ----------
     start_time : A [s], of an empty message
-    wire_time : W [s], of its bytes at full rate
+    byte_time : w [s/B], of each byte at full rate
+    message_bytes : S [B]
     ramp : r [s^0.5]
     bend_time : b [s]
 
@@ -55,7 +103,8 @@ def ramped_time(start_time: Real, wire_time: Real, ramp: Real, bend_time: Real) 
     --------
     20 us, 100 us on the wire, and 0.01 sqrt(100 us / 2) = 70.7 us between.
 
-    >>> round(ramped_time(20e-6, 100e-6, 0.01, 100e-6) * 1e6, 1)
+    >>> round(ramped_time(20e-6, 1e-10, 1e6, 0.01, 100e-6) * 1e6, 1)
     190.7
     """
+    wire_time = byte_time * message_bytes
     return start_time + wire_time + ramp * ops.sqrt(wire_time / (1 + wire_time / bend_time))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.equations.nccl_all_reduce import nccl_all_reduce_time
+from perfmodel.equations.collective_times import ramped_time
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.explanations.arms import is_symbolic, symbolic
 from perfmodel.explanations.derivation import Derivation
@@ -17,7 +17,6 @@ from perfmodel.explanations.library_crossovers import (
     hidden_by_library,
     hiding_crossover,
     shown,
-    sizes_of_library,
 )
 from perfmodel.explanations.node import Node
 from perfmodel.sensitivity.case import Case
@@ -40,7 +39,7 @@ def crossovers_of(case: Case, result: Derivation) -> list[ExactCrossover]:
     crossovers: list[ExactCrossover] = []
     for node in result.iteration_time.walk():
         if node.function is exposed_communication_time:
-            by_nccl = node.inputs["communication_times"].function is nccl_all_reduce_time
+            by_nccl = node.inputs["communication_times"].function is ramped_time
             crossovers += hidden_by_library(case, node) if by_nccl else _hidden(node)
         elif _has_scalar_arms(node):
             crossovers += _of_arms(node)
@@ -214,7 +213,7 @@ def _of_algorithms(case: Case) -> list[ExactCrossover]:
     if setting.strategy != "all-reduce" or setting.world_size == 1 or used == "best":
         return []
     if by_library(setting):
-        return sizes_of_library(case)
+        return []  # which algorithm a library takes hangs on the place, not on the message
     times = all_reduce_times(gradient_group(setting, fabric_of(setting, case.constants)))
     size = sympy.Symbol("message_bytes", positive=True)
     if used not in times:

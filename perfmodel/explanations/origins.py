@@ -153,6 +153,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "fused": "gradients, fused by formula fusion.fused_messages",
         MERGED: "gradients, merged by formula merging.optimal_buckets",
     }.get(way.overlap, "gradients, one tensor each")
+    of_collectives = "fitted to measured collectives"
     notes = _of_money(case) | dict.fromkeys(FITTED, "fitted")
     notes |= dict.fromkeys(OF_THE_NETWORK, "the layer table")
     notes |= dict.fromkeys(OF_THE_SCENARIO, "the scenario")
@@ -184,18 +185,20 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "partitions": "of 4 MB",
         "shard_imbalance": f"{setting.server_shards} shards" if setting.servers else "assumed",
         "incast_efficiency": "assumed",
-        "base_latency": "of NCCL, before the first hop",
-        "intra_hops": "of the algorithm that NCCL takes",
-        "inter_hops": "of the algorithm that NCCL takes",
-        "intra_hop_latency": "by the algorithm and protocol that NCCL takes",
-        "inter_hop_latency": "by the algorithm and protocol that NCCL takes",
-        "size_correction": "by NCCL's table, of a tree",
-        "bus_share": "by NCCL's table, of its protocol",
-        "channel_share": "by NCCL's table, of its algorithm and protocol",
-        "most_channels": "by NCCL's table, of its protocol",
-        "bus_traffic": "of the algorithm that NCCL takes",
-        "switch_efficiency": "by NCCL's table",
-        "nominal_channel_bandwidth": "fitted, from NCCL's table",
+        "launch_time": of_collectives,
+        "hop_latency": of_collectives,
+        "round_trip_time": "one node" if setting.nodes == 1 else of_collectives,
+        "host_latency": of_collectives,
+        "crowd_latency": "one node" if setting.nodes == 1 else of_collectives,
+        "ramp_strength": of_collectives,
+        "ramp_growth": of_collectives,
+        "bend_ratio": of_collectives,
+        "bandwidth_decay": of_collectives,
+        "largest_part": of_collectives,
+        "tree_part": "by trees alone, or by rings alone",
+        "tree_fraction": "assumed",
+        "sum_gain": of_collectives,
+        "pair_loss": of_collectives,
         "achieved_fraction": "fitted to links of its kind",
         "kernel_fraction": "fitted",
         "server_fraction": "fitted; 1 where no kernel adds up",
@@ -240,6 +243,7 @@ def _of_fabric(case: Case, step: Step) -> dict[int, str]:
     result = {id(on.intra_hop_latency): inside.id, id(on.inter_hop_latency): setting.inter_link.id}
     for link in (setting.host_link, setting.server_link, setting.inter_link, setting.intra_link):
         result[id(link.bandwidth.value)] = f"{link.id}, nominal"
+        result[id(link.hop_latency.value)] = link.id
         for known in (link.achieved_fraction, link.flow_bandwidth):
             result[id(known and known.value)] = link.id
         for size, rate in link.ring_bandwidth_by_group_size.items():

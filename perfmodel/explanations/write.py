@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from perfmodel.collectives.model import ENDLESS
 from perfmodel.economics import KWH
-from perfmodel.equations.nccl_all_reduce import ENDLESS
 from perfmodel.explanations.equations import Cost, Equation, Explanation, Symbol, largest
 from perfmodel.explanations.library_crossovers import ExactCrossover
 from perfmodel.explanations.plain_math import plain

@@ -229,12 +229,13 @@ def _variants(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fa
             inter_link_bandwidth=between,
             inter_hop_latency=on.inter_hop_latency * latency,
             server_bandwidth=servers,
-            inter_small_latency=on.inter_small_latency * latency,
+            round_trip_time=on.round_trip_time * latency,
+            crowd_latency=on.crowd_latency * latency,
         )
     return on._replace(
         intra_link_bandwidth=on.intra_link_bandwidth * bandwidth,
         intra_hop_latency=on.intra_hop_latency * latency,
-        intra_small_latency=on.intra_small_latency * latency,
+        library_hop_latency=on.library_hop_latency * latency,
     )
 
 

@@ -17,8 +17,9 @@ from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.prediction.collective_spread import interval_of
+from perfmodel.prediction.nccl_choice import nccl_estimates
 from perfmodel.prediction.result import Interval
-from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times, nccl_estimates
+from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
 from perfmodel.step.fabric import Fabric, bulk_bandwidth, ring_bandwidth
 from perfmodel.step.layout import Group
 from perfmodel.step.library import BY_LIBRARY
@@ -194,14 +195,12 @@ def _numbers(name: str, fabric: CollectiveFabric) -> Fabric:
     if fabric.link.peer_graph and fabric.link.ring_bandwidth is None:
         _, inside = rate_inside(fabric.point(name, 1.0))
     hop = fabric.link.hop_latency.value
-    library = constants.library_base_latency, constants.channel_bandwidth
     link = fabric.inter_link
     if fabric.nodes == 1:
-        return Fabric(hop, inside, 0.0, inside, 0.0, hop, 0.0, *library)
+        return Fabric(hop, inside, 0.0, inside)
     assert link is not None  # ``collective`` has refused it
     outer = fabric.nics * bulk_bandwidth(link, constants) / fabric.point(name, 1.0).slowdown
-    small = link.hop_latency.value
-    return Fabric(hop, inside, small, outer, 0.0, hop, small, *library)
+    return Fabric(hop, inside, link.hop_latency.value, outer)
 
 
 def _group(fabric: CollectiveFabric, on: Fabric) -> Group:
@@ -217,13 +216,7 @@ def _by_nccl(name: str, fabric: CollectiveFabric, message_bytes: float) -> list[
     time = _fitted_time(name, fabric, message_bytes)
     if name not in NCCL_ALGORITHMS:
         return [(time, next(iter(ALGORITHMS[name])), None)]  # NCCL knows one way of sending point to point
-    on = _numbers(name, fabric)
-    large = fabric.link.bulk_hop_latency or fabric.link.hop_latency
-    on = on._replace(intra_hop_latency=large.value)
-    if fabric.inter_link is not None:
-        large = fabric.inter_link.bulk_hop_latency or fabric.inter_link.hop_latency
-        on = on._replace(inter_hop_latency=large.value)
-    estimates = nccl_estimates(name, _group(fabric, on), message_bytes)
+    estimates = nccl_estimates(name, fabric, _numbers(name, fabric), message_bytes)
     least = next(iter(estimates.values()))
     return [(time * (estimate / least), *way) for way, estimate in estimates.items()]
 

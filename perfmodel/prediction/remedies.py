@@ -41,8 +41,9 @@ class Part(NamedTuple):
     """Of ``Fabric``."""
 
 
-HOPS_INSIDE = ("intra_hop_latency", "intra_small_latency")
-LATENCIES = (*HOPS_INSIDE, "inter_hop_latency", "inter_small_latency", "library_base_latency")
+HOPS_INSIDE = ("intra_hop_latency", "library_hop_latency")
+BETWEEN = ("inter_hop_latency", "round_trip_time", "crowd_latency")
+LATENCIES = (*HOPS_INSIDE, *BETWEEN, "launch_time")
 BANDWIDTHS = ("intra_link_bandwidth", "inter_link_bandwidth", "server_bandwidth")
 ALONE = (
     Part("hops inside the nodes bind", "half the latency of {inside}", HOPS_INSIDE),

@@ -12,7 +12,7 @@ from perfmodel.equations.iteration import anchored_time
 from perfmodel.prediction.limits import limit_words, limits_inside
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Case
-from perfmodel.step.communication import by_library, library_ways, message_times
+from perfmodel.step.communication import by_library, message_times
 from perfmodel.step.computation import Computation
 from perfmodel.step.evaluate import evaluate
 from perfmodel.step.fabric import (
@@ -24,6 +24,8 @@ from perfmodel.step.fabric import (
     port_times,
 )
 from perfmodel.step.input_wait import stage_times
+from perfmodel.step.layout import gradient_group
+from perfmodel.step.library import library_times
 from perfmodel.step.messages import messages
 from perfmodel.step.parts import (
     anchor_factor,
@@ -157,18 +159,20 @@ def _queue(case: Case, work: Computation, on: Fabric) -> Choice:
 
 
 def _way(case: Case, work: Computation, on: Fabric) -> Choice:
-    """Which algorithm and protocol NCCL takes for the messages of an iteration."""
-    known = library_ways(case.setting, on)
+    """Which of the library's algorithms is the fastest for the messages of an iteration."""
+    group = gradient_group(case.setting, on)
     cost = merging_cost(case.setting, case.constants)
     sent = messages(case.setting, work, lambda sizes: message_times(case.setting, sizes, on), cost)
-    times = known.times(sent.message_bytes)[:, 0]
-    names = ["/".join(name) for name in known.names]
+    able = library_times(group, sent.message_bytes)
+    names, times = list(able), np.stack([*able.values()])
     taken = [names[row] for row in times.argmin(axis=0).tolist()]
     counts = {name: taken.count(name) for name in dict.fromkeys(taken)}
     words = ", ".join(f"{name} for {count} of {len(taken)} messages" for name, count in counts.items())
     sums: dict[str, float] = dict(zip(names, times.sum(axis=1).tolist(), strict=True))
     active = min(sums, key=sums.__getitem__)
-    return Choice("all messages by one way of NCCL", "min", "s", {**sums}, active, f"taken: {words}")
+    return Choice(
+        "all messages by one algorithm of the library", "min", "s", {**sums}, active, f"fastest: {words}"
+    )
 
 
 def _ports(case: Case, on: Fabric) -> Choice:

@@ -59,6 +59,16 @@ def _of_links() -> list[Input]:
     return result
 
 
+def _latency(name: str, meaning: str, several: bool = False) -> Input:
+    """A latency of the library's collectives; ``several``: one that several nodes alone have."""
+
+    def value(case: Case) -> float | None:
+        acts = by_library(case.setting) and not (several and case.setting.nodes == 1)
+        return getattr(case.constants, name) if acts else None
+
+    return Input(name, "s", meaning, value, partial(changes.constant, name=name), {"s": 1}, inner=True)
+
+
 INPUTS: tuple[Input, ...] = (
     Input(
         "peak_flops",
@@ -234,24 +244,10 @@ INPUTS: tuple[Input, ...] = (
         {"FLOP": 1, "J": -1},
         inner=True,
     ),
-    Input(
-        "library_base_latency",
-        "s",
-        "of a collective of NCCL, before its first hop",
-        lambda c: c.constants.library_base_latency if by_library(c.setting) else None,
-        lambda c, f: changes.constant(c, f, "library_base_latency"),
-        {"s": 1},
-        inner=True,
-    ),
-    Input(
-        "channel_bandwidth",
-        "B/s",
-        "of one of NCCL's channels, which its limits go with",
-        lambda c: c.constants.channel_bandwidth if by_library(c.setting) else None,
-        lambda c, f: changes.constant(c, f, "channel_bandwidth"),
-        {"B": 1, "s": -1},
-        inner=True,
-    ),
+    _latency("launch_time", "of a library's collective, before its first hop"),
+    _latency("library_hop_latency", "of its hop inside a node"),
+    _latency("host_latency", "what the host adds to its hop between nodes", several=True),
+    _latency("crowd_latency", "of it, for each of several nodes", several=True),
     Input(
         "tcp_ceiling",
         "B/s",

@@ -14,11 +14,10 @@ import numpy as np
 from perfmodel.collectives.generation import adds
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.exchange import least_bandwidth, least_times, shared_bandwidth, slowest_hop
-from perfmodel.equations.nccl import nccl_times
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
 from perfmodel.step.layout import Group
-from perfmodel.step.library import graph_of, least_of, nccl_ways, runs_nccl
+from perfmodel.step.library import library_algorithms, library_curve, library_times, runs_nccl
 
 ONLY_WHEN_ASKED = ("switch-tree",)
 """Algorithms that need a network which adds, which no link spec promises."""
@@ -53,23 +52,10 @@ def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
             per_node, nodes, sizes, *inner, *outer
         )
     if runs_nccl(group.accelerator):
-        known = nccl_ways(group)
-        for name in dict.fromkeys(name for name, _ in known.names):
-            result[name] = least_of(known.of(name))
+        result |= {name: library_curve(group, name).time for name in library_algorithms(group)}
     if not several:
         result["hierarchical"] = result["ring"]
     return result
-
-
-def nccl_estimates(collective: str, group: Group, message_bytes: float) -> dict[tuple[str, str], float]:
-    """Return what NCCL's own model says of every algorithm and protocol [s], the fastest first."""
-    if collective == "all-reduce":
-        known = nccl_ways(group)
-        names, times = known.names, known.times(np.array([message_bytes]))[:, 0, 0]
-    else:
-        names, times = nccl_times(collective, group.size, group.nodes, message_bytes, graph_of(group))
-    order = np.argsort(times, kind="stable").tolist()
-    return {names[row]: float(times[row]) for row in order if np.isfinite(times[row])}
 
 
 def chosen_times(algorithm: str, group: Group, message_bytes: Any) -> Any:
@@ -81,7 +67,7 @@ def chosen_times(algorithm: str, group: Group, message_bytes: Any) -> Any:
     """
     by_library = runs_nccl(group.accelerator)
     if algorithm == "auto" and by_library:
-        return least_of(nccl_ways(group))(message_bytes)
+        return library_curve(group).time(message_bytes)
     if algorithm in ("auto", "ring") and not by_library:
         return two_level_ring_all_reduce_time(group.per_node, group.nodes, message_bytes, *group.on.links)
     times = all_reduce_times(group)
@@ -104,13 +90,12 @@ def choice_words(algorithm: str, group: Group, message_bytes: Any) -> str:
     """Say what ``auto`` or ``best`` chose for these messages, and what the runner-up would cost."""
     sizes = np.atleast_1d(message_bytes)
     if algorithm == "auto":
-        known = nccl_ways(group)
-        names, times = ["/".join(name) for name in known.names], known.times(sizes)[:, 0]
+        able = library_times(group, sizes)
     else:
         able = {
             name: time(sizes) for name, time in all_reduce_times(group).items() if name not in ONLY_WHEN_ASKED
         }
-        names, times = list(able), np.stack(np.broadcast_arrays(*able.values()))
+    names, times = list(able), np.stack(np.broadcast_arrays(*able.values()))
     chosen = [names[i] for i in times.argmin(axis=0).tolist()]
     ordered = np.sort(times, axis=0)
     first, second = float(ordered[0].sum()), float(ordered[1].sum())

@@ -17,7 +17,6 @@ from perfmodel.equations.exchange import (
     with_waits,
 )
 from perfmodel.equations.layer_sums import sum_over_layers
-from perfmodel.equations.nccl_all_reduce import Ways
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.parameter_server import parameter_server_time, pipelined_parameter_server_time
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
@@ -26,7 +25,7 @@ from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric, adds_on_accelerators
 from perfmodel.step.layout import gradient_group
-from perfmodel.step.library import BY_LIBRARY, least_of, nccl_ways, runs_nccl
+from perfmodel.step.library import BY_LIBRARY, library_curve, runs_nccl
 from perfmodel.step.messages import layer_bytes, messages
 from perfmodel.step.server_shards import imbalance
 
@@ -58,11 +57,12 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
         )
     if setting.strategy == "data-parallel-single-process":
         return replicate_and_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
-    if by_library(setting) and (known := library_ways(setting, on)).names:
-        return least_of(known)(message_bytes)
+    asked = setting.scenario.algorithm
+    if asked == "auto" and runs_nccl(setting.accelerator):
+        return library_curve(gradient_group(setting, on)).time(message_bytes)
     from perfmodel.step.all_reduce import chosen_times
 
-    return chosen_times(setting.scenario.algorithm, gradient_group(setting, on), message_bytes)
+    return chosen_times(asked, gradient_group(setting, on), message_bytes)
 
 
 def by_library(setting: Setting) -> bool:
@@ -70,13 +70,6 @@ def by_library(setting: Setting) -> bool:
     asked = setting.scenario.algorithm
     of_library = asked == "auto" or asked in BY_LIBRARY
     return setting.strategy == "all-reduce" and of_library and runs_nccl(setting.accelerator)
-
-
-def library_ways(setting: Setting, on: Fabric) -> Ways:
-    """Return the ways of NCCL that a setting leaves it: all, or the protocols of the algorithm named."""
-    asked = setting.scenario.algorithm
-    known = nccl_ways(gradient_group(setting, on))
-    return known if asked == "auto" else known.of(asked)
 
 
 def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
+from perfmodel.collectives.generation import generation_index
+from perfmodel.collectives.model import fitted, generation_pace
+from perfmodel.collectives.place import BUILT_IN, has_low_latency
+from perfmodel.equations.collective_latencies import round_trip_time
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
     connections_bandwidth,
@@ -33,13 +37,18 @@ class Fabric(NamedTuple):
     """Of all adapters of one node together."""
     server_bandwidth: Any = 0.0
     """Of a parameter server's port; it matters where there are any."""
-    intra_small_latency: Any = 0.0
-    """Of a hop for NCCL's small messages (LL); the latencies above are of its large ones (Simple)."""
-    inter_small_latency: Any = 0.0
-    library_base_latency: Any = 0.0
-    """Of a collective of NCCL, before its first hop."""
-    channel_bandwidth: Any = 0.0
-    """Of one of NCCL's channels."""
+    launch_time: Any = 0.0
+    """Of a collective of NCCL or RCCL, before its first hop; what follows is of such a collective too."""
+    library_hop_latency: Any = 0.0
+    """Of a hop inside a node by a low-latency protocol."""
+    round_trip_time: Any = 0.0
+    """Between two nodes and back, by such a protocol; 0 on one node."""
+    crowd_latency: Any = 0.0
+    """For each of several nodes."""
+    low_latency: Any = True
+    """Whether what lies between the nodes carries such a protocol."""
+    ramp_factor: Any = 1.0
+    """How much stronger the transport makes the ramp of large messages [1]."""
 
     @property
     def links(self) -> tuple[Any, Any, Any, Any]:
@@ -58,10 +67,25 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         _latency(setting.inter_link),
         between,
         between if servers is setting else narrowest(adapter_limits(servers, calibration)),
-        inside.hop_latency.value,
-        setting.inter_link.hop_latency.value,
-        calibration.library_base_latency,
-        calibration.channel_bandwidth,
+        *_of_library(setting, inside, calibration),
+    )
+
+
+def _of_library(setting: Setting, inside: Link, calibration: Calibration) -> tuple[Any, ...]:
+    """What an all-reduce of NCCL or RCCL starts with, in the order of ``Fabric``."""
+    chip, outer = setting.accelerator, setting.inter_link
+    learned = fitted().parameters
+    pace = generation_pace(generation_index(inside, chip), learned) if inside.switched else 1.0
+    launch_time, hop_latency = calibration.launch_time * pace, calibration.library_hop_latency * pace
+    if setting.nodes == 1:
+        return launch_time, hop_latency, 0.0, 0.0, True, 1.0
+    return (
+        launch_time,
+        hop_latency * learned["hop_beside_net"],
+        round_trip_time(outer.hop_latency.value, calibration.host_latency),
+        calibration.crowd_latency,
+        has_low_latency(outer, inside, chip),
+        1.0 if outer.kind in BUILT_IN else learned["ramp_plugin"],
     )
 
 

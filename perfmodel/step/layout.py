@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.collectives.place import USUAL_YEAR
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
@@ -25,6 +26,8 @@ class Group(NamedTuple):
     """Bandwidths and latencies."""
     accelerator: Accelerator | None = None
     """Of every rank; without one, links are taken as those between NVIDIA's GPUs of their time."""
+    year: int = USUAL_YEAR
+    """Of the library."""
 
     @property
     def size(self) -> Any:
@@ -39,4 +42,5 @@ class Group(NamedTuple):
 
 def gradient_group(setting: Setting, on: Fabric) -> Group:
     """Return the ranks that sum up gradients: all of the job."""
-    return Group(setting.accelerators_per_node, setting.nodes, setting.intra_link, on, setting.accelerator)
+    per_node, year = setting.accelerators_per_node, setting.software_year
+    return Group(per_node, setting.nodes, setting.intra_link, on, setting.accelerator, year)

@@ -1,42 +1,19 @@
-"""All-reduces of NCCL and RCCL: where they run, and every way they have of doing one."""
+"""All-reduces of NCCL and RCCL: where they run, which algorithms they have there, and how long each takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from perfmodel.collectives.generation import adds, capability, generation
-from perfmodel.equations.exchange import least_bandwidth
-from perfmodel.equations.nccl_all_reduce import Latencies, Library, Ways, ways
-from perfmodel.equations.nccl_bandwidth import channel_bandwidth, channels
-from perfmodel.equations.nccl_graph import Graph
+from perfmodel.collectives import all_reduce
+from perfmodel.collectives.all_reduce import Curve, Ranks
+from perfmodel.collectives.generation import adds, generation_index
+from perfmodel.collectives.model import HOPPER, fitted, ramp_strength
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.link import Link
 from perfmodel.step.layout import Group
 
 BY_LIBRARY = ("ring", "tree", "nvls", "nvls-tree")
 """Algorithms that NCCL itself has."""
-
-
-def least_of(known: Ways) -> Callable[[Any], Any]:
-    """Return the time of messages by the fastest way for each."""
-
-    def time(message_bytes: Any) -> Any:
-        sizes = np.asarray(message_bytes, dtype=np.float64)
-        times = known.times(sizes)
-        if times.shape[1] == 1 and sizes.ndim:
-            return known.taken(sizes, times[:, 0].argmin(axis=0))
-        return _of_settings(times.min(axis=0), message_bytes)
-
-    return time
-
-
-def _of_settings(times: Any, sizes: Any) -> Any:
-    """Times of (settings, messages) without the axis of one setting, and of one message."""
-    if times.shape[0] == 1:
-        times = times[0]
-    return times if np.ndim(sizes) else times[..., 0]
 
 
 def runs_nccl(accelerator: Accelerator | None) -> bool:
@@ -44,34 +21,53 @@ def runs_nccl(accelerator: Accelerator | None) -> bool:
     return accelerator is None or accelerator.collective_library is not None
 
 
-def nccl_ways(group: Group) -> Ways:
-    """Return every algorithm and protocol by which NCCL sums over a group."""
-    on = group.on
-    return ways(
-        group.size,
-        group.nodes,
-        graph_of(group),
-        Latencies(on.intra_small_latency, on.intra_hop_latency),
-        Latencies(on.inter_small_latency, on.inter_hop_latency),
-        Library(on.library_base_latency, on.channel_bandwidth),
-        adds(group.link, group.accelerator),
-        on.intra_link_bandwidth,
-    )
+def library_algorithms(group: Group) -> tuple[str, ...]:
+    """Return which of its algorithms a library can use in a group."""
+    if not adds(group.link, group.accelerator):
+        return BY_LIBRARY[:2]
+    return (*BY_LIBRARY[:2], "nvls-tree" if group.several_nodes else "nvls")
 
 
-def graph_of(group: Group) -> Graph:
-    """What NCCL's search finds on the links of a group: channels at the pace of the slower level."""
-    on, link = group.on, group.link
-    slower = on.intra_link_bandwidth
-    if group.several_nodes:
-        slower = least_bandwidth(slower, on.inter_link_bandwidth)
-    count = channels(slower, on.channel_bandwidth)
-    each = channel_bandwidth(slower, count)
-    return Graph(
-        count,
-        each,
-        each,
-        generation(link, group.accelerator),
-        "nvlink" if link.kind == "nvlink" else "pci",
-        capability(link, group.accelerator),
+def library_times(group: Group, message_bytes: Any) -> dict[str, Any]:
+    """Return the time of messages by each of its algorithms [s], the one that it chooses first."""
+    names = dict.fromkeys((all_reduce.library_choice(_ranks(group)), *library_algorithms(group)))
+    return {name: library_curve(group, name).time(message_bytes) for name in names}
+
+
+def library_curve(group: Group, algorithm: str = "auto") -> Curve:
+    """Return how long a library's all-reduce takes, for every size of message.
+
+    Parameters
+    ----------
+    group : whose ranks add up
+    algorithm : ``auto`` as it chooses, or one of ``library_algorithms``
+    """
+    return all_reduce.curve(_ranks(group), fitted().parameters, algorithm)
+
+
+def ring_part(link: Link, accelerator: Accelerator | None, ranks: int, bus_bandwidth: float) -> float:
+    """Return what rings in a node carry [B/s] where a library reached a bus bandwidth there."""
+    if not all_reduce.sums_by_switch(adds(link, accelerator), ranks):
+        return bus_bandwidth
+    unit: Any = all_reduce.summed(1.0, ranks, fitted().parameters)
+    return bus_bandwidth / float(unit)
+
+
+def _ranks(group: Group) -> Ranks:
+    on, link, chip = group.on, group.link, group.accelerator
+    return Ranks(
+        per_node=group.per_node,
+        nodes=group.nodes,
+        several=group.several_nodes,
+        inside_bandwidth=on.intra_link_bandwidth,
+        between_bandwidth=on.inter_link_bandwidth,
+        launch_time=on.launch_time,
+        hop_latency=on.library_hop_latency,
+        round_trip_time=on.round_trip_time,
+        crowd_latency=on.crowd_latency,
+        low_latency=on.low_latency,
+        ramp_strength=ramp_strength(group.several_nodes, on.ramp_factor, group.year, fitted().parameters),
+        adds=adds(link, chip),
+        chooses_trees=link.switched and generation_index(link, chip) >= HOPPER,
+        rings_only=chip is not None and chip.collective_library == "RCCL",
     )

@@ -57,7 +57,7 @@ def fabric_of(setting: Setting, constants: Calibration) -> Fabric:
         return on
     from perfmodel.step.profiled import profiled_fabric
 
-    return profiled_fabric(on, setting.profile)
+    return profiled_fabric(on, setting, setting.profile)
 
 
 def alone_time(

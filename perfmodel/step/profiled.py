@@ -6,6 +6,7 @@ from typing import Any, TypeGuard
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
+from perfmodel.equations.collective_latencies import LONGEST_CHAIN
 from perfmodel.equations.host_pace import micro_batch_time, pass_time
 from perfmodel.equations.measured_steps import (
     measured_wait,
@@ -20,6 +21,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
 from perfmodel.step.computation import Computation, along_layers
 from perfmodel.step.fabric import Fabric
+from perfmodel.step.library import ring_part
 from perfmodel.units import show
 
 NORMAL_80, NORMAL_95 = 1.2816, 1.9600
@@ -133,17 +135,24 @@ def profiled_input_time(setting: Setting, profile: Profile, samples: Any, busy_t
     return foreseen if same is False else ops.where(same, waited, foreseen)
 
 
-def profiled_fabric(on: Fabric, profile: Profile) -> Fabric:
-    """Return bandwidths and latencies with those measured inside a node."""
+def profiled_fabric(on: Fabric, setting: Setting, profile: Profile) -> Fabric:
+    """Return bandwidths and latencies with those measured inside a node.
+
+    What was measured is a line over the size of the message, so nothing is launched and no ramp is left
+    beside it in a node; where the library had its switch add, its rings carry less than what was measured.
+    """
     link = profile.link
     if link is None:
         return on
-    hop_latency = ring_hop_latency(link.latency.value, link.group_size)
-    return on._replace(
-        intra_hop_latency=hop_latency,
-        intra_small_latency=hop_latency,
-        intra_link_bandwidth=link.bandwidth.value,
+    ranks = link.group_size
+    measured = on._replace(
+        intra_hop_latency=ring_hop_latency(link.latency.value, ranks),
+        library_hop_latency=ring_hop_latency(link.latency.value, min(ranks, LONGEST_CHAIN + 1.0)),
+        intra_link_bandwidth=ring_part(setting.intra_link, setting.accelerator, ranks, link.bandwidth.value),
     )
+    if setting.nodes > 1:
+        return measured
+    return measured._replace(launch_time=0.0, ramp_factor=0.0)
 
 
 def noise(setting: Setting, profile: Profile, terms: dict[str, Any]) -> Any:
