@@ -211,7 +211,7 @@ QUANTITIES: dict[str, Quantity] = {
     "ramp_strength": Quantity("k", "1", "how much latency the chunks of a message pay again"),
     "ramp_growth": Quantity("\\rho", "1", "of that for each doubling of nodes"),
     "slow_start_time": Quantity("A_1", "s", "of an empty message as the transport starts it"),
-    "byte_time": Quantity("w", "s/B", "of one byte on the wire at full rate"),
+    "wire_byte_time": Quantity("w", "s/B", "of one byte on the wire at full rate"),
     "bend_ratio": Quantity("\\beta", "1", "where chunks stop growing in number, over what each pays"),
     "chunk_latency": Quantity("L", "s", "that every chunk pays"),
     "start_time": Quantity("A", "s", "of an empty message"),

@@ -268,7 +268,7 @@ def all_reduce_byte_time(bus_bandwidth: Real, group_size: Real) -> Real:
 
     Returns
     -------
-    byte_time [s/B]
+    wire_byte_time [s/B]
 
     Examples
     --------

@@ -78,7 +78,9 @@ def bend_of(bend_ratio: Real, chunk_latency: Real) -> Real:
 
 
 @formula(cites=())
-def ramped_time(start_time: Real, byte_time: Real, message_bytes: Real, ramp: Real, bend_time: Real) -> Real:
+def ramped_time(
+    start_time: Real, wire_byte_time: Real, message_bytes: Real, ramp: Real, bend_time: Real
+) -> Real:
     r"""Time of a message of which the first chunks pay latency before all channels run full.
 
     .. math:: T = A + w S + r\sqrt{\frac{w S}{1 + w S/b}}
@@ -90,7 +92,7 @@ def ramped_time(start_time: Real, byte_time: Real, message_bytes: Real, ramp: Re
     Parameters
     ----------
     start_time : A [s], of an empty message
-    byte_time : w [s/B], of each byte at full rate
+    wire_byte_time : w [s/B], of each byte at full rate
     message_bytes : S [B]
     ramp : r [s^0.5]
     bend_time : b [s]
@@ -106,5 +108,5 @@ def ramped_time(start_time: Real, byte_time: Real, message_bytes: Real, ramp: Re
     >>> round(ramped_time(20e-6, 1e-10, 1e6, 0.01, 100e-6) * 1e6, 1)
     190.7
     """
-    wire_time = byte_time * message_bytes
+    wire_time = wire_byte_time * message_bytes
     return start_time + wire_time + ramp * ops.sqrt(wire_time / (1 + wire_time / bend_time))
