@@ -125,6 +125,25 @@ def test_a_link_that_no_rank_crosses_is_named(accelerator, ranks, where):
     assert fabric.notes[-1] == f"--inter-link ib-hdr-200g is not crossed: all ranks lie in one {where}"
 
 
+@pytest.mark.parametrize("chip", ["h100-sxm5-80gb", "a100-sxm4-80gb", "l40s"])
+@pytest.mark.parametrize("name", ["all-reduce", "all-to-all", "send-receive"])
+@pytest.mark.parametrize("size", ["1KB", "1GB"])
+@pytest.mark.parametrize("algorithm", ["auto", "best"])
+def test_with_one_rank_in_each_node_the_link_inside_matters_to_nothing(chip, name, size, algorithm):
+    inside = [None, "nvlink4-nvswitch", "nvlink3-bridge", "nvlink2-quad-mesh", "pcie3-x16", "xgmi-gen3"]
+    words = {"ranks": 4, "nodes": 4, "accelerator": chip, "inter_link": "ib-hdr-200g", "size": size}
+    words["algorithm"] = algorithm
+    times = {perfmodel.collective(name, **words, intra_link=link).time for link in inside}
+    assert len(times) == 1
+
+
+def test_a_prediction_for_nodes_of_one_accelerator_names_no_link_inside():
+    words = ["predict", "--gpus", "4", "--node", "lambda-gpu_1x_gh200", "--inter-link", "ib-hdr-200g"]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[1] == "4 nodes of 1 accelerator; 1 x ib-hdr-200g between"
+
+
 def test_without_machine_accelerator_and_link_all_three_are_named():
     with pytest.raises(InputError, match="give --accelerator, --node, or --intra-link"):
         fabric_of(8, CATALOGUE)

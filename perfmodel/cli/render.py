@@ -120,6 +120,8 @@ def _network(prediction: Prediction) -> str:
     between = f"{asked['nics']} x {asked['inter_link']}"
     if asked["world_size"] == 1:
         return f"{between} to the servers" if asked["servers"] else "no communication"
+    if asked["accelerators_per_node"] == 1:
+        return f"{between} between"
     inside = f"{asked['intra_link']} inside"
     if asked["nodes"] == 1 and not asked["servers"]:
         return inside

@@ -221,8 +221,10 @@ def inside(point: Point) -> tuple[str, float]:
     if link.kind != "nvlink":
         kind = {"pcie": "pcie", "xgmi": "xgmi"}.get(link.kind, "other")
         return kind, link.bandwidth.value
-    if link.switched or ranks == 1:
-        return ("switch" if link.switched else "mesh"), link.bandwidth.value
+    if ranks == 1:
+        return "mesh", link.bandwidth.value  # whatever it is, nothing crosses it
+    if link.switched:
+        return "switch", link.bandwidth.value
     if not link.peer_graph:
         return "mesh", link.bandwidth.value * WRITE_PAYLOAD
     one_link = link.bandwidth.value / links_of_one(link.peer_graph)

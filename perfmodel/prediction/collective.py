@@ -200,7 +200,10 @@ def _numbers(name: str, fabric: CollectiveFabric) -> Fabric:
         return Fabric(hop, inside, 0.0, inside)
     assert link is not None  # ``collective`` has refused it
     outer = fabric.nics * bulk_bandwidth(link, constants) / fabric.point(name, 1.0).slowdown
-    return Fabric(hop, inside, link.hop_latency.value, outer)
+    between = link.hop_latency.value
+    if fabric.per_node == 1:
+        hop, inside = between, outer  # no link inside a node is crossed
+    return Fabric(hop, inside, between, outer)
 
 
 def _group(fabric: CollectiveFabric, on: Fabric) -> Group:

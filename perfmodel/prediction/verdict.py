@@ -90,4 +90,5 @@ def placement(setting: Setting) -> str:
     full, rest = divmod(n, setting.accelerators_per_node)
     if rest:
         return f"{full} x {setting.accelerators_per_node} + {rest} accelerators on {nodes} nodes"
-    return f"{nodes} nodes of {setting.accelerators_per_node} accelerators"
+    held = setting.accelerators_per_node
+    return f"{nodes} nodes of {held} accelerator{'s' if held > 1 else ''}"
