@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel.accuracy import transformer_fit, transformer_section
+from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_anchor import anchors_of
 from perfmodel.accuracy.transformer_compare import STATED_NODES, compared
 from perfmodel.accuracy.transformer_rows import (
     COLUMNS,
-    TRUSTED,
     Reading,
     read_transformer_runs,
     shipped_transformer_runs,

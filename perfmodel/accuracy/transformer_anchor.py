@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.transformer_rows import TRUSTED, TransformerRun
+from perfmodel.accuracy.runs import TRUSTED
+from perfmodel.accuracy.transformer_rows import TransformerRun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

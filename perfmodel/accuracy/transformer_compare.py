@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.summary import by_reason, errors, over_sources
 from perfmodel.accuracy.transformer_anchor import anchor_weights, anchored_logs, anchors_of
 from perfmodel.accuracy.transformer_fit import (
@@ -20,7 +21,6 @@ from perfmodel.accuracy.transformer_fit import (
 )
 from perfmodel.accuracy.transformer_rows import (
     SELECTIVE_SOURCES,
-    TRUSTED,
     Reading,
     TransformerRun,
     shipped_transformer_runs,

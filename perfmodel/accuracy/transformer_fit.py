@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.accuracy.transformer_rows import TRUSTED, TransformerRun, shipped_transformer_runs
+from perfmodel.accuracy.runs import TRUSTED
+from perfmodel.accuracy.transformer_rows import TransformerRun, shipped_transformer_runs
 from perfmodel.least_squares import least_squares
 from perfmodel.resources import folder
 from perfmodel.step.profiled import NORMAL_80

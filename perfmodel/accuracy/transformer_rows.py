@@ -27,8 +27,6 @@ from perfmodel.transformers.machine import Chip, Fabric, chip_of
 from perfmodel.transformers.software import Options, software_of
 
 COLUMNS = ("run_id", "source", "year", "framework", "workload", "accelerator", "world_size", "precision")
-TRUSTED = ("A", "B")
-"""What is learned from, and counted."""
 EARLIEST_LIBRARY = 2017
 STACK_OF = {
     "megatron + deepspeed": "megatron-deepspeed",
