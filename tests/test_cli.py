@@ -232,6 +232,8 @@ def test_networks_are_listed_by_kind_families_together():
     headings = [line for line in lines if line in groups()]
     assert headings == list(groups())
     assert sorted(name for members in groups().values() for name in members) == sorted(names())
+    assert {"detr-r50", "unet3d", "ssd300-r34"} <= set(groups()["detection"])
+    assert {"gnmt", "transformer-xl-base"} <= set(groups()["encoders"])
     llama_2 = [line.split()[0] for line in lines if line.startswith("llama-2")]
     assert llama_2 == ["llama-2-7b", "llama-2-13b", "llama-2-70b"]
     assert lines.index(next(line for line in lines if line.startswith("mixtral"))) > lines.index(headings[-1])

@@ -279,6 +279,16 @@ def test_dlrm():
     assert workload("dlrm").parameters * 4 / 2**30 == pytest.approx(15.61, abs=0.005)
 
 
+@pytest.mark.published(
+    "NVIDIA DeepLearningExamples, Wide & Deep: about 92 million, 1235 features of embeddings"
+)
+def test_wide_and_deep():
+    network = workload("wide-and-deep")
+    assert network.parameters / 1e6 == pytest.approx(92, abs=0.5)
+    deep = next(layer for layer in network.layers if layer.name == "deep.0")
+    assert deep.gemm_depth == 1235 + 13
+
+
 def test_ncf_by_hand():
     # two tables each for users and items, of 64 and of 128; three layers, then one output of 64 + 64
     tables = (138_493 + 26_744) * (64 + 128)
@@ -424,7 +434,7 @@ def test_every_table(name):
             assert product > 0
     reads_data = [a for a in network.layers if a.forward_flops and a.backward_flops == a.forward_flops]
     # whatever reads the pixels, or the numbers of a click, has no input to differentiate
-    looks_up = network.sample == "sequence" or name.startswith("ncf")
+    looks_up = network.sample == "sequence" or name in ("ncf", "ncf-ml1m", "wide-and-deep")
     assert len(reads_data) == (0 if looks_up else 1)
     assert network.input_elements > 0
     assert network.stored_bytes > 0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DIGITS = "#.4g"
 """Form of counts in a list."""
 
-VARIANT = 22
+VARIANT = 21
 """Columns of a variant in a list, the last of 80."""
 
 LAYER_FIELDS = (

@@ -58,6 +58,7 @@ _FIXED: dict[str, tuple[str, ...]] = {
         "swin-large",
         "convnext-tiny",
     ),
+    "wide_and_deep": ("wide-and-deep",),
     "xception": ("xception",),
     "resnet": (
         "resnet18",
@@ -92,13 +93,11 @@ _SEQUENCE: dict[str, tuple[str, ...]] = {
 """Modules with ``build(name, sequence_length)``."""
 
 _HEADINGS = {
-    "detection": "detection",
-    "pyramids": "detection",
-    "ssd": "detection",
-    "recommender": "recommendation",
+    "detection": ("detection", "detr", "pyramids", "ssd", "unet"),
+    "recommendation": ("recommender", "wide_and_deep"),
 }
 _LANGUAGE = {"encoders": ENCODERS, "decoders: GPT": GPT, "decoders: Llama": LLAMA}
-"""Headings of ``groups``, which are in this order; every other module makes classifiers of images."""
+"""What stands under the headings of ``groups``; every other module makes classifiers of images."""
 
 
 def _common_first(family: str, members: tuple[str, ...]) -> tuple[str, ...]:
@@ -169,6 +168,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "vit-h-14": ("vit-huge-14", "vit-huge-patch14-224"),
     "vit-l-16": ("vit-large-16", "vit-large-patch16-224"),
     "vit-l-32": ("vit-large-32", "vit-large-patch32-224"),
+    "wide-and-deep": ("wide & deep", "widedeep"),
     "wide-resnet50-2": ("wide-resnet50",),
 }
 """What libraries call a network that has another name here."""
@@ -196,10 +196,12 @@ def groups() -> dict[str, tuple[str, ...]]:
     >>> list(groups())
     ['images', 'detection', 'recommendation', 'encoders', 'decoders: GPT', 'decoders: Llama']
     """
-    result: dict[str, tuple[str, ...]] = {"images": ()}
-    for module, members in sorted(_FIXED.items()):
-        heading = _HEADINGS.get(module, "images")
-        result[heading] = (*result.get(heading, ()), *members)
+    elsewhere = {module for modules in _HEADINGS.values() for module in modules}
+    headings = {"images": tuple(sorted(_FIXED.keys() - elsewhere)), **_HEADINGS}
+    result = {
+        heading: tuple(name for module in modules for name in _FIXED[module])
+        for heading, modules in headings.items()
+    }
     for heading, families in _LANGUAGE.items():
         result[heading] = tuple(name for members in families.values() for name in members)
     listed = {name for members in result.values() for name in members}
