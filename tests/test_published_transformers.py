@@ -1,11 +1,13 @@
 """Built-in transformers hold against what their publishers print, and tables against architectures."""
 
+import csv
 import tomllib
 from importlib.resources import files
 
 import pytest
 
 from perfmodel.equations import transformer as closed_form
+from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
 from perfmodel.workloads import understood, workload
 from perfmodel.workloads.preset_names import LANGUAGE, VISION
@@ -215,6 +217,57 @@ def test_training_products_of_dense_models(name):
     )
     # norms and biases are parameters without a product
     assert network.training_flops / 2048 == pytest.approx(per_token, rel=3e-4)
+
+
+MEASURED_AS = {
+    "Baichuan2 13B": "baichuan2-13b",
+    "DeepSeekV3 (w/ MTP)": "deepseek-v3",
+    "GPT OSS 120B": "gpt-oss-120b",
+    "GPT-1.7B": "megatron-1.7b",
+    "GPT-145B": "megatron-145b",
+    "GPT-1T": "megatron-1t",
+    "GPT-22B": "megatron-22b",
+    "GPT-310B": "megatron-310b",
+    "GPT3-20B": "gpt3-20b",
+    "GPT3-5B": "gpt3-5b",
+    "LLaMA-65B": "llama-65b",
+    "Llama-2 70B": "llama-2-70b",
+    "Llama-3 8B": "llama-3-8b",
+    "Llama 3.1 405B": "llama-3.1-405b",
+    "MPT-30b": "mpt-30b",
+    "Mixtral 8x7B": "mixtral-8x7b",
+    "Nemotron4 15B": "nemotron-4-15b",
+    "Nemotron4 340B": "nemotron-4-340b",
+    "Qwen3_235B_a22B": "qwen3-235b-a22b",
+    "Qwen3_30B_a3B": "qwen3-30b-a3b",
+    "TinyLlama 1.1B": "tinyllama-1.1b",
+}
+
+
+@pytest.fixture(scope="module")
+def measured_runs():
+    """A measured run of the whole of each workload."""
+    with (folder("validation") / "measured" / "transformer_runs.csv").open(newline="") as file:
+        rows = sorted(csv.DictReader(file), key=lambda row: int(row["n_params"] or 0))
+    return {row["workload"]: row for row in rows}
+
+
+@pytest.mark.parametrize(("measured", "name"), MEASURED_AS.items())
+def test_measured_runs_are_of_these_architectures(measured, name, measured_runs):
+    row, a = measured_runs[measured], preset(name).architecture
+    columns = {
+        "layers": a.layers,
+        "hidden_size": a.hidden,
+        "attention_heads": a.heads,
+        "kv_heads": a.kv_heads,
+        "ffn_hidden_size": a.expert_feed_forward or a.feed_forward,
+        "gated_ffn": int(a.gated),
+    }
+    stated = {column: int(row[column]) for column in columns if row[column]}
+    assert stated == {column: columns[column] for column in stated}
+    # rounded, and with or without a table of words
+    assert int(row["n_params"]) == pytest.approx(a.parameters, rel=0.06)
+    assert int(row["n_active_params"]) == pytest.approx(a.active_parameters, rel=0.12)
 
 
 # what holds for every row

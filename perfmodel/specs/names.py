@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from perfmodel.errors import InputError
@@ -52,6 +53,7 @@ def shown(ids: Sequence[str], last: str = " and ") -> str:
     return last.join(part for part in (", ".join(ids[:-1]), ids[-1]) if part)
 
 
+@lru_cache(maxsize=4096)  # every name of a kind is compared with each that is typed
 def squashed(name: str) -> str:
     """Return a name without case, spaces, underscores and hyphens.
 
