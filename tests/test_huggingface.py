@@ -276,6 +276,14 @@ def test_qwen_with_shared_experts(tmp_path):
     assert found.architecture.shared_experts == 4
 
 
+def test_of_a_model_that_sees_the_text_part_is_read(tmp_path):
+    text = {"model_type": "gemma3_text", **BUILT_IN["gemma-3-1b"][1]}
+    seeing = read(tmp_path, "gemma3", {"text_config": text, "vision_config": {"hidden_size": 1152}}, 128)
+    assert seeing.layers == workload("gemma-3-1b", 128).layers
+    with pytest.raises(InputError, match="model_type 'gemma4' is not known"):
+        read(tmp_path, "gemma4", {"text_config": {"model_type": ["gemma3_text"]}})
+
+
 def test_first_dense_layers_and_frequency(tmp_path):
     values = QWEN3_MOE | {"mlp_only_layers": [0, 1], "decoder_sparse_step": 2, "num_hidden_layers": 6}
     found = read(tmp_path, "qwen3_moe", values, 64).architecture

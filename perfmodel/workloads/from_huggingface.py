@@ -22,9 +22,9 @@ LIMIT = 1_000_000
 def workload_from_huggingface(path: str | Path, sequence_length: int | None = None) -> Workload:
     """Return the workload of a config.json.
 
-    The heads of encoders are those of the first of ``architectures``: BertForPreTraining, BertForMaskedLM or
-    the bare encoder; causal models guess every next token, T5 what was cut out, ViT classifies.  Dropout is
-    what the papers trained with.
+    Of a model that sees and reads, the part that reads is taken.  Heads of encoders are those of the first of
+    ``architectures``: BertForPreTraining, BertForMaskedLM or the bare encoder; causal models guess every next
+    token, T5 what was cut out, ViT classifies.  Dropout is what the papers trained with.
 
     Parameters
     ----------
@@ -39,6 +39,13 @@ def workload_from_huggingface(path: str | Path, sequence_length: int | None = No
     values = read_json(path, LIMIT, "a Hugging Face config.json")
     if not isinstance(values, dict) or not isinstance(values.get("model_type"), str):
         raise InputError(f"{path}: no model_type; expected a Hugging Face config.json")
+    text = values.get("text_config")
+    if (
+        values["model_type"] not in FAMILIES
+        and isinstance(text, dict)
+        and str(text.get("model_type")) in FAMILIES
+    ):
+        values = text
     kind = values["model_type"]
     if kind not in FAMILIES:
         raise InputError(f"{path}: model_type {shown(kind)} is not known; known: {', '.join(FAMILIES)}")
