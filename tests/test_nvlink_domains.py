@@ -26,9 +26,10 @@ def one_node(ranks: int, link: Link = NVL72) -> CollectiveFabric:
     return CollectiveFabric(ranks, 1, link, None, 1, CATALOGUE.accelerator("gb200"))
 
 
+@pytest.mark.parametrize("chip", ["gb200", "gb300"])
 @pytest.mark.parametrize(("ranks", "domains"), [(4, 1), (8, 1), (72, 1), (76, 2), (144, 2), (1024, 15)])
-def test_ranks_run_as_one_domain_up_to_72_and_beyond_it_over_the_adapters_of_all_their_nodes(ranks, domains):
-    fabric = fabric_of(ranks, CATALOGUE, accelerator="gb200")
+def test_ranks_run_as_one_domain_up_to_72_and_beyond_it_over_all_adapters(chip, ranks, domains):
+    fabric = fabric_of(ranks, CATALOGUE, accelerator=chip)
     assert (fabric.nodes, fabric.hosts) == (domains, ranks // 4)
     at = places([fabric.point("all-reduce", 1e9)])
     assert at.nodes[0] == domains
@@ -68,8 +69,9 @@ def test_nodes_taken_in_part_count_whole():
     assert (fabric.nodes, fabric.per_node, fabric.link.id) == (2, 18, "nvl72")
 
 
-def test_an_accelerator_without_a_usual_machine_has_the_domain_of_its_link():
-    assert fabric_of(72, CATALOGUE, accelerator="gb300").nodes == 1
+def test_a_machine_for_any_accelerator_has_the_domain_of_the_link_in_it():
+    fabric = fabric_of(72, CATALOGUE, accelerator="gb300", node="pcie-workstation-8gpu")
+    assert (fabric.nodes, fabric.hosts) == (1, 9)
 
 
 def test_another_link_inside_knows_no_domain():
