@@ -163,7 +163,7 @@ class Catalogue:
         known = self._cache.get((kind, id))
         if known is None:
             known = self._cache[kind, id] = self._load(kind, id, model)
-        return known  # type: ignore[no-any-return]
+        return known
 
     def _load(self, kind: Kind, id: str, model: type[_Spec]) -> _Spec:
         if _ID.fullmatch(id):
