@@ -46,7 +46,7 @@ def _library(*args: object) -> ModuleType:
 def maximum(a: Real, b: Real) -> Real:
     """The larger of two values, element by element for arrays."""
     if type(a) in _PLAIN and type(b) in _PLAIN:
-        return max(a, b)
+        return b if b > a else a
     numpy = sys.modules.get("numpy")
     if numpy is not None and (type(a) is numpy.ndarray or type(b) is numpy.ndarray):
         return numpy.maximum(a, b)
@@ -59,7 +59,7 @@ def maximum(a: Real, b: Real) -> Real:
 def minimum(a: Real, b: Real) -> Real:
     """The smaller of two values, element by element for arrays."""
     if type(a) in _PLAIN and type(b) in _PLAIN:
-        return min(a, b)
+        return b if b < a else a
     numpy = sys.modules.get("numpy")
     if numpy is not None and (type(a) is numpy.ndarray or type(b) is numpy.ndarray):
         return numpy.minimum(a, b)
@@ -88,6 +88,9 @@ def sqrt(x: Real) -> Real:
     """The square root of x."""
     if type(x) is float:
         return math.sqrt(x)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and type(x) is numpy.ndarray:
+        return numpy.sqrt(x)
     return _library(x).sqrt(x)
 
 

@@ -152,9 +152,10 @@ def time_of(setting: Setting, constants: Calibration) -> float:
 
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     ports = busiest_ports(setting, constants)
-    binding, faster = bottleneck(ports, constants) if communicates(setting) else ("link", 2.0)
+    sends = communicates(setting)
+    binding, faster = bottleneck(ports, constants) if sends else ("link", 2.0)
     step = evaluate(setting, constants, partial(_variants, setting, ports, faster))
-    way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
+    way = best_way(setting, step.work, step.fabric, constants) if sends else setting
     chosen = choice_note(way, step.work, step.fabric, merging_cost(setting, constants))
     if chosen:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
@@ -175,7 +176,7 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
         setting = setting._replace(warnings=(*setting.warnings, _too_fast(step.iteration_time, least_time)))
     if uncertain is not None:
         uncertain = physical(uncertain, step.iteration_time, least_time)
-    network = _network(setting, step, binding)
+    network = _network(step, binding) if sends else Network(0.0, 0.0, binding)
     return _prediction(setting, ports, step, network, baseline_time, uncertain, constants)
 
 
@@ -239,9 +240,7 @@ def _variants(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fa
     )
 
 
-def _network(setting: Setting, step: Step, binding: str) -> Network:
-    if not communicates(setting):
-        return Network(0.0, 0.0, binding)
+def _network(step: Step, binding: str) -> Network:
     return Network(float(step.communication_time[0]), float(step.exposed_communication_time[0]), binding)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import repeat
+from operator import mul
 from typing import Any
 
 from perfmodel import ops
@@ -105,7 +108,11 @@ def widening_strengths(
 
 def reasons(setting: Setting, result: dict[str, float], spread: Spread, constants: Calibration) -> list[str]:
     """Return in words why an interval is wider than usual, in the order of the conditions."""
-    noticed = [name for name, width in _widths(result, spread).items() if width > NOTICED and name in REASONS]
+    noticed = [
+        name
+        for name, width in zip(spread.weights, _widths(result, spread), strict=True)
+        if width > NOTICED and name in REASONS
+    ]
     if not noticed:
         return []
     low, high = constants.reach.get(local_batch_of(setting), (0.0, 0.0))
@@ -142,13 +149,13 @@ def factors(result: dict[str, Any], mode: str, spreads: dict[str, Spread]) -> tu
     return ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
 
 
-def _widths(result: dict[str, Any], spread: Spread) -> dict[str, Any]:
-    """What each condition that was learned adds to the logarithm of the scale, numbers or arrays."""
-    return {name: weight * result[name] for name, weight in spread.weights.items() if name in result}
+def _widths(result: dict[str, Any], spread: Spread) -> Iterator[Any]:
+    """What each learned weight adds to the logarithm of the scale, in their order; numbers or arrays."""
+    return map(mul, spread.weights.values(), map(result.get, spread.weights, repeat(0.0)))
 
 
 def _factors(result: dict[str, Any], spread: Spread) -> tuple[Any, Any]:
-    scale = ops.exp(sum(_widths(result, spread).values()))
+    scale = ops.exp(sum(_widths(result, spread)))
     return ops.exp(spread.quantile_80 * scale), ops.exp(spread.quantile_95 * scale)
 
 
