@@ -12,7 +12,6 @@ from perfmodel.specs.names import taken_as
 from perfmodel.specs.node import Node
 from perfmodel.specs.options import Offers, declared
 from perfmodel.specs.scenario import Scenario
-from perfmodel.specs.storage import storage_id
 from perfmodel.specs.store import Catalogue, Kind
 from perfmodel.workloads import understood
 
@@ -79,6 +78,12 @@ def id_of(offers: Offers, name: str, catalogue: Catalogue) -> str:
     return understood(name).id if offers == "workloads" else _HARDWARE[offers][1](catalogue, name).id
 
 
+def _storage_id(name: str) -> str:
+    from perfmodel.specs.storage import storage_id
+
+    return storage_id(name)
+
+
 _HARDWARE: dict[Offers, tuple[Kind, Callable[[Catalogue, str], Accelerator | Node | Link]]] = {
     "accelerators": ("accelerators", Catalogue.accelerator),
     "nodes": ("nodes", Catalogue.node),
@@ -90,7 +95,7 @@ NAMED: dict[str, Offers] = {
     field: one.info.offers for field, one in declared(Scenario).items() if one.info.offers in LOOKED_UP
 }
 """Options that name a thing of the catalogue, and of what they do."""
-_SINGLE = {"framework": framework_id, "storage": storage_id}
+_SINGLE = {"framework": framework_id, "storage": _storage_id}
 """Names that fit one thing each."""
 BY_ID = (*NAMED, *_SINGLE)
 """Options that name a thing that has an id."""

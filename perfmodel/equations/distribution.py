@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from perfmodel.equations.laws import LAWS, Ageing, Law
 from perfmodel.equations.quadrature import Array
+
+if TYPE_CHECKING:
+    from perfmodel.equations.laws import Ageing, Law
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Distribution:
     @property
     def law(self) -> Law:
         """The family."""
+        from perfmodel.equations.laws import LAWS
+
         return LAWS[self.name]
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from perfmodel import ops
 from perfmodel.equations.quadrature import Array
+from perfmodel.equations.special import normal_at_logit
 from perfmodel.errors import missing
 
 Ageing = Literal["memoryless", "better", "worse", "unknown"]
@@ -66,22 +67,6 @@ def _above(t: Array, lower: float = 0.0) -> Array:
     import numpy as np
 
     return np.maximum(np.asarray(t, dtype=np.float64) - lower, 0.0)
-
-
-def normal_at_logit(z: Any) -> Array:
-    """Standard normal quantile at u = 1 / (1 + e^-z), relative error 1e-15 (Wichura's AS 241).
-
-    The standard library's C routine runs on the smaller tail, so neither tail loses digits.
-    """
-    from statistics import NormalDist
-
-    import numpy as np
-
-    z = np.asarray(z, dtype=np.float64)
-    tail = np.exp(-np.logaddexp(0.0, np.abs(z)))
-    inverse = NormalDist().inv_cdf
-    quantile = np.array([inverse(p) for p in tail.ravel().tolist()]).reshape(z.shape)
-    return np.where(z < 0, quantile, -quantile)
 
 
 def _normal_upper(x: Array) -> Array:

@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from perfmodel.equations.distribution import Distribution
-from perfmodel.equations.laws import normal_at_logit
-from perfmodel.equations.order_statistics import order_statistic
 from perfmodel.equations.quadrature import Array, beta_rule
+from perfmodel.equations.special import normal_at_logit
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -69,6 +68,8 @@ def straggler_factor(distribution: Distribution, world_size: float) -> float:
         variance = math.log1p(spread * spread)
         if variance <= _WIDEST_LOG_STD**2:
             return float(weight @ np.exp(math.sqrt(variance) * x - variance / 2))
+    from perfmodel.equations.order_statistics import order_statistic
+
     return float(order_statistic(distribution, world_size, world_size)[0]) / distribution.mean
 
 

@@ -8,11 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.equations.server_load import (
-    greedy_shard_imbalance,
-    shard_imbalance,
-    split_shard_imbalance,
-)
 from perfmodel.resolve import Setting
 from perfmodel.specs.workload import Workload
 
@@ -37,6 +32,12 @@ def imbalance(setting: Setting) -> Any:
 
 @lru_cache(maxsize=4096)
 def _imbalance(workload: Workload, shards: str, servers: int) -> float:
+    from perfmodel.equations.server_load import (
+        greedy_shard_imbalance,
+        shard_imbalance,
+        split_shard_imbalance,
+    )
+
     if shards == "greedy":
         return greedy_shard_imbalance(_dealt(workload), servers)
     if shards == "large-split":

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from perfmodel.specs.architecture import Architecture
+from typing import TYPE_CHECKING
+
 from perfmodel.specs.dataset import data_set
 from perfmodel.specs.workload import Layer, Workload
+
+if TYPE_CHECKING:
+    from perfmodel.specs.architecture import Architecture
 
 DATA = data_set("imagenet")
 
