@@ -1,7 +1,5 @@
 """What a prediction says; the model is the JSON schema people script against."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Literal, Self
 

@@ -1,7 +1,5 @@
 """Spec of an accelerator: its peaks, its memory and its links."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field, field_validator

@@ -1,7 +1,5 @@
 """Spec of a data set: number and stored size of its samples."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, Literal
 

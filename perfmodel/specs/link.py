@@ -1,7 +1,5 @@
 """What a link is: bandwidth and latency between two ranks, with what was measured on it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator

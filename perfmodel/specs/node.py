@@ -1,7 +1,5 @@
 """Spec of a node: its accelerators, their links, network adapters, processors and storage."""
 
-from __future__ import annotations
-
 from typing import Self
 
 from pydantic import model_validator
