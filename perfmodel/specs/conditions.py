@@ -1,12 +1,15 @@
 """Prices, power and failures of a run."""
 
 from functools import cache
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 
 from perfmodel.errors import InputError
 from perfmodel.specs.options import OptionInfo, PlainSignature
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 LARGEST = 1e12
 
@@ -84,5 +87,7 @@ def checked(conditions: Conditions) -> Conditions:
 
 
 @cache
-def _adapter() -> TypeAdapter[Any]:
+def _adapter() -> "TypeAdapter[Any]":
+    from pydantic import TypeAdapter
+
     return TypeAdapter(Conditions)
