@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perfmodel.api.calibrate import calibrate
     from perfmodel.api.collective import collective
     from perfmodel.api.compare import compare
+    from perfmodel.api.layouts import layouts
     from perfmodel.api.plan import plan
     from perfmodel.api.scale import scale
     from perfmodel.api.stragglers import stragglers
@@ -48,6 +49,7 @@ __all__ = [
     "collective",
     "compare",
     "explain",
+    "layouts",
     "plan",
     "predict",
     "read_quote",
@@ -70,6 +72,7 @@ _HOMES = {
     "collective": "perfmodel.api.collective",
     "compare": "perfmodel.api.compare",
     "explain": "perfmodel.explanations",
+    "layouts": "perfmodel.api.layouts",
     "plan": "perfmodel.api.plan",
     "predict": "perfmodel.prediction",
     "read_quote": "perfmodel.quote",

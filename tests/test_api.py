@@ -25,6 +25,7 @@ CALLS = {
     "collective": "collective('all-reduce', ranks=8, size='100MB', link='nvlink3-nvswitch')",
     "stragglers": "stragglers('sync', workers=16)",
     "plan": "plan(epochs=1, accelerators='v100-sxm2-16gb', max_gpus=8)",
+    "layouts": "layouts('llama-3-8b', gpus=8, node='dgx-h100', global_batch_size=64)",
     "validate": "validate('collectives')",
     "calibrate": "calibrate(times=TIMES, local_batch_size=32)",
     "compare": "compare({'gpus': 1}, {'gpus': 2})",

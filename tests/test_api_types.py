@@ -19,6 +19,7 @@ from perfmodel.planning import SearchResult
 from perfmodel.prediction.sgd_error_bound import ErrorCurves
 from perfmodel.specs import keywords
 from perfmodel.specs.store import Catalogue
+from perfmodel.transformers.job import Case
 
 FUNCTIONS = (
     "predict",
@@ -29,6 +30,7 @@ FUNCTIONS = (
     "collective",
     "stragglers",
     "explain",
+    "layouts",
     "validate",
     "calibrate",
 )
@@ -41,7 +43,7 @@ NAMES = vars(keywords) | {
     "Constants": object,
 }
 """Names of annotations that modules import for type checkers alone."""
-WORKED_OUT_FROM = {SearchResult, OutOfSample, Calibration, Distribution}
+WORKED_OUT_FROM = {SearchResult, OutOfSample, Calibration, Case | None, Distribution}
 """What an answer was made from, which it keeps at hand."""
 UNTYPED = {"Prediction.scenario"}
 """A mapping of options, as a ``Scenario`` takes it back."""

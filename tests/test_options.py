@@ -46,6 +46,7 @@ MEANT_OTHERWISE = {
     ("trace", "accelerator"): "of each trace, where its file does not say",
     ("validate", "data"): "of runs to predict, not to learn from",
     ("collective", "algorithm"): "of any collective, not of all-reduce alone",
+    ("layouts", "precision"): "of a transformer's products: 8 bits too, and no fp32",
 }
 """Options of a command's own that share a name with a declared one."""
 

@@ -19,6 +19,7 @@ from perfmodel.specs.scenario import SHORT
 
 TWO_TYPES = {
     "--algorithm": "of any collective in `collective`, of all-reduce elsewhere",
+    "--precision": "of a transformer's products in `layouts`, fp8 among them; of any training elsewhere",
     "--price": "of each of several machines in `plan`, NODE=USD; of the one machine elsewhere",
     "--purchase-price": "likewise",
 }

@@ -35,9 +35,10 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.job import Case, job_of, jobs_of
 from perfmodel.transformers.layout import SHARDING, caveats, check, layout_of
-from perfmodel.transformers.machine import Fabric, chip_of
+from perfmodel.transformers.machine import Fabric, chip_of, fabric_on
 from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.parameters import PARAMETERS, RESULT, fitted
+from perfmodel.transformers.search import search
 from perfmodel.transformers.software import Options, software_of
 from perfmodel.transformers.step import step_of
 
@@ -248,6 +249,81 @@ def test_poor_layouts_are_warned_of():
     arranged = layout_of(64, tensor_parallel=16, pipeline_parallel=4, accumulation_steps=2)
     remarks = caveats(arranged, MIXTRAL._replace(layers=30))
     assert [remark.partition(" ")[0] for remark in remarks] == ["2", "30", "8"]
+
+
+# --- search
+
+LAYOUTS = [
+    "layouts",
+    "--workload",
+    "llama-3-8b",
+    "--node",
+    "dgx-h100",
+    "--gpus",
+    "16",
+    "--global-batch-size",
+    "64",
+]
+
+
+def test_layouts_fit_come_in_order_and_are_timed_as_alone():
+    fabric = fabric_on(CATALOGUE, 64, node="dgx-h100")
+    asked = {"world_size": 64, "global_batch_size": 128, "sequence_length": 4096}
+    p, facts, options = fitted().parameters, stack("megatron-core"), Options()
+    result = search(MIXTRAL, fabric, facts, options, p, **asked)
+    times = np.asarray(result.steps.iteration_time)
+    assert len(times) > 100
+    assert (np.diff(times) >= 0).all()
+    assert (np.asarray(result.memory.total) <= fabric.accelerator.memory_capacity).all()
+    assert result.candidates == len(times) + result.rejected["do not fit into memory"]
+    chip, model = chip_of(fabric.accelerator), dimensions_of(MIXTRAL, 4096)
+    for row in range(0, len(times), len(times) // 12):
+        layout = result.layout(row)
+        check(layout, MIXTRAL, 4096)
+        assert layout.world_size == 64
+        assert layout.global_batch_size == 128
+        case = Case(model, layout, chip, software_of(facts, chip, model, layout, options), fabric, 4096)
+        assert step_of(job_of(case), p).iteration_time == pytest.approx(times[row], rel=1e-9)
+
+
+def test_all_layouts_of_1024_accelerators_take_a_second():
+    fabric = fabric_on(CATALOGUE, 1024, node="dgx-a100-80gb")
+    asked = {"world_size": 1024, "global_batch_size": 1536, "sequence_length": 2048}
+    start = time.perf_counter()
+    result = search(GPT3, fabric, stack("megatron-core"), Options(), fitted().parameters, **asked)
+    assert time.perf_counter() - start < 1.0
+    assert result.layouts.tensor_parallel[0] > 1
+
+
+def test_the_command_prints_layouts():
+    answer = json.loads(CliRunner().invoke(main, [*LAYOUTS, "--json"]).stdout)
+    first = answer["layouts"][0]
+    assert {"layout", "iteration_time", "interval", "memory", "mfu", "tokens_per_second"} <= set(first)
+    assert sum(first["terms"].values()) == pytest.approx(first["iteration_time"])
+    assert first["memory"]["bytes"] <= first["memory"]["capacity"]
+    assert len(answer["layouts"]) == answer["fitting"]
+    assert sum(answer["rejected"].values()) > 0
+    shown = CliRunner().invoke(main, LAYOUTS).stdout
+    assert "--micro-batch-size" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--workload", "resnet50"], "is no transformer"),
+        (["--workload", "gpt3-175b"], "the least needs"),
+        (["--framework", "abacus"], "unknown framework 'abacus'"),
+        (["--framework", "nemo@24"], "expected a year after @"),
+        (["--node", "dgx-9"], "unknown node 'dgx-9'"),
+        (["--precision", "fp8", "--node", "dgx-a100-80gb"], "has no fp8 products"),
+    ],
+)
+def test_what_has_no_layout_is_refused(words, message):
+    bad = CliRunner().invoke(main, [*LAYOUTS, *words])
+    assert bad.exit_code == 2
+    assert message in bad.stderr
+    assert len(bad.stderr.splitlines()) <= 2
 
 
 # --- rows

@@ -30,6 +30,7 @@ COMMANDS = (
     "compare",
     "emulate",
     "explain",
+    "layouts",
     "plan",
     "predict",
     "scale",

@@ -13,6 +13,8 @@ SHARDING: tuple[Sharding, ...] = get_args(Sharding)
 RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
 SELECTIVE, FULL = 1, 2
 """Into ``RECOMPUTE``."""
+ZERO_3 = 3
+"""Into ``SHARDING``."""
 
 
 class Layout(NamedTuple):
@@ -46,6 +48,14 @@ class Layout(NamedTuple):
     def global_batch_size(self) -> Any:
         """Samples of one step."""
         return self.micro_batch_size * self.accumulation_steps * self.data_parallel
+
+    def words(self) -> dict[str, Any]:
+        """Return one layout as people script against it."""
+        report = {name: int(value) for name, value in self._asdict().items() if name != "recomputed_layers"}
+        return report | {
+            "sharding": SHARDING[int(self.sharding)],
+            "recompute": RECOMPUTE[int(self.recompute)],
+        }
 
     @property
     def replicas(self) -> Any:

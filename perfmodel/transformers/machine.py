@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.collectives.model import curve, fitted
 from perfmodel.collectives.place import USUAL_YEAR, Place, Point, places
+from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.stack import BLACKWELL, HOPPER
+from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.layout import Layout
 
 BORROWED_SHARE = 0.80
@@ -122,6 +125,47 @@ class Fabric(NamedTuple):
         )
 
 
+def fabric_on(
+    catalogue: Catalogue,
+    world_size: int,
+    *,
+    node: str | None = None,
+    accelerator: str | None = None,
+    inter_link: str | None = None,
+    nics: int | None = None,
+) -> Fabric:
+    """Return what joins the ranks of a job on a machine that is named, or on an accelerator's usual one.
+
+    Raises
+    ------
+    InputError : an unknown name; neither machine nor accelerator, or nothing between machines
+    """
+    if node is None and accelerator is None:
+        raise InputError("give --node or --accelerator, e.g. --node dgx-h100")
+    chip = catalogue.accelerator(accelerator) if accelerator is not None else None
+    usual = node or (chip.usual_node if chip is not None else None)
+    if usual is None:
+        raise InputError(f"{accelerator} has no usual machine: give --node")
+    machine = catalogue.node(usual)
+    chip = chip or catalogue.accelerator(machine.accelerator or "")
+    inside = catalogue.link(machine.intra_link or chip.peer_link or chip.host_link)
+    between = inter_link or machine.inter_link
+    if between is None:
+        if world_size > machine.accelerators:
+            raise InputError(f"{world_size} accelerators need several {machine.id}: give --inter-link")
+        between = chip.host_link
+    domain = machine.accelerators if inside.domain is None else inside.domain.value
+    return Fabric(
+        chip,
+        inside,
+        catalogue.link(between),
+        float(min(machine.accelerators, world_size)),
+        float(min(domain, world_size)),
+        float(nics or machine.nics or 1),
+        catalogue.link(machine.host_link or chip.host_link),
+    )
+
+
 class Way(NamedTuple):
     """What ``busy_collective_time`` needs of one group; all zero but the bend for a single rank."""
 
@@ -154,21 +198,37 @@ class Groups(NamedTuple):
     """Send from one stage to the next."""
 
 
-def group_points(fabric: Fabric, layout: Layout) -> tuple[Point | None, ...]:
-    """Return the collectives of a layout in the order of ``Groups``."""
+def _group_shapes(layout: Layout) -> tuple[tuple[str, Any, Any], ...]:
+    """Return collective, ranks and how far apart these lie, in the order of ``Groups``."""
     tensor, replicas = layout.tensor_parallel, layout.replicas
-    of_expert = max(replicas / layout.expert_parallel, 1.0)
+    of_expert = ops.maximum(replicas / layout.expert_parallel, 1.0)
     apart = tensor * layout.expert_parallel
-    stage = fabric.point("send-receive", 2, layout.world_size / layout.pipeline_parallel)
+    stages = layout.pipeline_parallel
     return (
-        fabric.point("all-reduce", tensor, 1),
-        fabric.point("all-gather", layout.context_parallel, tensor),
-        fabric.point("all-gather", replicas, tensor),
-        fabric.point("all-reduce", replicas, tensor),
-        fabric.point("all-gather", of_expert, apart),
-        fabric.point("all-reduce", of_expert, apart),
-        stage if layout.pipeline_parallel > 1 else None,
+        ("all-reduce", tensor, 1),
+        ("all-gather", layout.context_parallel, tensor),
+        ("all-gather", replicas, tensor),
+        ("all-reduce", replicas, tensor),
+        ("all-gather", of_expert, apart),
+        ("all-reduce", of_expert, apart),
+        ("send-receive", ops.minimum(stages, 2), layout.world_size / stages),
     )
+
+
+def group_points(fabric: Fabric, layout: Layout) -> tuple[Point | None, ...]:
+    """Return the collectives of one layout in the order of ``Groups``."""
+    return tuple(fabric.point(*shape) for shape in _group_shapes(layout))
+
+
+def groups_of_many(fabric: Fabric, layouts: Layout) -> Groups:
+    """Return the ways of the groups of many layouts on one fabric; equal ones are worked out once."""
+    result = []
+    for collective, sizes, strides in _group_shapes(layouts):
+        pairs = np.stack(np.broadcast_arrays(sizes, strides), axis=-1).astype(np.float64)
+        each, at = np.unique(pairs, axis=0, return_inverse=True)
+        ways = ways_of([fabric.point(collective, size, stride) for size, stride in each.tolist()])
+        result.append(Way(*(column[at.reshape(-1)] for column in ways)))
+    return Groups(*result)
 
 
 def ways_of(points: Sequence[Point | None]) -> Way:

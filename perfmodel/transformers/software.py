@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, get_args
 
 from perfmodel.specs.stack import Launch, Pace, Stack
 from perfmodel.transformers.architecture import Dimensions
-from perfmodel.transformers.layout import SHARDING, Layout
+from perfmodel.transformers.layout import ZERO_3, Layout
 from perfmodel.transformers.machine import Chip
 
 PACES: tuple[Pace, ...] = get_args(Pace)
@@ -69,10 +69,10 @@ class Options(NamedTuple):
 
 
 def software_of(stack: Stack, chip: Chip, model: Dimensions, layout: Layout, options: Options) -> Software:
-    """Return how a stack runs one job; its numbers are floats and flags, not arrays."""
+    """Return how a stack runs one job on one accelerator; its flags are arrays where the layout is."""
     xla = stack.pace == "xla"
     engine = xla and options.transformer_engine
-    zero3 = SHARDING[int(layout.sharding)] == "zero3"
+    zero_3 = layout.sharding == ZERO_3
     flash = chip.capability >= stack.flash_from and not model.is_encoder_decoder
     return Software(
         pace=PACES.index("tuned" if options.compiled and stack.pace == "eager" else stack.pace),
@@ -83,13 +83,13 @@ def software_of(stack: Stack, chip: Chip, model: Dimensions, layout: Layout, opt
         biased_attention=stack.biased_attention,
         shares_sequence=stack.sequence_parallel,
         hides_tensor=stack.hides_tensor or options.async_tensor,
-        hides_data=stack.hides_data or zero3 or bool(chip.is_tpu),
-        hides_experts=stack.hides_experts and layout.virtual_stages > 1,
+        hides_data=zero_3 | stack.hides_data | bool(chip.is_tpu),
+        hides_experts=(layout.virtual_stages > 1) & stack.hides_experts,
         gradient_bytes=2.0 if options.precision == "fp16" else float(stack.gradient_bytes),
         pads_vocabulary=stack.pads_vocabulary,
-        keeps_gathered=stack.keeps_gathered and layout.pipeline_parallel > 1,
+        keeps_gathered=(layout.pipeline_parallel > 1) & stack.keeps_gathered,
         gathers_8=stack.gathers_fp8 and options.precision == "fp8",
-        checkpoints_operations=stack.checkpoints_operations or (zero3 and not xla),
+        checkpoints_operations=(zero_3 & (not xla)) | stack.checkpoints_operations,
         casts_weights=stack.casts_weights,
         slow_start=stack.slow_start,
         in_8_bits=options.precision == "fp8",

@@ -17,6 +17,7 @@ from perfmodel.equations.transformer_pipeline import (
 )
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.layer import Layer, Rates, any_of, layer_of, rates_of, three_products, travel_time
+from perfmodel.transformers.layout import ZERO_3
 from perfmodel.transformers.parameters import Values
 
 EMBEDDING_BYTES = 12
@@ -25,7 +26,6 @@ ADAPTED_SHARE = 0.003
 """Of the weights, what adapters of low rank train (assumed)."""
 AUTOCAST_BYTES, AUTOCAST_STEP_BYTES = 12, 30
 """Of a parameter: to cast fp32 weights for a micro-batch, and what a loop over tensors moves more."""
-ZERO_3 = 3
 
 
 class Step(NamedTuple):

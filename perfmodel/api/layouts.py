@@ -1,0 +1,227 @@
+"""``perfmodel.layouts``: every way to share a transformer out over accelerators, the fastest first."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from perfmodel.arguments import COUNT, TEXT, expect
+from perfmodel.equations.transformer import model_flops_per_token, model_flops_utilization
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.stack import DEFAULT_STACK, stack
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+from perfmodel.tables import Record, Table, aligned, flat
+from perfmodel.transformers.flags import flags
+from perfmodel.transformers.machine import fabric_on
+from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.search import SearchResult, search
+from perfmodel.transformers.software import PRECISIONS, Options
+from perfmodel.units import show
+from perfmodel.workloads import workload as workload_named
+
+if TYPE_CHECKING:
+    from perfmodel.specs.architecture import Architecture
+    from perfmodel.transformers.machine import Fabric
+
+Precision = Literal["fp16", "bf16", "fp8"]
+SHOWN = 10
+"""Layouts of a table, unless more are asked for."""
+
+
+@dataclass(frozen=True)
+class LayoutRow:
+    """One layout, and what it takes; times in seconds."""
+
+    layout: dict[str, int | str]
+    """Degrees by name, ``sharding`` and ``recompute``."""
+    iteration_time: float
+    interval: dict[str, float]
+    """``low_80``, ``high_80``, ``low_95``, ``high_95``."""
+    terms: dict[str, float]
+    """Exposed times, which sum to ``iteration_time``."""
+    memory: dict[str, float]
+    """``bytes`` and ``capacity`` of the fullest rank, and what fills it by name."""
+    mfu: float
+    tokens_per_second: float
+    bubble_fraction: float
+    """Share of the step in which stages wait for each other."""
+    flags: list[str]
+    """Options that start it, where the stack has such."""
+
+    @property
+    def words(self) -> str:
+        """The layout in short: degrees above 1, sharding and recomputation."""
+        short = {
+            "tensor_parallel": "tp",
+            "pipeline_parallel": "pp",
+            "virtual_stages": "v",
+            "context_parallel": "cp",
+            "expert_parallel": "ep",
+            "data_parallel": "dp",
+        }
+        degrees = [
+            f"{word}{self.layout[name]}"
+            for name, word in short.items()
+            if self.layout[name] != 1 or word == "dp"
+        ]
+        more = [f"{self.layout['sharding']}"] if self.layout["sharding"] != "none" else []
+        if self.layout["recompute"] != "none":
+            more.append(f"recompute {self.layout['recompute']}")
+        return " ".join([*degrees, *more])
+
+
+@dataclass(frozen=True, repr=False)
+class Layouts(Table):
+    """Layouts that fit, the fastest first."""
+
+    workload: str
+    machine: str
+    rows: tuple[LayoutRow, ...]
+    fitting: int
+    """Layouts that fit; ``rows`` holds the fastest of them."""
+    candidates: int
+    """Layouts that were timed."""
+    rejected: dict[str, int]
+    """How many a reason kept out."""
+
+    def records(self) -> list[Record]:
+        """Return the rows, each on one line."""
+        return [flat(vars(row)) for row in self.rows]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel layouts --json`` prints."""
+        report = {
+            "workload": self.workload,
+            "machine": self.machine,
+            "layouts": [vars(row) for row in self.rows],
+        }
+        counts = {"fitting": self.fitting, "candidates": self.candidates, "rejected": self.rejected}
+        return json.dumps(report | counts, allow_nan=False)
+
+    def __repr__(self) -> str:
+        rows = [(row.words, show(row.iteration_time, "s"), f"{row.mfu:.1%}") for row in self.rows[:SHOWN]]
+        title = f"{self.workload} on {self.machine}: {self.fitting} of {self.candidates} layouts fit"
+        return aligned(title, ("layout", "iteration", "MFU"), rows)
+
+
+def layouts(
+    workload: str,
+    *,
+    gpus: int,
+    global_batch_size: int,
+    node: str | None = None,
+    accelerator: str | None = None,
+    inter_link: str | None = None,
+    nics: int | None = None,
+    sequence_length: int | None = None,
+    framework: str = DEFAULT_STACK,
+    precision: Precision = "bf16",
+    top: int | None = None,
+    catalogue: Catalogue | None = None,
+) -> Layouts:
+    """Time every layout of a transformer on so many accelerators; those that fit, the fastest first.
+
+    Parameters
+    ----------
+    workload : a transformer, by name or the path of its ``config.json``
+    gpus : accelerators in all
+    global_batch_size : samples of one step
+    node : machine, by default the accelerator's usual one
+    accelerator : by default the machine's
+    inter_link, nics : between machines, by default the machine's
+    sequence_length : tokens of a sample, by default the network's own
+    framework : NAME or NAME@YEAR of ``specs.stack``: megatron-core, nemo, fsdp, torchtitan, ...
+    precision : of products: bf16, fp16 or fp8
+    top : so many layouts at most, by default all
+    catalogue : hardware to choose from; by default what comes with the package
+
+    Raises
+    ------
+    InputError : an unknown name, a network that is no transformer, or nothing that fits
+
+    Examples
+    --------
+    >>> found = layouts("llama-3-8b", gpus=8, node="dgx-h100", global_batch_size=64)
+    >>> found.rows[0].iteration_time <= found.rows[-1].iteration_time
+    True
+    """
+    expect(TEXT, workload=workload, framework=framework, precision=precision)
+    expect(TEXT.or_none, node=node, accelerator=accelerator, inter_link=inter_link)
+    expect(COUNT, gpus=gpus, global_batch_size=global_batch_size)
+    expect(COUNT.or_none, nics=nics, sequence_length=sequence_length, top=top)
+    if precision not in PRECISIONS:
+        raise unknown_name("precision", precision, PRECISIONS)
+    network = workload_named(workload, sequence_length)
+    model, length = network.architecture, network.sequence_length
+    if model is None or length is None:
+        raise InputError(f"{network.name} is no transformer whose architecture is known; try llama-3-8b")
+    name, _, year = framework.partition("@")
+    if year and not (year.isdecimal() and len(year) == 4):
+        raise InputError(f"framework {framework}: expected a year after @, e.g. {name}@2024")
+    facts = stack(name, int(year)) if year else stack(name)
+    known = Catalogue.of(catalogue)
+    fabric = fabric_on(known, gpus, node=node, accelerator=accelerator, inter_link=inter_link, nics=nics)
+    if precision == "fp8" and "fp8" not in fabric.accelerator.peak_flops:
+        raise InputError(f"{fabric.accelerator.id} has no fp8 products")
+    result = search(
+        model,
+        fabric,
+        facts,
+        Options(precision=precision),
+        fitted().parameters,
+        world_size=gpus,
+        global_batch_size=global_batch_size,
+        sequence_length=length,
+    )
+    fitting = len(result.layouts.sharding)
+    if not fitting:
+        raise InputError(_nothing(result, network.name, gpus, fabric))
+    shown = range(min(fitting, top or fitting))
+    rows = tuple(_row(result, row, model, fabric, name, length, precision) for row in shown)
+    machine = f"{gpus} x {fabric.accelerator.id}"
+    return Layouts(network.name, machine, rows, fitting, result.candidates, result.rejected)
+
+
+def _nothing(result: SearchResult, name: str, gpus: int, fabric: Fabric) -> str:
+    if not result.candidates:
+        why = "; ".join(result.rejected)
+        return f"no layout of {name} on {gpus} accelerators: {why}"
+    least, most = (show(each, "B") for each in (result.least_bytes, fabric.accelerator.memory_capacity))
+    return (
+        f"no layout of {name} fits {gpus} x {fabric.accelerator.id}: the least needs {least} of {most}; "
+        "take more accelerators, or a smaller batch or sequence"
+    )
+
+
+def _row(
+    result: SearchResult,
+    row: int,
+    model: Architecture,
+    fabric: Fabric,
+    framework: str,
+    length: int,
+    precision: str,
+) -> LayoutRow:
+    layout = result.layout(row)
+    terms = {name: float(column[row]) for name, column in result.steps._asdict().items()}
+    memory = {name: float(column[row]) for name, column in result.memory._asdict().items()}
+    time = sum(terms.values())
+    spread = fitted().spreads["experts" if model.experts else "dense, stated layout"]
+    near, wide = (math.exp(z * spread) for z in (NORMAL_80, NORMAL_95))
+    rate = float(layout.global_batch_size) * length / time
+    peak = fabric.accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
+    each = model_flops_per_token(model.active_parameters, model.layers, model.heads, model.head_size, length)
+    return LayoutRow(
+        layout.words(),
+        time,
+        {"low_80": time / near, "high_80": time * near, "low_95": time / wide, "high_95": time * wide},
+        terms,
+        {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
+        float(model_flops_utilization(each, rate, float(layout.world_size), peak)),
+        rate,
+        (terms["bubble"] + terms["unequal_stages"]) / time,
+        flags(framework, layout, model, length, precision),
+    )

@@ -1,0 +1,108 @@
+"""``perfmodel layouts``: how to share a transformer out over accelerators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.options import catalogue_from, scenario_option, specs_option
+from perfmodel.cli.types import COUNT
+
+if TYPE_CHECKING:
+    from perfmodel.api.layouts import LayoutRow, Layouts
+
+SHOWN = 10
+
+
+@click.command("layouts")
+@scenario_option("workload", required=True, help="Transformer: a name, or its config.json.")
+@scenario_option("world_size", name="gpus", required=True, help="Accelerators in all.")
+@scenario_option("global_batch_size", required=True, help="Samples of one step over all accelerators.")
+@scenario_option("node", help="Machine, e.g. dgx-h100.  [default: the usual one of --accelerator]")
+@scenario_option("accelerator", help="Accelerator, e.g. h100-sxm5-80gb.  [default: that of --node]")
+@scenario_option("inter_link", help="Link between machines.  [default: that of the machine]")
+@scenario_option("nics", help="Network adapters of each machine.  [default: the machine's]")
+@scenario_option("sequence_length", help="Tokens of a sample.  [default: the network's]")
+@scenario_option(
+    "framework",
+    default="megatron-core",
+    show_default=True,
+    help="NAME or NAME@YEAR: megatron-core, nemo, fsdp, torchtitan, deepspeed, maxtext, ...",
+)
+@click.option(
+    "--precision",
+    type=click.Choice(["bf16", "fp16", "fp8"]),
+    default="bf16",
+    show_default=True,
+    help="Of matrix products.",
+)
+@click.option("--top", type=COUNT, help="So many layouts.  [default: 10; with --json and --csv all]")
+@specs_option
+@export_options
+def command(specs: tuple[str, ...], top: int | None, **options: Any) -> None:
+    """Every layout of a transformer on so many accelerators that fits, the fastest first.
+
+    \b
+    Examples:
+      perfmodel layouts --workload llama-3-70b --node dgx-h100 --gpus 512 --global-batch-size 1024
+      perfmodel layouts --workload gpt3-175b --node dgx-a100-80gb --gpus 1024 --global-batch-size 1536
+      perfmodel layouts --workload mixtral-8x7b --node dgx-h100 --gpus 64 --global-batch-size 256 --top 3
+
+    A layout: tp tensor, pp pipeline, v chunks of layers on each stage, cp context, ep expert and dp data
+    parallelism; how replicas share states; what is computed again.  What is known of its error is that of
+    measured runs: see perfmodel validate --kind transformers.
+    """
+    from perfmodel.api.layouts import layouts
+
+    form = take_form(options)
+    if top is None and form not in ("json", "csv"):
+        top = SHOWN
+    answer = layouts(options.pop("workload"), top=top, catalogue=catalogue_from(specs), **options)
+    if form == "json":
+        click.echo(answer.to_json())
+    elif form is not None:
+        show_rows(answer.records(), form)
+    else:
+        _show(answer)
+
+
+def _show(answer: Layouts) -> None:
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+    from perfmodel.units import show
+
+    out = console()
+    out.print(Text(f"{answer.workload} on {answer.machine}", style="bold"))
+    shown = table("layout", "micro", "iteration", "MFU", "memory", "bubble", "exposed")
+    shown.padding = (0, 1, 0, 0)
+    for row in answer.rows:
+        shown.add_row(
+            row.words,
+            f"{row.layout['micro_batch_size']} x {row.layout['accumulation_steps']}",
+            show(row.iteration_time, "s"),
+            f"{row.mfu:.1%}",
+            show(row.memory["bytes"], "B"),
+            f"{row.bubble_fraction:.1%}",
+            f"{_exposed(row):.1%}",
+        )
+    out.print(shown)
+    best = answer.rows[0]
+    low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
+    out.print(Text(f"the first: {low} to {high} with 80 % confidence"))
+    out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))
+    out.print(Text(f"{answer.fitting} of {answer.candidates} layouts fit; left out:"))
+    for reason, count in answer.rejected.items():
+        out.print(Text(f"  {count:>6}  {reason}"))
+    if best.flags:
+        out.print(Text("the first starts with:"))
+        for flag in best.flags:
+            out.print(Text(f"  {flag}"))
+
+
+def _exposed(row: LayoutRow) -> float:
+    """Share of the step that ranks wait for messages."""
+    names = ("tensor", "context", "experts", "stage_sends", "data")
+    return sum(row.terms[name] for name in names) / row.iteration_time

@@ -1,0 +1,86 @@
+"""A layout as the options that start it, by stack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.specs.architecture import Architecture
+from perfmodel.transformers.layout import FULL, SELECTIVE, ZERO_3, Layout
+
+
+def flags(stack: str, layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
+    """Return the options of Megatron-LM, or of torchtitan; none for a stack without such.
+
+    Parameters
+    ----------
+    stack : by its name in ``specs.stack``
+    layout : one, of whole numbers
+    model : for the layers of a chunk
+    sequence_length : tokens of a sample
+    precision : ``bf16``, ``fp16`` or ``fp8``
+
+    Examples
+    --------
+    >>> gpt = Architecture(64, 8, 4, 4, 16, 256, 1000, 128)
+    >>> print(*flags("torchtitan", Layout(2, data_parallel=4, sharding=3), gpt, 128, "bf16"), sep=chr(10))
+    --parallelism.tensor_parallel_degree 2
+    --parallelism.pipeline_parallel_degree 1
+    --parallelism.context_parallel_degree 1
+    --parallelism.data_parallel_shard_degree 4
+    --parallelism.data_parallel_replicate_degree 1
+    --training.local_batch_size 1
+    --training.global_batch_size 4
+    --training.seq_len 128
+    --activation_checkpoint.mode none
+    """
+    if stack in ("megatron-lm", "megatron-core", "nemo"):
+        return _megatron(layout, model, sequence_length, precision)
+    return _torchtitan(layout, sequence_length) if stack == "torchtitan" else []
+
+
+def _megatron(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
+    given = {
+        "tensor-model-parallel-size": layout.tensor_parallel,
+        "pipeline-model-parallel-size": layout.pipeline_parallel,
+        "context-parallel-size": layout.context_parallel,
+        "micro-batch-size": layout.micro_batch_size,
+        "global-batch-size": layout.global_batch_size,
+        "seq-length": sequence_length,
+    }
+    if layout.virtual_stages > 1:
+        chunk = model.layers / (layout.pipeline_parallel * layout.virtual_stages)
+        given["num-layers-per-virtual-pipeline-stage"] = chunk
+    if model.experts:
+        given["expert-model-parallel-size"] = layout.expert_parallel
+    lines = [f"--{name} {value:.0f}" for name, value in given.items()]
+    if layout.tensor_parallel > 1:
+        lines.append("--sequence-parallel")
+    if layout.sharding == ZERO_3:
+        lines.append("--use-torch-fsdp2")
+    elif layout.sharding > 0:
+        lines.append("--use-distributed-optimizer")
+    if layout.recompute == SELECTIVE:
+        lines.append("--recompute-granularity selective")
+    if layout.recompute == FULL:
+        lines.append("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1")
+    return [*lines, *_PRECISION[precision]]
+
+
+_PRECISION = {"fp16": ["--fp16"], "bf16": ["--bf16"], "fp8": ["--bf16", "--fp8-format hybrid"]}
+
+
+def _torchtitan(layout: Layout, sequence_length: int) -> list[str]:
+    sharded = layout.sharding == ZERO_3
+    given: dict[str, Any] = {
+        "parallelism.tensor_parallel_degree": layout.tensor_parallel,
+        "parallelism.pipeline_parallel_degree": layout.pipeline_parallel,
+        "parallelism.context_parallel_degree": layout.context_parallel,
+        "parallelism.data_parallel_shard_degree": layout.data_parallel if sharded else 1,
+        "parallelism.data_parallel_replicate_degree": 1 if sharded else layout.data_parallel,
+        "training.local_batch_size": layout.micro_batch_size,
+        "training.global_batch_size": layout.global_batch_size,
+        "training.seq_len": sequence_length,
+    }
+    mode = {SELECTIVE: "selective", FULL: "full"}.get(int(layout.recompute), "none")
+    lines = [f"--{name} {value:.0f}" for name, value in given.items()]
+    return [*lines, f"--activation_checkpoint.mode {mode}"]

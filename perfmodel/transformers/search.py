@@ -1,0 +1,178 @@
+"""Every layout of a transformer on so many accelerators, timed at once; the fastest that fits comes first."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.stack import Stack
+from perfmodel.transformers.architecture import dimensions_of
+from perfmodel.transformers.job import Job
+from perfmodel.transformers.layout import FULL, RECOMPUTE, SELECTIVE, ZERO_3, Layout
+from perfmodel.transformers.machine import Fabric, chip_of, groups_of_many
+from perfmodel.transformers.memory import Memory, memory_of
+from perfmodel.transformers.parameters import Values
+from perfmodel.transformers.software import Options, software_of
+from perfmodel.transformers.step import Step, step_of
+
+LEAST_POSITIONS = 4096
+"""Of a rank: fewer are not shared out further (assumed; a ring of short blocks hides nothing)."""
+MOST_CHUNKS = 8
+LARGEST_MICRO_BATCH = 64
+ZERO_1 = 1
+ROOM = 0.95
+"""Of the memory a program can use; the rest is lost between blocks (assumed)."""
+
+
+class SearchResult(NamedTuple):
+    """Layouts that fit, the fastest first; shape (layouts,) each."""
+
+    layouts: Layout
+    steps: Step
+    memory: Memory
+    candidates: int
+    """Timed, whether they fit or not."""
+    rejected: dict[str, int]
+    """How many layouts a reason kept out."""
+    least_bytes: float
+    """That any candidate needs [B]."""
+
+    def layout(self, row: int) -> Layout:
+        """Return one of the layouts."""
+        return Layout(*(column[row] for column in self.layouts))
+
+
+def search(
+    model: Architecture,
+    fabric: Fabric,
+    stack: Stack,
+    options: Options,
+    p: Values,
+    *,
+    world_size: int,
+    global_batch_size: int,
+    sequence_length: int,
+) -> SearchResult:
+    """Time every layout, and keep those that fit into memory.
+
+    Tried are degrees of tensor parallelism inside the domain of the fast link, any number of stages up to the
+    layers, chunks that divide a stage, context parallelism down to ``LEAST_POSITIONS``, all expert
+    parallelism, no sharding, ZeRO 1, and ZeRO 3 without a pipeline, all recomputation that changes anything,
+    and micro-batches of powers of 2.
+
+    Parameters
+    ----------
+    model, fabric, stack, options, p : what runs, on what, by what, and what was learned
+    world_size : accelerators
+    global_batch_size : samples of a step
+    sequence_length : tokens of a sample
+    """
+    rejected: Counter[str] = Counter()
+    rows = list(_candidates(model, fabric, world_size, global_batch_size, sequence_length, rejected))
+    table = np.array(rows, dtype=np.float64).reshape(-1, len(Layout._fields)).T
+    layouts, chip = Layout(*table), chip_of(fabric.accelerator)
+    dimensions = dimensions_of(model, sequence_length)
+    software = software_of(stack, chip, dimensions, layouts, options)
+    changes = (layouts.recompute != SELECTIVE) | (not software.flash) | software.checkpoints_operations
+    layouts = Layout(*(column[changes] for column in layouts))
+    software = software_of(stack, chip, dimensions, layouts, options)
+    job = Job(
+        dimensions,
+        layouts,
+        chip,
+        software,
+        groups_of_many(fabric, layouts),
+        float(sequence_length),
+        max(1.0, world_size / fabric.per_node),
+        fabric.domain,
+        fabric.link.bandwidth.value,
+        fabric.network_bandwidth,
+    )
+    count = len(layouts.recompute)
+    memory = Memory(*(np.broadcast_to(column, (count,)) for column in memory_of(job)))
+    total = np.asarray(memory.total)
+    fits = total <= ROOM * fabric.accelerator.memory_capacity
+    if count > fits.sum():
+        rejected["do not fit into memory"] = int(count - fits.sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = Step(*(np.broadcast_to(column, (count,)) for column in step_of(job, p)))
+    times = np.where(fits, np.asarray(steps.iteration_time), math.inf)
+    order = np.argsort(times, kind="stable")[: int(fits.sum())]
+    return SearchResult(
+        Layout(*(column[order] for column in layouts)),
+        Step(*(column[order] for column in steps)),
+        Memory(*(column[order] for column in memory)),
+        count,
+        dict(rejected.most_common()),
+        float(total.min()) if count else math.inf,
+    )
+
+
+def _candidates(
+    model: Architecture, fabric: Fabric, world: int, batch: int, length: int, rejected: Counter[str]
+) -> Iterator[tuple[float, ...]]:
+    """Yield layouts as rows of ``Layout``, and count what divides no way."""
+    for tensor in _divisors(world):
+        if tensor > fabric.domain:
+            rejected["tensor parallelism beyond the fast link"] += 1
+            continue
+        if model.heads % tensor:
+            rejected["heads do not divide"] += 1
+            continue
+        for stages in _divisors(world // tensor):
+            if stages > model.layers:
+                rejected["more stages than layers"] += 1
+                continue
+            for context in _divisors(world // (tensor * stages)):
+                if context > 1 and (length % context or length // context < LEAST_POSITIONS):
+                    rejected["too few positions for context parallelism"] += 1
+                    continue
+                replicas = world // (tensor * stages * context)
+                if batch % replicas:
+                    rejected["the batch does not divide among replicas"] += 1
+                    continue
+                degrees = tensor, stages, context, replicas
+                yield from _of_degrees(model, degrees, batch // replicas)
+
+
+def _of_degrees(
+    model: Architecture, degrees: tuple[int, int, int, int], local: int
+) -> Iterator[tuple[float, ...]]:
+    tensor, stages, context, replicas = degrees
+    experts = [each for each in _divisors(model.experts or 1) if replicas * context % each == 0 or each == 1]
+    shardings = [0, ZERO_1] if replicas * context > 1 else [0]
+    if stages == 1 and replicas * context > 1:
+        shardings.append(ZERO_3)
+    chunks = [1]
+    if stages > 1 and model.layers % stages == 0:
+        chunks = [each for each in _divisors(model.layers // stages) if each <= MOST_CHUNKS]
+    sizes = [2**power for power in range(int(math.log2(LARGEST_MICRO_BATCH)) + 1)]
+    for micro in (size for size in sizes if local % size == 0):
+        steps = local // micro
+        for virtual in (each for each in chunks if each == 1 or steps % stages == 0):
+            for expert in experts:
+                for sharding in shardings:
+                    for recompute in range(len(RECOMPUTE)):
+                        yield (
+                            tensor,
+                            stages,
+                            virtual,
+                            context,
+                            expert,
+                            replicas,
+                            sharding,
+                            recompute,
+                            float(recompute == FULL),
+                            micro,
+                            steps,
+                        )
+
+
+def _divisors(number: int) -> list[int]:
+    small = [each for each in range(1, math.isqrt(number) + 1) if number % each == 0]
+    return sorted({*small, *(number // each for each in small)})
