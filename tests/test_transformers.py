@@ -357,7 +357,7 @@ def test_rows_that_state_what_they_keep_fit_into_memory():
     with (MEASURED / "transformer_runs.csv").open(newline="", encoding="utf-8") as file:
         stated = {row["run_id"] for row in csv.DictReader(file) if row["recompute"] and row["sharding"]}
     able = (run for run in runs() if run.case is not None and run.run_id in stated)
-    jobs = jobs_of([run.case for run in able if not run.case.software.host_update])
+    jobs = jobs_of([run.case for run in able if not run.case.stack.host_update])
     too_much = np.mean(memory_of(jobs).total > jobs.chip.memory_bytes)
     assert len(jobs.nodes) > 1500
     assert too_much <= 0.05
@@ -546,7 +546,7 @@ def test_validate_prints_rows_and_summary():
 
 def test_the_report_has_its_section(monkeypatch):
     monkeypatch.setattr(transformer_section, "compared", lambda read, modes, out_of_sample: both())
-    text = transformer_section.section()
+    text = transformer_section.section.__wrapped__()
     assert text.startswith("## Transformers under model parallelism\n")
     for heading in (
         "Choosing a layout",

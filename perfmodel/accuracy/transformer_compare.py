@@ -204,7 +204,7 @@ def _ideal_times(jobs: Job) -> Array:
     passes = 3 + layout.recomputed_layers
     flops = 2 * passes * model.layers * (each + scores) + 6 * model.embedding_parameters
     tokens = layout.global_batch_size * jobs.sequence_length
-    rate = np.where(jobs.software.in_8_bits, jobs.chip.product_rate_8, jobs.chip.product_rate)
+    rate = np.where(jobs.stack.in_8_bits, jobs.chip.product_rate_8, jobs.chip.product_rate)
     return np.asarray(flops * tokens / (layout.world_size * rate))
 
 

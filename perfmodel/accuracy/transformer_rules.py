@@ -144,7 +144,7 @@ def recomputation(case: Case, stack: Stack) -> Layout:
         again = layout._replace(recompute=recompute, recomputed_layers=float(recompute == FULL))
         return float(memory_of(bare_job(case._replace(layout=again))).total)
 
-    flash = bool(case.software.flash)
+    flash = bool(case.stack.flash)
     if (stack.recomputes == "none" and flash) or (
         (needed := needs(0)) <= free and stack.recomputes != "full"
     ):

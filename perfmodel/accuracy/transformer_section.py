@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -51,8 +52,9 @@ class Bar(NamedTuple):
     bar: float
 
 
+@cache
 def section() -> str:
-    """Return the section, as Markdown."""
+    """Return the section, as Markdown; made once."""
     modes = ("specs", "anchored")
     (rows, specs), (_, anchored) = compared(shipped_transformer_runs, modes, out_of_sample=True)
     return render(

@@ -19,7 +19,7 @@ class Job(NamedTuple):
     model: Dimensions
     layout: Layout
     chip: Chip
-    software: Software
+    stack: Software
     groups: Groups
     sequence_length: Any
     nodes: Any
@@ -38,7 +38,7 @@ class Job(NamedTuple):
     @property
     def sequence_shards(self) -> Any:
         """Ranks that share those tokens between products."""
-        return 1 + self.software.shares_sequence * (self.layout.tensor_parallel - 1)
+        return 1 + self.stack.shares_sequence * (self.layout.tensor_parallel - 1)
 
 
 class Case(NamedTuple):
@@ -47,7 +47,7 @@ class Case(NamedTuple):
     model: Dimensions
     layout: Layout
     chip: Chip
-    software: Software
+    stack: Software
     fabric: Fabric
     sequence_length: int
 
@@ -76,7 +76,7 @@ def bare_job(case: Case, groups: Any = None) -> Job:
         case.model,
         case.layout,
         case.chip,
-        case.software,
+        case.stack,
         groups,
         float(case.sequence_length),
         case.nodes,

@@ -96,7 +96,7 @@ def any_of(condition: Any) -> bool:
 
 def rates_of(job: Job, p: Values) -> Rates:
     """Return the rates of a job's accelerator."""
-    chip, software, where = job.chip, job.software, ops.where
+    chip, software, where = job.chip, job.stack, ops.where
     xla = where(chip.is_tpu, p["tpu"], p["xla"])
     slower = where(chip.is_blackwell, p["blackwell"], 1.0) * where(software.tuned, 1.0, p["untuned"])
     slower = slower * where(job.model.is_encoder_decoder, p["encoder_decoder"], 1.0)
@@ -132,7 +132,7 @@ def three_products(
     )
     of_inputs = matrix_product_time(n1, n3, n2, *shared)
     of_weights = matrix_product_time(n2, n1, n3, *shared)
-    backward = of_inputs + ops.where(job.software.adapts, 0.0, of_weights)
+    backward = of_inputs + ops.where(job.stack.adapts, 0.0, of_weights)
     return matrix_product_time(n1, n2, n3, *shared), backward
 
 
@@ -145,7 +145,7 @@ def travel_time(way: Way, message_bytes: Any, p: Values) -> Any:
 
 def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     """Return the times of the mean layer: with experts as often as the network has them."""
-    model, layout, software, where = job.model, job.layout, job.software, ops.where
+    model, layout, software, where = job.model, job.layout, job.stack, ops.where
     tensor, tokens, shards = layout.tensor_parallel, job.tokens, job.sequence_shards
     routed = 1 - model.dense_share
     has_experts = any_of(routed > 0)
@@ -255,7 +255,7 @@ def _attention(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
         p["half_waves"],
     )
     plain = plain_attention_time(one, tokens * length * heads, p["score"], on.elementwise)
-    flash = job.software.flash
+    flash = job.stack.flash
     return ops.where(flash, kernel, plain), ops.where(flash, p["flash_backward"] * kernel, 2 * plain)
 
 
@@ -266,7 +266,7 @@ def _routed_bytes(job: Job, p: Values) -> Any:
     gates = gate_traffic_bytes(tokens * (model.top_k + model.shared_experts), model.matrices - 1, width)
     routing = p["routing"] * tokens * model.top_k * model.hidden / job.sequence_shards
     cast = cast_traffic_bytes(tokens * model.top_k, model.hidden + width, p["cast"])
-    return gates + routing + ops.where(job.software.in_8_bits, cast, 0.0)
+    return gates + routing + ops.where(job.stack.in_8_bits, cast, 0.0)
 
 
 def _dispatch(job: Job, p: Values) -> Any:
@@ -286,13 +286,13 @@ def _dispatch(job: Job, p: Values) -> Any:
         p["exchange"],
         DISPATCH_START,
     )
-    left = partly_hidden_time(time, ops.where(job.software.hides_experts, p["tensor_hidden"], 0.0))
+    left = partly_hidden_time(time, ops.where(job.stack.hides_experts, p["tensor_hidden"], 0.0))
     return ops.where(group > 1, left, 0.0)
 
 
 def _launches(job: Job, p: Values, routed: Any) -> tuple[Any, Any]:
     """Return the kernels of a forward pass, and the time to launch one [s]."""
-    software, where = job.software, ops.where
+    software, where = job.stack, ops.where
     local = job.model.experts / job.layout.expert_parallel
     each = where(software.in_8_bits, EXPERT_KERNELS_8, EXPERT_KERNELS)
     kernels = where(software.flash, FLASH_KERNELS, PLAIN_KERNELS) + routed * (ROUTING_KERNELS + each * local)

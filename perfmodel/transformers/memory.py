@@ -46,7 +46,7 @@ class Memory(NamedTuple):
 
 def memory_of(job: Job) -> Memory:
     """Return what the fullest rank of a job keeps [B]."""
-    model, layout, software, where = job.model, job.layout, job.software, ops.where
+    model, layout, software, where = job.model, job.layout, job.stack, ops.where
     held = held_parameters(job)
     local = held.dense + held.experts
     weights, gradients, optimizer = (
@@ -64,7 +64,7 @@ def memory_of(job: Job) -> Memory:
 
 def _activations(job: Job, layers: Any) -> Any:
     """Bytes kept by the first stage: of whole layers, or of their inputs and one layer that runs again."""
-    model, layout, software, where = job.model, job.layout, job.software, ops.where
+    model, layout, software, where = job.model, job.layout, job.stack, ops.where
     routed = 1 - model.dense_share
     width = model.dense_share * model.feed_forward
     width = width + routed * (model.top_k + model.shared_experts) * model.expert_width

@@ -85,7 +85,7 @@ def step_of(job: Job, p: Values) -> Step:
     sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, p["send_exposed"])
     exposed, hidden, own = _data(job, p, layer)
     update = _update(job, p, on, own)
-    overhead = where(job.software.slow_start, p["step_slow"], p["step"])
+    overhead = where(job.stack.slow_start, p["step_slow"], p["step"])
     contention = p["contention"] * hidden
     work = pipelined_time(steps, slowest, bubble) + sends + exposed + contention + update + overhead
     times = steps * each
@@ -116,7 +116,7 @@ def _logits(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
     tokens = job.tokens * model.predicted_share
     words = model.vocabulary / tensor
     forward, backward = three_products(job, p, on, tokens, model.hidden, words)
-    odd = model.has_odd_vocabulary & (tensor == 1) & (job.software.pads_vocabulary == 0)
+    odd = model.has_odd_vocabulary & (tensor == 1) & (job.stack.pads_vocabulary == 0)
     products = (forward + backward) * ops.where(odd, p["odd_vocabulary"], 1.0)
     loss = tokens * (p["logit"] * words + EMBEDDING_BYTES * model.hidden) / on.elementwise
     return products + loss, job.tokens * EMBEDDING_BYTES * model.hidden / on.elementwise
@@ -144,7 +144,7 @@ def held_parameters(job: Job) -> Held:
 
 def _data(job: Job, p: Values, layer: Layer) -> tuple[Any, Any, Any]:
     """Return exposed and hidden traffic between replicas, and the parameters whose states a rank keeps."""
-    layout, software, where = job.layout, job.software, ops.where
+    layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job)
     dense = held.dense * where(software.adapts, ADAPTED_SHARE, 1.0)
     groups, replicas = job.groups, layout.replicas
@@ -168,7 +168,7 @@ def _data(job: Job, p: Values, layer: Layer) -> tuple[Any, Any, Any]:
 
 def _traffic(job: Job, p: Values, parameters: Any, gather_way: Any, reduce_way: Any) -> Any:
     """Time of gradients and parameters of a step between replicas, hidden or not."""
-    layout, software, where = job.layout, job.software, ops.where
+    layout, software, where = job.layout, job.stack, ops.where
     gradients = software.gradient_bytes * parameters
     scatter = travel_time(gather_way, gradients, p)
     gather = travel_time(gather_way, 2 * parameters, p)
@@ -186,7 +186,7 @@ def _traffic(job: Job, p: Values, parameters: Any, gather_way: Any, reduce_way: 
 
 
 def _update(job: Job, p: Values, on: Rates, own: Any) -> Any:
-    software, where = job.software, ops.where
+    software, where = job.stack, ops.where
     cast = AUTOCAST_STEP_BYTES + AUTOCAST_BYTES * job.layout.accumulation_steps
     moved = p["update"] + where(software.casts_weights, cast, 0.0)
     on_device = sharded_update_time(own, moved, on.elementwise)
