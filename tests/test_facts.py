@@ -188,7 +188,7 @@ def looks_inside(tree):
                 and is_name(node.comparators[0])
             )
             or (isinstance(node, ast.Subscript) and is_name(node.value))
-            or (isinstance(node, ast.Attribute) and is_name(node.value))
+            or (isinstance(node, ast.Attribute) and is_name(node.value) and hasattr(str, node.attr))
             or (isinstance(node, ast.For | ast.comprehension) and is_name(node.iter))
             or (
                 isinstance(node, ast.Call)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from perfmodel.errors import InputError
@@ -119,7 +119,7 @@ def _check_names(result: Axes) -> None:
     from perfmodel.specs.storage import storage
     from perfmodel.workloads import workload
 
-    named = {
+    named: dict[str, Callable[[str], object]] = {
         "framework": parse_framework,
         "storage": storage,
         "workload": workload,
