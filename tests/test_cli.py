@@ -255,6 +255,8 @@ def test_a_word_lists_the_networks_that_have_it():
     (mixtral,) = json.loads(run("workloads", "list", "mixtral-8x7b", "--json").stdout)
     assert mixtral["active_parameters"] == 12_879_925_248 < mixtral["parameters"]
     assert "12,879,925,248 of them active" in run("workloads", "show", "mixtral-8x7b").stdout
+    widths = json.loads(run("workloads", "show", "mixtral-8x7b", "--json").stdout)["architecture"]
+    assert (widths["hidden"], widths["experts"], widths["top_k"]) == (4096, 8, 2)
     missing = run("workloads", "list", "mixtrel")
     assert missing.exit_code == 2
     assert "unknown workload 'mixtrel'; nearest: mixtral-8x7b" in missing.stderr

@@ -17,6 +17,7 @@ from perfmodel.cli.options import scenario_option
 from perfmodel.errors import unknown_name
 
 if TYPE_CHECKING:
+    from perfmodel.specs.architecture import Architecture
     from perfmodel.specs.workload import Layer, Workload
 
 DIGITS = "#.4g"
@@ -140,7 +141,8 @@ def show(name: str, sequence_length: int | None, **options: Any) -> None:
     network = workload(name, sequence_length)
     rows = [{field: getattr(layer, field) for field in LAYER_FIELDS} for layer in network.layers]
     if form == "json":
-        click.echo(json.dumps({**_summary(network), "layers": rows}))
+        widths = None if network.architecture is None else network.architecture._asdict()
+        click.echo(json.dumps({**_summary(network), "architecture": widths, "layers": rows}))
     elif form == "markdown":
         show_rows(rows, form)
     elif form == "csv":
@@ -177,6 +179,25 @@ def _short(count: float, form: str = ".3f") -> str:
     return f"{count:.0f}"
 
 
+def _widths(architecture: Architecture) -> str:
+    """Return the widths and counts of a transformer in words."""
+    a = architecture
+    shared = f" and {a.kv_heads} key-value heads" if a.kv_heads < a.heads and not a.kv_rank else ""
+    words = [
+        f"{a.encoder_layers} + {a.layers} layers" if a.encoder_layers else f"{a.layers} layers",
+        f"{a.hidden} wide",
+        f"{a.heads} heads{shared} of {a.head_size}",
+    ]
+    gated = ", gated" if a.gated else ""
+    if a.feed_forward:
+        words.append(f"feed-forward {a.feed_forward}{gated}")
+    if a.experts:
+        shares = f", {a.shared_experts} shared" if a.shared_experts else ""
+        words.append(f"{a.top_k} of {a.experts} experts{shares} of {a.expert_feed_forward}{gated}")
+    words.append(f"{a.vocabulary} {'classes' if a.patch_elements else 'words'}")
+    return "; ".join(words)
+
+
 def _print(network: Workload) -> None:
     from rich.text import Text
 
@@ -186,6 +207,8 @@ def _print(network: Workload) -> None:
     out.print(Text(f"{network.name}  ({network.id})"), style="bold")
     if network.variant:
         out.print(Text(network.variant))
+    if network.architecture is not None:
+        out.print(Text(_widths(network.architecture)))
     active = _active(network)
     routed = f", {active:,} of them active" if active < network.parameters else ""
     length = f", {network.sequence_length} tokens" if network.sequence_length else ""

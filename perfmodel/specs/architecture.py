@@ -44,7 +44,7 @@ class Architecture(NamedTuple):
     expert_feed_forward: int = 0
     """Inner width of one expert."""
     moe_frequency: int = 1
-    """Experts stand in every so manieth layer, the last of each such group."""
+    """Of so many layers in a row the last has experts; 1 for every layer."""
     dense_layers: int = 0
     """First layers, which have no experts."""
 
@@ -66,7 +66,7 @@ class Architecture(NamedTuple):
     window: int = 0
     """Earlier positions that a layer attends to; 0 for all."""
     full_frequency: int = 0
-    """Every so manieth layer attends to all positions in spite of ``window``; 0 for none."""
+    """Of so many layers in a row the last attends to all positions in spite of ``window``; 0 for none."""
     predicted_fraction: float = 1.0
     """Share of the positions for which logits are made: those guessed (BERT), the class token (ViT)."""
 
@@ -81,11 +81,11 @@ class Architecture(NamedTuple):
     norms: int = 2
     """Normalisations of a layer without cross-attention."""
     norm_bias: bool = False
-    """They have a bias (LayerNorm, not RMSNorm)."""
+    """Normalisations have a bias (LayerNorm, not RMSNorm)."""
     embedding_norm: bool = False
-    """So are the embeddings normalised (BERT, BLOOM)."""
+    """Embeddings are normalised (BERT, BLOOM)."""
     final_norm: bool = True
-    """And what the last layer makes."""
+    """The output of the last layer is normalised."""
     query_key_norm: bool = False
     """Queries and keys are normalised by head (Qwen3, Gemma 3)."""
     query_bias: bool = False
