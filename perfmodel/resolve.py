@@ -150,8 +150,9 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             f"--strategy {scenario.strategy} stays within one machine; {node.id} holds {node.accelerators}, "
             f"so {scenario.world_size} GPUs need all-reduce or parameter-server"
         )
-    program = scenario.framework or DEFAULT_FRAMEWORK
-    shards, server_node = parse_framework(program)[0].server_shards, node
+    software = with_usual_year(scenario.framework or DEFAULT_FRAMEWORK, accelerator.year)
+    framework, year = parse_framework(software)
+    shards, server_node = framework.server_shards, node
     if scenario.strategy == "parameter-server":
         servers = taken.take("servers", scenario.servers, 1)
         shards = taken.take("server-shards", scenario.server_shards, shards)
@@ -169,10 +170,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     if nodes > 1 or scenario.strategy == "parameter-server":
         _doubt_adapters(node, inter, nics, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
-    software = with_usual_year(program, accelerator.year)
     if software != scenario.framework:
         taken.append(f"--framework {software}")
-    framework, year = parse_framework(software)
     if accelerator.board_devices > 1:
         warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")
     return Setting(

@@ -38,7 +38,7 @@ def gradient_ready_times(backward_times: Any, layer_indices: Any) -> NDArray[Any
     """
     import numpy as np
 
-    ready: NDArray[Any] = backward_times[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    ready: NDArray[Any] = np.add.accumulate(backward_times[..., ::-1], axis=-1)[..., ::-1]
     return ready[..., np.asarray(layer_indices, dtype=np.intp)]
 
 

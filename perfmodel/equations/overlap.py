@@ -51,7 +51,7 @@ def communication_finish_time(ready_times: Any, communication_times: Any) -> NDA
     messages = communication.shape[-1]
     finish: NDArray[np.float64]
     if ready.size * communication.size < MANY_ROWS * messages**2:
-        remaining = communication[..., ::-1].cumsum(axis=-1)[..., ::-1]
+        remaining = np.add.accumulate(communication[..., ::-1], axis=-1)[..., ::-1]
         finish = np.maximum.reduce(ready + remaining, axis=-1)
         return finish
     # many rows: message by message from the last, so that no array of shape (..., K) has to be made

@@ -90,8 +90,7 @@ def predict(
         scenario = scenario_from(scenario, options)
     setting, constants = settled(scenario, Catalogue.of(catalogue), constants_of(constants))
     try:
-        with np.errstate(over="raise", divide="raise", invalid="raise"):
-            return _predicted(setting, constants)
+        return _predicted(setting, constants)
     except (FloatingPointError, OverflowError) as error:
         raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
 
@@ -150,6 +149,7 @@ def time_of(setting: Setting, constants: Calibration) -> float:
     return float(evaluate(setting, constants).iteration_time)
 
 
+@np.errstate(over="raise", divide="raise", invalid="raise")
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     ports = busiest_ports(setting, constants)
     sends = communicates(setting)

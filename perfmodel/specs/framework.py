@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from perfmodel.errors import InputError, unknown_name
@@ -137,7 +136,6 @@ def framework_id(text: str) -> str:
     return f"{meant.id}{at}{year}"
 
 
-@lru_cache(maxsize=256)
 def parse_framework(text: str) -> tuple[Framework, int]:
     """Return the framework of ``NAME`` or ``NAME@YEAR``, and the year of the software.
 
