@@ -74,6 +74,7 @@ def test_the_wheel_carries_its_data_and_claims_no_other_names(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert "perfmodel/_data/hardware_specs/accelerators/k80.toml" in names
     assert "perfmodel/calibration.toml" in names
+    assert "perfmodel/workloads/architectures/llama-3.toml" in names
     assert "perfmodel/templates/report.md.j2" in names
     assert "perfmodel/_data/app/main.py" in names
     assert "perfmodel/_data/validation/measured/training_runs.csv" in names
