@@ -64,17 +64,3 @@ for home in {sorted({*perfmodel._HOMES.values(), "perfmodel.step.evaluate", "per
     importlib.import_module(home)
 """
     assert "perfmodel.workloads" in modules_after(code)
-
-
-def test_the_collector_passes_over_what_is_left_at_the_end():
-    count = "import atexit, gc, sys; atexit.register(lambda: print(gc.get_freeze_count(), file=sys.stderr))"
-    code = f"{count}\n{predicting('predict', '--gpus', '32', '--json')}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stderr) > 10_000
-
-
-def test_rare_needs_cost_no_start():
-    """Laws of other stragglers, kinds of storage and shards of servers are read where a job has them."""
-    loaded = modules_after(predicting("predict", "--gpus", "32", "--json"))
-    rare = {"equations.laws", "equations.order_statistics", "equations.server_load", "specs.storage"}
-    assert not {f"perfmodel.{name}" for name in rare} & loaded

@@ -47,16 +47,26 @@ def saved_by_input(scenario: Scenario, **factors: float) -> float:
     return 1 - answer(case).iteration_time / before
 
 
-def test_hops_inside_the_nodes_are_named_where_they_bind_a_ring():
+def test_what_starts_each_message_is_named_where_it_binds_a_ring():
     asked = BERT | {"algorithm": "ring"}
     found = ask(**asked)
     shares = stated(found.verdict)
-    assert "hops inside the nodes bind: half the latency of nvlink3-nvswitch would save" in found.verdict
-    inside = saved_by_input(Scenario(**asked), library_hop_latency=0.5)
-    assert shares["half the latency of nvlink3-nvswitch"] == pytest.approx(inside, abs=ROUNDED)
+    started = "half of what the library takes for it"
+    assert f"the start of each message binds: {started} would save" in found.verdict
+    saves = saved_by_input(Scenario(**asked), launch_time=0.5, library_hop_latency=0.5, crowd_latency=0.5)
+    assert shares[started] == pytest.approx(saves, abs=ROUNDED)
     by_nccl = 1 - ask(**asked | {"algorithm": "auto"}).iteration_time / found.iteration_time
-    assert by_nccl > inside > 0.1
+    assert by_nccl > saves > 0.1
     assert shares["--algorithm auto"] == pytest.approx(by_nccl, abs=ROUNDED)
+
+
+def test_half_the_latency_of_a_link_is_that_of_the_link_alone():
+    """What the host adds to a round trip stays."""
+    asked = BERT | {"algorithm": "ring"}
+    (words,) = re.findall(r"half its latency ([\d.]+)%", ask(**asked).verdict)
+    assert float(words) / 100 == pytest.approx(
+        saved_by_input(Scenario(**asked), inter_link_hop_latency=0.5), abs=ROUNDED
+    )
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,8 @@ def library_choice(ranks: Ranks) -> str:
     In a node rings, unless enough ranks lie behind a switch that adds; between nodes trees, which for large
     messages share their way with rings as ``bandwidth`` says.
     """
+    if ranks.rings_only:
+        return "ring"
     if sums_by_switch(ranks.adds, ranks.per_node):
         return "nvls-tree" if ranks.several else "nvls"
     return "tree" if ranks.several else "ring"
@@ -142,9 +144,9 @@ def start_time(ranks: Ranks, by_ring: bool, hop_latency: Any, round_trip_time: A
 def curve(ranks: Ranks, p: Values, algorithm: str = "auto") -> Curve:
     """Return the time of an all-reduce for every size of message; takes what ``bandwidth`` takes.
 
-    Every algorithm starts a message in a node as a library does that may choose.
+    Every algorithm starts a message in a node as a library does that may choose, and so do the rings of RCCL.
     """
-    by_ring = algorithm == "ring" and ranks.several
+    by_ring = algorithm == "ring" and ranks.several and ranks.rings_only is not True
     hop, trip = ranks.hop_latency, ranks.round_trip_time
     start = quick = start_time(ranks, by_ring, hop, trip)
     if ranks.several and ranks.low_latency is not True:

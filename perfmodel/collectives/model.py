@@ -129,7 +129,7 @@ def ranks_of(at: Place, p: Values) -> Ranks:
         ramp_strength=ramp_strength(_several(at), _ramp_factor(at, p), at.year, p),
         adds=at.adds,
         chooses_trees=(at.generation >= HOPPER) & (at.way == SWITCH),
-        rings_only=at.ring_only,
+        rings_only=False if at.by_ring else at.ring_only,
     )
 
 

@@ -176,6 +176,19 @@ def _path(point: Point) -> float:
     return PATHS[generation_index(point.link)]
 
 
+_PORT_SHARES = {
+    "efa": "efa",
+    "slingshot": "slingshot",
+    "one-sided": "one_sided",
+    "gpudirect-tcp": "gpudirect_tcp",
+}
+
+
+def port_share(link: Link) -> str | None:
+    """Return the parameter that is the share of a port, of transports that training runs do not tell of."""
+    return _PORT_SHARES.get("one-sided" if link.one_sided else link.kind)
+
+
 def _transport(link: Link) -> str:
     if link.one_sided:
         return "one-sided"

@@ -25,7 +25,7 @@ ADDED = ("s", "B", "FLOP")
 
 def number(value: float | None, unit: str) -> str:
     """Return one value as people write it."""
-    if value is None or value >= ENDLESS:
+    if value is None or (unit == "B/s" and value >= ENDLESS):
         return "without limit"
     if unit in UNITS and unit != "1":
         return show(value, unit)

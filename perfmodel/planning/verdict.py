@@ -9,9 +9,11 @@ from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.planning.caveats import extrapolated, harder_batches
 from perfmodel.planning.rejected import dollars
 from perfmodel.planning.results import SearchResult
+from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prediction.target import tokens_note
 from perfmodel.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.units import show
+from perfmodel.workloads import workload
 
 Row = dict[str, Any]
 
@@ -109,6 +111,8 @@ def notes(result: SearchResult) -> list[str]:
         "the time to get the machines, to start and to evaluate is not in it",
         *extrapolated(result),
     ]
+    if (alone := replicas_alone(workload(goal.workload))) is not None:
+        lines.append(alone)
     if goal.options.get("input", "synthetic") == "synthetic":
         lines.append("samples are ready when they are needed: --input real counts reading and decoding")
     lines += harder_batches(result)

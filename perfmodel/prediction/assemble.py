@@ -12,7 +12,7 @@ from perfmodel.calibration import Calibration, constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import interval, widening_strengths
-from perfmodel.prediction.limits import bottleneck
+from perfmodel.prediction.limits import bottleneck, replicas_alone
 from perfmodel.prediction.result import Interval, Memory, Prediction
 from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
@@ -230,13 +230,12 @@ def _variants(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fa
             inter_link_bandwidth=between,
             inter_hop_latency=on.inter_hop_latency * latency,
             server_bandwidth=servers,
-            round_trip_time=on.round_trip_time * latency,
-            crowd_latency=on.crowd_latency * latency,
+            # a round trip crosses the link twice; what the host adds to it stays
+            round_trip_time=on.round_trip_time - setting.inter_link.hop_latency.value * (2 - 2 * latency),
         )
     return on._replace(
         intra_link_bandwidth=on.intra_link_bandwidth * bandwidth,
         intra_hop_latency=on.intra_hop_latency * latency,
-        library_hop_latency=on.library_hop_latency * latency,
     )
 
 
@@ -291,6 +290,8 @@ def _prediction(
         warnings.append(note)
     if not memory.fits:
         warnings.append(_does_not_fit(memory))
+        if (alone := replicas_alone(setting.workload)) is not None:
+            warnings.append(alone)
     if come_to["mfu"] > 1:
         warnings.append(
             f"{come_to['mfu']:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}"

@@ -5,11 +5,22 @@ from __future__ import annotations
 from perfmodel.calibration import Calibration
 from perfmodel.resolve import Setting
 from perfmodel.specs.link import Link
+from perfmodel.specs.workload import Workload
 from perfmodel.step.fabric import adapter_limits, crosses_nodes, inside_limits, inside_link
 from perfmodel.units import show
 
 TIE = 1 + 1e-9
 """A limit within this of a link's rate is the sum of the links."""
+
+
+def replicas_alone(workload: Workload) -> str | None:
+    """Say of a transformer that copies of the whole network are all that is tried; None of other networks."""
+    if workload.architecture is None:
+        return None
+    return (
+        "every accelerator holds a copy of the whole network: perfmodel layouts knows tensor, pipeline and "
+        "other ways to share a transformer out"
+    )
 
 
 def crossed_link(setting: Setting) -> Link:
@@ -58,6 +69,7 @@ def limit_words(setting: Setting, limit: str) -> str:
     return {
         "kernel": "the kernel's TCP",
         "connections": f"the provider's limit on {_counted(setting.connections, 'connection')}",
+        "path": "the accelerators' own way to their adapters",
         "server": "what one server adds up",
         "sockets": "the way between sockets",
     }[limit]

@@ -41,14 +41,14 @@ class Part(NamedTuple):
     """Of ``Fabric``."""
 
 
-HOPS_INSIDE = ("intra_hop_latency", "library_hop_latency")
-BETWEEN = ("inter_hop_latency", "round_trip_time", "crowd_latency")
-LATENCIES = (*HOPS_INSIDE, *BETWEEN, "launch_time")
+HOPS_INSIDE = ("intra_hop_latency",)
+OF_LIBRARY = ("launch_time", "library_hop_latency", "crowd_latency")
+LATENCIES = (*HOPS_INSIDE, "inter_hop_latency", "round_trip_time", *OF_LIBRARY)
 BANDWIDTHS = ("intra_link_bandwidth", "inter_link_bandwidth", "server_bandwidth")
 ALONE = (
     Part("hops inside the nodes bind", "half the latency of {inside}", HOPS_INSIDE),
     Part("{narrowest} binds inside the nodes", "twice its rate", ("intra_link_bandwidth",)),
-    Part("the start of each message binds", "half of what the library takes for it", LATENCIES[-1:]),
+    Part("the start of each message binds", "half of what the library takes for it", OF_LIBRARY),
 )
 """Parts other than the link that gradients cross first of all, which every verdict speaks of."""
 TOGETHER = (
@@ -169,7 +169,8 @@ def other_options(setting: Setting, step: Step, constants: Calibration) -> list[
 def _options(setting: Setting) -> Iterator[dict[str, Any]]:
     if setting.strategy != "data-parallel-single-process":
         yield from ({"overlap": way} for way in WAYS if way not in (MERGED, "none", setting.overlap))
-    if setting.strategy == "all-reduce" and setting.scenario.algorithm != "best":
+    by_library = runs_nccl(setting.accelerator)  # whose measured times no textbook's may be held against
+    if setting.strategy == "all-reduce" and setting.scenario.algorithm != "best" and not by_library:
         yield {"algorithm": "best"}
     if setting.strategy == "parameter-server":
         yield {"servers": 2 * setting.servers}

@@ -10,6 +10,7 @@ from perfmodel.arguments import TEXT, a, expect
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import above_peak
+from perfmodel.prediction.limits import replicas_alone
 from perfmodel.quote.expected import (
     Expected,
     Measure,
@@ -251,14 +252,19 @@ def _efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue: C
             value = similar.scaling_efficiency * (n / m if speedup else 1)
             near.append(_near(similar, value, f"{similar.scaling_efficiency:.1%} efficiency on"))
     notes = ["the measured ones are against one accelerator"] if near and m > 1 else []
-    return _Evidence(limit, expected, near, notes, memory=_too_much(prediction))
+    return _Evidence(limit, expected, near, [*notes, *_alone(setting)], memory=_too_much(prediction))
+
+
+def _alone(setting: Setting) -> list[str]:
+    """What to say of a transformer, of which a vendor may have shared out the layers."""
+    return [words] if (words := replicas_alone(setting.workload)) is not None else []
 
 
 def _rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> _Evidence:
     measure = measure_of(claim, setting)
     least, prediction = limit_of_iteration(setting), predict(scenario, catalogue)
     limit = Limit(measure.of(least.value), least.because)
-    notes = []
+    notes = _alone(setting)
     near = []
     for similar in similar_runs(setting, catalogue):
         value = measure.of(setting.local_batch_size * setting.accumulation_steps / similar.rate)

@@ -14,6 +14,7 @@ from perfmodel.sensitivity.case import Case, scaled_quantity, scaled_spec
 from perfmodel.specs.link import Link
 from perfmodel.specs.provenance import Quantity
 from perfmodel.specs.workload import Workload
+from perfmodel.step.communication import by_library
 
 _SPREAD = re.compile(r"\b(cv|std)=([0-9.eE+-]+)")
 
@@ -180,7 +181,8 @@ def of_link(case: Case, place: str, what: str) -> float | None:
     link = used_links(case).get(place)
     if link is None:
         return None
-    quantity = getattr(link, "bulk_" + what, None) or getattr(link, what)
+    bulk = None if by_library(case.setting) else getattr(link, "bulk_" + what, None)
+    quantity = bulk or getattr(link, what)
     return quantity.value if quantity else None
 
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
 from perfmodel.collectives.generation import generation_index
-from perfmodel.collectives.model import fitted, generation_pace
-from perfmodel.collectives.place import BUILT_IN, has_low_latency
+from perfmodel.collectives.model import PATH_SHARE, fitted, generation_pace
+from perfmodel.collectives.place import BUILT_IN, has_low_latency, port_share
+from perfmodel.equations.collective_bandwidths import switched_ring_bandwidth
 from perfmodel.equations.collective_latencies import round_trip_time
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
@@ -127,7 +128,8 @@ def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, floa
     """Return what may bind all adapters of one node together [B/s], by what it is a limit of.
 
     ``link``: their ports; ``kernel``: its TCP; ``connections``: what a provider lets each carry; ``machine``:
-    what the provider lets the whole machine send; ``server``: what one parameter server adds up.
+    what the provider lets the whole machine send; ``path``: what accelerators reach their adapters over, by a
+    library; ``server``: what one parameter server adds up.
     """
     link, nics, served = setting.inter_link, setting.nics, setting.strategy == "parameter-server"
     limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections)}
@@ -139,6 +141,9 @@ def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, floa
     if (whole := machine_limit(setting)) is not None:
         reached: Any = achieved_bandwidth(whole, fraction(link, calibration))
         limits["machine"] = reached if is_plain else node_bandwidth(reached, 1, share, slower)
+    if setting.strategy == "all-reduce" and setting.accelerator.collective_library is not None:
+        path: Any = achieved_bandwidth(setting.host_link.bandwidth.value, PATH_SHARE)
+        limits["path"] = node_bandwidth(path, setting.accelerators_per_node, 1.0, 1.0)
     if served:
         most = calibration.server_ceiling
         limits["server"] = most if slower == 1.0 else node_bandwidth(most, 1, 1.0, slower)
@@ -182,7 +187,8 @@ def fraction(link: Link, calibration: Calibration) -> float:
     if link.achieved_fraction is not None:
         return link.achieved_fraction.value
     known = calibration.link_fraction
-    own = known.get(link.kind, known["other"])
+    learned = port_share(link)
+    own = known.get(link.kind, known["other"]) if learned is None else fitted().parameters[learned]
     if link.scope == "intra" or link.passes_kernel:
         return own
     share: Any = kernel_spared_fraction(own, known[KERNEL_TCP], calibration.tcp_ceiling, link.bandwidth.value)
@@ -210,6 +216,11 @@ def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> flo
         by_size = link.ring_bandwidth.by_group_size
         nearest = min(by_size, key=lambda size: (abs(size - group_size), size))
         return by_size[nearest]
+    if link.switched:
+        pair_loss = min(fitted().parameters["pair"], 1.0)
+        share, ranks = fraction(link, calibration), max(group_size, 2)
+        rate: Any = switched_ring_bandwidth(link.bandwidth.value, share, pair_loss, ranks)
+        return rate  # type: ignore[no-any-return]
     return bulk_bandwidth(link, calibration)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from perfmodel import ops
 from perfmodel.collectives import all_reduce
 from perfmodel.collectives.all_reduce import Curve, Ranks
 from perfmodel.collectives.generation import adds, generation_index
-from perfmodel.collectives.model import HOPPER, fitted, ramp_strength
+from perfmodel.collectives.model import ENDLESS, HOPPER, fitted, ramp_strength
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.step.layout import Group
@@ -30,7 +31,7 @@ def library_algorithms(group: Group) -> tuple[str, ...]:
 
 def library_times(group: Group, message_bytes: Any) -> dict[str, Any]:
     """Return the time of messages by each of its algorithms [s], the one that it chooses first."""
-    names = dict.fromkeys((all_reduce.library_choice(_ranks(group)), *library_algorithms(group)))
+    names = dict.fromkeys((all_reduce.library_choice(_ranks(group)), *BY_LIBRARY[:2]))
     return {name: library_curve(group, name).time(message_bytes) for name in names}
 
 
@@ -59,7 +60,7 @@ def _ranks(group: Group) -> Ranks:
         per_node=group.per_node,
         nodes=group.nodes,
         several=group.several_nodes,
-        inside_bandwidth=on.intra_link_bandwidth,
+        inside_bandwidth=ops.where(group.per_node > 1, on.intra_link_bandwidth, ENDLESS),
         between_bandwidth=on.inter_link_bandwidth,
         launch_time=on.launch_time,
         hop_latency=on.library_hop_latency,

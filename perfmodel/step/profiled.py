@@ -16,6 +16,7 @@ from perfmodel.equations.measured_steps import (
     wait_with_workers,
     with_idle_time,
 )
+from perfmodel.errors import InputError
 from perfmodel.profile import Measure, Profile
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
@@ -30,6 +31,8 @@ LEAST_NOISE = 0.03
 """Deviation of a profile that is worth a word [1]."""
 MOST_NOISE = 300.0
 """Logarithm of the widest factor: wider ones are no numbers any more."""
+LEAST_LATENCY = 1e-9
+"""Of a measured line through nothing [s]."""
 LEAST_REPORTED = 1e-3
 """Waits of one step that are worth a word [s]."""
 
@@ -144,10 +147,12 @@ def profiled_fabric(on: Fabric, setting: Setting, profile: Profile) -> Fabric:
     link = profile.link
     if link is None:
         return on
-    ranks = link.group_size
+    ranks, latency = link.group_size, max(link.latency.value, LEAST_LATENCY)
+    if not link.bandwidth.value:
+        raise InputError("the profile's link.bandwidth is 0: expected what its bus carries in B/s")
     measured = on._replace(
-        intra_hop_latency=ring_hop_latency(link.latency.value, ranks),
-        library_hop_latency=ring_hop_latency(link.latency.value, min(ranks, LONGEST_CHAIN + 1.0)),
+        intra_hop_latency=ring_hop_latency(latency, ranks),
+        library_hop_latency=ring_hop_latency(latency, min(ranks, LONGEST_CHAIN + 1.0)),
         intra_link_bandwidth=ring_part(setting.intra_link, setting.accelerator, ranks, link.bandwidth.value),
     )
     if setting.nodes > 1:
