@@ -167,6 +167,11 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
     _doubt_links(scenario, intra, inter, warnings)
     nics = scenario.nics or node.nics or 1
+    if intra.domains(nodes, node.accelerators) < nodes:
+        warnings.append(
+            f"{intra.id} joins {nodes} nodes into fewer NVLink domains, which perfmodel collective and "
+            f"layouts know; taken here as {nodes} nodes with {inter.id} between them, too slow"
+        )
     if nodes > 1 or scenario.strategy == "parameter-server":
         _doubt_adapters(node, inter, nics, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)

@@ -127,3 +127,11 @@ def test_a_domain_is_a_whole_number_of_accelerators_behind_a_switch(changed):
     table["domain"]["value"] = changed.pop("domain", 72.0)
     with pytest.raises((InputError, ValueError), match=r"expected a whole number, of a switched link"):
         Link.model_validate(table | changed)
+
+
+def test_predict_says_that_it_takes_nodes_apart_that_nvlink_joins():
+    apart = perfmodel.predict(node="gb300-nvl72", gpus=72, workload="bert-large").warnings
+    assert any("nvl72 joins 18 nodes into fewer NVLink domains" in words for words in apart)
+    assert not any(
+        "NVLink domains" in words for words in perfmodel.predict(node="gb300-nvl72", gpus=4).warnings
+    )

@@ -1,7 +1,7 @@
 """Every all-reduce that ranks on one or several nodes can use, and the choice among them.
 
-Where NCCL or RCCL runs, ``ring``, ``tree``, ``nvls`` and ``nvls-tree`` are the library's, and by ``auto`` it picks
-one.  Elsewhere ``ring`` is a plain ring, and ``auto`` means it.
+Where NCCL or RCCL runs, ``ring``, ``tree``, ``nvls`` and ``nvls-tree`` are the library's, and by ``auto`` it
+picks one.  Elsewhere ``ring`` is a plain ring, and ``auto`` means it.
 """
 
 from __future__ import annotations
