@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perfmodel import layouts
 from perfmodel.accuracy import transformer_fit, transformer_section
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_anchor import anchors_of
@@ -38,7 +39,7 @@ from perfmodel.transformers.layout import SHARDING, caveats, check, layout_of
 from perfmodel.transformers.machine import Fabric, chip_of, fabric_on
 from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.parameters import PARAMETERS, RESULT, fitted
-from perfmodel.transformers.search import search
+from perfmodel.transformers.search import TOO_LARGE, search
 from perfmodel.transformers.software import Options, software_of
 from perfmodel.transformers.step import step_of
 
@@ -275,7 +276,7 @@ def test_layouts_fit_come_in_order_and_are_timed_as_alone():
     assert len(times) > 100
     assert (np.diff(times) >= 0).all()
     assert (np.asarray(result.memory.total) <= fabric.accelerator.memory_capacity).all()
-    assert result.candidates == len(times) + result.rejected["do not fit into memory"]
+    assert result.candidates == len(times) + result.rejected[TOO_LARGE]
     chip, model = chip_of(fabric.accelerator), dimensions_of(MIXTRAL, 4096)
     for row in range(0, len(times), len(times) // 12):
         layout = result.layout(row)
@@ -556,3 +557,22 @@ def test_the_report_has_its_section(monkeypatch):
     ):
         assert f"### {heading}" in text
     assert "as stated" in text
+
+
+def test_flags_start_what_was_timed():
+    """A pipeline's batch, chunks and uneven stages, what hides messages, and what a stack can share."""
+    answer = layouts(
+        "llama-3-70b", node="dgx-h100", gpus=128, global_batch_size=256, framework="torchtitan", top=1
+    )
+    (row,) = answer.rows
+    assert row.layout["sharding"] in ("none", "zero3")
+    micro, passes = row.layout["micro_batch_size"], row.layout["accumulation_steps"]
+    assert f"--training.local_batch_size {micro * passes}" in row.flags
+    assert f"--parallelism.pipeline_parallel_microbatch_size {micro}" in row.flags
+    assert "--parallelism.pipeline_parallel_schedule Interleaved1F1B" in row.flags
+    (uneven,) = layouts("deepseek-v3", node="dgx-h100", gpus=2048, global_batch_size=15360, top=1).rows
+    (stages,) = (flag for flag in uneven.flags if "pipeline-model-parallel-layout" in flag)
+    assert stages.count("t") - "--pipeline-model-parallel-layout".count("t") == 61
+    assert stages.count("|") == uneven.layout["pipeline_parallel"] - 1
+    assert "--grad-reduce-in-bf16" in uneven.flags
+    assert "--overlap-grad-reduce" in uneven.flags

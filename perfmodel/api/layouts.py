@@ -85,7 +85,9 @@ class Layouts(Table):
     candidates: int
     """Layouts that were timed."""
     rejected: dict[str, int]
-    """How many a reason kept out."""
+    """How many a reason kept out: layouts that do not fit, and degrees that were not tried."""
+    capacity: float
+    """Memory of one accelerator [B]."""
 
     def records(self) -> list[Record]:
         """Return the rows, each on one line."""
@@ -93,9 +95,10 @@ class Layouts(Table):
 
     def to_json(self) -> str:
         """Return what ``perfmodel layouts --json`` prints."""
-        report = {
+        report: dict[str, object] = {
             "workload": self.workload,
             "machine": self.machine,
+            "capacity": self.capacity,
             "layouts": [vars(row) for row in self.rows],
         }
         counts = {"fitting": self.fitting, "candidates": self.candidates, "rejected": self.rejected}
@@ -182,7 +185,8 @@ def layouts(
     shown = range(min(fitting, top or fitting))
     rows = tuple(_row(result, row, model, fabric, name, length, precision) for row in shown)
     machine = f"{gpus} x {fabric.accelerator.id}"
-    return Layouts(network.name, machine, rows, fitting, result.candidates, result.rejected)
+    capacity = fabric.accelerator.memory_capacity
+    return Layouts(network.name, machine, rows, fitting, result.candidates, result.rejected, capacity)
 
 
 def _nothing(result: SearchResult, name: str, gpus: int, fabric: Fabric) -> str:

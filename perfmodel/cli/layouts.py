@@ -72,6 +72,7 @@ def _show(answer: Layouts) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
+    from perfmodel.transformers.search import TOO_LARGE
     from perfmodel.units import show
 
     out = console()
@@ -93,8 +94,14 @@ def _show(answer: Layouts) -> None:
     low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
     out.print(Text(f"the first: {low} to {high} with 80 % confidence"))
     out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))
-    out.print(Text(f"{answer.fitting} of {answer.candidates} layouts fit; left out:"))
-    for reason, count in answer.rejected.items():
+    out.print(Text("MFU counts attention to all positions, masked or not, as most publications do"))
+    out.print(
+        Text(f"{answer.fitting} of {answer.candidates} layouts fit into {show(answer.capacity, 'B')} each")
+    )
+    untried = {reason: count for reason, count in answer.rejected.items() if reason != TOO_LARGE}
+    if untried:
+        out.print(Text("degrees not tried:"))
+    for reason, count in untried.items():
         out.print(Text(f"  {count:>6}  {reason}"))
     if best.flags:
         out.print(Text("the first starts with:"))

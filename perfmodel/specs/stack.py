@@ -27,6 +27,8 @@ class Stack(NamedTuple):
     """Least CUDA compute capability on which attention keeps no score (FlashAttention, cuDNN, Splash)."""
     newest_flash_from: float = BLACKWELL
     """Least capability on which that kernel is made for its generation (FlashAttention 3, cuDNN 9)."""
+    shards_states_alone: bool = True
+    """The optimizer's states may be shared among replicas, parameters and gradients not (ZeRO 1)."""
     biased_attention: bool = False
     """Scores have a bias (ALiBi), which only a slower kernel adds."""
     sequence_parallel: bool = False
@@ -79,7 +81,7 @@ _MEGATRON = {
 }
 _XLA = Stack("xla", "compiled", fused=True)
 _EAGER = Stack("eager")
-_SHARDED = Stack("eager", flash_from=0.0, checkpoints_operations=True)
+_SHARDED = Stack("eager", flash_from=0.0, checkpoints_operations=True, shards_states_alone=False)
 
 STACKS: dict[str, dict[int, Stack]] = {
     "megatron-lm": _MEGATRON | {2022: _MEGATRON_2022._replace(pace="early")},

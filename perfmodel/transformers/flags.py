@@ -35,7 +35,7 @@ def flags(stack: str, layout: Layout, model: Architecture, sequence_length: int,
     """
     if stack in ("megatron-lm", "megatron-core", "nemo"):
         return _megatron(layout, model, sequence_length, precision)
-    return _torchtitan(layout, sequence_length) if stack == "torchtitan" else []
+    return _torchtitan(layout, model, sequence_length, precision) if stack == "torchtitan" else []
 
 
 def _megatron(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
@@ -48,17 +48,21 @@ def _megatron(layout: Layout, model: Architecture, sequence_length: int, precisi
         "seq-length": sequence_length,
     }
     if layout.virtual_stages > 1:
-        chunk = model.layers / (layout.pipeline_parallel * layout.virtual_stages)
-        given["num-layers-per-virtual-pipeline-stage"] = chunk
+        given["num-layers-per-virtual-pipeline-stage"] = _layers_of_a_chunk(layout, model)
     if model.experts:
         given["expert-model-parallel-size"] = layout.expert_parallel
     lines = [f"--{name} {value:.0f}" for name, value in given.items()]
+    if model.layers % layout.pipeline_parallel:
+        lines.append(f"--pipeline-model-parallel-layout '{_uneven_stages(layout, model)}'")
     if layout.tensor_parallel > 1:
-        lines.append("--sequence-parallel")
+        lines += ["--sequence-parallel", "--tp-comm-overlap"]
+    replicas = layout.data_parallel * layout.context_parallel
     if layout.sharding == ZERO_3:
-        lines.append("--use-torch-fsdp2")
+        lines += _MEGATRON_FSDP
     elif layout.sharding > 0:
-        lines.append("--use-distributed-optimizer")
+        lines += ["--use-distributed-optimizer", "--overlap-grad-reduce", "--overlap-param-gather"]
+    elif replicas > 1:
+        lines.append("--overlap-grad-reduce")
     if layout.recompute == SELECTIVE:
         lines.append("--recompute-granularity selective")
     if layout.recompute == FULL:
@@ -66,10 +70,33 @@ def _megatron(layout: Layout, model: Architecture, sequence_length: int, precisi
     return [*lines, *_PRECISION[precision]]
 
 
-_PRECISION = {"fp16": ["--fp16"], "bf16": ["--bf16"], "fp8": ["--bf16", "--fp8-format hybrid"]}
+_BF16 = ["--bf16", "--grad-reduce-in-bf16"]
+_PRECISION = {"fp16": ["--fp16"], "bf16": _BF16, "fp8": [*_BF16, "--fp8-format hybrid"]}
+_MEGATRON_FSDP = [
+    "--use-torch-fsdp2",
+    "--no-gradient-accumulation-fusion",
+    "--ckpt-format torch_dist",
+    "--untie-embeddings-and-output-weights",
+]
+"""What Megatron-LM asks of whoever shards parameters."""
 
 
-def _torchtitan(layout: Layout, sequence_length: int) -> list[str]:
+def _layers_of_a_chunk(layout: Layout, model: Architecture) -> float:
+    return float(model.layers / (layout.pipeline_parallel * layout.virtual_stages))
+
+
+def _uneven_stages(layout: Layout, model: Architecture) -> str:
+    """Layers of each stage as Megatron-Core writes them: E embedding, t a layer, L the loss.
+
+    The first stages hold one more, as the slowest of those predicted do.
+    """
+    stages = int(layout.pipeline_parallel)
+    least, more = divmod(int(model.layers), stages)
+    held = ["t" * (least + (stage < more)) for stage in range(stages)]
+    return f"E{'|'.join(held)}L"
+
+
+def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
     sharded = layout.sharding == ZERO_3
     given: dict[str, Any] = {
         "parallelism.tensor_parallel_degree": layout.tensor_parallel,
@@ -77,10 +104,21 @@ def _torchtitan(layout: Layout, sequence_length: int) -> list[str]:
         "parallelism.context_parallel_degree": layout.context_parallel,
         "parallelism.data_parallel_shard_degree": layout.data_parallel if sharded else 1,
         "parallelism.data_parallel_replicate_degree": 1 if sharded else layout.data_parallel,
-        "training.local_batch_size": layout.micro_batch_size,
+        "training.local_batch_size": layout.micro_batch_size,  # a pipeline cuts it into its micro-batches
         "training.global_batch_size": layout.global_batch_size,
         "training.seq_len": sequence_length,
     }
+    if model.experts:
+        given["parallelism.expert_parallel_degree"] = layout.expert_parallel
+    schedule = []
+    if layout.pipeline_parallel > 1:
+        given["training.local_batch_size"] = layout.micro_batch_size * layout.accumulation_steps
+        given["parallelism.pipeline_parallel_microbatch_size"] = layout.micro_batch_size
+        name = "Interleaved1F1B" if layout.virtual_stages > 1 else "1F1B"
+        schedule = [f"--parallelism.pipeline_parallel_schedule {name}"]
+        if layout.virtual_stages > 1:
+            given["parallelism.pipeline_parallel_layers_per_stage"] = _layers_of_a_chunk(layout, model)
     mode = {SELECTIVE: "selective", FULL: "full"}.get(int(layout.recompute), "none")
     lines = [f"--{name} {value:.0f}" for name, value in given.items()]
-    return [*lines, f"--activation_checkpoint.mode {mode}"]
+    converted = ["--model.converters float8"] if precision == "fp8" else []
+    return [*lines, *schedule, *converted, f"--activation_checkpoint.mode {mode}"]

@@ -47,6 +47,9 @@ class SearchResult(NamedTuple):
         return Layout(*(column[row] for column in self.layouts))
 
 
+TOO_LARGE = "do not fit into memory"
+
+
 def search(
     model: Architecture,
     fabric: Fabric,
@@ -76,6 +79,8 @@ def search(
     rows = list(_candidates(model, fabric, world_size, global_batch_size, sequence_length, rejected))
     table = np.array(rows, dtype=np.float64).reshape(-1, len(Layout._fields)).T
     layouts, chip = Layout(*table), chip_of(fabric.accelerator)
+    able = stack.shards_states_alone | (layouts.sharding != ZERO_1)
+    layouts = Layout(*(column[able] for column in layouts))
     dimensions = dimensions_of(model, sequence_length)
     software = software_of(stack, chip, dimensions, layouts, options)
     changes = (layouts.recompute != SELECTIVE) | (not software.flash) | software.checkpoints_operations
@@ -98,7 +103,7 @@ def search(
     total = np.asarray(memory.total)
     fits = total <= ROOM * fabric.accelerator.memory_capacity
     if count > fits.sum():
-        rejected["do not fit into memory"] = int(count - fits.sum())
+        rejected[TOO_LARGE] = int(count - fits.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = Step(*(np.broadcast_to(column, (count,)) for column in step_of(job, p)))
     times = np.where(fits, np.asarray(steps.iteration_time), math.inf)
