@@ -17,7 +17,8 @@ TREE_SHARE = 0.95
 """Of the rings' rate inside a node, what trees reach; NCCL assumes 0.92."""
 LEAST_RANKS_FOR_NVLS = 5
 """NCCL leaves fewer to the ring (seen on H200 and B200)."""
-ALGORITHMS = ("auto", "ring", "tree", "nvls", "nvls-tree")
+BY_LIBRARY = ("ring", "tree", "nvls", "nvls-tree")
+"""Algorithms that NCCL itself has; ``nvls`` is of one node, ``nvls-tree`` of several."""
 
 Values = Mapping[str, Any]
 """Parameters by name: numbers, or arrays of shape (variants, 1), which give results of (variants, places)."""
@@ -106,7 +107,7 @@ def bandwidth(ranks: Ranks, p: Values, algorithm: str = "auto") -> Any:
     ----------
     ranks : where
     p : what was learned
-    algorithm : one of ``ALGORITHMS``; ``nvls`` in one node, ``nvls-tree`` on several
+    algorithm : ``auto`` as the library chooses, or one of ``BY_LIBRARY``
     """
     ring = inside = ranks.inside_bandwidth
     by_switch: Any = False

@@ -131,13 +131,9 @@ def places(points: Sequence[Point]) -> Place:
 
 def place_of(point: Point) -> Place:
     """Return what the specs say of one point: plain numbers."""
-    return Place(*_columns(point))
-
-
-def _columns(point: Point) -> tuple[Any, ...]:
     link, chip, per_node = point.link, point.accelerator, -(-point.group_size // point.nodes)
     way, rate = inside(point)
-    within = (
+    within: tuple[Any, ...] = (
         COLLECTIVES.index(point.collective),
         float(point.nodes),
         float(per_node),
@@ -149,9 +145,10 @@ def _columns(point: Point) -> tuple[Any, ...]:
         point.by_ring or (chip is not None and chip.collective_library == "RCCL"),
         point.by_ring,
     )
-    if point.nodes == 1 or point.inter_link is None:
-        return (*within, 0, True, 0.0, 1.0, 1.0, 1.0, True, True, point.year)
-    return (*within, *_between(point, point.inter_link), point.year)
+    between: tuple[Any, ...] = (0, True, 0.0, 1.0, 1.0, 1.0, True, True)
+    if point.nodes > 1 and point.inter_link is not None:
+        between = _between(point, point.inter_link)
+    return Place(*(*within, *between, point.year))
 
 
 def _between(point: Point, outer: Link) -> tuple[Any, ...]:

@@ -81,17 +81,6 @@ class Rates(NamedTuple):
             result, self.switch_efficiency, self.switch_bandwidth, self.channels, self.bus_traffic
         )
 
-    def of(self, rows: Any) -> Rates:
-        """Return those of some ways."""
-        efficiency = self.switch_efficiency
-        return self._replace(
-            bus_share=self.bus_share[rows],
-            channel_share=self.channel_share[rows],
-            most_channels=self.most_channels[rows],
-            bus_traffic=self.bus_traffic[rows],
-            switch_efficiency=None if efficiency is None else efficiency[rows],
-        )
-
 
 class Ways(NamedTuple):
     """Every way NCCL may do an all-reduce: arrays of shape (ways, settings, 1), either of the last two 1."""
@@ -110,30 +99,10 @@ class Ways(NamedTuple):
     correction: Array
     """By how much longer the bytes of a tree take, shape (ways, columns of ``size_class``)."""
 
-    def of(self, algorithm: str) -> Ways:
-        """Return the ways of one algorithm: its protocols."""
-        rows = [row for row, (name, _) in enumerate(self.names) if name == algorithm]
-        arrays = [name for name in self._fields if name not in ("names", "rates")]
-        return self._replace(
-            names=tuple(self.names[row] for row in rows),
-            rates=self.rates.of((rows,)),
-            **{name: getattr(self, name)[rows] for name in arrays},
-        )
-
     def times(self, message_bytes: Any) -> Array:
         """Return the time of messages, shape (messages,), by each way [s]: (ways, settings, messages)."""
         corrections = self.correction[:, None, size_class(message_bytes)]
         times: Any = nccl_all_reduce_time(*self[1:6], message_bytes, corrections, self.algorithm_bandwidth)
-        return times
-
-    def taken(self, message_bytes: Any, best: Any) -> Array:
-        """Return the time of messages [s], each by a way of its own of the one setting: row ``best``."""
-        base, near, near_latency, far, far_latency = (array[best, 0, 0] for array in self[1:6])
-        bandwidth = self.rates.of((best, 0, 0)).bandwidth
-        correction = self.correction[best, size_class(message_bytes)]
-        times: Any = nccl_all_reduce_time(
-            base, near, near_latency, far, far_latency, message_bytes, correction, bandwidth
-        )
         return times
 
 

@@ -8,8 +8,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.calibration import before_fit
+from perfmodel.collectives.all_reduce import BY_LIBRARY
 from perfmodel.collectives.model import curve, fitted
-from perfmodel.collectives.place import check_mesh, places
+from perfmodel.collectives.place import check_mesh, place_of
 from perfmodel.collectives.place import inside as rate_inside
 from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
@@ -22,7 +23,6 @@ from perfmodel.prediction.result import Interval
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
 from perfmodel.step.fabric import Fabric, bulk_bandwidth, ring_bandwidth
 from perfmodel.step.layout import Group
-from perfmodel.step.library import BY_LIBRARY
 from perfmodel.units import show, show_range
 
 NEEDS_SWITCH = {"nvls": "a link through a switch that adds (nvlink4-nvswitch and later)"}
@@ -226,8 +226,8 @@ def _by_nccl(name: str, fabric: CollectiveFabric, message_bytes: float) -> list[
 
 def _fitted_time(name: str, fabric: CollectiveFabric, message_bytes: float) -> float:
     """Time by the model fitted to measured collectives [s]."""
-    at = places([fabric.point(name, message_bytes)])
-    return float(curve(at, fitted().parameters).time(message_bytes)[0])
+    at = place_of(fabric.point(name, message_bytes))
+    return float(curve(at, fitted().parameters).time(message_bytes))
 
 
 def _result(

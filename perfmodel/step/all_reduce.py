@@ -59,16 +59,15 @@ def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
 
 
 def chosen_times(algorithm: str, group: Group, message_bytes: Any) -> Any:
-    """Time of each message by ``auto``, ``best`` or a named algorithm [s], shape (..., messages).
+    """Time of each message by ``best``, a named algorithm, or ``auto`` where no library runs [s].
+
+    Shape (..., messages).
 
     Raises
     ------
     InputError : these ranks and links have no such algorithm
     """
-    by_library = runs_nccl(group.accelerator)
-    if algorithm == "auto" and by_library:
-        return library_curve(group).time(message_bytes)
-    if algorithm in ("auto", "ring") and not by_library:
+    if algorithm in ("auto", "ring") and not runs_nccl(group.accelerator):
         return two_level_ring_all_reduce_time(group.per_node, group.nodes, message_bytes, *group.on.links)
     times = all_reduce_times(group)
     if algorithm == "best":

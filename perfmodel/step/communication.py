@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.calibration import Calibration
+from perfmodel.collectives.all_reduce import BY_LIBRARY
 from perfmodel.equations.exchange import (
     both_levels,
     partitioned_times,
@@ -25,7 +26,7 @@ from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric, adds_on_accelerators
 from perfmodel.step.layout import gradient_group
-from perfmodel.step.library import BY_LIBRARY, library_curve, runs_nccl
+from perfmodel.step.library import library_algorithms, library_curve, runs_nccl
 from perfmodel.step.messages import layer_bytes, messages
 from perfmodel.step.server_shards import imbalance
 
@@ -57,12 +58,12 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
         )
     if setting.strategy == "data-parallel-single-process":
         return replicate_and_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
-    asked = setting.scenario.algorithm
-    if asked == "auto" and runs_nccl(setting.accelerator):
-        return library_curve(gradient_group(setting, on)).time(message_bytes)
+    asked, group = setting.scenario.algorithm, gradient_group(setting, on)
+    if by_library(setting) and (asked == "auto" or asked in library_algorithms(group)):
+        return library_curve(group, asked).time(message_bytes)
     from perfmodel.step.all_reduce import chosen_times
 
-    return chosen_times(asked, gradient_group(setting, on), message_bytes)
+    return chosen_times(asked, group, message_bytes)
 
 
 def by_library(setting: Setting) -> bool:

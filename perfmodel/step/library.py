@@ -13,8 +13,8 @@ from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.step.layout import Group
 
-BY_LIBRARY = ("ring", "tree", "nvls", "nvls-tree")
-"""Algorithms that NCCL itself has."""
+ALWAYS = all_reduce.BY_LIBRARY[:2]
+"""Algorithms that need no switch which adds."""
 
 
 def runs_nccl(accelerator: Accelerator | None) -> bool:
@@ -25,13 +25,13 @@ def runs_nccl(accelerator: Accelerator | None) -> bool:
 def library_algorithms(group: Group) -> tuple[str, ...]:
     """Return which of its algorithms a library can use in a group."""
     if not adds(group.link, group.accelerator):
-        return BY_LIBRARY[:2]
-    return (*BY_LIBRARY[:2], "nvls-tree" if group.several_nodes else "nvls")
+        return ALWAYS
+    return (*ALWAYS, "nvls-tree" if group.several_nodes else "nvls")
 
 
 def library_times(group: Group, message_bytes: Any) -> dict[str, Any]:
     """Return the time of messages by each of its algorithms [s], the one that it chooses first."""
-    names = dict.fromkeys((all_reduce.library_choice(_ranks(group)), *BY_LIBRARY[:2]))
+    names = dict.fromkeys((all_reduce.library_choice(_ranks(group)), *ALWAYS))
     return {name: library_curve(group, name).time(message_bytes) for name in names}
 
 

@@ -97,22 +97,23 @@ def _uneven_stages(layout: Layout, model: Architecture) -> str:
 
 
 def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
-    sharded = layout.sharding == ZERO_3
+    sharded, piped = layout.sharding == ZERO_3, layout.pipeline_parallel > 1
+    # a pipeline cuts a replica's batch into its micro-batches itself
+    passes = layout.accumulation_steps if piped else 1
     given: dict[str, Any] = {
         "parallelism.tensor_parallel_degree": layout.tensor_parallel,
         "parallelism.pipeline_parallel_degree": layout.pipeline_parallel,
         "parallelism.context_parallel_degree": layout.context_parallel,
         "parallelism.data_parallel_shard_degree": layout.data_parallel if sharded else 1,
         "parallelism.data_parallel_replicate_degree": 1 if sharded else layout.data_parallel,
-        "training.local_batch_size": layout.micro_batch_size,  # a pipeline cuts it into its micro-batches
+        "training.local_batch_size": layout.micro_batch_size * passes,
         "training.global_batch_size": layout.global_batch_size,
         "training.seq_len": sequence_length,
     }
     if model.experts:
         given["parallelism.expert_parallel_degree"] = layout.expert_parallel
     schedule = []
-    if layout.pipeline_parallel > 1:
-        given["training.local_batch_size"] = layout.micro_batch_size * layout.accumulation_steps
+    if piped:
         given["parallelism.pipeline_parallel_microbatch_size"] = layout.micro_batch_size
         name = "Interleaved1F1B" if layout.virtual_stages > 1 else "1F1B"
         schedule = [f"--parallelism.pipeline_parallel_schedule {name}"]
