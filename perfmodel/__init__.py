@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from perfmodel.api.collective import collective
     from perfmodel.api.compare import compare
     from perfmodel.api.layouts import layouts
+    from perfmodel.api.learning_rate import learning_rate
     from perfmodel.api.plan import plan
     from perfmodel.api.scale import scale
     from perfmodel.api.stragglers import stragglers
@@ -50,6 +51,7 @@ __all__ = [
     "compare",
     "explain",
     "layouts",
+    "learning_rate",
     "plan",
     "predict",
     "read_quote",
@@ -73,6 +75,7 @@ _HOMES = {
     "compare": "perfmodel.api.compare",
     "explain": "perfmodel.explanations",
     "layouts": "perfmodel.api.layouts",
+    "learning_rate": "perfmodel.api.learning_rate",
     "plan": "perfmodel.api.plan",
     "predict": "perfmodel.prediction",
     "read_quote": "perfmodel.quote",

@@ -50,6 +50,8 @@ class Recipe:
     phases: tuple[Phase, ...]
     """Of a run of fixed length; empty where its length grows with the batch."""
     source: str
+    learning_rate: tuple[float, float] | None = None
+    """Rate that is good at a batch size, and that batch; None where none was published."""
 
     @property
     def words(self) -> str:
@@ -117,8 +119,13 @@ def _stock() -> dict[tuple[str, str], Recipe]:
     for entry in document["recipes"]:
         phases = tuple(Phase(float(p["amount"]), p.get("sequence_length")) for p in entry["phases"])
         sources = "; ".join(document["sources"][key]["title"] for key in entry["sources"])
+        rate = entry.get("learning_rate")
         result[entry["benchmark"], entry["recipe"]] = Recipe(
-            entry["recipe"], _fixed(entry, sum(phase.amount for phase in phases)), phases, sources
+            entry["recipe"],
+            _fixed(entry, sum(phase.amount for phase in phases)),
+            phases,
+            sources,
+            (rate["base"], float(rate["base_batch"])) if rate else None,
         )
     return result
 

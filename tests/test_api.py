@@ -26,6 +26,7 @@ CALLS = {
     "stragglers": "stragglers('sync', workers=16)",
     "plan": "plan(epochs=1, accelerators='v100-sxm2-16gb', max_gpus=8)",
     "layouts": "layouts('llama-3-8b', gpus=8, node='dgx-h100', global_batch_size=64)",
+    "learning_rate": "learning_rate(0.1, 256, 8192)",
     "validate": "validate('collectives')",
     "calibrate": "calibrate(times=TIMES, local_batch_size=32)",
     "compare": "compare({'gpus': 1}, {'gpus': 2})",
@@ -71,6 +72,7 @@ TABLES = {
     "collective": (lambda: perfmodel.collective(ranks=16, size=["1KB", 1e6, 10**9], node="dgx-a100"), 3),
     "stragglers": (lambda: perfmodel.stragglers(workers=8), 8),
     "error curves": (lambda: perfmodel.stragglers(workers=8).error_curves(), 12),
+    "learning rates": (lambda: perfmodel.learning_rate(0.1, 256, 8192, staleness=3), 4),
 }
 """What makes each table, and how many rows it has."""
 
@@ -142,6 +144,11 @@ JSON = {
     "error curves": (
         lambda: perfmodel.stragglers(workers=8).error_curves(0.1),
         "stragglers --workers 8 --curve --learning-rate 0.1",
+    ),
+    "learning rates": (
+        lambda: perfmodel.learning_rate(0.2, 128, 1024, staleness=2, warm_up_epochs=2.5),
+        "learning-rate --base 0.2 --base-batch 128 --global-batch-size 1024 --staleness 2 "
+        "--warm-up-epochs 2.5",
     ),
 }
 """What makes an answer in Python, and the command that asks the same."""

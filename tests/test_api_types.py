@@ -31,6 +31,7 @@ FUNCTIONS = (
     "stragglers",
     "explain",
     "layouts",
+    "learning_rate",
     "validate",
     "calibrate",
 )

@@ -97,6 +97,11 @@ WRONG = {
     "stragglers --variant gossip": "k-sync",
     "stragglers --variant sync --server-time 1s": "async",
     "stragglers --curve --learning-rate 0": "above 0",
+    "learning-rate --global-batch-size 0": "whole number from 1",
+    "learning-rate --global-batch-size 512 --base -1": "above 0",
+    "learning-rate --global-batch-size 512 --staleness -1": "from 0",
+    "learning-rate --global-batch-size 512 --squared-distance 1": "give both",
+    "learning-rate --global-batch-size 512 --warm-up-epochs 1e9": "1000",
     "stragglers --curve --variant local-sgd": "no bound is known for local-sgd",
 }
 

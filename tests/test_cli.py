@@ -157,6 +157,7 @@ def test_json_parses(path, tmp_path, monkeypatch):
             "--global-batch-size",
             "8",
         ],
+        "learning-rate": ["--global-batch-size", "512"],
         "plan": ["--max-gpus", "8"],
         "specs show": ["k80"],
         "workloads show": ["alexnet"],

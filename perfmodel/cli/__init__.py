@@ -31,6 +31,7 @@ COMMANDS = (
     "emulate",
     "explain",
     "layouts",
+    "learning-rate",
     "plan",
     "predict",
     "scale",

@@ -112,6 +112,12 @@ def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:
         lines.append(f"{show(phase['time'], 's')} for {of}")
     if reached["note"]:
         lines.append(reached["note"])
+    if rate := reached["learning_rate"]:
+        beyond = "" if rate["within_published"] else "; beyond the batches the rule was shown for"
+        lines.append(
+            f"learning rate {rate['learning_rate']:.4g} by the {rate['rule']} rule, after "
+            f"{rate['warm_up_epochs']:g} epochs of warm-up from {rate['warm_up_from']:g}{beyond}"
+        )
     return [("" if i else "time to target", line) for i, line in enumerate(lines)]
 
 

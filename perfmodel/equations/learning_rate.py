@@ -36,6 +36,37 @@ def linear_scaled_learning_rate(
     return reference_learning_rate * global_batch_size / reference_batch_size
 
 
+@formula(cites="krizhevsky2014")
+def square_root_scaled_learning_rate(
+    reference_learning_rate: Real, global_batch_size: Real, reference_batch_size: Real
+) -> Real:
+    r"""Learning rate with the square root of the global batch (Krizhevsky 2014).
+
+    .. math:: \eta = \eta_0 \sqrt{\frac{B}{B_0}}
+
+    Keeps the variance of an update, where the linear rule keeps its mean.  Krizhevsky found the linear rule
+    to do better for the batches of AlexNet that he tried.
+
+    Parameters
+    ----------
+    reference_learning_rate : eta_0 [1], good at the reference batch
+    global_batch_size : B [samples]
+    reference_batch_size : B_0 [samples]
+
+    Returns
+    -------
+    learning_rate [1]
+
+    Examples
+    --------
+    Sixteen times the batch: four times 0.1.
+
+    >>> square_root_scaled_learning_rate(0.1, 4096, 256)
+    0.4
+    """
+    return reference_learning_rate * ops.sqrt(global_batch_size / reference_batch_size)
+
+
 @formula(cites="goyal2017")
 def warmed_up_learning_rate(
     learning_rate: Real, reference_learning_rate: Real, epochs_done: Real, warmup_epochs: Real
@@ -94,6 +125,35 @@ def mean_staleness_learning_rate(learning_rate: Real, mean_staleness: Real) -> R
     0.0001
     """
     return learning_rate / ops.maximum(1, mean_staleness)
+
+
+@formula(cites=("zhang2016", "dutta2018"))
+def mean_gradient_staleness_learning_rate(learning_rate: Real, mean_staleness: Real) -> Real:
+    r"""Mean of the rates that gradients get by their own staleness, where staleness is geometric.
+
+    .. math:: \bar{\eta} = \eta p (1 - \ln p), \quad p = \frac{1}{1 + \tau}
+
+    Sum of ``gradient_staleness_learning_rate`` over the shares of ``k_async_staleness_probability``: a share
+    p is fresh and takes the whole rate, and the rest sums to the series of a logarithm.
+
+    Parameters
+    ----------
+    learning_rate : eta [1], of synchronous training
+    mean_staleness : tau [1]
+
+    Returns
+    -------
+    learning_rate [1]
+
+    Examples
+    --------
+    One update late on average: half are fresh, 1/2 (1 + ln 2).
+
+    >>> round(mean_gradient_staleness_learning_rate(1, 1), 6)
+    0.846574
+    """
+    fresh = 1 / (1 + mean_staleness)
+    return learning_rate * fresh * (1 - ops.log(fresh))
 
 
 @formula(cites="zhang2016")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
+from perfmodel.prediction.learning_rates import WARM_UP_EPOCHS, learning_rates
 from perfmodel.prediction.result import Prediction
 from perfmodel.recipes import Recipe, benchmark_of, benchmarks, recipe, usual_recipe
 from perfmodel.specs.scenario import Scenario
@@ -78,7 +80,7 @@ def time_to_target(
     catalogue: Catalogue | None = None,
     constants: Calibration | None = None,
 ) -> dict[str, Any]:
-    """Return target, recipe, epochs and time [s] at the batch of a prediction, and what its samples are.
+    """Return target, recipe, epochs and time [s] at the batch of a prediction, its learning rate and samples.
 
     The prediction should be of ``for_target(scenario)``: a target is reached with samples of its own length.
 
@@ -123,7 +125,16 @@ def time_to_target(
         "recipe_words": chosen.words,
         "recipe_source": chosen.source,
         "phases": phases if in_phases else [],
+        "learning_rate": _learning_rate(chosen, batch),
     }
+
+
+def _learning_rate(chosen: Recipe, batch: float) -> dict[str, Any] | None:
+    """The rate of a recipe at a batch by the linear rule, after a warm-up; None where none was published."""
+    if chosen.learning_rate is None:
+        return None
+    rates = learning_rates(*chosen.learning_rate, batch)
+    return asdict(rates.rows[0]) | {"warm_up_epochs": WARM_UP_EPOCHS, "warm_up_from": chosen.learning_rate[0]}
 
 
 def _phase_times(
