@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import perfmodel.equations
 
 HEAVY = {"sympy", "scipy", "pandas", "streamlit", "plotly", "matplotlib", "onnx", "jinja2"}
@@ -64,3 +66,20 @@ for home in {sorted({*perfmodel._HOMES.values(), "perfmodel.step.evaluate", "per
     importlib.import_module(home)
 """
     assert "perfmodel.workloads" in modules_after(code)
+
+
+def test_the_end_looks_through_no_modules():
+    """The interpreter's last collection is not to be turned off; it skips what is frozen."""
+    last = "import atexit, gc, sys\natexit.register(lambda: print(gc.get_freeze_count(), file=sys.stderr))"
+    command = [sys.executable, "-c", f"{last}\n{predicting('predict', '--gpus', '32', '--json')}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stderr) > 10_000
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no list of threads")
+def test_a_prediction_runs_on_one_thread():
+    """OpenBLAS would start one for each core, which wait in busy loops."""
+    count = "\nimport os\nprint(len(os.listdir('/proc/self/task')), file=sys.stderr)"
+    code = f"import sys\n{predicting('predict', '--gpus', '32', '--json')}{count}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "1"

@@ -20,6 +20,7 @@ from perfmodel.errors import InputError, unknown_name
 
 startup.with_rare_collections()
 startup.without_pydantic_plugins()
+startup.on_one_core()
 
 COMMANDS = (
     "app",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
 from types import ModuleType
 
@@ -25,8 +26,17 @@ def without_pydantic_plugins() -> None:
 
 
 def with_rare_collections() -> None:
-    """Let the garbage collector wait: imports make many objects that stay, and looking through them all
-    again and again, and once more at the end, is a twelfth of ``perfmodel predict``.
+    """Let the garbage collector wait: imports make many objects that stay, and to look through them all again
+    and again, and twice at the end, is a sixth of ``perfmodel predict``.
+
+    The last collection, of modules, runs whether the collector is enabled or not: what is frozen, it skips.
     """
     gc.set_threshold(RARELY, 10, 10)
-    atexit.register(gc.disable)
+    atexit.register(gc.freeze)
+
+
+def on_one_core() -> None:
+    """Keep numpy's linear algebra to one thread: its others wait in busy loops from the start, for two fifths
+    of the processor time of ``perfmodel predict``, and no matrix here is large enough to need them.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
