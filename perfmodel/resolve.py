@@ -97,6 +97,23 @@ class Setting(NamedTuple):
     """Each option the scenario left open, with the value it got."""
     warnings: tuple[str, ...]
 
+    @property
+    def domains(self) -> Any:
+        """Groups that exchange over adapters: nodes, or NVLink domains of several, where servers are none."""
+        if self.strategy == "parameter-server":
+            return self.nodes
+        return self.intra_link.domains(self.nodes, self.node.accelerators)
+
+    @property
+    def accelerators_per_domain(self) -> Any:
+        """In the fullest of these groups, over which nodes are spread evenly."""
+        return -(-self.nodes * self.accelerators_per_node // self.domains)
+
+    @property
+    def nodes_per_domain(self) -> Any:
+        """In the smallest, all of whose adapters carry what leaves it."""
+        return self.nodes // self.domains
+
 
 def _profile(path: str | None) -> Profile | None:
     if path is None:
@@ -133,8 +150,11 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     workload = fed(workload_named(scenario.workload, scenario.sequence_length), scenario, warnings)
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = _placement(scenario, node, warnings)
-
-    if scenario.inter_link is None and (nodes > 1 or scenario.strategy == "parameter-server"):
+    intra = catalogue.link(
+        scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
+    )
+    over_adapters = scenario.strategy == "parameter-server" or intra.domains(nodes, node.accelerators) > 1
+    if scenario.inter_link is None and over_adapters:
         taken.append(f"--inter-link {node.inter_link or DEFAULT_INTER_LINK}")
     precision = taken.take(
         "precision", scenario.precision, "amp" if "fp16" in accelerator.peak_flops else "fp32"
@@ -161,18 +181,10 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         _refuse_server_options(scenario)
     if scenario.world_size > 1 and scenario.jitter is None:
         taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
-    intra = catalogue.link(
-        scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
-    )
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
     _doubt_links(scenario, intra, inter, warnings)
     nics = scenario.nics or node.nics or 1
-    if intra.domains(nodes, node.accelerators) < nodes:
-        warnings.append(
-            f"{intra.id} joins {nodes} nodes into fewer NVLink domains, which perfmodel collective and "
-            f"layouts know; taken here as {nodes} nodes with {inter.id} between them, too slow"
-        )
-    if nodes > 1 or scenario.strategy == "parameter-server":
+    if over_adapters:
         _doubt_adapters(node, inter, nics, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
     if software != scenario.framework:
@@ -189,7 +201,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         inter_link=inter,
         host_link=catalogue.link(node.host_link or accelerator.host_link),
         nics=nics,
-        connections=_connections(scenario, nodes, inter, taken),
+        connections=_connections(scenario, over_adapters, inter, taken),
         world_size=scenario.world_size,
         nodes=nodes,
         accelerators_per_node=per_node,
@@ -352,9 +364,9 @@ def _overlap(scenario: Scenario, taken: _Defaults) -> str:
     return taken.take("overlap", scenario.overlap, usual)
 
 
-def _connections(scenario: Scenario, nodes: int, link: Link, taken: _Defaults) -> int:
+def _connections(scenario: Scenario, over_adapters: bool, link: Link, taken: _Defaults) -> int:
     usual = NCCL_CONNECTIONS if scenario.strategy == "all-reduce" else 1
-    if link.flow_bandwidth is None or nodes == 1:
+    if link.flow_bandwidth is None or not over_adapters:
         return scenario.connections or usual
     return taken.take("connections", scenario.connections, usual)
 

@@ -38,6 +38,9 @@ def group_of(**options):
         ("gcp-a3-highgpu-8g", 32),
         ("aws-p3.16xlarge", 16),
         ("aws-g4dn.12xlarge", 8),
+        ("gb300-nvl72", 72),
+        ("gb300-nvl72", 100),
+        ("gcp-a4x-highgpu-4g", 576),
     ],
 )
 def test_gradients_take_as_long_as_the_collective_on_its_own(node, ranks):

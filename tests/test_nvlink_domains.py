@@ -5,18 +5,25 @@ from __future__ import annotations
 import csv
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfmodel
 from perfmodel.accuracy.collective_rows import COLUMNS, read_measurements
+from perfmodel.calibration import calibration
 from perfmodel.cli.collective_plot import title_of
 from perfmodel.collectives.place import joined, places
 from perfmodel.errors import InputError
+from perfmodel.prediction.assemble import time_of
+from perfmodel.prediction.bound import least_iteration_time
 from perfmodel.prediction.collective_fabric import CollectiveFabric, fabric_of
 from perfmodel.prediction.collective_spread import NVLINK_DOMAIN, transport_of
+from perfmodel.resolve import resolve
+from perfmodel.sensitivity.elasticity import sensitivity
 from perfmodel.specs.link import Link
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.fabric import adapter_limits
 
 CATALOGUE = Catalogue.built_in()
 NVL72 = CATALOGUE.link("nvl72")
@@ -129,9 +136,71 @@ def test_a_domain_is_a_whole_number_of_accelerators_behind_a_switch(changed):
         Link.model_validate(table | changed)
 
 
-def test_predict_says_that_it_takes_nodes_apart_that_nvlink_joins():
-    apart = perfmodel.predict(node="gb300-nvl72", gpus=72, workload="bert-large").warnings
-    assert any("nvl72 joins 18 nodes into fewer NVLink domains" in words for words in apart)
-    assert not any(
-        "NVLink domains" in words for words in perfmodel.predict(node="gb300-nvl72", gpus=4).warnings
+ASKED = {"node": "gb300-nvl72", "workload": "vgg16", "overlap": "none"}
+
+
+def test_gradients_inside_one_domain_cross_its_link_alone():
+    answer = perfmodel.predict(**ASKED, gpus=72)
+    assert answer.placement == "18 nodes of 4 accelerators in one NVLink domain"
+    assert "twice the bandwidth of nvl72" in answer.verdict
+    assert not any("--inter-link" in option for option in answer.defaults)
+    assert not any("NVLink domain" in words for words in answer.warnings)
+    slow = perfmodel.predict(**ASKED, gpus=72, inter_link="ethernet-1g-tcp", nics=1)
+    assert slow.communication_time == answer.communication_time
+    apart = perfmodel.predict(**ASKED, gpus=72, intra_link="nvlink5-nvswitch")
+    assert apart.communication_time > 1.5 * answer.communication_time
+
+
+def test_gradients_of_several_domains_leave_each_by_the_adapters_of_all_its_nodes():
+    answer = perfmodel.predict(**ASKED, gpus=144, inter_link="ethernet-25g-tcp")
+    assert answer.placement == "36 nodes of 4 accelerators in 2 NVLink domains"
+    assert "ethernet-25g-tcp" in answer.verdict
+    limits = adapter_limits(setting_of(144), calibration())
+    assert limits["link"] == pytest.approx(18 * adapter_limits(setting_of(8, "nvl5"), calibration())["link"])
+
+
+def setting_of(gpus: int, inside: str | None = None):
+    link = {"nvl5": "nvlink5-nvswitch"}.get(inside or "", inside)
+    return resolve(Scenario(**ASKED, gpus=gpus, intra_link=link), CATALOGUE)
+
+
+def test_parameter_servers_are_reached_from_every_node():
+    asked = ASKED | {"strategy": "parameter-server", "gpus": 72}
+    apart = perfmodel.predict(**asked, intra_link="nvlink5-nvswitch")
+    assert perfmodel.predict(**asked).placement == "18 nodes of 4 accelerators"
+    assert perfmodel.predict(**asked).communication_time == pytest.approx(apart.communication_time, rel=0.05)
+
+
+@given(
+    st.sampled_from([4, 8, 40, 72, 76, 144, 200, 576]),
+    st.sampled_from(["auto", "ring", "tree", "best", "hierarchical"]),
+    st.sampled_from(["nvl72", "ib-xdr-800g"]),
+    st.sampled_from(["bandwidth", "hop_latency"]),
+    st.floats(1.01, 50),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_answer_is_faster_over_a_worse_link(gpus, algorithm, name, what, factor):
+    """Neither inside a domain nor between domains; nor is any faster than the bound."""
+    link = CATALOGUE.link(name)
+    quantity = getattr(link, what)
+    value = quantity.value / factor if what == "bandwidth" else quantity.value * factor
+    worse = link.model_copy(update={what: quantity.model_copy(update={"value": value})})
+    scenario = Scenario(**ASKED, gpus=gpus, algorithm=algorithm)
+    setting, constants = resolve(scenario, CATALOGUE), calibration()
+    place = "intra_link" if name == "nvl72" else "inter_link"
+    now, then = (time_of(each, constants) for each in (setting, setting._replace(**{place: worse})))
+    assert now <= then * (1 + 1e-9)
+    assert least_iteration_time(setting) <= now
+
+
+def test_sensitivity_and_explain_know_which_link_is_crossed():
+    inside, between = (
+        {row.name: row.time.value for row in sensitivity(Scenario(**ASKED, gpus=gpus)).rows}
+        for gpus in (72, 144)
     )
+    assert inside["intra_link_bandwidth"] < -0.01
+    assert "inter_link_bandwidth" not in inside
+    assert "inter_link_bandwidth" in between
+    words = str(perfmodel.explain(**ASKED, gpus=144))
+    assert "g, accelerators_per_node = 72; of an NVLink domain" in words
+    assert "n_a, adapters = 72; of an NVLink domain" in words

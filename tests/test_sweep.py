@@ -122,6 +122,17 @@ SWEEPS: dict[str, dict[str, Any]] = {
         "world_size": SIZES,
         "inter_link": LINKS,
     },
+    "NVLink domains of several nodes": {
+        "node": ["gb300-nvl72", "gcp-a4x-highgpu-4g"],
+        "intra_link": [None, "nvlink5-nvswitch"],
+        "accelerators_per_node": [None, 3],
+        "strategy": ["all-reduce", "parameter-server"],
+        "algorithm": ["auto", "ring", "best"],
+        "oversubscription": [1.0, 4.0],
+        "rack_nodes": [8],
+        "world_size": [1, 4, 6, 54, 72, 76, 100, 576],
+        "inter_link": LINKS,
+    },
     "sequences": {
         "workload": ["bert-base", "bert-large"],
         "sequence_length": [64, 128, 512],

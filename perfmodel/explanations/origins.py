@@ -157,6 +157,10 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
     notes = _of_money(case) | dict.fromkeys(FITTED, "fitted")
     notes |= dict.fromkeys(OF_THE_NETWORK, "the layer table")
     notes |= dict.fromkeys(OF_THE_SCENARIO, "the scenario")
+    group = "a node"
+    if setting.domains != setting.nodes:
+        group = "an NVLink domain"
+        notes |= {"accelerators_per_node": f"of {group}", "nodes": "NVLink domains"}
     notes |= {
         "effect": f"fitted: {setting.workload.id}",
         "peak_flops": f"{setting.accelerator.id}, {setting.peak_format}",
@@ -187,9 +191,9 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "incast_efficiency": "assumed",
         "launch_time": of_collectives,
         "hop_latency": of_collectives,
-        "round_trip_time": "one node" if setting.nodes == 1 else of_collectives,
+        "round_trip_time": "one node" if setting.domains == 1 else of_collectives,
         "host_latency": of_collectives,
-        "crowd_latency": "one node" if setting.nodes == 1 else of_collectives,
+        "crowd_latency": "one node" if setting.domains == 1 else of_collectives,
         "ramp_strength": of_collectives,
         "ramp_growth": of_collectives,
         "bend_ratio": of_collectives,
@@ -206,7 +210,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "oversubscription_factor": "all nodes in one rack",
         "oversubscription": "as asked",
         "ranks_per_rack": "as asked",
-        "adapters": "of a node",
+        "adapters": f"of {group}",
         "connections": "between two machines",
         "links": f"of {setting.intra_link.id}",
         "rings": f"that {setting.intra_link.id} closes",

@@ -20,7 +20,7 @@ from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import choice_note
 from perfmodel.step.evaluate import Step, evaluate
-from perfmodel.step.fabric import Fabric, busiest_ports, crosses_nodes
+from perfmodel.step.fabric import Fabric, busiest_ports, crosses_network
 from perfmodel.step.memory import memory_of
 from perfmodel.step.parts import (
     alone_time,
@@ -223,7 +223,7 @@ def _variants(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fa
     """The fabric as it is, and with more bandwidth or half the latency of the link that matters."""
     bandwidth, latency, same = _more_bandwidth(faster), _HALF_THE_LATENCY, _AS_IT_IS
     alike = setting.server_node.id == setting.node.id
-    if crosses_nodes(setting):
+    if crosses_network(setting):
         between = on.inter_link_bandwidth * (bandwidth if ports is setting else same)
         servers = between if alike else on.server_bandwidth * (bandwidth if ports is not setting else same)
         return on._replace(

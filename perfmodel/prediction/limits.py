@@ -6,7 +6,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.resolve import Setting
 from perfmodel.specs.link import Link
 from perfmodel.specs.workload import Workload
-from perfmodel.step.fabric import adapter_limits, crosses_nodes, inside_limits, inside_link
+from perfmodel.step.fabric import adapter_limits, crosses_network, inside_limits, inside_link
 from perfmodel.units import show
 
 TIE = 1 + 1e-9
@@ -25,7 +25,7 @@ def replicas_alone(workload: Workload) -> str | None:
 
 def crossed_link(setting: Setting) -> Link:
     """Return the link whose bandwidth matters to the exchange of gradients."""
-    return setting.inter_link if crosses_nodes(setting) else inside_link(setting)
+    return setting.inter_link if crosses_network(setting) else inside_link(setting)
 
 
 def bottleneck(setting: Setting, constants: Calibration) -> tuple[str, float]:
@@ -33,7 +33,7 @@ def bottleneck(setting: Setting, constants: Calibration) -> tuple[str, float]:
 
     Twice, but no further than the next limit where the link itself binds.
     """
-    if crosses_nodes(setting):
+    if crosses_network(setting):
         limits = adapter_limits(setting, constants)
     else:
         limits = limits_inside(setting, constants)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from perfmodel.collectives.place import Point
 
 
+NODE, DOMAIN = "node", "NVLink domain"
+"""Whose adapters bound what leaves it."""
+
+
 class Cut(NamedTuple):
     """Equal groups of ranks, each behind so much bandwidth one way; counts may be arrays."""
 
@@ -29,6 +33,8 @@ class Cut(NamedTuple):
     adds: bool
     """Whether the switches between the groups can sum (in-network reduction)."""
     words: str
+    group: str = ""
+    """Whose adapters that bandwidth is, where it is theirs: ``NODE`` or ``DOMAIN``."""
 
 
 def _holds(condition: Any) -> bool:
@@ -37,25 +43,27 @@ def _holds(condition: Any) -> bool:
 
 
 def node_cut(setting: Setting) -> Cut:
-    """Return the cut through every node's adapters."""
-    limit = machine_limit(setting)
-    cut = _adapters(setting.nodes, setting.accelerators_per_node, setting.inter_link, setting.nics)
-    if limit is None or limit >= cut.bandwidth:
+    """Return the cut through the adapters of every node, or NVLink domain."""
+    limit, joined = machine_limit(setting), setting.nodes_per_domain
+    group = NODE if _holds(setting.domains == setting.nodes) else DOMAIN
+    per_domain, nics = setting.accelerators_per_domain, setting.nics * joined
+    cut = _adapters(setting.domains, per_domain, setting.inter_link, nics, group)
+    if limit is None or _holds(limit * joined >= cut.bandwidth):
         return cut
-    return cut._replace(bandwidth=limit, words=f"{cut.words} (limited as {setting.node.id} is)")
+    return cut._replace(bandwidth=limit * joined, words=f"{cut.words} (limited as {setting.node.id} is)")
 
 
-def _adapters(nodes: Any, per_node: Any, link: Link, nics: float) -> Cut:
+def _adapters(groups: Any, members: Any, link: Link, nics: Any, group: str) -> Cut:
     # InfiniBand switches may add (SHARP)
-    words = f"each node's {nics} x {link.id}"
-    return Cut(nodes, per_node, nics * link.bandwidth.value, link.kind == "infiniband", words)
+    words = f"each {group}'s {nics} x {link.id}"
+    return Cut(groups, members, nics * link.bandwidth.value, link.kind == "infiniband", words, group)
 
 
 def _own_links(group_size: Any, link: Link, node: Cut | None) -> Cut:
     """The cut around each rank, which reaches others over its own link and its node's adapters."""
     if node is None:
         return Cut(group_size, 1, link.bandwidth.value, adds(link), f"each rank's {link.id}")
-    words = f"each rank's {link.id} with its node's adapters"
+    words = f"each rank's {link.id} with its {node.group}'s adapters"
     return Cut(group_size, 1, link.bandwidth.value + node.bandwidth, adds(link) or node.adds, words)
 
 
@@ -69,12 +77,14 @@ def cuts(setting: Setting) -> list[Cut]:
     """
     if _holds(setting.world_size <= 1):
         return []
-    if _holds(setting.nodes <= 1):
+    if _holds(setting.domains <= 1):
         return [_own_links(setting.world_size, setting.intra_link, None)]
     node, asked = node_cut(setting), setting.scenario
     result = [_own_links(setting.world_size, setting.intra_link, node), node]
     rack = asked.rack_nodes
-    if rack is not None and asked.oversubscription > 1 and _holds(setting.nodes > rack):
+    # a domain may join nodes of several racks
+    apart = _holds(setting.nodes == setting.domains)
+    if rack is not None and asked.oversubscription > 1 and apart and _holds(setting.nodes > rack):
         result.append(_uplinks(setting.nodes, node, rack, asked.oversubscription))
     return result
 
@@ -93,10 +103,10 @@ def cuts_of(point: Point) -> list[Cut]:
     if point.nodes == 1 or point.inter_link is None:
         return [_own_links(point.group_size, point.link, None)]
     per_node = point.group_size / point.nodes
-    node = _adapters(point.nodes, per_node, point.inter_link, point.nics)
+    group = NODE if point.nodes == point.hosts else DOMAIN
+    node = _adapters(point.nodes, per_node, point.inter_link, point.nics, group)
     result = [_own_links(point.group_size, point.link, node), node]
     racks = point.racks
-    # a domain may join nodes of several racks
     if racks is not None and racks.nodes < point.nodes == point.hosts:
         result.append(_uplinks(point.nodes, node, racks.nodes, racks.oversubscription))
     return result

@@ -11,7 +11,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.prediction.limits import limit_words, limits_inside, narrowest
 from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import Step, evaluate
-from perfmodel.step.fabric import Fabric, adapter_limits, crosses_nodes, inside_link
+from perfmodel.step.fabric import Fabric, adapter_limits, crosses_network, inside_link
 from perfmodel.step.library import runs_nccl
 from perfmodel.step.messages import MERGED
 from perfmodel.step.parts import WAYS, exchange
@@ -131,7 +131,7 @@ def _instead(now: dict[str, float], then: dict[str, float]) -> str:
 
 def _limits(ports: Setting, constants: Calibration) -> str:
     """Name the limits on what leaves a node that bind within a factor of two."""
-    limits = adapter_limits(ports, constants) if crosses_nodes(ports) else {}
+    limits = adapter_limits(ports, constants) if crosses_network(ports) else {}
     close = [name for name, rate in limits.items() if rate < 2 * min(limits.values())]
     if len(close) < 2:
         return "several limits on bandwidth"

@@ -88,7 +88,12 @@ def placement(setting: Setting) -> str:
     if nodes == 1:
         return f"1 node, {n} of {setting.node.accelerators} accelerators"
     full, rest = divmod(n, setting.accelerators_per_node)
-    if rest:
-        return f"{full} x {setting.accelerators_per_node} + {rest} accelerators on {nodes} nodes"
     held = setting.accelerators_per_node
-    return f"{nodes} nodes of {held} accelerator{'s' if held > 1 else ''}"
+    if rest:
+        words = f"{full} x {held} + {rest} accelerators on {nodes} nodes"
+    else:
+        words = f"{nodes} nodes of {held} accelerator{'s' if held > 1 else ''}"
+    groups = setting.domains
+    if groups == nodes:
+        return words
+    return f"{words} in {'one NVLink domain' if groups == 1 else f'{groups} NVLink domains'}"

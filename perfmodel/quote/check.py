@@ -326,4 +326,4 @@ def _job(setting: Setting) -> str:
 
 def _machines(setting: Setting) -> str:
     between = f" in {setting.nodes} nodes with {setting.nics} x {setting.inter_link.id}"
-    return f"{setting.world_size} x {setting.accelerator.id}{between if setting.nodes > 1 else ''}"
+    return f"{setting.world_size} x {setting.accelerator.id}{between if setting.domains > 1 else ''}"

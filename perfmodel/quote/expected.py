@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from perfmodel.collectives.place import Point, joined
+from perfmodel.collectives.place import Point
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
@@ -135,7 +135,7 @@ def _with(scenario: Scenario, **changed: object) -> Scenario:
 
 def point_of(claim: Claim, setting: Setting) -> Point:
     """Return the collective a claim of bus bandwidth is about."""
-    groups, adapters = joined(setting.intra_link, setting.nodes, setting.node.accelerators, setting.nics)
+    groups = setting.domains
     return Point(
         claim.collective,
         setting.world_size,
@@ -143,7 +143,7 @@ def point_of(claim: Claim, setting: Setting) -> Point:
         claim.message_bytes or LARGE,
         setting.intra_link,
         setting.inter_link if groups > 1 else None,
-        adapters,
+        setting.nics * setting.nodes_per_domain,
         setting.accelerator,
         setting.host_link,
         machines=setting.nodes,

@@ -19,6 +19,7 @@ from perfmodel.step.fabric import (
     Fabric,
     adapter_limits,
     busiest_ports,
+    crosses_network,
     fraction,
     inside_link,
     port_times,
@@ -95,15 +96,16 @@ def _choice(of: str, kind: str, unit: str, arms: dict[str, float], without: str)
 def _rates(case: Case, on: Fabric) -> list[Choice]:
     setting, constants = case.setting, case.constants
     result = []
-    if setting.nodes > 1 or setting.strategy == "parameter-server":
+    if crosses_network(setting):
         ports = busiest_ports(setting, constants)
         of = f"rate of {ports.inter_link.id}"
         result.append(_choice(of, "min", "B/s", _caps(ports, constants), "without effect"))
     ring = setting.strategy == "all-reduce" and setting.scenario.algorithm in ("ring", "auto")
-    if setting.nodes > 1 and (ring or by_library(setting)):
+    if setting.domains > 1 and (ring or by_library(setting)):
+        inside, between = ("a node", "nodes") if setting.domains == setting.nodes else ("a domain", "domains")
         arms = {
-            "inside a node": float(on.intra_link_bandwidth),
-            "between nodes": float(on.inter_link_bandwidth),
+            f"inside {inside}": float(on.intra_link_bandwidth),
+            f"between {between}": float(on.inter_link_bandwidth),
         }
         result.append(_choice("rate of the ring or tree", "min", "B/s", arms, "without effect"))
     inside = limits_inside(setting, constants)

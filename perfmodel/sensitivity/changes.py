@@ -15,6 +15,7 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.provenance import Quantity
 from perfmodel.specs.workload import Workload
 from perfmodel.step.communication import by_library
+from perfmodel.step.fabric import crosses_network
 
 _SPREAD = re.compile(r"\b(cv|std)=([0-9.eE+-]+)")
 
@@ -146,7 +147,7 @@ def used_links(case: Case) -> dict[str, Link]:
     result: dict[str, Link] = {}
     if setting.world_size > 1 and setting.strategy != "parameter-server-local":
         result["intra_link"] = setting.intra_link
-    if setting.nodes > 1 or setting.strategy == "parameter-server":
+    if crosses_network(setting):
         result["inter_link"] = setting.inter_link
     fed = setting.scenario.input == "real" or setting.strategy == "parameter-server-local"
     by_host = fed or setting.intra_link.kind in ("pcie", "nvlink")
@@ -247,8 +248,8 @@ def oversubscription(case: Case, factor: float) -> Case:
 
 def of_oversubscription(case: Case) -> float | None:
     """Return that ratio where the job leaves a rack."""
-    asked = case.setting.scenario
-    leaves = asked.rack_nodes is not None and case.setting.nodes > asked.rack_nodes
+    setting, asked = case.setting, case.setting.scenario
+    leaves = asked.rack_nodes is not None and setting.nodes > asked.rack_nodes and crosses_network(setting)
     return asked.oversubscription if leaves and asked.oversubscription > 1 else None
 
 

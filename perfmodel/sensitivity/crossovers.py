@@ -8,6 +8,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
+from perfmodel.prediction.limits import crossed_link
 from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps import sweep
@@ -161,9 +162,7 @@ def _batches(
 
 
 def _free_of_the_network(setting: Setting, result: dict[str, Any], most: int) -> list[Crossover]:
-    outer = setting.nodes > 1 or setting.strategy == "parameter-server"
-    link = setting.inter_link if outer else setting.intra_link
-    link = setting.host_link if setting.strategy == "parameter-server-local" else link
+    link = crossed_link(setting)
     exposed = np.asarray(result["exposed_communication_time"])
     busy = np.asarray(result["forward_time"]) + np.asarray(result["backward_time"])
     batches = np.asarray(result["local_batch_size"])

@@ -15,6 +15,7 @@ from perfmodel.sensitivity.inputs import Input, inputs_of
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.fabric import crosses_network
 
 STEP = 1e-5
 """Relative; the error of the difference is its square, and rounding over it: both about 1e-10."""
@@ -229,7 +230,7 @@ COUNTS = {
 
 def _counts(case: Case, here: Answer, catalogue: Catalogue) -> list[Count]:
     setting = case.setting
-    between = setting.nodes > 1 or setting.servers > 0
+    between = crosses_network(setting)
     matter = {
         "world_size": True,
         "servers": setting.servers > 0,

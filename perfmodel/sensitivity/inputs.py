@@ -63,7 +63,7 @@ def _latency(name: str, meaning: str, several: bool = False) -> Input:
     """A latency of the library's collectives; ``several``: one that several nodes alone have."""
 
     def value(case: Case) -> float | None:
-        acts = by_library(case.setting) and not (several and case.setting.nodes == 1)
+        acts = by_library(case.setting) and not (several and case.setting.domains == 1)
         return getattr(case.constants, name) if acts else None
 
     return Input(name, "s", meaning, value, partial(changes.constant, name=name), {"s": 1}, inner=True)

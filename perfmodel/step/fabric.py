@@ -8,6 +8,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.collectives.generation import generation_index
 from perfmodel.collectives.model import PATH_SHARE, fitted, generation_pace
 from perfmodel.collectives.place import BUILT_IN, has_low_latency, port_share
+from perfmodel.collectives.racks import Racks
 from perfmodel.equations.collective_bandwidths import switched_ring_bandwidth
 from perfmodel.equations.collective_latencies import round_trip_time
 from perfmodel.equations.link_rates import (
@@ -78,7 +79,7 @@ def _of_library(setting: Setting, inside: Link, calibration: Calibration) -> tup
     learned = fitted().parameters
     pace = generation_pace(generation_index(inside, chip), learned) if inside.switched else 1.0
     launch_time, hop_latency = calibration.launch_time * pace, calibration.library_hop_latency * pace
-    if setting.nodes == 1:
+    if setting.domains == 1:
         return launch_time, hop_latency, 0.0, 0.0, True, 1.0
     return (
         launch_time,
@@ -125,13 +126,15 @@ def port_times(setting: Setting, on: Fabric) -> tuple[float, float]:
 
 
 def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
-    """Return what may bind all adapters of one node together [B/s], by what it is a limit of.
+    """Return what may bind all adapters of one node, or NVLink domain, together [B/s], by what limits it.
 
     ``link``: their ports; ``kernel``: its TCP; ``connections``: what a provider lets each carry; ``machine``:
-    what the provider lets the whole machine send; ``path``: what accelerators reach their adapters over, by a
+    what the provider lets whole machines send; ``path``: what accelerators reach their adapters over, by a
     library; ``server``: what one parameter server adds up.
     """
-    link, nics, served = setting.inter_link, setting.nics, setting.strategy == "parameter-server"
+    link, served = setting.inter_link, setting.strategy == "parameter-server"
+    joined = setting.nodes_per_domain
+    nics = setting.nics * joined
     limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections)}
     share = calibration.server_fraction if served and link.passes_kernel else 1.0
     slower = _rack_factor(setting)
@@ -140,10 +143,11 @@ def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, floa
         limits = {name: node_bandwidth(rate, nics, share, slower) for name, rate in limits.items()}
     if (whole := machine_limit(setting)) is not None:
         reached: Any = achieved_bandwidth(whole, fraction(link, calibration))
-        limits["machine"] = reached if is_plain else node_bandwidth(reached, 1, share, slower)
+        is_plain = is_plain and joined == 1
+        limits["machine"] = reached if is_plain else node_bandwidth(reached, joined, share, slower)
     if setting.strategy == "all-reduce" and setting.accelerator.collective_library is not None:
         path: Any = achieved_bandwidth(setting.host_link.bandwidth.value, PATH_SHARE)
-        limits["path"] = node_bandwidth(path, setting.accelerators_per_node, 1.0, 1.0)
+        limits["path"] = node_bandwidth(path, setting.accelerators_per_domain, 1.0, 1.0)
     if served:
         most = calibration.server_ceiling
         limits["server"] = most if slower == 1.0 else node_bandwidth(most, 1, 1.0, slower)
@@ -162,9 +166,9 @@ def machine_limit(setting: Setting) -> float | None:
     return limit.value
 
 
-def crosses_nodes(setting: Setting) -> bool:
-    """Whether gradients leave their machine."""
-    return setting.strategy == "parameter-server" or bool(setting.nodes > 1)
+def crosses_network(setting: Setting) -> bool:
+    """Whether gradients leave their machine, or NVLink domain, over adapters."""
+    return setting.strategy == "parameter-server" or bool(setting.domains > 1)
 
 
 def adds_on_accelerators(setting: Setting) -> bool:
@@ -227,19 +231,15 @@ def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> flo
 def _rack_factor(setting: Setting) -> float:
     """How much slower the network between nodes is for its oversubscribed racks; 1 within one rack."""
     asked = setting.scenario
-    rack = asked.rack_nodes
-    if asked.oversubscription == 1 or rack is None or setting.nodes <= rack:
+    if asked.oversubscription == 1 or asked.rack_nodes is None:
         return 1.0
-    from perfmodel.equations.topology import contiguous_ring_factor, random_ring_factor
-
-    if asked.placement == "random":
-        return float(random_ring_factor(setting.nodes, asked.oversubscription, rack))
-    return float(contiguous_ring_factor(asked.oversubscription, rack))
+    racks = Racks(asked.rack_nodes, asked.oversubscription, asked.placement)
+    return racks.slowdown("all-reduce", setting.domains, setting.nodes)
 
 
 def inside_link(setting: Setting) -> Link:
     """Return the link that gradients cross inside a node: the host's, where the named one cannot join all."""
-    link, n = setting.intra_link, setting.accelerators_per_node
+    link, n = setting.intra_link, setting.accelerators_per_domain
     if setting.strategy == "parameter-server-local":
         return setting.host_link
     if link.joins is not None and n > link.joins:
@@ -255,7 +255,7 @@ def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float
     ``link``: measured, found in the graph of a mesh, or the link's rate; ``sockets``: the way between the
     processors.
     """
-    link, n = inside_link(setting), setting.accelerators_per_node
+    link, n = inside_link(setting), setting.accelerators_per_domain
     if _is_mesh(setting, link):
         return {"link": _mesh_bandwidth(setting, link)}
     limits: dict[str, Any] = {"link": ring_bandwidth(link, n, calibration)}

@@ -17,9 +17,9 @@ class Group(NamedTuple):
     """Ranks that take part in one collective, and what joins them."""
 
     per_node: Any
-    """Ranks of each node; a whole number, or an array of them."""
+    """Ranks of each node, or NVLink domain of several; a whole number, or an array of them."""
     nodes: Any
-    """A whole number, or an array: all of them one, or all of them more."""
+    """Of these: a whole number, or an array, all of them one, or all of them more."""
     link: Link
     """Inside a node."""
     on: Fabric
@@ -42,5 +42,5 @@ class Group(NamedTuple):
 
 def gradient_group(setting: Setting, on: Fabric) -> Group:
     """Return the ranks that sum up gradients: all of the job."""
-    per_node, year = setting.accelerators_per_node, setting.software_year
-    return Group(per_node, setting.nodes, setting.intra_link, on, setting.accelerator, year)
+    per_domain, year = setting.accelerators_per_domain, setting.software_year
+    return Group(per_domain, setting.domains, setting.intra_link, on, setting.accelerator, year)

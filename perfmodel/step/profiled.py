@@ -155,7 +155,7 @@ def profiled_fabric(on: Fabric, setting: Setting, profile: Profile) -> Fabric:
         library_hop_latency=ring_hop_latency(latency, min(ranks, LONGEST_CHAIN + 1.0)),
         intra_link_bandwidth=ring_part(setting.intra_link, setting.accelerator, ranks, link.bandwidth.value),
     )
-    if setting.nodes > 1:
+    if setting.domains > 1:
         return measured
     return measured._replace(launch_time=0.0, ramp_factor=0.0)
 

@@ -152,9 +152,9 @@ def _communication(
 
 
 def kinds(strategy: str, placements: Placements) -> list[tuple[Any, Any]]:
-    """Return, for each way to communicate (over nodes or in one), its link in a node and its placements."""
+    """Return, for each way to communicate (over adapters or not), its link in a node and its placements."""
     sends = (placements.world_size > 1) | (strategy == "parameter-server")
-    kind = np.where(sends, 2 * placements.link + (placements.nodes > 1), -1)
+    kind = np.where(sends, 2 * placements.link + (placements.domains > 1), -1)
     return [(placements.links[k // 2], np.flatnonzero(kind == k)) for k in np.unique(kind).tolist() if k >= 0]
 
 

@@ -39,6 +39,8 @@ class Placements(NamedTuple):
     world_size: Array
     nodes: Array
     accelerators_per_node: Array
+    domains: Array
+    """Groups that exchange over adapters: nodes, or NVLink domains of several."""
     servers: Array
     loader_workers: Array
     fabric: Fabric
@@ -89,21 +91,22 @@ def placements_of(
     for index, values in enumerate(options):
         asked = dict(fixed) | dict(zip(PLACE, values, strict=True))
         try:
-            held = asked["accelerators_per_node"] or _resolved(asked, 1, catalogue).node.accelerators
+            one = _resolved(asked, 1, catalogue)
         except InputError as error:
             refusals.append(Refusal(len(sizes), str(error)))
             continue
-        nodes, per_node = placed(sizes, held)
+        nodes, per_node = placed(sizes, asked["accelerators_per_node"] or one.node.accelerators)
+        by_nodes = asked["oversubscription"] != 1 or one.intra_link.domain is not None
         columns: dict[str, NDArray[Any]] = {
             "world_size": sizes,
             "nodes": nodes,
             "accelerators_per_node": per_node,
         }
         columns |= {name: np.zeros(len(sizes)) for name in (*_COUNTS, *Fabric._fields)}
-        columns |= {name: np.zeros(len(sizes)) for name in ("unseen_link", "least_exchange_rate")}
+        columns |= {name: np.zeros(len(sizes)) for name in ("domains", "unseen_link", "least_exchange_rate")}
         columns["link"] = np.full(len(sizes), -1)
         columns["option"] = np.full(len(sizes), index)
-        for same in _same_shape(nodes, per_node, by_nodes=asked["oversubscription"] != 1):
+        for same in _same_shape(nodes, per_node, by_nodes):
             try:
                 setting = _resolved(asked, int(sizes[same[0]]), catalogue)
             except InputError as error:
@@ -114,6 +117,7 @@ def placements_of(
                 setting, constants
             )._asdict()
             report |= {
+                "domains": setting._replace(nodes=nodes[same]).domains,
                 "unseen_link": unseen_link(setting, constants),
                 "least_exchange_rate": least_exchange_rate(
                     setting._replace(world_size=sizes[same], nodes=nodes[same])
@@ -139,7 +143,10 @@ def _placements(
 
 
 def _same_shape(nodes: Any, per_node: Any, by_nodes: bool) -> list[NDArray[np.intp]]:
-    """Indices of the world sizes that one setting stands for; racks tell every number of nodes apart."""
+    """Indices of the world sizes that one setting stands for.
+
+    Racks, and NVLink domains of several nodes, tell every number of nodes apart.
+    """
     key = per_node * 2 + (nodes > 1)
     if by_nodes:
         key = nodes * (2 * int(per_node.max()) + 2) + key
