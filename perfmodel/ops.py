@@ -118,6 +118,8 @@ def exp(x: Real) -> Real:
 
 def where(condition: Any, a: Real, b: Real) -> Real:
     """A where the condition holds, b elsewhere; both are evaluated."""
+    if type(condition) is bool:
+        return a if condition else b
     library: Any = _library(condition, a, b)
     if library is math:
         return a if condition else b
