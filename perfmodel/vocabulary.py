@@ -377,6 +377,7 @@ QUANTITIES: dict[str, Quantity] = {
     "inner_matrices": Quantity("g", "1", "that widen a feed-forward part: 2 where it is gated"),
     "inner_width": Quantity("f", "1", "inner features of a feed-forward part on one rank"),
     "inputs_width": Quantity("w", "1", "features of all inputs of a layer's products"),
+    "value_width": Quantity("w_v", "1", "features that attention makes of a token"),
     "product_width": Quantity("w", "1", "features that a layer's products make or read, but the hidden ones"),
     "cast_bytes": Quantity("k", "B", "to cast, scale and transpose one operand"),
     "destinations": Quantity("D", "1", "places that a token is copied to"),

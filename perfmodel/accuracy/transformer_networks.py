@@ -95,6 +95,7 @@ def architecture_of(row: Cells) -> Architecture:
         encoder_layers=layers if is_t5 else 0,
         target_fraction=rules.TARGET_TOKENS if is_t5 else 1.0,
         bidirectional=name.startswith("BERT"),
+        dropout=not gated,
     )
 
 

@@ -86,6 +86,8 @@ class TransformerRun(NamedTuple):
     trust: str
     states_layout: bool
     """Tensor and pipeline parallelism, and the micro-batch."""
+    states_memory: bool
+    """Recomputation and sharding."""
 
     @property
     def kind(self) -> str:
@@ -158,6 +160,7 @@ def _run(cells: dict[str, str], where: str, catalogue: Catalogue, reading: Readi
         reason,
         row.text("trust") or UNSTATED_TRUST,
         stated,
+        bool(row.text("recompute") and row.text("sharding")),
     )
 
 
@@ -214,6 +217,9 @@ def _options(row: Cells, precision: str, year: int, facts: Stack) -> Options:
         drops_tokens="tokendrop" in workload,
         graphs=facts.hides_experts and year >= GRAPHS_FROM and row.text("accelerator").startswith("gb"),
         host_update="offload" in words,
+        fused_loss="fused-loss" in words,
+        host_checkpoints="host-checkpoints" in words,
+        shares_checkpoints="shared-checkpoints" in words,
         tuned=row.text("source") not in UNTUNED,
     )
 
@@ -243,7 +249,7 @@ def _layout(
         micro = local / steps
     if not micro:
         is_fine_tuning = "lora" in workload.lower() or "SFT" in workload
-        micro = rules.micro_batch(local, length, stages, is_sharded, is_fine_tuning)
+        micro = rules.micro_batch(facts, local, length, stages, is_sharded, is_fine_tuning)
     micro = min(micro, local)
     steps = steps if steps and abs(micro * steps / local - 1) < 0.02 else max(1.0, local / micro)
     virtual = row.whole("virtual_stages")

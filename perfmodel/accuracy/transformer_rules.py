@@ -8,14 +8,16 @@ Rows state much and never all.  A rule looks at nothing that was measured, and i
   pipeline parallelism; any other the least tensor parallelism (up to 8), then the least pipeline, by which
   weights and states take less than 60 % of the memory.
 * batch: 2 Mi tokens a step; of sharded and TPU runs 8,192 tokens an accelerator.
-* micro-batch: 1 of pipelines and fine-tuning; of sharded and TPU runs the whole local batch; else halved
-  from that until at most 4 (16 of sequences below 1,024 tokens).
+* micro-batch: 1 of pipelines and fine-tuning, but as many as stages where the stack cuts so by itself; of
+  sharded and TPU runs the whole local batch; else halved from that until at most 4 (16 of sequences below
+  1,024 tokens).
 * chunks of layers: 2 where the stack's recipes interleave and there are 4 stages or more (6 of MLPerf's
   GPT-3).
 * sharding: the stack's own; ZeRO 3 of XLA where 18 B a parameter exceed 80 % of the memory; ZeRO 1 where they
   exceed all of it.
 * recomputation: none where the stack's recipes have none; else of attention without a fused kernel, then of
   as many layers as leave 8 % of the memory free.
+* dropout: of networks without gates.
 * adapters: one of each accelerator, or one where a node has fewer than 4; links as the usual machine's.
 """
 
@@ -107,8 +109,12 @@ def step_samples(replicas: float, length: int, is_sharded: bool) -> float:
     return max(replicas, round(STEP_TOKENS / length / replicas) * replicas)
 
 
-def micro_batch(local: float, length: int, stages: int, is_sharded: bool, is_fine_tuning: bool) -> float:
+def micro_batch(
+    stack: Stack, local: float, length: int, stages: int, is_sharded: bool, is_fine_tuning: bool
+) -> float:
     """Return the samples of a micro-batch where a row does not state them."""
+    if stages > 1 and stack.cuts_by_stages:
+        return max(1.0, local / stages)
     if stages > 1 or is_fine_tuning:
         return 1.0
     if is_sharded:

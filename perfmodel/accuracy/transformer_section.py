@@ -10,6 +10,7 @@ import numpy as np
 
 from perfmodel.accuracy.transformer_compare import STATED_NODES, Row, compared
 from perfmodel.accuracy.transformer_fit import data_of, learned_from
+from perfmodel.accuracy.transformer_memory import fitting, layout_words, peak_errors, peaks
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
 from perfmodel.templating import render
 from perfmodel.transformers.parameters import PARAMETERS, fitted
@@ -56,6 +57,7 @@ class Bar(NamedTuple):
 def section() -> str:
     """Return the section, as Markdown; made once."""
     modes = ("specs", "anchored")
+    published = peaks(shipped_transformer_runs())
     (rows, specs), (_, anchored) = compared(shipped_transformer_runs, modes, out_of_sample=True)
     return render(
         "transformers.md.j2",
@@ -67,6 +69,10 @@ def section() -> str:
         ablation=ablation(),
         far=far(rows),
         limit=FAR,
+        layout_words=layout_words,
+        peaks=published,
+        peak_errors=peak_errors(published),
+        fitting=fitting(shipped_transformer_runs()),
         parameters=PARAMETERS,
         learned=fitted().parameters,
     )

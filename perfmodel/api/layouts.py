@@ -19,6 +19,7 @@ from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import SearchResult, search
 from perfmodel.transformers.software import PRECISIONS, Options
+from perfmodel.transformers.words import short
 from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
 
@@ -54,23 +55,7 @@ class LayoutRow:
     @property
     def words(self) -> str:
         """The layout in short: degrees above 1, sharding and recomputation."""
-        short = {
-            "tensor_parallel": "tp",
-            "pipeline_parallel": "pp",
-            "virtual_stages": "v",
-            "context_parallel": "cp",
-            "expert_parallel": "ep",
-            "data_parallel": "dp",
-        }
-        degrees = [
-            f"{word}{self.layout[name]}"
-            for name, word in short.items()
-            if self.layout[name] != 1 or word == "dp"
-        ]
-        more = [f"{self.layout['sharding']}"] if self.layout["sharding"] != "none" else []
-        if self.layout["recompute"] != "none":
-            more.append(f"recompute {self.layout['recompute']}")
-        return " ".join([*degrees, *more])
+        return short(self.layout)
 
 
 @dataclass(frozen=True, repr=False)

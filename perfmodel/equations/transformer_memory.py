@@ -5,9 +5,6 @@ from __future__ import annotations
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
-WEIGHT_BYTES, OPTIMIZER_BYTES = 2, 12
-"""Of a parameter: 16 bits; Adam's two moments and the fp32 copy of the weight."""
-
 
 @formula(cites="rajbhandari2020")
 def sharded_memory_bytes(local_parameters: Real, bytes_per_parameter: Real, shards: Real) -> Real:
@@ -102,6 +99,45 @@ def checkpoint_bytes(tokens: Real, hidden_size: Real, sequence_shards: Real) -> 
     return 2 * tokens * hidden_size / sequence_shards
 
 
+@formula(cites="liang2024")
+def product_checkpoint_bytes(
+    tokens: Real,
+    hidden_size: Real,
+    sequence_shards: Real,
+    value_width: Real,
+    product_width: Real,
+    tensor_parallel: Real,
+) -> Real:
+    r"""Bytes that one rank keeps of a layer of which every second product is computed again.
+
+    .. math:: A = T\left(\frac{4 h}{n_q} + \frac{2 w_v + w}{t}\right)
+
+    Kept are the layer's input, what attention makes, and half of what products make: of w features inside
+    the layer, and of its two outputs (torchtitan's selective checkpoints; Liang et al. 2024, section 3.1.4).
+
+    Parameters
+    ----------
+    tokens : T [tokens], of one rank
+    hidden_size : h [1]
+    sequence_shards : n_q [1], ranks that share the tokens between products
+    value_width : w_v [1], features that attention makes
+    product_width : w [1], features that products make inside the layer: queries, keys, values, feed-forward
+    tensor_parallel : t [1]
+
+    Returns
+    -------
+    activation_bytes [B]
+
+    Examples
+    --------
+    10 tokens of width 10, values of 10, 70 features of products, one rank: 10 x (40 + 20 + 70).
+
+    >>> product_checkpoint_bytes(10, 10, 1, 10, 70, 1)
+    1300.0
+    """
+    return tokens * (4 * hidden_size / sequence_shards + (2 * value_width + product_width) / tensor_parallel)
+
+
 @formula(cites=("narayanan2021", "korthikanti2022"))
 def micro_batches_kept(
     waiting: Real, pipeline_parallel: Real, virtual_stages: Real, interleaved: Real
@@ -132,3 +168,31 @@ def micro_batches_kept(
     5.5
     """
     return waiting * (1 + interleaved * (pipeline_parallel - 1) / (pipeline_parallel * virtual_stages))
+
+
+@formula(cites=("narayanan2021", "korthikanti2022"))
+def last_micro_batches_kept(pipeline_parallel: Real, virtual_stages: Real) -> Real:
+    r"""Micro-batches of a stage's layers whose activations the last stage keeps at once.
+
+    .. math:: k = \frac{(v - 1)\,p + 1}{v}
+
+    The last stage begins to go back as soon as its last chunk has seen a micro-batch; with several chunks the
+    others have seen as many as there are stages by then.
+
+    Parameters
+    ----------
+    pipeline_parallel : p [1]
+    virtual_stages : v [1]
+
+    Returns
+    -------
+    micro_batches [1]
+
+    Examples
+    --------
+    One chunk: one. Two chunks of four stages: (4 + 1) / 2.
+
+    >>> last_micro_batches_kept(4, 1), last_micro_batches_kept(4, 2)
+    (1.0, 2.5)
+    """
+    return ((virtual_stages - 1) * pipeline_parallel + 1) / virtual_stages

@@ -13,6 +13,9 @@ Pace = Literal["tuned", "early", "eager", "deepspeed", "xla"]
 one as Python reaches them, Megatron's under DeepSpeed, by XLA."""
 Launch = Literal["compiled", "eager", "checkpointed"]
 """Who launches kernels: a graph, a compiler or C++; Python; Python with the hooks of old DeepSpeed."""
+States = Literal["mixed", "full", "half"]
+"""What is kept of a parameter between passes: a 16-bit copy beside fp32 states (Megatron, DeepSpeed); all in
+fp32, cast for each pass (FSDP); all in 16 bits."""
 HOPPER, BLACKWELL = 9.0, 10.0
 
 
@@ -41,6 +44,21 @@ class Stack(NamedTuple):
     """Interleaved stages hide part of the experts' traffic."""
     gradient_bytes: Literal[2, 4] = 2
     """Of one gradient in bf16 or fp8 training; fp16 sums in 2 B."""
+    states: States = "mixed"
+    logit_bytes: float = 10
+    """Of one logit where its loss takes most memory: copies, softmax, gradients (10 is assumed)."""
+    parallel_logit_bytes: float | None = None
+    """The same where tensor-parallel ranks share a loss, if that is another."""
+    shares_logits: bool = True
+    """Tensor-parallel ranks share logits and loss."""
+    compiles_loss: bool = False
+    """torch.compile takes the loss along."""
+    sums_whole_gradients: bool = False
+    """Replicas that share gradients do so after the last micro-batch alone, and sum them whole until then."""
+    cuts_by_stages: bool = False
+    """Where nobody says, a replica's batch is cut into as many micro-batches as there are stages."""
+    dropout: bool = True
+    """Networks that their publisher trained with dropout are trained so here, too."""
     pads_vocabulary: bool = True
     """To a multiple of what the matrix units take."""
     keeps_gathered: bool = False
@@ -61,7 +79,9 @@ class Stack(NamedTuple):
     """Where nobody says: no layer, as many as memory needs, or all."""
 
 
-_MEGATRON_2022 = Stack("tuned", fused=True, sequence_parallel=True, gradient_bytes=4, shards_optimizer=True)
+_MEGATRON_2022 = Stack(
+    "tuned", fused=True, sequence_parallel=True, gradient_bytes=4, shards_optimizer=True, logit_bytes=6
+)
 _MEGATRON_2023 = _MEGATRON_2022._replace(
     launch="compiled",
     flash_from=HOPPER,
@@ -73,7 +93,7 @@ _MEGATRON_2023 = _MEGATRON_2022._replace(
 _MEGATRON_2024 = _MEGATRON_2023._replace(flash_from=0.0, gradient_bytes=2)
 _MEGATRON_2025 = _MEGATRON_2024._replace(newest_flash_from=HOPPER, hides_experts=True)
 _MEGATRON = {
-    2019: Stack("early", fused=True, gradient_bytes=4),
+    2019: Stack("early", fused=True, gradient_bytes=4, logit_bytes=6),
     2022: _MEGATRON_2022,
     2023: _MEGATRON_2023,
     2024: _MEGATRON_2024,
@@ -81,7 +101,22 @@ _MEGATRON = {
 }
 _XLA = Stack("xla", "compiled", fused=True)
 _EAGER = Stack("eager")
-_SHARDED = Stack("eager", flash_from=0.0, checkpoints_operations=True, shards_states_alone=False)
+_SHARDED = Stack(
+    "eager", flash_from=0.0, checkpoints_operations=True, shards_states_alone=False, states="full"
+)
+_TITAN_2024 = _SHARDED._replace(
+    sequence_parallel=True,
+    gradient_bytes=4,
+    keeps_gathered=True,
+    gathers_fp8=True,
+    logit_bytes=12,
+    parallel_logit_bytes=16,
+    cuts_by_stages=True,
+    dropout=False,
+)
+_KEMPNER_2025 = _SHARDED._replace(
+    sequence_parallel=True, states="half", logit_bytes=8, shares_logits=False, sums_whole_gradients=True
+)
 
 STACKS: dict[str, dict[int, Stack]] = {
     "megatron-lm": _MEGATRON | {2022: _MEGATRON_2022._replace(pace="early")},
@@ -94,16 +129,9 @@ STACKS: dict[str, dict[int, Stack]] = {
         2026: _EAGER._replace(flash_from=0.0, newest_flash_from=HOPPER),
     },
     "fsdp": {2023: _SHARDED},
-    "llm-foundry": {2023: _SHARDED._replace(biased_attention=True)},
-    "torchtitan": {
-        2024: _SHARDED._replace(
-            sequence_parallel=True, gradient_bytes=4, keeps_gathered=True, gathers_fp8=True
-        )
-    },
-    "kempnerforge": {
-        2025: _SHARDED._replace(sequence_parallel=True),
-        2026: _SHARDED._replace(sequence_parallel=True, newest_flash_from=HOPPER),
-    },
+    "llm-foundry": {2023: _SHARDED._replace(biased_attention=True, logit_bytes=4, dropout=False)},
+    "torchtitan": {2024: _TITAN_2024, 2025: _TITAN_2024._replace(compiles_loss=True)},
+    "kempnerforge": {2025: _KEMPNER_2025, 2026: _KEMPNER_2025._replace(newest_flash_from=HOPPER)},
     "nanotron": {2024: Stack("eager", fused=True, flash_from=0.0, hides_data=True, gradient_bytes=4)},
     "internevo": {2023: Stack("eager", fused=True, flash_from=0.0, hides_data=True)},
     "colossal-ai": {2023: _EAGER._replace(flash_from=0.0)},
@@ -114,7 +142,7 @@ STACKS: dict[str, dict[int, Stack]] = {
         2023: Stack("eager", flash_from=0.0, hides_data=True),
     },
     "xformers": {2023: Stack("eager", fused=True, flash_from=0.0, sequence_parallel=True, hides_data=True)},
-    "llm.c": {2024: Stack("eager", "compiled", flash_from=0.0)},
+    "llm.c": {2024: Stack("eager", "compiled", flash_from=0.0, logit_bytes=2, dropout=False)},
     "oneflow": {2021: Stack("early", fused=True, hides_data=True)},
     "maxtext": {
         2023: _XLA._replace(flash_from=0.0),
@@ -129,7 +157,13 @@ STACKS: dict[str, dict[int, Stack]] = {
 They are those of the projects' documentation and default recipes as far as a prototype knew them.  Assumed,
 and plausible on the runs they were seen with: that Megatron sums bf16 gradients in fp32 until 2023; that
 NeMo on A100 ran without FlashAttention in 2023; that torchtitan keeps gathered parameters under a pipeline
-and KempnerForge does not; that OneFlow and nanotron hide gradients."""
+and KempnerForge does not; that OneFlow and nanotron hide gradients.
+
+Bytes of a logit are counted in the code of the loss: Megatron-LM's `vocab_parallel_cross_entropy` turns fp32
+logits into their softmax and that into its gradient in place (4 + 2); `F.cross_entropy` of fp32 logits
+(torchtitan, which compiles its loss from 2025 on) keeps the softmax and makes two gradients (12), shared by
+tensor-parallel ranks one copy more (16), of 16-bit logits (KempnerForge) 8; fused kernels keep 16-bit logits
+and a gradient (llm-foundry, compiled: 4), or write the one over the other (llm.c: 2)."""
 
 CALLED: dict[str, tuple[str, ...]] = {
     "megatron-lm": ("megatron",),

@@ -43,6 +43,7 @@ class Dimensions(NamedTuple):
     is_encoder_decoder: Any
     is_misaligned: Any
     has_odd_vocabulary: Any
+    has_dropout: Any
 
     @property
     def attention_parameters(self) -> Any:
@@ -101,6 +102,7 @@ def dimensions_of(model: Architecture, sequence_length: int) -> Dimensions:
         is_encoder_decoder=bool(model.encoder_layers),
         is_misaligned=model.head_size % ALIGNED_HEAD != 0,
         has_odd_vocabulary=model.vocabulary % ALIGNED_VOCABULARY != 0,
+        has_dropout=model.dropout,
     )
 
 

@@ -6,37 +6,35 @@ from typing import Any, NamedTuple
 
 from perfmodel import ops
 from perfmodel.equations.transformer_memory import (
-    OPTIMIZER_BYTES,
-    WEIGHT_BYTES,
     checkpoint_bytes,
+    last_micro_batches_kept,
     layer_activation_bytes,
     micro_batches_kept,
+    product_checkpoint_bytes,
     sharded_memory_bytes,
 )
 from perfmodel.transformers.job import Job
-from perfmodel.transformers.layout import FULL, SELECTIVE
-from perfmodel.transformers.step import held_parameters
+from perfmodel.transformers.layout import FULL, SELECTIVE, ZERO_3
+from perfmodel.transformers.step import Held, held_parameters
 
-LOGIT_BYTES = 10
-"""Of one logit and its gradient."""
-LOGIT_SHARE_OF_STAGES = 0.3
-"""Of the logits' memory, what a pipeline's last stage has no room left for: it keeps fewer activations."""
-SELECTIVE_SHARE = 0.6
-"""Of a layer's activations, what FSDP's selective checkpoints keep (assumed)."""
 CONTEXT_BYTES = 1.5e9
-"""CUDA, NCCL and fragments (assumed)."""
+"""CUDA, and the buffers of NCCL (assumed)."""
+FULL_GRADIENT_BYTES = 4
+"""Of a gradient that is summed over micro-batches: fp32."""
 
 
 class Memory(NamedTuple):
-    """Bytes by what fills them."""
+    """Bytes by what fills them, at the moment when most is taken."""
 
     weights: Any
     gradients: Any
     optimizer: Any
     activations: Any
+    """With those of the layer that runs again, unless logits take more at their time."""
     logits: Any
+    """With their loss; 0 where another stage of the pipeline, or the layer that runs again, takes more."""
     other: Any
-    """Layers gathered for the moment, and the context of the driver and its libraries."""
+    """Parameters gathered for the moment, and the context of the driver and its libraries."""
 
     @property
     def total(self) -> Any:
@@ -46,42 +44,93 @@ class Memory(NamedTuple):
 
 def memory_of(job: Job) -> Memory:
     """Return what the fullest rank of a job keeps [B]."""
-    model, layout, software, where = job.model, job.layout, job.stack, ops.where
+    layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job)
-    local = held.dense + held.experts
-    weights, gradients, optimizer = (
-        sharded_memory_bytes(local, each, where(layout.sharding >= least, layout.replicas, 1.0))
-        for each, least in ((WEIGHT_BYTES, 3), (software.gradient_bytes, 2), (OPTIMIZER_BYTES, 1))
-    )
-    layers = model.layers / layout.pipeline_parallel
-    gathered = where(layout.sharding == 3, 8 * local / ops.maximum(layers, 1.0), 0.0)
-    logits = LOGIT_BYTES * job.tokens * model.vocabulary / layout.tensor_parallel
-    share = where(layout.pipeline_parallel > 1, LOGIT_SHARE_OF_STAGES, 1.0)
+    of_expert = ops.maximum(layout.replicas / layout.expert_parallel, 1.0)
+
+    def states(bytes_per_parameter: Any, least: int) -> Any:
+        """Bytes of something that replicas share from a stage of ZeRO on."""
+        shared = layout.sharding >= least
+        of_all = sharded_memory_bytes(held.dense, bytes_per_parameter, where(shared, layout.replicas, 1.0))
+        theirs = sharded_memory_bytes(held.experts, bytes_per_parameter, where(shared, of_expert, 1.0))
+        return of_all + theirs
+
+    optimizer = where(software.host_update, 0.0, states(software.optimizer_bytes, 1))
+    activations, logits = _activations(job)
     return Memory(
-        weights, gradients, optimizer, _activations(job, layers), logits * share, gathered + CONTEXT_BYTES
+        states(software.weight_bytes, 3),
+        states(software.kept_gradient_bytes, 2),
+        optimizer,
+        activations,
+        logits,
+        where(layout.sharding == ZERO_3, _gathered(job, held), 0.0) + CONTEXT_BYTES,
     )
 
 
-def _activations(job: Job, layers: Any) -> Any:
-    """Bytes kept by the first stage: of whole layers, or of their inputs and one layer that runs again."""
+def _gathered(job: Job, held: Held) -> Any:
+    """Bytes of sharded parameters and their gradients while they are whole.
+
+    The tables of words stay gathered, two layers have their weights (one is fetched ahead), and one has its
+    gradient, with another copy of that on its way in fp32.  A stack that gathers a pipeline's stage once
+    keeps all of its weights; one that sums whole gradients, or gathers once, keeps all of those.
+    """
+    model, layout, software, where = job.model, job.layout, job.stack, ops.where
+    weight, travels = where(software.gathers_8, 1.0, 2.0), software.gradient_bytes
+    tables = where(layout.pipeline_parallel > 1, 1.0, model.embeddings) * model.embedding_parameters
+    tables = tables / layout.tensor_parallel
+    local = held.dense + held.experts
+    layers = ops.maximum(model.layers / layout.pipeline_parallel, 1.0)
+    layer = (local - tables) / layers
+    weights = weight * layer * where(software.keeps_gathered, layers, 2.0)
+    several = software.sums_whole_gradients & (layout.accumulation_steps > 1)
+    gradients = (2 + where(travels > 2, travels, 0.0)) * layer
+    gradients = where(several | software.keeps_gathered, FULL_GRADIENT_BYTES * local, gradients)
+    return 2 * tables + weights + gradients
+
+
+def _activations(job: Job) -> tuple[Any, Any]:
+    """Bytes of activations, and of logits, on the fullest stage when it is fullest."""
+    model, layout, software, where = job.model, job.layout, job.stack, ops.where
+    kept, again = _layer(job)
+    stages, layers = layout.pipeline_parallel, model.layers / layout.pipeline_parallel
+    waiting = ops.minimum(layout.accumulation_steps, stages)
+    chunked = where(layout.virtual_stages > 1, 1, 0)
+    first = kept * layers * micro_batches_kept(waiting, stages, layout.virtual_stages, chunked)
+    behind = last_micro_batches_kept(stages, layout.virtual_stages)
+    last = kept * layers * ops.minimum(layout.accumulation_steps, behind)
+    tensor, tokens = layout.tensor_parallel, job.tokens * model.predicted_share
+    words = model.vocabulary / where(software.shares_logits, tensor, 1)
+    gathered = where(job.sequence_shards > 1, 2 * model.hidden, 0.0)
+    logits = tokens * (software.logit_bytes * words + gathered)
+    of_last = last + ops.maximum(logits, again)
+    is_last = (stages == 1) | (of_last > first + again)
+    with_logits = is_last & (logits > again)
+    return (
+        where(is_last, last, first) + where(with_logits, 0.0, again),
+        where(with_logits, logits, 0.0),
+    )
+
+
+def _layer(job: Job) -> tuple[Any, Any]:
+    """Bytes of one micro-batch that a layer keeps, and that it takes for the moment when it runs again."""
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     routed = 1 - model.dense_share
     width = model.dense_share * model.feed_forward
     width = width + routed * (model.top_k + model.shared_experts) * model.expert_width
-    made = model.projected_width + model.heads * model.value_size + model.matrices * width
+    values, tensor = model.heads * model.value_size, layout.tensor_parallel
+    made = model.projected_width + values + model.matrices * width
     scores = where(software.flash | (layout.recompute == SELECTIVE), 0.0, model.heads * job.sequence_length)
-    whole = layer_activation_bytes(
-        job.tokens, model.hidden, job.sequence_shards, made, layout.tensor_parallel, scores
-    )
+    whole = layer_activation_bytes(job.tokens, model.hidden, job.sequence_shards, made, tensor, scores)
     inputs = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
-    selective = (layout.recompute == SELECTIVE) & software.checkpoints_operations
-    each = where(selective, SELECTIVE_SHARE * whole, whole)
-    again = where(layout.recompute == FULL, layout.recomputed_layers, 0.0)
-    each = again * inputs + (1 - again) * each
-    kept = micro_batches_kept(
-        ops.minimum(layout.accumulation_steps, layout.pipeline_parallel),
-        layout.pipeline_parallel,
-        layout.virtual_stages,
-        where(layout.virtual_stages > 1, 1, 0),
+    whole = whole - where(software.dropout, 0.0, inputs)  # two masks of one byte are as large as an input
+    products = model.projected_width + (model.matrices - 1) * width
+    selected = product_checkpoint_bytes(
+        job.tokens, model.hidden, job.sequence_shards, values, products, tensor
     )
-    return each * layers * kept + where(layout.recompute == FULL, whole, 0.0)
+    selective = (layout.recompute == SELECTIVE) & software.checkpoints_operations
+    each = where(selective, selected, whole)
+    full = layout.recompute == FULL
+    share = where(full, layout.recomputed_layers, 0.0)
+    checkpoint = inputs / where(software.shares_checkpoints, tensor / job.sequence_shards, 1)
+    checkpoint = where(software.host_checkpoints, 0.0, checkpoint)
+    return share * checkpoint + (1 - share) * each, where(full | selective, whole, 0.0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, get_args
 
-from perfmodel.specs.stack import Launch, Pace, Stack
+from perfmodel.ops import where
+from perfmodel.specs.stack import Launch, Pace, Stack, States
 from perfmodel.transformers.architecture import Dimensions
 from perfmodel.transformers.layout import ZERO_3, Layout
 from perfmodel.transformers.machine import Chip
@@ -13,6 +14,14 @@ PACES: tuple[Pace, ...] = get_args(Pace)
 LAUNCHES: tuple[Launch, ...] = get_args(Launch)
 EAGER, CHECKPOINTED = LAUNCHES.index("eager"), LAUNCHES.index("checkpointed")
 PRECISIONS = ("fp16", "bf16", "fp8")
+STATE_BYTES: dict[States, tuple[float, float | None, float]] = {
+    "mixed": (2, None, 12),
+    "full": (4, 4, 8),
+    "half": (2, 2, 4),
+}
+"""Of a parameter: weight, gradient (None: as it travels), Adam's moments and other copies of the weight."""
+COMPILED_LOGIT_BYTES = 4
+"""A compiled loss keeps 16-bit logits and their gradient."""
 
 
 class Software(NamedTuple):
@@ -32,6 +41,19 @@ class Software(NamedTuple):
     hides_data: Any
     hides_experts: Any
     gradient_bytes: Any
+    weight_bytes: Any
+    """Kept of a parameter between passes."""
+    kept_gradient_bytes: Any
+    optimizer_bytes: Any
+    logit_bytes: Any
+    """Of one logit where its loss takes most."""
+    shares_logits: Any
+    sums_whole_gradients: Any
+    dropout: Any
+    host_checkpoints: Any
+    """Inputs of layers that are computed again wait in the host's memory."""
+    shares_checkpoints: Any
+    """Tensor-parallel ranks share them."""
     pads_vocabulary: Any
     keeps_gathered: Any
     gathers_8: Any
@@ -65,6 +87,10 @@ class Options(NamedTuple):
     drops_tokens: bool = False
     graphs: bool = False
     host_update: bool = False
+    fused_loss: bool = False
+    """Logits and their loss are made in chunks, and never all kept (Liger)."""
+    host_checkpoints: bool = False
+    shares_checkpoints: bool = False
     tuned: bool = True
 
 
@@ -74,6 +100,13 @@ def software_of(stack: Stack, chip: Chip, model: Dimensions, layout: Layout, opt
     engine = xla and options.transformer_engine
     zero_3 = layout.sharding == ZERO_3
     flash = chip.capability >= stack.flash_from and not model.is_encoder_decoder
+    travels = 2.0 if options.precision == "fp16" else float(stack.gradient_bytes)
+    weight, gradient, states = STATE_BYTES[stack.states]
+    logit = where(
+        layout.tensor_parallel > 1, stack.parallel_logit_bytes or stack.logit_bytes, stack.logit_bytes
+    )
+    if options.fused_loss or (options.compiled and stack.compiles_loss):
+        logit = 0.0 if options.fused_loss else COMPILED_LOGIT_BYTES
     return Software(
         pace=PACES.index("tuned" if options.compiled and stack.pace == "eager" else stack.pace),
         launch=LAUNCHES.index("compiled" if options.compiled else stack.launch),
@@ -85,7 +118,16 @@ def software_of(stack: Stack, chip: Chip, model: Dimensions, layout: Layout, opt
         hides_tensor=stack.hides_tensor or options.async_tensor,
         hides_data=zero_3 | stack.hides_data | bool(chip.is_tpu),
         hides_experts=(layout.virtual_stages > 1) & stack.hides_experts,
-        gradient_bytes=2.0 if options.precision == "fp16" else float(stack.gradient_bytes),
+        gradient_bytes=travels,
+        weight_bytes=weight,
+        kept_gradient_bytes=travels if gradient is None else gradient,
+        optimizer_bytes=states,
+        logit_bytes=logit,
+        shares_logits=stack.shares_logits,
+        sums_whole_gradients=stack.sums_whole_gradients,
+        dropout=stack.dropout and model.has_dropout,
+        host_checkpoints=options.host_checkpoints,
+        shares_checkpoints=options.shares_checkpoints,
         pads_vocabulary=stack.pads_vocabulary,
         keeps_gathered=(layout.pipeline_parallel > 1) & stack.keeps_gathered,
         gathers_8=stack.gathers_fp8 and options.precision == "fp8",

@@ -1,0 +1,116 @@
+"""Memory of measured transformers beside the model: published peaks, and runs that seem not to fit."""
+
+from __future__ import annotations
+
+import csv
+from statistics import fmean, median
+from typing import TYPE_CHECKING, NamedTuple
+
+from perfmodel.reading import read_table
+from perfmodel.resources import folder
+from perfmodel.transformers.job import bare_job
+from perfmodel.transformers.memory import CONTEXT_BYTES, memory_of
+from perfmodel.transformers.words import short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from perfmodel.accuracy.transformer_rows import TransformerRun
+
+GIB = 2**30
+
+
+class Peak(NamedTuple):
+    """A run's published peak beside what the model says of it; bytes of PyTorch's allocator."""
+
+    run: TransformerRun
+    published: float
+    predicted: float
+    counted: str
+    """``reserved`` or ``allocated``; nothing where the source does not say."""
+    open: str
+    """What the source does not say of the run."""
+
+    @property
+    def error(self) -> float:
+        """Predicted over published, less 1."""
+        return self.predicted / self.published - 1
+
+
+class PeakErrors(NamedTuple):
+    """Errors of peaks, sizes alone."""
+
+    rows: int
+    mean: float
+    median: float
+    worst: float
+    within_15: float
+
+
+class Beyond(NamedTuple):
+    """A run that did fit, and seems not to."""
+
+    run: TransformerRun
+    share: float
+    """Predicted need over the accelerator's memory."""
+
+
+class Fitting(NamedTuple):
+    """Runs that state recomputation and sharding, all of which did fit."""
+
+    rows: int
+    beyond: list[Beyond]
+    """The largest first."""
+
+    @property
+    def share(self) -> float:
+        """Of the runs: those that seem not to fit."""
+        return len(self.beyond) / self.rows
+
+
+def peaks(runs: Iterable[TransformerRun]) -> list[Peak]:
+    """Return the published peaks of some runs, in the order of their file."""
+    known = {run.run_id: run for run in runs}
+    with read_table(folder("validation") / "transformer_memory.csv") as file:
+        cells = list(csv.DictReader(file))
+    return [_peak(known[row["run_id"]], row) for row in cells if row["run_id"] in known]
+
+
+def _peak(run: TransformerRun, row: dict[str, str]) -> Peak:
+    predicted = needed_bytes(run) - CONTEXT_BYTES
+    return Peak(run, float(row["peak_gib"]) * GIB, predicted, row["counted"], row["open"])
+
+
+def layout_words(run: TransformerRun) -> str:
+    """Return a run's layout in short; it must have a case."""
+    assert run.case is not None
+    layout = run.case.layout
+    return f"{short(layout.words())}, {layout.micro_batch_size:g} x {layout.accumulation_steps:g}"
+
+
+def needed_bytes(run: TransformerRun) -> float:
+    """Return what the fullest rank of a run needs [B]; it must have a case."""
+    assert run.case is not None
+    return float(memory_of(bare_job(run.case)).total)
+
+
+def peak_errors(of: Sequence[Peak]) -> dict[str, PeakErrors]:
+    """Return errors by source, and by what it leaves open."""
+    groups: dict[str, list[float]] = {}
+    for peak in of:
+        name = f"{peak.run.source}, open: {peak.open}" if peak.open else peak.run.source
+        groups.setdefault(name, []).append(abs(peak.error))
+    return {
+        name: PeakErrors(
+            len(each), fmean(each), median(each), max(each), fmean(error <= 0.15 for error in each)
+        )
+        for name, each in groups.items()
+    }
+
+
+def fitting(runs: Iterable[TransformerRun]) -> Fitting:
+    """Return the runs that state what they keep, and of them those that seem not to fit."""
+    stated = [run for run in runs if run.case is not None and run.states_memory]
+    shares = ((run, needed_bytes(run) / run.case.chip.memory_bytes) for run in stated if run.case is not None)
+    beyond = [Beyond(run, share) for run, share in shares if share > 1]
+    return Fitting(len(stated), sorted(beyond, key=lambda each: -each.share))
