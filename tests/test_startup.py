@@ -29,7 +29,8 @@ def predicting(*words: str) -> str:
 def test_json_imports_nothing_heavy():
     loaded = modules_after(predicting("predict", "--gpus", "32", "--json"))
     assert not loaded & (HEAVY | {"rich"})
-    assert "perfmodel.equations.nccl" not in loaded  # only what the scenario needs
+    assert "perfmodel.equations.slowest_worker" in loaded  # only what the scenario needs
+    assert not {f"perfmodel.equations.{name}" for name in ("nccl", "nccl_graph", "input_pipeline")} & loaded
 
 
 def test_text_adds_rich_alone():

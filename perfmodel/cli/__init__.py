@@ -13,14 +13,15 @@ from io import TextIOWrapper
 from types import FrameType
 from typing import Any
 
-import click
-
 from perfmodel.cli import startup
-from perfmodel.errors import InputError, unknown_name
 
-startup.with_rare_collections()
+startup.with_rare_collections()  # before anything large is imported
 startup.without_pydantic_plugins()
 startup.on_one_core()
+
+import click  # noqa: E402
+
+from perfmodel.errors import InputError, unknown_name  # noqa: E402
 
 COMMANDS = (
     "app",

@@ -8,7 +8,7 @@ import os
 import sys
 from types import ModuleType
 
-RARELY = 100_000
+RARELY = 200_000
 """Objects allocated, less those freed, between two collections."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from perfmodel.equations.nccl_constants import GENERATIONS
-from perfmodel.equations.nccl_graph import LEAST_CAPABILITY_FOR_LL128
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 
@@ -12,8 +11,6 @@ _BY_HOST_LINK = {2: "volta", 3: "volta", 4: "ampere", 5: "hopper", 6: "blackwell
 """GPUs of the time, by the link's own generation."""
 _GENERATIONS = ((10.0, "blackwell"), (9.0, "hopper"), (8.0, "ampere"))
 """Least compute capability of each; any other is taken as Volta."""
-_PASCAL = 6.0
-"""Compute capability of the only GPUs with the first NVLink; those of the others are Volta's or later."""
 
 
 def generation(link: Link, accelerator: Accelerator | None = None) -> str:
@@ -28,13 +25,6 @@ def generation(link: Link, accelerator: Accelerator | None = None) -> str:
 def generation_index(link: Link, accelerator: Accelerator | None = None) -> int:
     """The same as a whole number, the oldest 0."""
     return GENERATIONS.index(generation(link, accelerator))
-
-
-def capability(link: Link, accelerator: Accelerator | None = None) -> float:
-    """Compute capability, as far as LL128 asks for it: of the GPU, or the least of those a link joins."""
-    if accelerator is not None and accelerator.compute_capability is not None:
-        return accelerator.compute_capability
-    return _PASCAL if link.kind == "nvlink" and link.generation == 1 else LEAST_CAPABILITY_FOR_LL128
 
 
 def adds(link: Link, accelerator: Accelerator | None = None) -> bool:

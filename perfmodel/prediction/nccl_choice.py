@@ -6,17 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.collectives.generation import adds, capability, generation
+from perfmodel.collectives.generation import adds, generation
 from perfmodel.equations.nccl import nccl_times
 from perfmodel.equations.nccl_all_reduce import Latencies, Library, ways
 from perfmodel.equations.nccl_bandwidth import channel_bandwidth, channels
-from perfmodel.equations.nccl_graph import Graph
+from perfmodel.equations.nccl_graph import LEAST_CAPABILITY_FOR_LL128, Graph
 from perfmodel.prediction.collective_fabric import CollectiveFabric
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.step.fabric import Fabric
 
 LIBRARY = Library(8.4e-6, 20e9)
 """What NCCL plans with: of a collective by Simple before its first hop [s], of one NVLink channel [B/s]."""
+_PASCAL = 6.0
+"""Compute capability of the only GPUs with the first NVLink; those of the others are Volta's or later."""
 
 
 def nccl_estimates(
@@ -65,4 +68,11 @@ def _graph_of(fabric: CollectiveFabric, on: Fabric) -> Graph:
     count = channels(slower, LIBRARY.channel_bandwidth)
     each = channel_bandwidth(slower, count)
     kind = "nvlink" if link.kind == "nvlink" else "pci"
-    return Graph(count, each, each, generation(link, chip), kind, capability(link, chip))
+    return Graph(count, each, each, generation(link, chip), kind, _capability(link, chip))
+
+
+def _capability(link: Link, accelerator: Accelerator | None) -> float:
+    """Compute capability, as far as LL128 asks for it: of the GPU, or the least of those a link joins."""
+    if accelerator is not None and accelerator.compute_capability is not None:
+        return accelerator.compute_capability
+    return _PASCAL if link.kind == "nvlink" and link.generation == 1 else LEAST_CAPABILITY_FOR_LL128

@@ -27,7 +27,6 @@ from perfmodel.resolve import Setting
 from perfmodel.step.communication import communication, hiding_cost
 from perfmodel.step.computation import Computation, along_layers, computation
 from perfmodel.step.fabric import Fabric, fabric
-from perfmodel.step.input_wait import input_time
 from perfmodel.step.memory import memory_of
 from perfmodel.step.messages import MERGED
 
@@ -70,6 +69,8 @@ def alone_time(
     busy = work.alone(steps)
     if setting.scenario.input == "synthetic":
         return busy
+    from perfmodel.step.input_wait import input_time
+
     rest = rest_of_iteration(busy, factor)
     waits = input_time(setting, 1, accumulated_time(steps, micro), rest, constants)
     return fed_time(busy, anchored_time(waits, factor))

@@ -19,7 +19,6 @@ from perfmodel.equations.iteration import (
 )
 from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation, one_host_time
-from perfmodel.step.input_wait import input_time
 from perfmodel.step.stragglers import straggler_time
 
 Kind = Literal["busy", "network", "host", "wait"]
@@ -97,6 +96,8 @@ def _input(moment: Moment, before: Mapping[str, Any]) -> Any:
     setting, factor = moment.setting, moment.anchor_factor
     if setting.scenario.input == "synthetic":
         return 0.0
+    from perfmodel.step.input_wait import input_time
+
     rest = rest_of_iteration(iteration_time(**before), factor)
     samples = accumulated_time(setting.accumulation_steps, setting.local_batch_size)
     waits = input_time(setting, setting.accelerators_per_node, samples, rest, moment.constants)
