@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from perfmodel.equations import nccl
 from perfmodel.equations.nccl import Graph
-from perfmodel.equations.nccl_constants import NCCL_2_12, NCCL_2_30, PROTOCOLS
+from perfmodel.equations.nccl_constants import PROTOCOLS, TREE_CORRECTION
 
 H200 = Graph(18, 20.6e9, 20e9, generation="hopper")
 V100 = Graph(6, 20e9, 12e9, generation="volta")
 
 
-def microseconds(algorithm: str, protocol: str, n: int, nodes: int, graph: Graph, **more: object) -> float:
-    return float(nccl.nccl_latency("all-reduce", algorithm, protocol, n, nodes, graph, **more)) * 1e6
+def microseconds(algorithm: str, protocol: str, n: int, nodes: int, graph: Graph) -> float:
+    return float(nccl.nccl_latency("all-reduce", algorithm, protocol, n, nodes, graph)) * 1e6
+
+
+def chosen(collective: str, n: int, nodes: int, sizes: Any, graph: Graph) -> list[tuple[str, str]]:
+    names, times = nccl.nccl_times(collective, n, nodes, sizes, graph)
+    return [names[row] for row in np.atleast_1d(times.argmin(axis=0))]
 
 
 @pytest.mark.parametrize(
@@ -32,11 +38,6 @@ def microseconds(algorithm: str, protocol: str, n: int, nodes: int, graph: Graph
 )
 def test_latency_of_four_nodes_by_hand(algorithm: str, protocol: str, expected: float) -> None:
     assert microseconds(algorithm, protocol, 32, 4, H200) == pytest.approx(expected, rel=1e-12)
-
-
-def test_latency_of_older_constants_by_hand() -> None:
-    expected = 3.6 + 14 * 0.47
-    assert microseconds("ring", "LL", 8, 1, V100, constants=NCCL_2_12) == pytest.approx(expected)
 
 
 def test_one_rank_per_node_goes_by_the_trees_network_latency() -> None:
@@ -75,15 +76,14 @@ def test_ring_bus_bandwidth_of_h100_is_what_is_measured() -> None:
 
 def test_choices_on_8_h200() -> None:
     """NCCL 2.27 goes by ring and LL for small messages, by NVLS and Simple for large ones."""
-    choice = nccl.nccl_choice("all-reduce", 8, 1, np.array([8.0, 64e3, 256e6, 8e9]), H200)
-    chosen = [choice.names[i] for i in choice.best]
-    assert chosen[0] == ("ring", "LL")
-    assert chosen[2] == chosen[3] == ("nvls", "Simple")
+    small, _, large, largest = chosen("all-reduce", 8, 1, np.array([8.0, 64e3, 256e6, 8e9]), H200)
+    assert small == ("ring", "LL")
+    assert large == largest == ("nvls", "Simple")
 
 
 def test_small_messages_on_many_nodes_go_by_tree_and_large_ones_by_ring() -> None:
-    choice = nccl.nccl_choice("all-reduce", 256, 32, np.array([1e3, 8e9]), V100)
-    assert [choice.names[i][0] for i in choice.best] == ["tree", "ring"]
+    ways = chosen("all-reduce", 256, 32, np.array([1e3, 8e9]), V100)
+    assert [algorithm for algorithm, _ in ways] == ["tree", "ring"]
 
 
 @pytest.mark.parametrize("collective", list(nccl.ALGORITHMS))
@@ -96,8 +96,13 @@ def test_ll128_needs_nvlink_and_volta(collective: str, link: str, capability: fl
     graph = V100._replace(intra_link=link, compute_capability=capability)
     sizes = 2.0 ** np.arange(3, 34)
     for ranks, nodes in ((8, 1), (16, 2), (64, 8), (8, 8)):
-        choice = nccl.nccl_choice(collective, ranks, nodes, sizes, graph)
-        assert "LL128" not in {choice.names[i][1] for which in (choice.best, choice.second) for i in which}
+        names, times = nccl.nccl_times(collective, ranks, nodes, sizes, graph)
+        assert {
+            protocol for (_, protocol), row in zip(names, times, strict=True) if np.isfinite(row).any()
+        } == {
+            "LL",
+            "Simple",
+        }
 
 
 def test_half_a_mebibyte_over_pcie_by_hand() -> None:
@@ -107,36 +112,30 @@ def test_half_a_mebibyte_over_pcie_by_hand() -> None:
     by_ll = 6.6e-6 + steps * 1.0e-6 + size / (6e9 * 8 / steps)
     by_ll128 = 14.0e-6 + steps * 1.9e-6 + size / (0.92 * 12e9 * 8 / steps)
     by_simple = 8.4e-6 + steps * 5.7e-6 + size / (12e9 * 8 / steps)
-    chosen = nccl.nccl_choice("all-reduce", 8, 1, size, pcie)
-    assert chosen.names[int(chosen.best)] == ("ring", "Simple")
-    assert float(chosen.time) == pytest.approx(min(by_ll, by_simple), rel=1e-12)
-    with_ll128 = nccl.nccl_choice("all-reduce", 8, 1, size, pcie._replace(intra_link="nvlink"))
-    assert with_ll128.names[int(with_ll128.best)] == ("ring", "LL128")
-    assert float(with_ll128.time) == pytest.approx(by_ll128, rel=1e-12)
-    assert float(with_ll128.time) < 0.8 * float(chosen.time)
+    least = nccl.nccl_times("all-reduce", 8, 1, size, pcie)[1].min()
+    assert chosen("all-reduce", 8, 1, size, pcie) == [("ring", "Simple")]
+    assert least == pytest.approx(min(by_ll, by_simple), rel=1e-12)
+    nvlink = pcie._replace(intra_link="nvlink")
+    assert chosen("all-reduce", 8, 1, size, nvlink) == [("ring", "LL128")]
+    with_ll128 = nccl.nccl_times("all-reduce", 8, 1, size, nvlink)[1].min()
+    assert with_ll128 == pytest.approx(by_ll128, rel=1e-12)
+    assert with_ll128 < 0.8 * least
 
 
-@pytest.mark.parametrize("constants", [NCCL_2_12, NCCL_2_30], ids=lambda c: c.version)
 @pytest.mark.parametrize("collective", list(nccl.ALGORITHMS))
-def test_arrays_agree_with_numbers_and_the_choice_is_the_least(collective: str, constants: object) -> None:
-    graph = V100
+def test_arrays_agree_with_numbers(collective: str) -> None:
     ranks, nodes = np.array([[2], [8], [16], [64], [8]]), np.array([[1], [1], [2], [8], [8]])
     sizes = np.array([8.0, 1e3, 1e5, 1e6, 1e9])
-    choice = nccl.nccl_choice(collective, ranks, nodes, sizes, graph, constants)
-    assert choice.time.shape == (5, 5)
-    assert np.all(choice.time <= choice.runner_up)
+    names, times = nccl.nccl_times(collective, ranks, nodes, sizes, V100)
+    assert times.shape == (len(names), 5, 5)
     for i in range(5):
         for j in range(5):
-            times = [
-                float(
-                    nccl.nccl_time(
-                        collective, *name, int(ranks[i, 0]), int(nodes[i, 0]), sizes[j], graph, constants
-                    )
-                )
-                for name in choice.names
+            alone = [
+                float(nccl.nccl_time(collective, *name, int(ranks[i, 0]), int(nodes[i, 0]), sizes[j], V100))
+                for name in names
             ]
-            assert choice.time[i, j] == pytest.approx(min(times), rel=1e-12)
-            assert math.isfinite(min(times))
+            np.testing.assert_allclose(times[:, i, j], alone, rtol=1e-12)
+            assert math.isfinite(min(alone))
 
 
 def test_tree_correction_is_taken_at_its_size() -> None:
@@ -146,8 +145,7 @@ def test_tree_correction_is_taken_at_its_size() -> None:
     latency = nccl.nccl_latency("all-reduce", "tree", "LL", 8, 1, V100)
     time = nccl.nccl_time("all-reduce", "tree", "LL", 8, 1, size, V100)
     assert float((time - latency) * bare) == pytest.approx(size / 0.5, rel=1e-12)
-    assert [len(row) for row in NCCL_2_30.tree_correction] == [23] * len(PROTOCOLS)
-    assert [len(row) for row in NCCL_2_12.tree_correction] == [22] * len(PROTOCOLS)
+    assert [len(row) for row in TREE_CORRECTION] == [23] * len(PROTOCOLS)
 
 
 def test_plateau_of_a_ring_between_nodes() -> None:

@@ -17,8 +17,10 @@ TREE_SHARE = 0.95
 """Of the rings' rate inside a node, what trees reach; NCCL assumes 0.92."""
 LEAST_RANKS_FOR_NVLS = 5
 """NCCL leaves fewer to the ring (seen on H200 and B200)."""
-BY_LIBRARY = ("ring", "tree", "nvls", "nvls-tree")
-"""Algorithms that NCCL itself has; ``nvls`` is of one node, ``nvls-tree`` of several."""
+ALWAYS = ("ring", "tree")
+BY_LIBRARY = (*ALWAYS, "nvls", "nvls-tree")
+"""Algorithms that NCCL itself has; without a switch that adds, the first two; ``nvls`` is of one node,
+``nvls-tree`` of several."""
 
 Values = Mapping[str, Any]
 """Parameters by name: numbers, or arrays of shape (variants, 1), which give results of (variants, places)."""
@@ -70,6 +72,13 @@ class Ranks(NamedTuple):
     """Whether the library goes between nodes by trees alone."""
     rings_only: Any
     """Whether it goes by rings alone."""
+
+
+def algorithms(ranks: Ranks) -> tuple[str, ...]:
+    """Return which of its algorithms a library has for ranks."""
+    if not ranks.adds:
+        return ALWAYS
+    return (*ALWAYS, "nvls-tree" if ranks.several else "nvls")
 
 
 def library_choice(ranks: Ranks) -> str:

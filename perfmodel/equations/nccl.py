@@ -7,9 +7,24 @@ out: CollNet, PAT, and NVLS across nodes, which need switches that add or one ac
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from perfmodel.equations.nccl_constants import GENERATIONS, NCCL_2_30, PROTOCOLS, Constants
+from perfmodel.equations.nccl_constants import (
+    BASE_LATENCY,
+    GENERATIONS,
+    HOP_LATENCY,
+    LOW_LATENCY_BANDWIDTH,
+    NVLS_EFFICIENCY,
+    NVLS_TREE_CHANNEL,
+    PLATEAU_BYTES,
+    PLATEAU_FACTOR,
+    PROTOCOLS,
+    RING_LL128_CHANNEL,
+    RING_LL_SHARE,
+    TREE_CHANNEL,
+    TREE_CORRECTION,
+    TREE_LL128_CHANNEL,
+)
 from perfmodel.equations.nccl_graph import Graph, has_ll128
 from perfmodel.formula import formula
 
@@ -22,13 +37,12 @@ ALGORITHMS = {
     "reduce-scatter": ("ring", "nvls"),
     "all-gather": ("ring", "nvls"),
     "broadcast": ("ring",),
-    "reduce": ("ring",),
 }
 """What NCCL may choose from, by collective."""
 
 
 def _steps(collective: str, ranks: Any) -> Any:
-    return {"all-reduce": 2 * (ranks - 1), "broadcast": ranks, "reduce": ranks}.get(collective, ranks - 1)
+    return {"all-reduce": 2 * (ranks - 1), "broadcast": ranks}.get(collective, ranks - 1)
 
 
 def _column(nodes: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -46,7 +60,6 @@ def nccl_bandwidth(
     group_size: Any,
     nodes: Any,
     graph: Graph,
-    constants: Constants = NCCL_2_30,
 ) -> NDArray[np.float64]:
     r"""Algorithm bandwidth NCCL assumes, before the correction for the tree's message size.
 
@@ -63,7 +76,6 @@ def nccl_bandwidth(
     group_size : n [1], above 1
     nodes : N [1]
     graph : what the topology search found
-    constants : of a version of NCCL
 
     Returns
     -------
@@ -84,35 +96,32 @@ def nccl_bandwidth(
     if protocol == "LL128" and not has_ll128(graph):
         return np.zeros(np.broadcast_shapes(ranks.shape, nodes.shape))
     bus = graph.channels * np.where(nodes <= 2, graph.intra_bandwidth, graph.inter_bandwidth)
-    row = np.where(nodes == 1, generation, int(graph.processor == "amd"))
-    low_latency = np.array(constants.low_latency_bandwidth)[row, column] * 1e9
+    low_latency = np.array(LOW_LATENCY_BANDWIDTH[generation])[column] * 1e9
 
     def limit(table: tuple[tuple[float, float, float], ...]) -> Any:
         return graph.channels * np.array(table[generation])[column] * 1e9
 
     if algorithm == "ring":
         if protocol == "LL":
-            bus = np.minimum(low_latency, constants.ring_ll_share * bus)
+            bus = np.minimum(low_latency, RING_LL_SHARE * bus)
         elif protocol == "LL128":
-            bus = np.minimum(0.92 * bus, limit(constants.ring_ll128_channel))
+            bus = np.minimum(0.92 * bus, limit(RING_LL128_CHANNEL))
         return bus * ranks / _steps(collective, ranks)
     if algorithm == "tree":
-        bus = np.minimum(0.92 * bus, limit(constants.tree_channel))
+        bus = np.minimum(0.92 * bus, limit(TREE_CHANNEL))
         if protocol == "LL":
             bus = np.minimum(bus / 3.8, low_latency)
         elif protocol == "LL128":
-            bus = np.minimum(
-                bus * np.where(nodes == 1, 7 / 9, 120 / 128), limit(constants.tree_ll128_channel)
-            )
+            bus = np.minimum(bus * np.where(nodes == 1, 7 / 9, 120 / 128), limit(TREE_LL128_CHANNEL))
         return bus / 2 + 0 * ranks
     per_node = ranks / nodes
-    intra = graph.intra_bandwidth * constants.nvls_efficiency[generation]
+    intra = graph.intra_bandwidth * NVLS_EFFICIENCY[generation]
     intra = intra * (np.maximum(graph.channels, 2) - 1) * (2 if collective == "all-reduce" else 1)
     if collective != "all-reduce":
         intra = intra * (per_node - 1) / per_node
     if algorithm == "nvls-tree":
         inter = graph.channels * graph.inter_bandwidth * np.where(nodes <= 2, 2, 1)
-        bus = np.minimum(np.minimum(intra, inter), limit(constants.nvls_tree_channel))
+        bus = np.minimum(np.minimum(intra, inter), limit(NVLS_TREE_CHANNEL))
         offered = nodes > 1
     else:
         bus, offered = intra, nodes == 1
@@ -128,7 +137,6 @@ def nccl_latency(
     group_size: Any,
     nodes: Any,
     graph: Graph,
-    constants: Constants = NCCL_2_30,
 ) -> NDArray[np.float64]:
     r"""Latency NCCL assumes: of the launch, and of every step inside nodes or between them.
 
@@ -147,7 +155,6 @@ def nccl_latency(
     group_size : n [1]
     nodes : N [1]
     graph : what the topology search found
-    constants : of a version of NCCL
 
     Returns
     -------
@@ -165,16 +172,15 @@ def nccl_latency(
     ranks, nodes = np.asarray(group_size, dtype=np.float64), np.asarray(nodes, dtype=np.float64)
     p = PROTOCOLS.index(protocol)
     simple = protocol == "Simple"
-    intra, net = constants.hop_latency[graph.intra_link], constants.hop_latency["net"]
-    base = constants.base_latency[algorithm][p]
+    intra, net = HOP_LATENCY[graph.intra_link], HOP_LATENCY["net"]
+    base = BASE_LATENCY[algorithm][p]
     inter = np.where(ranks == nodes, net["tree"][p], net[algorithm][p])
-    inter = inter + graph.network_latency * 1e6 * (2 if simple else 1)
-    if algorithm == "ring" and collective in ("broadcast", "reduce"):
+    if algorithm == "ring" and collective == "broadcast":
         hop = np.where(nodes == 1, intra["tree" if simple else "ring"][p], inter)
         time = base + hop + 0 * ranks
     elif algorithm == "ring":
         across = np.where(nodes > 1, (2 if collective == "all-reduce" else 1) * (nodes - 1), 0)
-        post = {"intel": 1.0, "amd": 2.0}[graph.processor] * (3 if simple else 1)
+        post = 3.0 if simple else 1.0
         inside = np.maximum(intra["ring"][p], np.where(nodes > 1, post, 0.0))
         time = base + (_steps(collective, ranks) - across) * inside + across * inter
     elif algorithm == "tree":
@@ -195,7 +201,6 @@ def nccl_time(
     nodes: Any,
     message_bytes: Any,
     graph: Graph,
-    constants: Constants = NCCL_2_30,
 ) -> NDArray[np.float64]:
     r"""Time NCCL assumes for one collective by one algorithm and protocol.
 
@@ -213,7 +218,6 @@ def nccl_time(
     nodes : N [1]
     message_bytes : S [B], of all ranks for all-gather and reduce-scatter
     graph : what the topology search found
-    constants : of a version of NCCL
 
     Returns
     -------
@@ -230,55 +234,19 @@ def nccl_time(
     import numpy as np
 
     size, ranks = np.asarray(message_bytes, dtype=np.float64), np.asarray(group_size, dtype=np.float64)
-    bandwidth = nccl_bandwidth(collective, algorithm, protocol, ranks, nodes, graph, constants)
-    latency = nccl_latency(collective, algorithm, protocol, ranks, nodes, graph, constants)
+    bandwidth = nccl_bandwidth(collective, algorithm, protocol, ranks, nodes, graph)
+    latency = nccl_latency(collective, algorithm, protocol, ranks, nodes, graph)
     if algorithm == "tree":
-        table = np.array([*constants.tree_correction[PROTOCOLS.index(protocol)], 1.0])
+        table = np.array([*TREE_CORRECTION[PROTOCOLS.index(protocol)], 1.0])
         index = np.floor(np.log2(np.maximum(size, 1) / 64))
         index = np.where((index < 0) | (index >= len(table) - 1), len(table) - 1, index)
         bandwidth = bandwidth * table[index.astype(np.intp)]
     elif algorithm == "ring" and protocol == "Simple" and collective == "all-reduce":
-        pieces = ranks * (graph.channels if constants.plateau_per_channel else 1)
-        long = (np.asarray(nodes) > 1) & (size / pieces >= constants.plateau_bytes)
-        factor = constants.plateau_factor[GENERATIONS.index(graph.generation)]
+        long = (np.asarray(nodes) > 1) & (size / (ranks * graph.channels) >= PLATEAU_BYTES)
+        factor = PLATEAU_FACTOR[GENERATIONS.index(graph.generation)]
         latency = latency * np.where(long, factor, 1.0)
     offered = bandwidth > 0
     return np.where(offered, latency + size / np.where(offered, bandwidth, 1.0), math.inf)
-
-
-class Choice(NamedTuple):
-    """What NCCL would choose for each message."""
-
-    time: NDArray[np.float64]
-    best: NDArray[np.intp]
-    """Into ``names``."""
-    names: tuple[tuple[str, str], ...]
-    """Algorithm and protocol."""
-    runner_up: NDArray[np.float64]
-    """Time of the second best."""
-    second: NDArray[np.intp]
-    """The second best, into ``names``; the best again where there is no other."""
-
-
-def nccl_choice(
-    collective: str,
-    group_size: Any,
-    nodes: Any,
-    message_bytes: Any,
-    graph: Graph,
-    constants: Constants = NCCL_2_30,
-) -> Choice:
-    """Return the fastest algorithm and protocol by NCCL's own model, for numbers or arrays that broadcast.
-
-    Examples
-    --------
-    Eight V100 of one node: a small message by LL, a large one by a ring.
-
-    >>> choice = nccl_choice("all-reduce", 8, 1, [1e3, 1e9], Graph(6, 20e9, 12e9))
-    >>> [choice.names[i] for i in choice.best]
-    [('ring', 'LL'), ('ring', 'Simple')]
-    """
-    return ranked(*nccl_times(collective, group_size, nodes, message_bytes, graph, constants))
 
 
 def nccl_times(
@@ -287,37 +255,33 @@ def nccl_times(
     nodes: Any,
     message_bytes: Any,
     graph: Graph,
-    constants: Constants = NCCL_2_30,
 ) -> tuple[tuple[tuple[str, str], ...], NDArray[np.float64]]:
     """Return every algorithm with its protocols, and their times along the first axis [s].
 
-    Takes what ``nccl_choice`` takes.
+    Numbers, or arrays that broadcast; takes what ``nccl_time`` takes.
+
+    Examples
+    --------
+    Eight V100 of one node: a small message by LL, a large one by a ring.
+
+    >>> names, times = nccl_times("all-reduce", 8, 1, [1e3, 1e9], Graph(6, 20e9, 12e9))
+    >>> [names[row] for row in times.argmin(axis=0)]
+    [('ring', 'LL'), ('ring', 'Simple')]
     """
     import numpy as np
 
     names = tuple(
         (algorithm, protocol)
         for algorithm in ALGORITHMS[collective]
-        if algorithm in constants.base_latency
         for protocol in PROTOCOLS
         if protocol == "Simple" or not algorithm.startswith("nvls")
     )
     times = np.stack(
         np.broadcast_arrays(
             *(
-                nccl_time(collective, algorithm, protocol, group_size, nodes, message_bytes, graph, constants)
+                nccl_time(collective, algorithm, protocol, group_size, nodes, message_bytes, graph)
                 for algorithm, protocol in names
             )
         )
     )
     return names, times
-
-
-def ranked(names: tuple[tuple[str, str], ...], times: NDArray[np.float64]) -> Choice:
-    """Return the fastest and the second of times along the first axis."""
-    import numpy as np
-
-    order = np.argsort(times, axis=0, kind="stable")
-    ordered = np.take_along_axis(times, order, axis=0)
-    last = min(1, len(names) - 1)
-    return Choice(ordered[0], order[0], names, ordered[last], order[last])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from perfmodel.formula import formula
+
 LEAST_CAPABILITY_FOR_LL128 = 7.0
 """CUDA's number of Volta."""
 
@@ -22,10 +24,33 @@ class Graph(NamedTuple):
     """``nvlink`` or ``pci``."""
     compute_capability: float = 7.0
     """CUDA's number of the instruction set."""
-    processor: str = "intel"
-    """``intel`` or ``amd``."""
-    network_latency: float = 0.0
-    """What the network plug-in reports [s]."""
+
+
+@formula(cites="nccl-tuning", symbolic=False)
+def channels(link_bandwidth: Any, nominal_channel_bandwidth: Any) -> Any:
+    r"""How many channels NCCL runs side by side.
+
+    .. math:: c = \max\left(1, \left\lfloor B / b_0 + \frac{1}{2} \right\rfloor\right)
+
+    Parameters
+    ----------
+    link_bandwidth : B [B/s], of the slower level
+    nominal_channel_bandwidth : b_0 [B/s]
+
+    Returns
+    -------
+    channels [1]
+
+    Examples
+    --------
+    150 GB/s in channels of 20.
+
+    >>> float(channels(150e9, 20e9))
+    8.0
+    """
+    import numpy as np
+
+    return np.maximum(1.0, np.rint(link_bandwidth / nominal_channel_bandwidth))
 
 
 def has_ll128(graph: Graph) -> bool:

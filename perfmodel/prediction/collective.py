@@ -8,8 +8,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.calibration import before_fit
-from perfmodel.collectives.all_reduce import BY_LIBRARY
-from perfmodel.collectives.model import curve, fitted
+from perfmodel.collectives.all_reduce import ALWAYS, BY_LIBRARY, library_choice
+from perfmodel.collectives.all_reduce import algorithms as library_algorithms
+from perfmodel.collectives.all_reduce import curve as all_reduce_curve
+from perfmodel.collectives.model import curve, fitted, ranks_of
 from perfmodel.collectives.place import check_mesh, place_of
 from perfmodel.collectives.place import inside as rate_inside
 from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
@@ -18,13 +20,17 @@ from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.prediction.collective_spread import interval_of
-from perfmodel.prediction.nccl_choice import nccl_estimates
+from perfmodel.prediction.nccl_choice import nccl_ways
 from perfmodel.prediction.result import Interval
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
 from perfmodel.step.fabric import Fabric, bulk_bandwidth, ring_bandwidth
 from perfmodel.step.layout import Group
 from perfmodel.units import show, show_range
 
+Way = tuple[float, str, Any]
+"""Time [s], algorithm, protocol."""
+CLOSE = 1.1
+"""Times this much apart are not told apart: measured collectives lie as far off the fitted ones."""
 NEEDS_SWITCH = {"nvls": "a link through a switch that adds (nvlink4-nvswitch and later)"}
 """Algorithms only some links can do; what they need."""
 
@@ -124,20 +130,18 @@ def collective(name: str, algorithm: str, fabric: CollectiveFabric, message_byte
         raise InputError(f"{fabric.hosts} nodes need --inter-link")
     if fabric.group_size == 1:
         return _result(name, fabric, message_bytes, [(0.0, "none", None)])
-    by_library = _by_nccl(name, fabric, message_bytes)
+    ranked, by_library = _by_library(name, fabric, message_bytes)
     if algorithm == "auto":
-        return _measured(_result(name, fabric, message_bytes, by_library), fabric)
+        return _measured(_result(name, fabric, message_bytes, ranked), fabric)
     same = "ring" if algorithm == "hierarchical" and fabric.nodes == 1 else algorithm
     own = [(time, algorithm, protocol) for time, known, protocol in by_library if known == same]
     if own:
-        return _measured(_result(name, fabric, message_bytes, own[:1]), fabric)
+        return _measured(_result(name, fabric, message_bytes, own), fabric)
     times = {known: float(time(message_bytes)) for known, time in _textbook(name, fabric).items()}
     if algorithm == "best":
         others = [(time, known, None) for known, time in times.items() if known not in ONLY_WHEN_ASKED]
-        least: dict[str, tuple[float, str, Any]] = {}
-        for way in sorted([*by_library, *others], key=lambda way: way[0]):
-            least.setdefault(way[1], way)
-        return _result(name, fabric, message_bytes, list(least.values()))
+        ranked = sorted([*by_library, *others], key=lambda way: way[0])
+        return _result(name, fabric, message_bytes, ranked)
     if algorithm not in times:
         if algorithm in NEEDS_SWITCH:
             raise InputError(f"{algorithm} needs {NEEDS_SWITCH[algorithm]}; {fabric.link.id} is none")
@@ -155,7 +159,7 @@ def _measured(result: Collective, fabric: CollectiveFabric) -> Collective:
 def algorithms(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
     """Every algorithm these ranks can use, as a function of the message's bytes that returns seconds."""
     result = _textbook(name, fabric)
-    by_library = [way[1] for way in _by_nccl(name, fabric, 1.0)]
+    by_library = [way[1] for way in _by_library(name, fabric, 1.0)[1]]
     if name == "all-reduce" and fabric.nodes == 1:
         by_library.append("hierarchical")  # one level of links: a ring
     for known in dict.fromkeys(by_library):
@@ -210,29 +214,35 @@ def _group(fabric: CollectiveFabric, on: Fabric) -> Group:
     return Group(fabric.per_node, fabric.nodes, fabric.link, on, fabric.accelerator)
 
 
-def _by_nccl(name: str, fabric: CollectiveFabric, message_bytes: float) -> list[tuple[float, str, Any]]:
-    """NCCL's algorithms, the one it would choose first.
+def _by_library(name: str, fabric: CollectiveFabric, message_bytes: float) -> tuple[list[Way], list[Way]]:
+    """What the library takes with what it takes it from; and each of its algorithms on its own.
 
-    The first is timed by the model fitted to measured collectives, the others by how much slower NCCL's own
-    model says they are.
+    All by the model fitted to measured collectives, which tells algorithms of an all-reduce apart.  Among
+    those ``CLOSE`` to the library's time, NCCL's own estimates say which it takes, and by which protocol.
     """
-    time = _fitted_time(name, fabric, message_bytes)
+    point = fabric.point(name, message_bytes)
+    at, p = place_of(point), fitted().parameters
+    time = float(curve(at, p).time(message_bytes))
     if name not in NCCL_ALGORITHMS:
-        return [(time, next(iter(ALGORITHMS[name])), None)]  # NCCL knows one way of sending point to point
-    estimates = nccl_estimates(name, fabric, _numbers(name, fabric), message_bytes)
-    least = next(iter(estimates.values()))
-    return [(time * (estimate / least), *way) for way, estimate in estimates.items()]
+        only = [(time, next(iter(ALGORITHMS[name])), None)]
+        return only, only  # NCCL knows one way of sending point to point
+    protocols: dict[str, Any] = nccl_ways(point, at, p)
+    if name != "all-reduce":
+        ways: list[Way] = [(time, *way) for way in protocols.items()]
+        return ways[:1], ways
+    ranks = ranks_of(at, p)
+    own = {
+        known: (float(all_reduce_curve(ranks, p, known).time(message_bytes)), known, protocols.get(known))
+        for known in library_algorithms(ranks)
+    }
+    usual = library_choice(ranks)
+    among = [known for known in protocols if known in (usual, *ALWAYS)]  # few ranks of a switch go by rings
+    chosen = next((known for known in among if own[known][0] <= CLOSE * time), usual)
+    others = sorted(own[known] for known in among if known != chosen)
+    return [(time, *own[chosen][1:]), *others], list(own.values())
 
 
-def _fitted_time(name: str, fabric: CollectiveFabric, message_bytes: float) -> float:
-    """Time by the model fitted to measured collectives [s]."""
-    at = place_of(fabric.point(name, message_bytes))
-    return float(curve(at, fitted().parameters).time(message_bytes))
-
-
-def _result(
-    name: str, fabric: CollectiveFabric, message_bytes: float, ranked: list[tuple[float, str, Any]]
-) -> Collective:
+def _result(name: str, fabric: CollectiveFabric, message_bytes: float, ranked: list[Way]) -> Collective:
     (time, algorithm, protocol), *others = ranked
     n = fabric.group_size
     reached = float(algorithm_bandwidth(message_bytes, time)) if time else 0.0

@@ -13,9 +13,6 @@ from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.step.layout import Group
 
-ALWAYS = all_reduce.BY_LIBRARY[:2]
-"""Algorithms that need no switch which adds."""
-
 
 def runs_nccl(accelerator: Accelerator | None) -> bool:
     """Whether NCCL or RCCL sums the gradients; links alone are taken as those of NVIDIA's."""
@@ -24,14 +21,12 @@ def runs_nccl(accelerator: Accelerator | None) -> bool:
 
 def library_algorithms(group: Group) -> tuple[str, ...]:
     """Return which of its algorithms a library can use in a group."""
-    if not adds(group.link, group.accelerator):
-        return ALWAYS
-    return (*ALWAYS, "nvls-tree" if group.several_nodes else "nvls")
+    return all_reduce.algorithms(_ranks(group))
 
 
 def library_times(group: Group, message_bytes: Any) -> dict[str, Any]:
     """Return the time of messages by each of its algorithms [s], the one that it chooses first."""
-    names = dict.fromkeys((all_reduce.library_choice(_ranks(group)), *ALWAYS))
+    names = dict.fromkeys((all_reduce.library_choice(_ranks(group)), *all_reduce.ALWAYS))
     return {name: library_curve(group, name).time(message_bytes) for name in names}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from perfmodel.collectives.model import Curve, curve, fitted
 from perfmodel.collectives.place import COLLECTIVES, Point, places
 from perfmodel.equations.algorithms import ALGORITHMS
-from perfmodel.equations.nccl import Graph, nccl_choice
+from perfmodel.equations.nccl import Graph, nccl_times
 from perfmodel.specs.store import Catalogue
 
 POINTS = 1_000_000
@@ -36,9 +36,13 @@ def test_one_million_choices_of_nccl(benchmark: Any) -> None:
     rng = np.random.default_rng(0)
     nodes = rng.integers(1, 512, POINTS // 8)
     sizes = 10 ** rng.uniform(2, 10, POINTS // 8)
-    choice = benchmark(nccl_choice, "all-reduce", 8 * nodes, nodes, sizes, Graph(6, 20e9, 12e9))
-    assert np.all(np.isfinite(choice.time))
-    assert len(choice.names) * len(sizes) >= POINTS
+
+    def choices() -> Any:
+        names, times = nccl_times("all-reduce", 8 * nodes, nodes, sizes, Graph(6, 20e9, 12e9))
+        assert len(names) * len(sizes) >= POINTS
+        return times.argmin(axis=0), times.min(axis=0)
+
+    assert np.all(np.isfinite(benchmark(choices)[1]))
 
 
 def test_one_million_points_of_measured_fabrics(benchmark: Any) -> None:

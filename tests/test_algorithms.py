@@ -1,8 +1,6 @@
-"""Every way of NCCL at once, against its model one by one; and what ``auto``, ``best`` and names come to."""
+"""What ``auto``, ``best`` and algorithms by name come to."""
 
 from __future__ import annotations
-
-import itertools
 
 import numpy as np
 import pytest
@@ -10,74 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel import sweep
-from perfmodel.equations import nccl
+from perfmodel.calibration import calibration
+from perfmodel.collectives.place import USUAL_YEAR
 from perfmodel.equations.algorithms import ALGORITHMS
-from perfmodel.equations.nccl import Graph
-from perfmodel.equations.nccl_all_reduce import Latencies, size_class, ways
-from perfmodel.equations.nccl_constants import NCCL_2_30
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
-from perfmodel.prediction.collective import algorithms, collective
-from perfmodel.prediction.collective_fabric import CollectiveFabric
+from perfmodel.prediction.collective import CLOSE, algorithms, collective
+from perfmodel.prediction.collective_fabric import CollectiveFabric, fabric_of
+from perfmodel.resolve import resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.fabric import fabric as fabric_in_a_step
+from perfmodel.step.layout import gradient_group
+from perfmodel.step.library import library_algorithms, library_curve
 
 CATALOGUE = Catalogue.built_in()
-SWITCH = {"switch_adds": True, "switch_bandwidth": 370e9}
-NET = Latencies(2.7e-6, 14e-6)
-INSIDE = {"nvlink": Latencies(0.6e-6, 3.4e-6), "pci": Latencies(1.0e-6, 5.7e-6)}
-NO_PLATEAU = NCCL_2_30._replace(plateau_factor=(1.0, 1.0, 1.0, 1.0))
-SIZES = 2.0 ** np.arange(3, 34) * 1.1
-
-
-def graphs() -> list[Graph]:
-    return [
-        Graph(6, 20e9, 12e9),
-        Graph(1, 12e9, 3e9, intra_link="pci"),
-        Graph(12, 20e9, 20e9, "ampere", processor="intel", compute_capability=8.0),
-        Graph(18, 20.6e9, 20e9, "hopper", compute_capability=9.0),
-        Graph(4, 18e9, 10e9, compute_capability=6.0),
-    ]
-
-
-@pytest.mark.parametrize(("ranks", "nodes"), [(2, 1), (8, 1), (16, 2), (64, 8), (8, 8), (24, 3), (512, 64)])
-@pytest.mark.parametrize("graph", graphs(), ids=lambda g: f"{g.generation}-{g.intra_link}-{g.channels}")
-def test_all_ways_at_once_are_those_one_by_one(graph: Graph, ranks: int, nodes: int) -> None:
-    """With the latencies NCCL assumes, and without its factor for long messages of a ring."""
-    adds, inside = graph.generation == "hopper", graph.intra_bandwidth * graph.channels
-    if nodes > 1:  # NCCL's search has one bandwidth for two nodes, and the network's beyond
-        graph = graph._replace(intra_bandwidth=graph.inter_bandwidth)
-        inside = graph.inter_bandwidth * graph.channels
-    known = ways(
-        ranks, nodes, graph, INSIDE[graph.intra_link], NET, switch_adds=adds, switch_bandwidth=inside
-    )
-    times = known.times(SIZES)[:, 0]
-    for (algorithm, protocol), found in zip(known.names, times, strict=True):
-        way = "all-reduce", algorithm, protocol, ranks, nodes
-        np.testing.assert_allclose(found, nccl.nccl_time(*way, SIZES, graph, NO_PLATEAU), rtol=1e-12)
-    offered = {
-        name
-        for name in itertools.product(nccl.ALGORITHMS["all-reduce"], nccl.PROTOCOLS)
-        if np.isfinite(nccl.nccl_time("all-reduce", *name, ranks, nodes, 1e6, graph))
-        and (not name[0].startswith("nvls") or name[1] == "Simple")
-    }
-    assert set(known.names) == offered
-
-
-def test_arrays_of_settings_agree_with_each_alone() -> None:
-    graph = Graph(18, 20.6e9, 20e9, "hopper", compute_capability=9.0)
-    ranks, nodes = np.array([[16], [64], [8], [24]]), np.array([[2], [8], [8], [3]])
-    at_once = ways(ranks, nodes, graph, INSIDE["nvlink"], NET, **SWITCH).times(SIZES)
-    for row in range(4):
-        alone = ways(int(ranks[row, 0]), int(nodes[row, 0]), graph, INSIDE["nvlink"], NET, **SWITCH)
-        np.testing.assert_allclose(at_once[:, row], alone.times(SIZES)[:, 0], rtol=1e-12)
-
-
-def test_columns_of_the_size_correction() -> None:
-    assert size_class(np.array([0.0, 63.0, 64.0, 127.0, 128.0, 2.0**28, 2.0**29, 1e12])).tolist() == [
-        0, 0, 1, 1, 2, 23, 24, 24,
-    ]  # fmt: skip
-
+SIZES = (1e3, 1e5, 1e7, 1e9)
 
 NODES = ("dgx-1v", "dgx-1p", "aws-p3.16xlarge", "aws-p3.2xlarge", "dgx-a100-80gb", "pcie-workstation-8gpu")
 BY_NAME = ("ring", "tree")
@@ -145,7 +91,7 @@ def test_best_among_collectives_is_no_slower_than_any_other(
     assert best.time <= auto.time
     assert best.time <= min(others.values()) * (1 + 1e-12)
     assert others[best.algorithm] == pytest.approx(best.time, rel=1e-12)
-    assert others[auto.algorithm] == pytest.approx(auto.time, rel=1e-12)
+    assert auto.time * (1 - 1e-12) <= others[auto.algorithm] <= CLOSE * auto.time
 
 
 @pytest.mark.parametrize("node", NODES)
@@ -200,3 +146,57 @@ def test_a_gpu_that_no_switch_adds_for_does_without(accelerator: str, gpus: int)
     for name in ("nvls", "nvls-tree"):
         with pytest.raises(InputError, match="unknown algorithm"):
             predict(Scenario(**asked, accelerators_per_node=2, algorithm=name))
+
+
+MACHINES = {
+    "dgx-1v": (8, 16, 256),
+    "dgx-h100": (4, 8, 64),
+    "aws-p4d.24xlarge": (8, 64),
+    "gb300-nvl72": (72, 576),
+}
+
+
+@pytest.mark.parametrize("node", MACHINES)
+def test_an_algorithm_named_takes_what_its_curve_says_as_in_a_step(node: str) -> None:
+    """As in ``predict``, whose shares of links differ a little; a larger message takes no less time."""
+    for ranks in MACHINES[node]:
+        fabric = fabric_of(ranks, CATALOGUE, node=node)
+        setting = resolve(Scenario(node=node, world_size=ranks), CATALOGUE)
+        group = gradient_group(setting, fabric_in_a_step(setting, calibration()))._replace(year=USUAL_YEAR)
+        for name in library_algorithms(group):
+            times = [collective("all-reduce", name, fabric, size).time for size in SIZES]
+            for size, time in zip(SIZES, times, strict=True):
+                assert float(library_curve(group, name).time(size)) == pytest.approx(time, rel=0.09)
+            assert times == sorted(times)
+
+
+def test_a_ring_by_name_is_slower_than_the_library_where_trees_are() -> None:
+    """1 MB over 256 V100 by rings: 62 hops between nodes, where trees take ten."""
+    fabric = fabric_of(256, CATALOGUE, node="dgx-1v")
+    auto, ring = (collective("all-reduce", name, fabric, 1e6) for name in ("auto", "ring"))
+    assert auto.algorithm == "tree"
+    assert auto.runner_up is not None
+    assert auto.runner_up.algorithm == "ring"
+    assert ring.time == auto.runner_up.time > 4 * auto.time
+
+
+@pytest.mark.parametrize(
+    ("node", "ranks", "sizes"),
+    [
+        ("dgx-h100", 8, {1e3: "ring/LL", 1e9: "nvls/Simple"}),
+        ("dgx-h100", 64, {1e3: "tree/LL", 1e9: "nvls-tree/Simple"}),
+        ("dgx-h100", 4, {1e9: "ring/Simple"}),
+        ("dgx-1v", 16, {1e3: "tree/LL", 1e9: "tree/Simple"}),
+        ("dgx-1v", 32, {1e9: "ring/Simple"}),
+        ("aws-p4d.24xlarge", 16, {1e3: "tree/Simple"}),
+        ("pcie-workstation-8gpu", 8, {1e3: "ring/LL"}),
+    ],
+)
+def test_what_the_library_takes_has_a_name(node: str, ranks: int, sizes: dict[float, str]) -> None:
+    """By NCCL's own estimates, where its measured time does not tell: EFA of 2020 carries Simple alone."""
+    fabric = fabric_of(
+        ranks, CATALOGUE, node=node, accelerator=None if "pcie" not in node else "h100-pcie-80gb"
+    )
+    assert {size: collective("all-reduce", "auto", fabric, size).way for size in sizes} == sizes
+    of_switch = {collective("all-gather", "auto", fabric, size).algorithm for size in sizes}
+    assert "nvls" not in of_switch or fabric.link.switch_adds
