@@ -102,10 +102,10 @@ def _rates(case: Case, on: Fabric) -> list[Choice]:
         result.append(_choice(of, "min", "B/s", _caps(ports, constants), "without effect"))
     ring = setting.strategy == "all-reduce" and setting.scenario.algorithm in ("ring", "auto")
     if setting.domains > 1 and (ring or by_library(setting)):
-        inside, between = ("a node", "nodes") if setting.domains == setting.nodes else ("a domain", "domains")
+        group = "node" if setting.domains == setting.nodes else "domain"
         arms = {
-            f"inside {inside}": float(on.intra_link_bandwidth),
-            f"between {between}": float(on.inter_link_bandwidth),
+            f"inside a {group}": float(on.intra_link_bandwidth),
+            f"between {group}s": float(on.inter_link_bandwidth),
         }
         result.append(_choice("rate of the ring or tree", "min", "B/s", arms, "without effect"))
     inside = limits_inside(setting, constants)
