@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -130,8 +130,17 @@ def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
     return parts(rows, {name: term.label for name, term in TERMS.items()}, "time of one iteration [s]")
 
 
-def parts(rows: Mapping[str, Mapping[str, float]], names: Mapping[str, str], x: str) -> go.Figure:
-    """Parts of several things, each a bar."""
+def _seconds(time: float) -> str:
+    return show(time, "s")
+
+
+def parts(
+    rows: Mapping[str, Mapping[str, float]],
+    names: Mapping[str, str],
+    x: str,
+    words: Callable[[float], str] = _seconds,
+) -> go.Figure:
+    """Parts of several things, each a bar; ``words`` writes a value."""
     figure = go.Figure()
     for index, (part, name) in enumerate(names.items()):
         times = [row.get(part, 0.0) for row in rows.values()]
@@ -145,7 +154,7 @@ def parts(rows: Mapping[str, Mapping[str, float]], names: Mapping[str, str], x: 
                     "color": COLOURS[index % len(COLOURS)],
                     "pattern": {"shape": PATTERNS[index % len(PATTERNS)]},
                 },
-                customdata=[show(time, "s") for time in times],
+                customdata=[words(time) for time in times],
                 hovertemplate="%{y}, " + name + ": %{customdata}<extra></extra>",
             )
     figure.update_layout(barmode="stack", legend={"traceorder": "normal"})

@@ -27,11 +27,12 @@ def render(template: str, **data: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         undefined=StrictUndefined,
+        autoescape=select_autoescape(("html.j2",)),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

@@ -317,6 +317,30 @@ def test_a_trace_is_seen_calibrated_on_and_carried_to_the_other_pages():
     assert test.metric[0].value == carried
 
 
+def test_a_trace_shows_what_profilers_show_and_what_would_save_time():
+    size = {"device": 0, "blocks per SM": 0.5, "est. achieved occupancy %": 40}
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    held = {"Device Type": 1, "Device Id": 0, "Bytes": 1 << 30, "Addr": 1, "Total Allocated": 2 << 30}
+    events = [
+        {"ph": "X", "name": name, "cat": category, "ts": start, "dur": long, "pid": 1, "args": arguments}
+        for name, category, start, long, arguments in (
+            ("ProfilerStep#1", "user_annotation", 0, 2000, {}),
+            (loader, "user_annotation", 0, 900, {}),
+            ("sgemm", "kernel", 1000, 900, size),
+        )
+    ]
+    events.append({"ph": "i", "name": "[memory]", "ts": 500, "args": held})
+    test = opened("trace", **{"local-batch-size": "32"})
+    file = ("own.json", json.dumps({"traceEvents": events}).encode(), "application/json")
+    test.file_uploader(key="trace-files").set_value([file])
+    sound(test.run())
+    shown = [table.value.to_string() for table in test.dataframe]
+    assert any("1 loader worker in place" in text for text in shown)
+    assert any("22.5%" in text and "40.0%" in text for text in shown)
+    assert any("held before the trace began" in text for text in shown)
+    assert any("user_annotation" not in text and "ProfilerStep#" in text for text in shown)
+
+
 def test_leaving_every_step_of_a_trace_out_is_refused():
     test = opened("trace", skip="9")
     test.file_uploader(key="trace-files").set_value([a_trace()])

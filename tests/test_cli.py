@@ -144,6 +144,7 @@ def test_json_parses(path, tmp_path, monkeypatch):
         "check-quote": ["--examples"],
         "emulate": ["--steps", "1", "--speed", "1000"],
         "trace diff": ["my_trace.json", "step.json"],
+        "trace report": ["my_trace.json", "--report", "report.html"],
         "trace summary": ["my_trace.json"],
         "compare": ["--set", "gpus=2"],
         "collective": ["--ranks", "8", "--size", "1MB", "--link", "pcie3-x16"],

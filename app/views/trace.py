@@ -9,6 +9,10 @@ from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sen
 from app.options import options, scenario
 from app.plain import plain
 from perfmodel.errors import InputError
+from perfmodel.traces.activity import SHARES
+from perfmodel.traces.allocations import CATEGORIES
+from perfmodel.traces.recommendations import recommendations
+from perfmodel.traces.report import html_report
 from perfmodel.traces.summary import PARTS, summary
 from perfmodel.units import show
 
@@ -59,6 +63,94 @@ def collectives(devices: list[dict[str, Any]]) -> None:
     if rows:
         st.caption("Collectives; a time contains the wait for the last peer")
         st.dataframe(rows, hide_index=True)
+
+
+def uses(devices: list[dict[str, Any]]) -> None:
+    """Draw what kept each device's time, how well kernels filled it, and its memory."""
+    recorded = {title(device): device["shares"] for device in devices[:MOST_DEVICES] if device["shares"]}
+    if recorded:
+        figure = charts.parts(recorded, SHARES, "share of the time", share)
+        charts.draw(figure, "shares", "Time by kind of work", height=160 + 40 * len(recorded))
+    st.dataframe(
+        [
+            {
+                "device": title(device),
+                "GPU utilisation": share(device["utilisation"]),
+                "SM efficiency": share(device["sm_efficiency"]),
+                "achieved occupancy": share(device["achieved_occupancy"]),
+                "peak memory [GiB]": device["memory"] and round(device["memory"]["peak"] / 2**30, 2),
+            }
+            for device in devices
+        ],
+        hide_index=True,
+    )
+    curves = {
+        title(device): (
+            [time - device["memory"]["curve"][0][0] for time, _ in device["memory"]["curve"]],
+            [size / 2**30 for _, size in device["memory"]["curve"]],
+        )
+        for device in devices[:MOST_DEVICES]
+        if device["memory"]
+    }
+    if curves:
+        figure = charts.lines(curves, "time [s]", "allocated [GiB]")
+        charts.draw(figure, "memory", "Memory over time")
+    held = [
+        {"device": title(device), "what": CATEGORIES[name], "GiB": round(size / 2**30, 3)}
+        for device in devices
+        for name, size in ((device["memory"] or {}).get("peak_by_category") or {}).items()
+    ]
+    if held:
+        st.caption("Memory at its peak")
+        st.dataframe(held, hide_index=True)
+
+
+def share(value: float | None) -> str:
+    """Write a share as people read it; blank where it is not known."""
+    return "" if value is None else f"{value:.1%}"
+
+
+def by_rank(ranks: list[dict[str, Any]]) -> None:
+    """List what each rank did, and who is waited for."""
+    if not ranks:
+        return
+    late = [row["rank"] for row in ranks if row["straggler"]]
+    said = f"; the others wait for rank {', '.join(late)}" if late else ""
+    st.caption(f"By rank, over the whole file{said}")
+    names = ("compute_time", "overlap_time", "transfer_time", "waiting_time", "waited_for")
+    rows = [{"rank": row["rank"], **{name: show(row[name], "s") for name in names}} for row in ranks]
+    st.dataframe(
+        [{key.replace("_", " "): value for key, value in row.items()} for row in rows], hide_index=True
+    )
+
+
+def advice(rows: list[dict[str, Any]]) -> None:
+    """List what would shorten a step."""
+    if rows:
+        st.caption("What would shorten a step, each on its own")
+        st.dataframe(
+            [
+                {"change": row["change"], "saves": show(row["saves"], "s"), "basis": row["basis"]}
+                for row in rows
+            ],
+            hide_index=True,
+        )
+
+
+def ranges(rows: list[dict[str, Any]]) -> None:
+    """List the time by marked range."""
+    if rows:
+        st.caption("Time by marked range; ranges within ranges count in both")
+        st.dataframe(rows, hide_index=True)
+
+
+def advised(seen: uploads.Seen, result: dict[str, Any], asked: Asked, skip: int) -> list[dict[str, Any]]:
+    """Return what would shorten the step of the job described; of a trace of another, what it alone shows."""
+    known = session_hardware.catalogue()
+    try:
+        return recommendations(seen.traces, result, skip, scenario(asked.picked), known)
+    except InputError:
+        return recommendations(seen.traces, result, skip, None, known)
 
 
 def beside(seen: uploads.Seen, asked: Asked, skip: int) -> None:
@@ -117,7 +209,12 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
         st.info(note)
     if devices:
         step(devices)
+        result["recommendations"] = advised(seen, result, asked, skip)
+        advice(result["recommendations"])
+        uses(devices)
+        by_rank(result["ranks"])
         collectives(devices)
+        ranges(result["ranges"])
         with fold("Beside the predicted step of the job described") as is_open:
             if is_open:
                 beside(seen, asked, skip)
@@ -132,6 +229,8 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
     with st.container(horizontal=True):
         ways_out("trace summary FILE", {}, _python())
         downloads("trace", rows, result)
+        if devices:
+            st.download_button("As a page", html_report(result), "trace.html", "text/html", on_click="ignore")
     learn(seen, asked)
 
 

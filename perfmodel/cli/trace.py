@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
-from perfmodel.cli.options import option_of
+from perfmodel.cli.options import option_of, scenario_option
 from perfmodel.errors import InputError
 from perfmodel.fitting.sources import Sources
 from perfmodel.specs.options import declared
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from perfmodel.traces.device_trace import DeviceTrace
     from perfmodel.traces.nccl_tests import Timings
 
 _SKIP = declared(Sources)["skip"]
+NESTED = ("collectives", "memory")
+"""Tables of a device, which a row of CSV has no place for."""
 LARGE = 20 << 20
 """Bytes of a file from which a progress bar is shown."""
 
@@ -29,13 +30,28 @@ def command() -> None:
     """What happened in a step, from a file of PyTorch Profiler, Nsight Systems or nccl-tests."""
 
 
+def _job_options(command: Any) -> Any:
+    """Give a command the files, and what no trace says of its job."""
+    for option in (
+        scenario_option("precision", help="Arithmetic of the job: tries others.  [default: with --workload]"),
+        scenario_option("local_batch_size", help="Samples per accelerator of the job: tries larger ones."),
+        scenario_option("workload", default=None, help="Network of the job: adds what the model recommends."),
+        option_of(_SKIP, default=0),
+        click.option("--accelerator", multiple=True, help="What the GPUs are, where the file does not say."),
+        click.argument("files", nargs=-1, required=True, metavar="FILE..."),
+    ):
+        command = option(command)
+    return command
+
+
 @command.command("summary")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--accelerator", multiple=True, help="What the GPUs are, where the file does not say.")
-@option_of(_SKIP, default=0)
+@_job_options
 @export_options
-def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: int, **options: Any) -> None:
+def summary_command(files: tuple[str, ...], **options: Any) -> None:
     """Computation, exposed and hidden communication, input and idling of each device; a folder is all ranks.
+
+    Also shares of kernels, copies, runtime, loader and host; how well kernels fill the GPU; memory; ranks
+    that others wait for; time by marked range; and what would shorten the step by how much.
 
     A report of Nsight Systems is exported first, by ``nsys export --type sqlite``.
 
@@ -43,13 +59,8 @@ def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: 
     Example:
       perfmodel trace summary my_trace.json
     """
-    from perfmodel.specs.store import Catalogue
-    from perfmodel.traces.summary import summary
-
     form = take_form(options)
-    accelerator = tuple(Catalogue.built_in().accelerator(name).id for name in accelerator)
-    traces, timings = read_all(files)
-    report: dict[str, Any] = summary(traces, skip, accelerator)
+    report, timings = _reported(files, **options)
     if timings:
         report["nccl_tests"] = [timing.rows and _timing(timing) for timing in timings]
     if form == "json":
@@ -57,12 +68,64 @@ def summary_command(files: tuple[str, ...], accelerator: tuple[str, ...], skip: 
         return
     if form is not None:
         show_rows(
-            ({k: v for k, v in device.items() if k != "collectives"} for device in report["devices"]), form
+            ({k: v for k, v in device.items() if k not in NESTED} for device in report["devices"]), form
         )
         return
     from perfmodel.cli.trace_render import show_summary
 
     show_summary(report)
+
+
+@command.command("report")
+@_job_options
+@click.option("--report", "target", required=True, metavar="FILE.html", help="Where to write the page.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: what ``trace summary`` prints.")
+def report_command(files: tuple[str, ...], target: str, as_json: bool, **options: Any) -> None:
+    """Write what ``trace summary`` shows as one HTML file that opens alone, in any browser.
+
+    \b
+    Example:
+      perfmodel trace report my_trace.json --report report.html
+    """
+    from perfmodel.traces.report import html_report
+    from perfmodel.writing import check_writable, write_whole
+
+    path = Path(target)
+    check_writable(path)
+    report, _ = _reported(files, **options)
+    if not report["devices"]:
+        raise InputError(f"{files[0]}: times of messages, and no trace of a step")
+    write_whole(path, html_report(report))
+    click.echo(json.dumps(report, allow_nan=False) if as_json else f"written: {target}")
+
+
+def _reported(
+    files: tuple[str, ...],
+    accelerator: tuple[str, ...],
+    skip: int,
+    workload: str | None,
+    local_batch_size: int | None,
+    precision: str | None,
+) -> tuple[dict[str, Any], list[Timings]]:
+    """The summary of the traces with recommendations, and what nccl-tests timed."""
+    from perfmodel.specs.scenario import Scenario
+    from perfmodel.specs.store import Catalogue
+    from perfmodel.traces.recommendations import recommendations
+    from perfmodel.traces.summary import summary
+
+    accelerator = tuple(Catalogue.built_in().accelerator(name).id for name in accelerator)
+    named = {"workload": workload, "local_batch_size": local_batch_size, "precision": precision}
+    job = {name: value for name, value in named.items() if value is not None}
+    if job and workload is None:
+        raise InputError(
+            f"--{next(iter(job)).replace('_', '-')} goes with --workload, the network of the job"
+        )
+    if job and accelerator:
+        job["accelerator"] = accelerator[0]
+    traces, timings = read_all(files)
+    report = summary(traces, skip, accelerator)
+    report["recommendations"] = recommendations(traces, report, skip, Scenario(**job) if job else None)
+    return report, timings
 
 
 @command.command("diff")

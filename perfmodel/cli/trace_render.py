@@ -6,7 +6,9 @@ from typing import Any
 
 from rich.text import Text
 
-from perfmodel.cli.render import console, table
+from perfmodel.cli.render import console, filled, table
+from perfmodel.traces.activity import SHARES
+from perfmodel.traces.allocations import CATEGORIES
 from perfmodel.traces.summary import PARTS
 from perfmodel.units import show
 
@@ -30,9 +32,8 @@ def show_summary(report: dict[str, Any]) -> None:
                     f"{'iteration time':<22}{show(device['iteration_time'], 's')}, median of {steps}{spread}"
                 )
             )
-        out.print(Text(f"{'GPU utilisation':<22}{device['utilisation']:.1%}"))
-        if device["peak_memory"]:
-            out.print(Text(f"{'peak memory':<22}{device['peak_memory'] / 2**30:.2f} GiB allocated"))
+        for label, value in _figures(device):
+            out.print(Text(filled(value, out.width, f"{label:<22}")))
         out.print(Text(f"{'verdict':<22}{device['verdict']}"))
         for note in device["notes"]:
             out.print(Text(f"note: {note}"))
@@ -40,6 +41,16 @@ def show_summary(report: dict[str, Any]) -> None:
             out.print(_collectives(device["collectives"]))
     if report["collectives"]:
         out.print(_ranks(report["collectives"]))
+    if report["ranks"]:
+        out.print(_by_rank(report["ranks"]))
+        for row in report["ranks"]:
+            if row["straggler"]:
+                out.print(Text(f"straggler: rank {row['rank']}, last in {row['last_in']} messages"))
+    if report["ranges"]:
+        out.print(_ranges(report["ranges"]))
+    for index, row in enumerate(report["recommendations"]):
+        line = f"{row['change']}: -{show(row['saves'], 's')} a step ({row['basis']})"
+        out.print(Text(filled(line, out.width, f"{'' if index else 'would save':<22}")))
     for timings in report.get("nccl_tests", []):
         rows = table("message", "time", "bus bandwidth", left=0)
         for row in timings["rows"]:
@@ -55,6 +66,34 @@ def show_summary(report: dict[str, Any]) -> None:
             style="bold",
         )
         out.print(rows)
+
+
+def _figures(device: dict[str, Any]) -> list[tuple[str, str]]:
+    """How the device was used, by label."""
+    lines = [("GPU utilisation", f"{device['utilisation']:.1%}")]
+    if device["sm_efficiency"] is not None:
+        lines.append(("SM efficiency", f"{device['sm_efficiency']:.1%}, estimated"))
+    if device["achieved_occupancy"] is not None:
+        lines.append(("achieved occupancy", f"{device['achieved_occupancy']:.1%}, estimated"))
+    if device["shares"]:
+        kinds = ", ".join(
+            f"{SHARES[name]} {share:.1%}" for name, share in device["shares"].items() if share >= 0.0005
+        )
+        lines.append(("time by kind of work", kinds))
+    memory = device["memory"]
+    if device["peak_memory"]:
+        lines.append(("peak memory", f"{device['peak_memory'] / 2**30:.2f} GiB allocated"))
+    elif memory:
+        since = " on top of what was held before" if memory["relative"] else " allocated"
+        lines.append(("peak memory", f"{memory['peak'] / 2**30:.2f} GiB{since}"))
+    if memory and memory["peak_by_category"]:
+        parts = (
+            f"{size / 2**30:.2f} {CATEGORIES[name]}"
+            for name, size in memory["peak_by_category"].items()
+            if size
+        )
+        lines.append(("", ", ".join(parts)))
+    return lines
 
 
 def show_difference(result: list[dict[str, Any]]) -> None:
@@ -111,6 +150,27 @@ def _collectives(result: list[dict[str, Any]]) -> Any:
             show(row["time"], "s"),
             show(row["least_time"], "s"),
             f"{row['bus_bandwidth'] / 1e9:.2f} GB/s" if row["bus_bandwidth"] else "-",
+        )
+    return rows
+
+
+def _by_rank(result: list[dict[str, Any]]) -> Any:
+    rows = table("rank", "computation", "overlap", "transfer", "waiting", "waited for")
+    for row in result[: 4 * MOST_ROWS]:
+        names = ("compute_time", "overlap_time", "transfer_time", "waiting_time", "waited_for")
+        rows.add_row(row["rank"], *(show(row[name], "s") for name in names))
+    return rows
+
+
+def _ranges(result: list[dict[str, Any]]) -> Any:
+    rows = table("marked range", "count", "on the host", "of kernels")
+    for row in result[:MOST_ROWS]:
+        device = row["device_time"]
+        rows.add_row(
+            Text(row["name"]),
+            str(row["occurrences"]),
+            show(row["host_time"], "s"),
+            show(device, "s") if device is not None else "-",
         )
     return rows
 

@@ -84,7 +84,7 @@ def profile_of_traces(
                 value=spread, deviation=deviation, basis=f"busy time of {len(busy)} steps"
             )
     files = [*(trace.file for trace in traces), *(timing.file for timing in timings)]
-    return _profile(setting, files, link=_link(traces, timings), **result)
+    return _profile(setting, files, link=link_of_traces(traces, timings), **result)
 
 
 def _profile(setting: Setting, files: Sequence[str], **result: Any) -> Profile:
@@ -204,7 +204,7 @@ def _short_gaps(busy: NDArray[np.float64]) -> float:
     return float(gaps[gaps < SHORT_GAP].sum())
 
 
-def _link(traces: Sequence[DeviceTrace], timings: Sequence[Timings]) -> LinkMeasure | None:
+def link_of_traces(traces: Sequence[DeviceTrace], timings: Sequence[Timings] = ()) -> LinkMeasure | None:
     """Latency and bus bandwidth by least squares of relative errors over the all-reduces' sizes."""
     points: dict[tuple[float, int], float] = {}
     for trace in traces:

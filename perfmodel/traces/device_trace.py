@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from perfmodel.traces.allocations import Memory
+    from perfmodel.traces.marked_ranges import Range
+
     Array = NDArray[np.float64]
 
 
@@ -28,6 +31,25 @@ class Collective(NamedTuple):
     group_size: int | None
     algorithm: str | None
     protocol: str | None
+
+
+class Activity(NamedTuple):
+    """What a profiler records beside kernels; intervals of shape (n, 2), start and end [s]."""
+
+    moved: Array
+    """Copies of every direction, and fills."""
+    runtime: Array
+    """Calls of the GPU's runtime on the host."""
+    cpu: Array
+    """Operators on the host."""
+    kernels: Array
+    """Shape (n, 4): start, end [s], blocks for each multiprocessor, share of its threads that were active;
+    NaN where the file does not say."""
+    pageable: Array
+    """Shape (n, 3), copies from pageable memory of the host to the device: start, end [s], bytes."""
+    ranges: tuple[Range, ...]
+    held: Memory | None
+    """Of the device's allocator."""
 
 
 class DeviceTrace(NamedTuple):
@@ -61,6 +83,8 @@ class DeviceTrace(NamedTuple):
     """Of the device, as its driver reports it [B]."""
     loads_itself: bool = False
     """Whether the training process decodes its samples, without workers beside it."""
+    activity: Activity | None = None
+    """None where the file has kernels alone."""
 
 
 def intervals(pairs: Iterable[tuple[float, float]]) -> Array:

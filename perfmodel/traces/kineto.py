@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.errors import InputError
+from perfmodel.traces.activity import Spans
+from perfmodel.traces.allocations import Allocations
 from perfmodel.traces.collective_names import (
     ELEMENT_BYTES,
     algorithm_of,
@@ -17,8 +20,9 @@ from perfmodel.traces.collective_names import (
     kind_of,
     protocol_of,
 )
-from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals, union
+from perfmodel.traces.device_trace import Activity, Collective, DeviceTrace, intervals, union
 from perfmodel.traces.json_stream import read_events
+from perfmodel.traces.marked_ranges import Ranges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 MICROSECOND = 1e-6
 KERNELS = ("kernel",)
 COPIES = ("gpu_memcpy", "memcpy")
+FILLS = ("gpu_memset", "memset")
+ANNOTATIONS = ("user_annotation", "gpu_user_annotation")
 STEP = "ProfilerStep#"
 LOADER = "DataLoader"
 WITHOUT_WORKERS = "_SingleProcessDataLoaderIter"
@@ -52,6 +58,9 @@ class _Device:
         """Kernels of our own timelines, by pass."""
         self.copies: list[tuple[float, float]] = []
         self.collectives: list[Collective] = []
+        self.pageable: list[tuple[float, float, float]] = []
+        self.kernels = array("d")
+        """Start, end, blocks per multiprocessor and occupancy of each kernel."""
 
 
 class _Marks:
@@ -90,18 +99,35 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
     launches: dict[int, float] = {}
     backwards: list[tuple[float, float]] = []
     updates: list[tuple[float, float]] = []
+    moved: defaultdict[int, Spans] = defaultdict(Spans)
+    memories_held: defaultdict[int, Allocations] = defaultdict(Allocations)
+    runtime, cpu, ranges = Spans(), Spans(), Ranges()
     peak, stacks = 0.0, False
     for event in read_events(path, header, HEADER, progress):
         name, category = _text(event.get("name")), _text(event.get("cat")).lower()
         if name == "[memory]":
             peak = max(peak, _memory(event))
+            _allocate(event, memories_held)
             continue
         stacks = stacks or category == "python_function"
         span = _span(event)
         if span is None:
             continue
+        if category in LAUNCHES:
+            runtime.add(span)
+        elif category in (*COPIES, *FILLS):
+            number = _device_number(event)
+            if number is not None and number < MOST_DEVICES:
+                moved[number].add(span)
+        elif category in OPERATORS:
+            cpu.add(span)
+        elif category in ANNOTATIONS:
+            long = span[1] - span[0]
+            on_host = category == "user_annotation"
+            ranges.add(ranges.name(name), *((long, None, 1) if on_host else (0.0, long)))
         if category in KERNELS:
             device = _device(event, devices, path)
+            device.kernels.extend((*span, *_filled(event)))
             if is_collective(name):
                 device.collectives.append(_collective(event, name, span))
             else:
@@ -119,6 +145,9 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
         elif category in COPIES:
             if "htod" in name.lower().replace(" ", "") or "hosttodevice" in name.lower().replace(" ", ""):
                 _device(event, devices, path).copies.append(span)
+                if "pageable" in name.lower():
+                    size = _whole_of(_arguments(event).get("bytes"), 10**15) or 0
+                    _device(event, devices, path).pageable.append((*span, float(size)))
         elif name.startswith(STEP) and category != "gpu_user_annotation" and span[1] > span[0]:
             marks[_whole(event.get("pid"))].steps.append(span)
         elif LOADER in name and "__next__" in name:
@@ -136,6 +165,8 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
     info = header.get("distributedInfo")
     info = info if isinstance(info, dict) else {}
     names, memories = _names(header), _memories(header)
+    calls, operators, marked = runtime.united(), cpu.united(), ranges.listed()
+    in_backwards, in_updates = union(intervals(backwards)), union(intervals(updates))
     with_stack = bool(header.get("with_stack")) or stacks
     return [
         DeviceTrace(
@@ -156,6 +187,17 @@ def read_kineto(path: Path, progress: Callable[[int], None] | None = None) -> li
             tuple(own.terms.items()),
             memories.get(number),
             own.loads_itself,
+            None
+            if device.predicted
+            else Activity(
+                moved[number].united(),
+                calls,
+                operators,
+                np.array(device.kernels).reshape(-1, 4),
+                np.array(device.pageable).reshape(-1, 3),
+                marked,
+                memories_held[number].memory(in_backwards, in_updates),
+            ),
         )
         for number, device in sorted(devices.items())
         for own in (_marks_of(number, marks),)
@@ -217,14 +259,17 @@ def _arguments(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _device(event: dict[str, Any], devices: dict[int, _Device], path: Path) -> _Device:
-    number = _whole(_arguments(event).get("device"))
-    if number is None:
-        number = _whole(event.get("pid"))
+    number = _device_number(event)
     if number is None:
         raise InputError(f"{path}: a kernel that names no device")
     if number not in devices and len(devices) == MOST_DEVICES:
         raise InputError(f"{path}: more than {MOST_DEVICES} devices")
     return devices[number]
+
+
+def _device_number(event: dict[str, Any]) -> int | None:
+    number = _whole(_arguments(event).get("device"))
+    return _whole(event.get("pid")) if number is None else number
 
 
 def _whole(value: Any) -> int | None:
@@ -256,6 +301,29 @@ def _memories(header: dict[str, Any]) -> dict[int, float]:
         if size and _whole(entry.get("id")) is not None:
             result[entry["id"]] = float(size)
     return result
+
+
+def _filled(event: dict[str, Any]) -> tuple[float, float]:
+    """Blocks per multiprocessor and occupancy [1] of a kernel; NaN where the file does not say."""
+    arguments = _arguments(event)
+    blocks = _share(arguments.get("blocks per SM"), 1e12)
+    occupancy = _share(arguments.get("est. achieved occupancy %"), 100)
+    return blocks, occupancy / 100
+
+
+def _share(value: Any, most: float) -> float:
+    known = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= most
+    return float(value) if known else np.nan
+
+
+def _allocate(event: dict[str, Any], devices: dict[int, Allocations]) -> None:
+    """Take an event of a device's allocator; those of the host are left out."""
+    arguments = _arguments(event)
+    number, time = _whole(arguments.get("Device Id")), event.get("ts")
+    if arguments.get("Device Type") != 1 or number is None or number >= MOST_DEVICES:
+        return
+    if isinstance(time, (int, float)) and abs(time) < 1e18:
+        devices[number].add(time * MICROSECOND, arguments)
 
 
 def _memory(event: dict[str, Any]) -> float:

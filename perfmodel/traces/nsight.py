@@ -12,22 +12,33 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote
+
+import numpy as np
 
 from perfmodel.errors import InputError
 from perfmodel.reading import opened
+from perfmodel.traces.activity import Spans
 from perfmodel.traces.collective_names import algorithm_of, is_collective, kind_of, protocol_of
-from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals
+from perfmodel.traces.device_trace import Activity, Collective, DeviceTrace, intervals
+from perfmodel.traces.marked_ranges import Range, Ranges
+
+if TYPE_CHECKING:
+    from perfmodel.traces.device_trace import Array
 
 NANOSECOND = 1e-9
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
+FILLS = "CUPTI_ACTIVITY_KIND_MEMSET"
+RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
 MARKS = "NVTX_EVENTS"
 HOST_TO_DEVICE = 1
 LARGEST_EXPORT = 4 << 30
 """Bytes after decompression."""
 MOST_KERNELS = 50_000_000
+DEEPEST = 200
+"""Ranges within ranges."""
 _STEP = re.compile(r"(?:step|iter(?:ation)?)[ _#:-]*\d+$", re.IGNORECASE)
 SQLITE_MAGIC = b"SQLite format 3\x00"
 
@@ -133,6 +144,7 @@ def _devices(database: sqlite3.Connection, path: Path) -> list[DeviceTrace]:
     if not compute:
         raise InputError(f"{path}: no kernel of a GPU in it")
     copies, cards, steps = _copies(database), _cards(database), _steps(database, names)
+    moved, runtime, ranges = _moved(database), _runtime(database), _ranges(database, names)
     return [
         DeviceTrace(
             str(path),
@@ -148,6 +160,15 @@ def _devices(database: sqlite3.Connection, path: Path) -> list[DeviceTrace]:
             intervals([]),
             None,
             False,
+            activity=Activity(
+                moved[device].united(),
+                runtime,
+                intervals([]),
+                np.empty((0, 4)),
+                np.empty((0, 3)),
+                ranges,
+                None,
+            ),
         )
         for device in sorted(compute)
     ]
@@ -174,6 +195,71 @@ def _copies(database: sqlite3.Connection) -> defaultdict[int, list[tuple[float, 
             if span is not None and isinstance(device, int):
                 result[device].append(span)
     return result
+
+
+def _moved(database: sqlite3.Connection) -> defaultdict[int, Spans]:
+    """Copies of every direction and fills, by device."""
+    result: defaultdict[int, Spans] = defaultdict(Spans)
+    for table in (COPIES, FILLS):
+        if {"start", "end", "deviceId"} <= set(_columns(database, table)):
+            for start, end, device in database.execute(f'select start, "end", deviceId from {table}'):
+                span = _span(start, end)
+                if span is not None and isinstance(device, int):
+                    result[device].add(span)
+    return result
+
+
+def _runtime(database: sqlite3.Connection) -> Array:
+    result = Spans()
+    if {"start", "end"} <= set(_columns(database, RUNTIME)):
+        for start, end in database.execute(f'select start, "end" from {RUNTIME}'):
+            span = _span(start, end)
+            if span is not None:
+                result.add(span)
+    return result.united()
+
+
+def _ranges(database: sqlite3.Connection, names: dict[int, str]) -> tuple[Range, ...]:
+    """Time by NVTX range: on its thread, and of the kernels launched while it was open there.
+
+    Ranges and launches of all threads are read in the order of their starts, so that only those that are
+    open are held.
+    """
+    columns = set(_columns(database, MARKS))
+    if not {"start", "end", "text"} <= columns:
+        return ()
+    key = "textId" if "textId" in columns else "null"
+    thread = "globalTid" if "globalTid" in columns else "null"
+    chosen = f'select start, "end", text, {key}, {thread}, null from {MARKS}'
+    launches = {"correlationId", "start", "globalTid"} <= set(_columns(database, RUNTIME))
+    if launches and "correlationId" in _columns(database, KERNELS):
+        # a globalTid has the thread in its lowest 24 bits, a globalPid none there
+        same = (
+            " and r.globalTid >> 24 = k.globalPid >> 24" if "globalPid" in _columns(database, KERNELS) else ""
+        )
+        chosen += (
+            f' union all select r.start, null, null, null, r.globalTid, k."end" - k.start from {KERNELS} k '
+            f"join {RUNTIME} r on r.correlationId = k.correlationId{same}"
+        )
+    result = Ranges()
+    open_ranges: defaultdict[Any, list[tuple[int, str]]] = defaultdict(list)
+    for start, end, text, number, on, kernel_time in database.execute(f"{chosen} order by 1"):
+        stack = open_ranges[on]
+        while stack and isinstance(start, int) and stack[-1][0] <= start:
+            stack.pop()
+        if isinstance(kernel_time, int) and 0 <= kernel_time < 10**15:
+            for name in {name for _, name in stack}:
+                result.add(name, device_time=kernel_time * NANOSECOND)
+            continue
+        span = _span(start, end)
+        label = text if isinstance(text, str) else names.get(number, "") if isinstance(number, int) else ""
+        if span is None or not label:
+            continue
+        name = result.name(label)
+        result.add(name, span[1] - span[0], count=1)
+        if len(stack) < DEEPEST:
+            stack.append((end, name))
+    return result.listed()
 
 
 def _cards(database: sqlite3.Connection) -> dict[int, str]:

@@ -6,10 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from perfmodel.traces.device_trace import Collective, DeviceTrace
+from perfmodel.traces.device_trace import Collective, DeviceTrace, length, overlap
 
 UNEVEN = ("all-to-all", "send-receive")
 """Collectives whose size may differ by rank."""
+STRAGGLES = 1.5
+"""Times a fair share of what ranks are waited for, from which one is named."""
+NOTICED = 0.02
+"""Share of its computation for which a rank must be waited for to be named."""
 _Key = tuple[str, float | None, int | None]
 
 
@@ -43,6 +47,51 @@ def over_ranks(traces: Sequence[DeviceTrace]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def by_rank(traces: Sequence[DeviceTrace], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what each rank did, and who of them is waited for; empty for one rank.
+
+    Parameters
+    ----------
+    traces : of one job
+    rows : of ``over_ranks``
+
+    Returns
+    -------
+    a row for each rank with times [s] of the whole file: ``compute_time``, ``overlap_time``,
+    ``transfer_time`` (of the messages of ``rows``, without waiting), ``waiting_time``; ``last_in``: messages
+    the others waited for this rank in; ``waited_for``: mean over the others of what they waited for it;
+    ``straggler``: whether that is more than a fair share, and more than ``NOTICED`` of the computation
+    """
+    ranks = [trace for trace in traces if trace.collectives]
+    if not rows:
+        return []
+    result = []
+    for name, trace in zip(_names(ranks), ranks, strict=True):
+        last = [row for row in rows if _last(row) == name]
+        waited_for = sum(sum(row["waiting_time"].values()) for row in last) / (len(ranks) - 1)
+        result.append(
+            {
+                "rank": name,
+                "compute_time": length(trace.compute),
+                "overlap_time": overlap(trace.compute, trace.communication),
+                "transfer_time": sum(row["wire_time"] for row in rows),
+                "waiting_time": sum(row["waiting_time"][name] for row in rows),
+                "last_in": len(last),
+                "waited_for": waited_for,
+            }
+        )
+    fair = sum(row["waited_for"] for row in result) / len(result)
+    for row in result:
+        row["straggler"] = row["waited_for"] > max(STRAGGLES * fair, NOTICED * row["compute_time"])
+    return result
+
+
+def _last(row: dict[str, Any]) -> str:
+    """The rank that waits least: it came last."""
+    waits: dict[str, float] = row["waiting_time"]
+    return min(waits, key=lambda name: waits[name])
 
 
 def _numbered(result: Sequence[Collective]) -> dict[tuple[_Key, int], Collective]:

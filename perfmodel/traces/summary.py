@@ -11,8 +11,9 @@ import numpy as np
 
 from perfmodel.equations import bandwidths
 from perfmodel.errors import InputError
+from perfmodel.traces.activity import filling, shares
 from perfmodel.traces.device_trace import Collective, DeviceTrace, intervals, length, overlap, union, within
-from perfmodel.traces.over_ranks import over_ranks
+from perfmodel.traces.over_ranks import by_rank, over_ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +32,8 @@ INPUT_SHARE = 0.10
 BUSY_SHARE = 0.90
 """Share of a step from which the accelerator counts as always busy."""
 EXPOSED_SHARE = 0.20
+MOST_RANGES = 200
+"""Of a file; the shortest are left out."""
 BUS_KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "reduce")
 
 
@@ -38,8 +41,8 @@ def summary(traces: Sequence[DeviceTrace], skip: int = 0, names: Sequence[str] =
     """Return what the devices did; the keys are those people script against.
 
     ``totals`` and ``collectives`` are of the whole file, or of what follows the steps that are left out;
-    ``per_step``, ``passes``, utilisation and verdict of the time between the first mark and the last, where
-    steps are marked.
+    ``per_step``, ``passes``, ``shares``, utilisation, efficiency and verdict of the time between the first
+    mark and the last, where steps are marked.
 
     Parameters
     ----------
@@ -52,7 +55,23 @@ def summary(traces: Sequence[DeviceTrace], skip: int = 0, names: Sequence[str] =
     InputError : marked steps, and all of them are to be left out
     """
     devices = [_device(trace, skip, names) for trace in traces]
-    return {"devices": devices, "collectives": over_ranks(traces)}
+    collectives = over_ranks(traces)
+    return {
+        "devices": devices,
+        "collectives": collectives,
+        "ranks": by_rank(traces, collectives),
+        "ranges": _ranges(traces),
+    }
+
+
+def _ranges(traces: Sequence[DeviceTrace]) -> list[dict[str, Any]]:
+    """Marked ranges of each file, the longest on the device first."""
+    files = {trace.file: trace.activity.ranges for trace in traces if trace.activity is not None}
+    return [
+        {"file": file.rsplit("/", 1)[-1], **one._asdict()}
+        for file, ranges in files.items()
+        for one in ranges[:MOST_RANGES]
+    ]
 
 
 def kept_steps(trace: DeviceTrace, skip: int) -> NDArray[np.float64]:
@@ -73,6 +92,8 @@ def _device(trace: DeviceTrace, skip: int, names: Sequence[str]) -> dict[str, An
     step = _per_step(marked, len(steps), iteration_time, trace.marked)
     whole = marked.end - marked.start if len(steps) else file_wide.totals["span"]
     utilisation = min(1.0, marked.busy_time / whole) if whole > 0 else 0.0
+    start, end = (marked.start, marked.end) if len(steps) else file_wide.busy
+    filled = filling(trace.activity, start, end, utilisation)
     return {
         "file": trace.file.rsplit("/", 1)[-1],
         "device": trace.device,
@@ -88,7 +109,11 @@ def _device(trace: DeviceTrace, skip: int, names: Sequence[str]) -> dict[str, An
         "iteration_time_cv": _spread(durations),
         "collectives": _collectives([c for c in trace.collectives if c.start >= first], compute),
         "utilisation": utilisation,
+        "shares": shares(trace, start, end),
+        "sm_efficiency": filled.sm_efficiency,
+        "achieved_occupancy": filled.achieved_occupancy,
         "peak_memory": trace.peak_memory,
+        "memory": trace.activity.held._asdict() if trace.activity and trace.activity.held else None,
         "verdict": _predicted_verdict(step)
         if step and trace.marked
         else _verdict(whole, marked.waited, marked.exposed, utilisation),
@@ -111,6 +136,7 @@ class _Watched:
             "overlap_time": overlap(compute, talk),
         }
         self.busy_time = length(busy)
+        self.busy = (float(busy[0, 0]), float(busy[-1, 1])) if len(busy) else (0.0, 0.0)
         self.waited = length(waits) - overlap(waits, busy)
         self.copied = length(within(trace.copies, start, end))
         self.exposed = self.totals["communication_time"] - self.totals["overlap_time"]
