@@ -288,6 +288,33 @@ def test_layouts_fit_come_in_order_and_are_timed_as_alone():
         assert step_of(job_of(case), p).iteration_time == pytest.approx(times[row], rel=1e-9)
 
 
+@pytest.mark.parametrize("name", ["megatron-core", "deepspeed", "torchtitan", "fsdp", "nanotron"])
+def test_replicas_share_what_the_stack_can(name):
+    """All that its options offer, with a pipeline and without, and nothing else."""
+    fabric = fabric_on(CATALOGUE, 16, node="dgx-h200")
+    asked = {"world_size": 16, "global_batch_size": 64, "sequence_length": 2048}
+    facts, small = stack(name), GPT3._replace(layers=8, hidden=4096, heads=32, feed_forward=16384)
+    found = search(small, fabric, facts, Options(), fitted().parameters, **asked).layouts
+    alone = found.pipeline_parallel == 1
+    for where, can in ((alone, facts.shardings), (~alone, facts.pipelined_shardings)):
+        assert {SHARDING[int(index)] for index in found.sharding[where]} == set(can)
+
+
+def test_zero_2_scatters_each_micro_batch_and_keeps_a_part_of_the_gradients():
+    p = fitted().parameters
+
+    def of(sharding, steps):
+        layout = {"tensor_parallel": 8, "sharding": sharding, "accumulation_steps": steps}
+        job = job_of(case_of(GPT3._replace(layers=8), world=64, **layout))
+        step = step_of(job, p)
+        return step.data + step.contention, memory_of(job).gradients
+
+    (once, whole), (same, part) = of("zero1", 1), of("zero2", 1)
+    assert same == pytest.approx(once)
+    assert part == pytest.approx(whole / 8)
+    assert of("zero2", 4)[0] > of("zero1", 4)[0]
+
+
 def test_all_layouts_of_1024_accelerators_take_a_second():
     fabric = fabric_on(CATALOGUE, 1024, node="dgx-a100-80gb")
     asked = {"world_size": 1024, "global_batch_size": 1536, "sequence_length": 2048}
@@ -633,5 +660,11 @@ def test_flags_start_what_was_timed():
     (stages,) = (flag for flag in uneven.flags if "pipeline-model-parallel-layout" in flag)
     assert stages.count("t") - "--pipeline-model-parallel-layout".count("t") == 61
     assert stages.count("|") == uneven.layout["pipeline_parallel"] - 1
+    shared = {
+        row.layout["sharding"]: row.flags
+        for row in layouts("llama-3-8b", node="dgx-h100", gpus=16, global_batch_size=64).rows
+    }
+    assert "--data-parallel-sharding-strategy optim_grads" in shared["zero2"]
+    assert "--data-parallel-sharding-strategy optim_grads_params" in shared["zero3"]
     assert "--grad-reduce-in-bf16" in uneven.flags
     assert "--overlap-grad-reduce" in uneven.flags

@@ -138,7 +138,8 @@ def sharded_traffic_time(
 
     .. math:: T = k\left(g\,t_g + t_s + A\right)
 
-    ZeRO 1 and 2 gather once in a step (k = g = 1); ZeRO 3 for each forward and each backward pass (g = 2) of
+    ZeRO 1 gathers and scatters once in a step (k = g = 1); ZeRO 2 scatters the gradients of each of k
+    micro-batches and gathers once (g = 1/k); ZeRO 3 for each forward and each backward pass (g = 2) of
     k micro-batches, layer by layer, each with a start of its own.
 
     Parameters

@@ -16,6 +16,7 @@ Launch = Literal["compiled", "eager", "checkpointed"]
 States = Literal["mixed", "full", "half"]
 """What is kept of a parameter between passes: a 16-bit copy beside fp32 states (Megatron, DeepSpeed); all in
 fp32, cast for each pass (FSDP); all in 16 bits."""
+Sharding = Literal["none", "zero1", "zero2", "zero3"]
 HOPPER, BLACKWELL = 9.0, 10.0
 
 
@@ -30,8 +31,10 @@ class Stack(NamedTuple):
     """Least CUDA compute capability on which attention keeps no score (FlashAttention, cuDNN, Splash)."""
     newest_flash_from: float = BLACKWELL
     """Least capability on which that kernel is made for its generation (FlashAttention 3, cuDNN 9)."""
-    shards_states_alone: bool = True
-    """The optimizer's states may be shared among replicas, parameters and gradients not (ZeRO 1)."""
+    shardings: tuple[Sharding, ...] = ("none", "zero1")
+    """What replicas can share without a pipeline."""
+    pipelined_shardings: tuple[Sharding, ...] = ("none", "zero1")
+    """The same under a pipeline."""
     biased_attention: bool = False
     """Scores have a bias (ALiBi), which only a slower kernel adds."""
     sequence_parallel: bool = False
@@ -78,7 +81,15 @@ class Stack(NamedTuple):
     recomputes: Literal["none", "needed", "full"] = "needed"
     """Where nobody says: no layer, as many as memory needs, or all."""
 
+    @property
+    def shards_states_alone(self) -> bool:
+        """Whether the optimizer's states may be shared, parameters and gradients not (ZeRO 1)."""
+        return "zero1" in self.shardings
 
+
+_ALL: tuple[Sharding, ...] = ("none", "zero1", "zero2", "zero3")
+_NONE: tuple[Sharding, ...] = ("none",)
+_WHOLE_OR_FULL: tuple[Sharding, ...] = ("none", "zero3")
 _MEGATRON_2022 = Stack(
     "tuned", fused=True, sequence_parallel=True, gradient_bytes=4, shards_optimizer=True, logit_bytes=6
 )
@@ -91,18 +102,30 @@ _MEGATRON_2023 = _MEGATRON_2022._replace(
     recomputes="none",
 )
 _MEGATRON_2024 = _MEGATRON_2023._replace(flash_from=0.0, gradient_bytes=2)
-_MEGATRON_2025 = _MEGATRON_2024._replace(newest_flash_from=HOPPER, hides_experts=True)
+_MEGATRON_2025 = _MEGATRON_2024._replace(newest_flash_from=HOPPER, hides_experts=True, shardings=_ALL)
 _MEGATRON = {
-    2019: Stack("early", fused=True, gradient_bytes=4, logit_bytes=6),
+    2019: Stack(
+        "early",
+        fused=True,
+        gradient_bytes=4,
+        logit_bytes=6,
+        shardings=_NONE,
+        pipelined_shardings=_NONE,
+    ),
     2022: _MEGATRON_2022,
     2023: _MEGATRON_2023,
     2024: _MEGATRON_2024,
     2025: _MEGATRON_2025,
 }
-_XLA = Stack("xla", "compiled", fused=True)
-_EAGER = Stack("eager")
+_XLA = Stack("xla", "compiled", fused=True, shardings=_ALL, pipelined_shardings=_ALL)
+_EAGER = Stack("eager", shardings=_ALL)
 _SHARDED = Stack(
-    "eager", flash_from=0.0, checkpoints_operations=True, shards_states_alone=False, states="full"
+    "eager",
+    flash_from=0.0,
+    checkpoints_operations=True,
+    shardings=_WHOLE_OR_FULL,
+    pipelined_shardings=_WHOLE_OR_FULL,
+    states="full",
 )
 _TITAN_2024 = _SHARDED._replace(
     sequence_parallel=True,
@@ -122,14 +145,20 @@ STACKS: dict[str, dict[int, Stack]] = {
     "megatron-lm": _MEGATRON | {2022: _MEGATRON_2022._replace(pace="early")},
     "megatron-core": _MEGATRON,
     "nemo": {year: each._replace(slow_start=True) for year, each in _MEGATRON.items()},
-    "megatron-deepspeed": {2020: Stack("deepspeed", "checkpointed", fused=True, pads_vocabulary=False)},
+    "megatron-deepspeed": {
+        2020: Stack("deepspeed", "checkpointed", fused=True, pads_vocabulary=False, shardings=_ALL)
+    },
     "deepspeed": {
         2020: _EAGER,
         2023: _EAGER._replace(flash_from=0.0),
         2026: _EAGER._replace(flash_from=0.0, newest_flash_from=HOPPER),
     },
-    "fsdp": {2023: _SHARDED},
-    "llm-foundry": {2023: _SHARDED._replace(biased_attention=True, logit_bytes=4, dropout=False)},
+    "fsdp": {2023: _SHARDED._replace(pipelined_shardings=_NONE)},
+    "llm-foundry": {
+        2023: _SHARDED._replace(
+            biased_attention=True, logit_bytes=4, dropout=False, pipelined_shardings=_NONE
+        )
+    },
     "torchtitan": {2024: _TITAN_2024, 2025: _TITAN_2024._replace(compiles_loss=True)},
     "kempnerforge": {2025: _KEMPNER_2025, 2026: _KEMPNER_2025._replace(newest_flash_from=HOPPER)},
     "nanotron": {2024: Stack("eager", fused=True, flash_from=0.0, hides_data=True, gradient_bytes=4)},
@@ -141,7 +170,17 @@ STACKS: dict[str, dict[int, Stack]] = {
         2020: Stack("eager", hides_data=True),
         2023: Stack("eager", flash_from=0.0, hides_data=True),
     },
-    "xformers": {2023: Stack("eager", fused=True, flash_from=0.0, sequence_parallel=True, hides_data=True)},
+    "xformers": {
+        2023: Stack(
+            "eager",
+            fused=True,
+            flash_from=0.0,
+            sequence_parallel=True,
+            hides_data=True,
+            shardings=_ALL,
+            pipelined_shardings=_WHOLE_OR_FULL,
+        )
+    },
     "llm.c": {2024: Stack("eager", "compiled", flash_from=0.0, logit_bytes=2, dropout=False)},
     "oneflow": {2021: Stack("early", fused=True, hides_data=True)},
     "maxtext": {
@@ -158,6 +197,11 @@ They are those of the projects' documentation and default recipes as far as a pr
 and plausible on the runs they were seen with: that Megatron sums bf16 gradients in fp32 until 2023; that
 NeMo on A100 ran without FlashAttention in 2023; that torchtitan keeps gathered parameters under a pipeline
 and KempnerForge does not; that OneFlow and nanotron hide gradients.
+
+What replicas can share is what options offer: Megatron-LM's distributed optimizer is ZeRO 1, Megatron-FSDP
+(2025) does all without a pipeline; DeepSpeed refuses ZeRO 2 and 3 under a pipeline; torchtitan and
+KempnerForge shard all or nothing, under a pipeline too.  FSDP that keeps what it gathered (SHARD_GRAD_OP) is
+left out.
 
 Bytes of a logit are counted in the code of the loss: Megatron-LM's `vocab_parallel_cross_entropy` turns fp32
 logits into their softmax and that into its gradient in place (4 + 2); `F.cross_entropy` of fp32 logits

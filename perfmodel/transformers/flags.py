@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.specs.architecture import Architecture
-from perfmodel.transformers.layout import FULL, SELECTIVE, ZERO_3, Layout
+from perfmodel.transformers.layout import FULL, SELECTIVE, ZERO_2, ZERO_3, Layout
 
 
 def flags(stack: str, layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:
@@ -57,8 +57,8 @@ def _megatron(layout: Layout, model: Architecture, sequence_length: int, precisi
     if layout.tensor_parallel > 1:
         lines += ["--sequence-parallel", "--tp-comm-overlap"]
     replicas = layout.data_parallel * layout.context_parallel
-    if layout.sharding == ZERO_3:
-        lines += _MEGATRON_FSDP
+    if layout.sharding >= ZERO_2:
+        lines += [*_MEGATRON_FSDP, f"--data-parallel-sharding-strategy {_STRATEGY[int(layout.sharding)]}"]
     elif layout.sharding > 0:
         lines += ["--use-distributed-optimizer", "--overlap-grad-reduce", "--overlap-param-gather"]
     elif replicas > 1:
@@ -72,13 +72,14 @@ def _megatron(layout: Layout, model: Architecture, sequence_length: int, precisi
 
 _BF16 = ["--bf16", "--grad-reduce-in-bf16"]
 _PRECISION = {"fp16": ["--fp16"], "bf16": _BF16, "fp8": [*_BF16, "--fp8-format hybrid"]}
+_STRATEGY = {ZERO_2: "optim_grads", ZERO_3: "optim_grads_params"}
 _MEGATRON_FSDP = [
-    "--use-torch-fsdp2",
+    "--use-megatron-fsdp",
+    "--use-distributed-optimizer",
     "--no-gradient-accumulation-fusion",
-    "--ckpt-format torch_dist",
-    "--untie-embeddings-and-output-weights",
+    "--ckpt-format fsdp_dtensor",
 ]
-"""What Megatron-LM asks of whoever shards parameters."""
+"""What Megatron-LM asks of whoever shards gradients or parameters."""
 
 
 def _layers_of_a_chunk(layout: Layout, model: Architecture) -> float:

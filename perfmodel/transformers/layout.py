@@ -13,7 +13,7 @@ SHARDING: tuple[Sharding, ...] = get_args(Sharding)
 RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
 SELECTIVE, FULL = 1, 2
 """Into ``RECOMPUTE``."""
-ZERO_3 = 3
+ZERO_2, ZERO_3 = 2, 3
 """Into ``SHARDING``."""
 
 

@@ -13,7 +13,7 @@ from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.stack import Stack
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.job import Job
-from perfmodel.transformers.layout import FULL, RECOMPUTE, SELECTIVE, ZERO_3, Layout
+from perfmodel.transformers.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout
 from perfmodel.transformers.machine import Fabric, chip_of, groups_of_many
 from perfmodel.transformers.memory import Memory, memory_of
 from perfmodel.transformers.parameters import Values
@@ -24,7 +24,6 @@ LEAST_POSITIONS = 4096
 """Of a rank: fewer are not shared out further (assumed; a ring of short blocks hides nothing)."""
 MOST_CHUNKS = 8
 LARGEST_MICRO_BATCH = 64
-ZERO_1 = 1
 ROOM = 0.95
 """Of the memory a program can use; the rest is lost between blocks (assumed)."""
 
@@ -65,8 +64,8 @@ def search(
 
     Tried are degrees of tensor parallelism inside the domain of the fast link, any number of stages up to the
     layers, chunks that divide a stage, context parallelism down to ``LEAST_POSITIONS``, all expert
-    parallelism, no sharding, ZeRO 1, and ZeRO 3 without a pipeline, all recomputation that changes anything,
-    and micro-batches of powers of 2.
+    parallelism, what replicas can share by the stack, all recomputation that changes anything, and
+    micro-batches of powers of 2.
 
     Parameters
     ----------
@@ -76,11 +75,10 @@ def search(
     sequence_length : tokens of a sample
     """
     rejected: Counter[str] = Counter()
-    rows = list(_candidates(model, fabric, world_size, global_batch_size, sequence_length, rejected))
+    job_size = world_size, global_batch_size, sequence_length
+    rows = list(_candidates(model, fabric, stack, job_size, rejected))
     table = np.array(rows, dtype=np.float64).reshape(-1, len(Layout._fields)).T
     layouts, chip = Layout(*table), chip_of(fabric.accelerator)
-    able = stack.shards_states_alone | (layouts.sharding != ZERO_1)
-    layouts = Layout(*(column[able] for column in layouts))
     dimensions = dimensions_of(model, sequence_length)
     software = software_of(stack, chip, dimensions, layouts, options)
     changes = (layouts.recompute != SELECTIVE) | (not software.flash) | software.checkpoints_operations
@@ -119,9 +117,13 @@ def search(
 
 
 def _candidates(
-    model: Architecture, fabric: Fabric, world: int, batch: int, length: int, rejected: Counter[str]
+    model: Architecture, fabric: Fabric, stack: Stack, size: tuple[int, int, int], rejected: Counter[str]
 ) -> Iterator[tuple[float, ...]]:
     """Yield layouts as rows of ``Layout``, and count what divides no way."""
+    world, batch, length = size
+    shared = [
+        [SHARDING.index(word) for word in words] for words in (stack.shardings, stack.pipelined_shardings)
+    ]
     for tensor in _divisors(world):
         if tensor > fabric.domain:
             rejected["tensor parallelism beyond the fast link"] += 1
@@ -142,17 +144,17 @@ def _candidates(
                     rejected["the batch does not divide among replicas"] += 1
                     continue
                 degrees = tensor, stages, context, replicas
-                yield from _of_degrees(model, degrees, batch // replicas)
+                several = replicas * context > 1
+                yield from _of_degrees(
+                    model, degrees, batch // replicas, shared[stages > 1] if several else [0]
+                )
 
 
 def _of_degrees(
-    model: Architecture, degrees: tuple[int, int, int, int], local: int
+    model: Architecture, degrees: tuple[int, int, int, int], local: int, shardings: list[int]
 ) -> Iterator[tuple[float, ...]]:
     tensor, stages, context, replicas = degrees
     experts = [each for each in _divisors(model.experts or 1) if replicas * context % each == 0 or each == 1]
-    shardings = [0, ZERO_1] if replicas * context > 1 else [0]
-    if stages == 1 and replicas * context > 1:
-        shardings.append(ZERO_3)
     chunks = [1]
     if stages > 1 and model.layers % stages == 0:
         chunks = [each for each in _divisors(model.layers // stages) if each <= MOST_CHUNKS]

@@ -17,7 +17,7 @@ from perfmodel.equations.transformer_pipeline import (
 )
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.layer import Layer, Rates, any_of, layer_of, rates_of, three_products, travel_time
-from perfmodel.transformers.layout import ZERO_3
+from perfmodel.transformers.layout import ZERO_2, ZERO_3
 from perfmodel.transformers.parameters import Values
 
 EMBEDDING_BYTES = 12
@@ -160,6 +160,8 @@ def _data(job: Job, p: Values, layer: Layer) -> tuple[Any, Any, Any]:
     passes = where(layout.sharding > 0, layer.time, layer.backward)
     interleaved = ops.minimum(layout.accumulation_steps, layout.pipeline_parallel)
     passes = where(layout.virtual_stages > 1, layer.time * interleaved, passes)
+    further = layer.backward * (layout.accumulation_steps - 1)
+    passes = where(layout.sharding == ZERO_2, layer.time + further, passes)
     passes = where(layout.sharding == ZERO_3, layer.time * layout.accumulation_steps, passes)
     window = where(software.hides_data, layers * passes * p["data_window"], 0.0)
     exposed = beyond_window_time(traffic, window)
@@ -181,8 +183,9 @@ def _traffic(job: Job, p: Values, parameters: Any, gather_way: Any, reduce_way: 
         where(software.gathers_8, 1, 2),
         starts,
     )
-    zero_1 = sharded_traffic_time(gather, scatter, 1, 1, 0.0)
-    return where(layout.sharding == ZERO_3, zero_3, where(layout.sharding > 0, zero_1, summed))
+    scatters = where(layout.sharding == ZERO_2, layout.accumulation_steps, 1)
+    once = sharded_traffic_time(gather, scatter, scatters, 1 / scatters, 0.0)
+    return where(layout.sharding == ZERO_3, zero_3, where(layout.sharding > 0, once, summed))
 
 
 def _update(job: Job, p: Values, on: Rates, own: Any) -> Any:
