@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from perfmodel.specs.accelerator import Accelerator
@@ -28,28 +30,31 @@ class Meant(NamedTuple):
         return taken_as(self.name, self.id, self.others)
 
 
-def by_id(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, list[Meant]]:
+def by_id(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, tuple[Meant, ...]]:
     """Return a scenario that names everything by its id, and what was chosen of several things.
 
     Raises
     ------
     InputError : an unknown name, or one that fits several things of which none is the most common
     """
+    ids, meant = _ids(_names(scenario), catalogue)
+    return (scenario.model_copy(update=ids) if ids else scenario), meant
+
+
+@lru_cache(maxsize=256)
+def _ids(names: tuple[str | None, ...], catalogue: Catalogue) -> tuple[dict[str, str], tuple[Meant, ...]]:
+    """Return the ids of those names of ``BY_ID`` that are none, and what was chosen of several things."""
     ids: dict[str, str] = {}
     meant: list[Meant] = []
-    for field, offers in NAMED.items():
-        name = getattr(scenario, field)
+    for field, name in zip(BY_ID, names, strict=True):
         if name is None:
             continue
-        if id_of(offers, name, catalogue) != name:
+        id = _SINGLE[field](name) if field in _SINGLE else id_of(NAMED[field], name, catalogue)
+        if id != name:
             one = meaning_of(field, name, catalogue)
             ids[field] = one.id
             meant += [one] if one.others else []
-    for field, to_id in _SINGLE.items():
-        name = getattr(scenario, field)
-        if name is not None and (id := to_id(name)) != name:
-            ids[field] = id
-    return (scenario.model_copy(update=ids) if ids else scenario), meant
+    return ids, tuple(meant)
 
 
 def meaning_of(field: str, name: str, catalogue: Catalogue) -> Meant:
@@ -99,3 +104,4 @@ _SINGLE = {"framework": framework_id, "storage": _storage_id}
 """Names that fit one thing each."""
 BY_ID = (*NAMED, *_SINGLE)
 """Options that name a thing that has an id."""
+_names = attrgetter(*BY_ID)

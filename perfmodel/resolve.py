@@ -100,9 +100,10 @@ class Setting(NamedTuple):
     @property
     def domains(self) -> Any:
         """Groups that exchange over adapters: nodes, or NVLink domains of several, where servers are none."""
-        if self.strategy == "parameter-server":
+        link = self.intra_link
+        if link.domain is None or self.strategy == "parameter-server":
             return self.nodes
-        return self.intra_link.domains(self.nodes, self.node.accelerators)
+        return link.domains(self.nodes, self.node.accelerators)
 
     @property
     def accelerators_per_domain(self) -> Any:

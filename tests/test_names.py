@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel import Catalogue, InputError, Scenario, predict, sweep
+from perfmodel import Catalogue, InputError, Scenario, named, predict, sweep
 from perfmodel.cli import main
 from perfmodel.prediction.target import for_target
 from perfmodel.resolve import DEFAULT_INTER_LINK
@@ -290,6 +290,24 @@ def test_a_spec_of_ones_own_is_called_as_its_file_says(tmp_path):
     (tmp_path / "mine.toml").write_text(text)
     assert Catalogue([tmp_path]).accelerator("our-card").id == "mine"
     assert Catalogue([tmp_path]).accelerator("T4").id == "t4"
+
+
+def test_a_name_is_looked_up_once_in_each_catalogue(tmp_path, monkeypatch):
+    text = (CATALOGUE._folders[0] / "accelerators" / "t4.toml").read_text()  # type: ignore[operator]
+    for id in ("first", "second"):
+        (tmp_path / id).mkdir()
+        named_id = text.replace('id = "t4"', f'id = "{id}"')
+        (tmp_path / id / f"{id}.toml").write_text(named_id.replace("Tesla T4", "Our Card"))
+    looked_up = []
+    monkeypatch.setattr(named, "id_of", lambda *a, id_of=named.id_of: looked_up.append(a) or id_of(*a))
+    catalogues = {id: Catalogue([tmp_path / id]) for id in ("first", "second")}
+    counts = []
+    for batch in (16, 32):
+        for id, catalogue in catalogues.items():
+            found = predict({"accelerator": "nvidia our card"}, catalogue, local_batch_size=batch)
+            assert found.scenario["accelerator"] == id
+        counts.append(len(looked_up))
+    assert counts[0] == counts[1]
 
 
 def test_only_a_name_that_is_no_id_reads_more_of_the_catalogue():

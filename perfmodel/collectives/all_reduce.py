@@ -133,8 +133,11 @@ def bandwidth(ranks: Ranks, p: Values, algorithm: str = "auto") -> Any:
     size, tree = ranks.nodes * ranks.per_node, rates.inner_tree_bandwidth(inside, TREE_SHARE)
     if by_switch is not False:
         tree = ops.where(by_switch, summed(inside, ranks.per_node, p), tree)
-    at_two = rates.two_node_tree_bandwidth(outer, size)
-    tree = rates.slower_bandwidth(tree, ops.where(ranks.nodes == 2, ops.maximum(at_two, outer), outer))
+    between, two = outer, ranks.nodes == 2
+    if two is not False:
+        at_two = ops.maximum(rates.two_node_tree_bandwidth(outer, size), outer)
+        between = ops.where(two, at_two, outer)
+    tree = rates.slower_bandwidth(tree, between)
     part = rates.part_by_tree(ops.minimum(p["tree"], 1.0), outer, inside)
     part = ops.where(ranks.rings_only, 0.0, ops.where(ranks.chooses_trees, 1.0, part))
     return rates.mixed_bandwidth(ring, ops.maximum(ring, tree), part)

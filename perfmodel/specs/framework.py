@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from perfmodel.errors import InputError, unknown_name
@@ -136,6 +137,7 @@ def framework_id(text: str) -> str:
     return f"{meant.id}{at}{year}"
 
 
+@lru_cache(maxsize=256)
 def parse_framework(text: str) -> tuple[Framework, int]:
     """Return the framework of ``NAME`` or ``NAME@YEAR``, and the year of the software.
 
