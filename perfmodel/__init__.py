@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perfmodel.api.calibrate import calibrate
     from perfmodel.api.collective import collective
     from perfmodel.api.compare import compare
+    from perfmodel.api.distbelief import downpour, model_parallel
     from perfmodel.api.layouts import layouts
     from perfmodel.api.learning_rate import learning_rate
     from perfmodel.api.plan import plan
@@ -49,9 +50,11 @@ __all__ = [
     "check_quote",
     "collective",
     "compare",
+    "downpour",
     "explain",
     "layouts",
     "learning_rate",
+    "model_parallel",
     "plan",
     "predict",
     "read_quote",
@@ -73,9 +76,11 @@ _HOMES = {
     "check_quote": "perfmodel.quote",
     "collective": "perfmodel.api.collective",
     "compare": "perfmodel.api.compare",
+    "downpour": "perfmodel.api.distbelief",
     "explain": "perfmodel.explanations",
     "layouts": "perfmodel.api.layouts",
     "learning_rate": "perfmodel.api.learning_rate",
+    "model_parallel": "perfmodel.api.distbelief",
     "plan": "perfmodel.api.plan",
     "predict": "perfmodel.prediction",
     "read_quote": "perfmodel.quote",

@@ -27,6 +27,8 @@ CALLS = {
     "plan": "plan(epochs=1, accelerators='v100-sxm2-16gb', max_gpus=8)",
     "layouts": "layouts('llama-3-8b', gpus=8, node='dgx-h100', global_batch_size=64)",
     "learning_rate": "learning_rate(0.1, 256, 8192)",
+    "downpour": "downpour(replicas=4, step_time=0.1)",
+    "model_parallel": "model_parallel('image', [81])",
     "validate": "validate('collectives')",
     "calibrate": "calibrate(times=TIMES, local_batch_size=32)",
     "compare": "compare({'gpus': 1}, {'gpus': 2})",
@@ -73,6 +75,7 @@ TABLES = {
     "stragglers": (lambda: perfmodel.stragglers(workers=8), 8),
     "error curves": (lambda: perfmodel.stragglers(workers=8).error_curves(), 12),
     "learning rates": (lambda: perfmodel.learning_rate(0.1, 256, 8192, staleness=3), 4),
+    "speed-ups of a model": (lambda: perfmodel.model_parallel("image", [1, 81, 100]), 3),
 }
 """What makes each table, and how many rows it has."""
 
@@ -144,6 +147,14 @@ JSON = {
     "error curves": (
         lambda: perfmodel.stragglers(workers=8).error_curves(0.1),
         "stragglers --workers 8 --curve --learning-rate 0.1",
+    ),
+    "Downpour": (
+        lambda: perfmodel.downpour("vgg16", replicas=20, servers=4, push_every=5, lost=2),
+        "downpour --workload vgg16 --replicas 20 --servers 4 --push-every 5 --lost 2",
+    ),
+    "speed-ups of a model": (
+        lambda: perfmodel.model_parallel(machines=[4, 16], point=(8, 3), peak=True),
+        "model-parallel --machines 4,16 --point 8:3 --peak",
     ),
     "learning rates": (
         lambda: perfmodel.learning_rate(0.2, 128, 1024, staleness=2, warm_up_epochs=2.5),

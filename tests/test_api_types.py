@@ -32,6 +32,8 @@ FUNCTIONS = (
     "explain",
     "layouts",
     "learning_rate",
+    "downpour",
+    "model_parallel",
     "validate",
     "calibrate",
 )

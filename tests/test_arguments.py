@@ -40,6 +40,8 @@ WORKS: dict[str, dict[str, Any]] = {
     "compare": {},
     "explain": {},
     "layouts": {"workload": "llama-3-8b", "gpus": 8, "node": "dgx-h100", "global_batch_size": 8},
+    "downpour": {"replica_model": "speech", "replica_machines": 8},
+    "model_parallel": {"point": (8, 2)},
     "learning_rate": {"distance_constant": 1, "squared_distance": 1},
     "plan": {"epochs": 1, "max_gpus": 2, "instances": "p3.16xlarge", "local_batch_sizes": 64},
     "predict": {},

@@ -1,5 +1,6 @@
 """Downpour SGD (DistBelief): replicas that fetch and push every few steps, to independent servers."""
 
+from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -86,6 +87,78 @@ def extra_parameter_age(fetch_period: Real) -> Real:
     2.0
     """
     return (fetch_period - 1) / 2
+
+
+@formula(cites="dean2012")
+def downpour_staleness(workers: Real, push_period: Real, fetch_period: Real) -> Real:
+    r"""Mean updates of other replicas between fetching parameters and applying a gradient taken at them.
+
+    .. math:: \tau = \frac{(W-1)(p+f)}{2 p}
+
+    A gradient is (f-1)/2 own steps younger than its parameters on average, takes a step, and waits (p-1)/2
+    for its push; in each of these (p+f)/2 steps the others make (W-1)/p updates.  Fetching and pushing every
+    step gives W - 1, as of asynchronous SGD.
+
+    Parameters
+    ----------
+    workers : W [1], replicas
+    push_period : p [1], steps between two pushes
+    fetch_period : f [1], steps between two fetches
+
+    Returns
+    -------
+    mean_staleness [1]
+
+    Examples
+    --------
+    Nine others, parameters of the last fetch used for three steps, a push each step: 9 x 4 / 2.
+
+    >>> downpour_staleness(10, 1, 3)
+    18.0
+    """
+    return (workers - 1) * (push_period + fetch_period) / (2 * push_period)
+
+
+@formula(cites="dean2012")
+def downpour_step_rate(
+    workers: Real,
+    gradient_time: Real,
+    gradient_bytes: Real,
+    push_period: Real,
+    fetch_period: Real,
+    servers: Real,
+    link_bandwidth: Real,
+) -> Real:
+    r"""Steps per second of all replicas, which push and fetch beside their computation.
+
+    .. math:: X = \min\left( \frac{W}{\bar{X}},\; \frac{\min(W, s) B}{S} \min(p, f) \right)
+
+    Threads of their own push and fetch, so a step waits for nothing as long as the ports keep up.  Pushes and
+    fetches go opposite ways through a port, and the model is cut evenly over the servers.
+
+    Parameters
+    ----------
+    workers : W [1], replicas
+    gradient_time : E[X] [s], one step
+    gradient_bytes : S [B]
+    push_period : p [1], steps between two pushes
+    fetch_period : f [1], steps between two fetches
+    servers : s [1]
+    link_bandwidth : B [B/s], of each port, each direction
+
+    Returns
+    -------
+    rate [1/s]
+
+    Examples
+    --------
+    Ten replicas of 0.1 s would make 100 steps a second; two servers of 1 GB/s take 20 pushes of 100 MB.
+
+    >>> downpour_step_rate(10, 0.1, 100e6, 1, 1, 2, 1e9)
+    20.0
+    """
+    ports = ops.minimum(workers, servers) * link_bandwidth / gradient_bytes
+    return ops.minimum(workers / gradient_time, ports * ops.minimum(push_period, fetch_period))
 
 
 @formula(cites="dean2012")

@@ -1,0 +1,70 @@
+"""No formula without a caller: what a user can ask for reaches every one, but for those listed here."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.doors import formulas, without_door
+
+pytestmark = pytest.mark.any_version
+
+WITHOUT_DOOR = {
+    "adaptive_synchrony.adacomm_local_steps",
+    "adaptive_synchrony.adasync_batch_gradients",
+    "adaptive_synchrony.adasync_gradients",
+    "adaptive_synchrony.adasync_k_sync_gradients",
+    "adaptive_synchrony.best_local_steps",
+    "adaptive_synchrony.local_sgd_gradient_bound",
+    "barrier.server_push_lower_bound",
+    "compression.break_even_density",
+    "compression.compressed_communication_time",
+    "compression.gathered_exchange_time",
+    "compression.powersgd_elements",
+    "compression.powersgd_ratio",
+    "compression.top_k_bytes",
+    "convergence.largest_async_learning_rate",
+    "convergence.largest_sync_learning_rate",
+    "convergence.nonconvex_gradient_bound",
+    "learning_rate.gradient_staleness_learning_rate",
+    "parameter_server.colocated_parameter_server_time",
+    "parameter_server.extra_server_time",
+    "parameter_server.staggered_push_finish_time",
+    "priority.barrier_iteration_time",
+    "priority.partitioned_communication_time",
+    "quantization.half_precision_bytes",
+    "quantization.one_bit_bytes",
+    "quantization.qsgd_dense_bits",
+    "quantization.qsgd_variance",
+    "quantization.qsgd_variance_bound",
+    "server_load.colocated_total_bytes",
+    "server_load.parameter_server_total_bytes",
+    "server_load.server_port_bytes",
+    "staleness.k_async_staleness_probability",
+    "topology.oversubscribed_all_to_all_time",
+    "topology.oversubscribed_halving_doubling_time",
+    "transformer.general_transformer_iteration_flops",
+    "transformer.hardware_flops_per_token",
+    "transformer.transformer_iteration_flops",
+    "transformer.transformer_parameters",
+    "transformer.transformer_recomputed_iteration_flops",
+    "update_times.k_sync_exponential_time",
+    "update_times.local_sgd_constant_speedup",
+    "update_times.sync_over_async_exponential",
+}
+"""Formulas that no command, option or page reaches.  The list only shrinks: a new formula has a caller."""
+
+
+def test_every_formula_has_a_caller_but_those_that_are_listed():
+    found = without_door()
+    assert not found - WITHOUT_DOOR, "give it a caller"
+    assert not WITHOUT_DOOR - found, "it has a caller now: take it off the list"
+
+
+def test_what_is_looked_for_is_there():
+    every = {".".join(name) for name in formulas()}
+    assert every >= WITHOUT_DOOR
+    assert len(every) > 250
+    reached = every - without_door()
+    assert "shuffles.ring_all_gather_time" in reached  # by the table of collectives
+    assert "model_parallel.contention_of_point" in reached  # by the method of a class
+    assert "downpour.push_load" in reached
