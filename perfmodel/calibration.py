@@ -92,6 +92,11 @@ class Calibration(NamedTuple):
     assumed: tuple[str, ...]
     """Names of the constants that nobody measured and no fit learned."""
 
+    @property
+    def latencies(self) -> tuple[float, float, float, float]:
+        """What was learned from collectives, in the order of ``LATENCIES`` [s]."""
+        return self.launch_time, self.library_hop_latency, self.host_latency, self.crowd_latency
+
 
 def _assumed(table: dict[str, Any], prefix: str = "") -> list[str]:
     names = []

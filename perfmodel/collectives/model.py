@@ -8,14 +8,14 @@ What the formulas leave open, ``parameters``, is fitted to measured collectives
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfmodel import ops
-from perfmodel.calibration import of_collectives
+from perfmodel.calibration import LATENCIES, of_collectives
 from perfmodel.collectives import all_reduce
 from perfmodel.collectives.all_reduce import Curve, Ranks, Values
 from perfmodel.collectives.parameters import PARAMETERS
@@ -32,6 +32,7 @@ from perfmodel.collectives.place import (
 )
 from perfmodel.equations import collective_bandwidths as rates
 from perfmodel.equations import collective_latencies as latencies
+from perfmodel.equations.collective_latencies import round_trip_time
 from perfmodel.equations.collective_times import bend_of, grown_ramp, ramp_of
 
 NVLINK_SHARE = (0.80, 0.80, 0.824, 0.802)
@@ -83,20 +84,20 @@ def _curve(at: Place, p: Values) -> Curve:
     """The curve of one place, or of places of one kind."""
     if at.collective == ALL_REDUCE:
         return all_reduce.curve(ranks_of(at, p), p, "ring" if at.by_ring else "auto")
-    several = _several(at)
-    quick = start_time(at, p)
-    slow = start_time(at, p, p["simple_inside"], p["simple_between"]) if several else quick
+    several, begun = _several(at), _start_of(at, p)
+    quick = start_time(at, begun, p)
+    slow = start_time(at, begun, p, p["simple_inside"], p["simple_between"]) if several else quick
     start = ops.where(at.has_low_latency, quick, slow)
     chunk = latencies.chunk_latency(quick, start)
     if several and at.collective == BROADCAST:
-        trip = round_trip(at, p)
+        trip = begun.round_trip_time
         chunk = latencies.chain_start_time(
             p["launch"], CHAIN_SIMPLE_HOP, at.per_node, trip, CHAIN_SIMPLE_TRIP, at.nodes
         )
     kind = "ramp_chain" if at.collective >= BROADCAST else "ramp_gather"
     if several and at.collective == ALL_TO_ALL:
         kind = "ramp_exchange"
-    strength = ramp_strength(several, _ramp_factor(at, p), at.year, p) * p[kind]
+    strength = ramp_strength(several, begun.ramp_factor, at.year, p) * p[kind]
     if several:
         strength = grown_ramp(strength, p["ramp_nodes"], at.nodes)
     bend = bend_of(p["bend"] if several else p["bend_inside"], chunk)
@@ -115,22 +116,85 @@ def _of(table: Any, index: Any) -> Any:
 
 def ranks_of(at: Place, p: Values) -> Ranks:
     """Return what an all-reduce is worked out from."""
+    *begun, factor = _start_of(at, p)
     return Ranks(
-        per_node=at.per_node,
-        nodes=at.nodes,
-        several=_several(at),
-        inside_bandwidth=inside_bandwidth(at, p),
-        between_bandwidth=between_bandwidth(at, p),
-        launch_time=p["launch"] * pace(at, p),
-        hop_latency=p["hop"] * hop_pace(at, p),
-        round_trip_time=round_trip(at, p),
-        crowd_latency=p["crowd"] if _several(at) else 0.0,
-        low_latency=at.has_low_latency,
-        ramp_strength=ramp_strength(_several(at), _ramp_factor(at, p), at.year, p),
+        at.per_node,
+        at.nodes,
+        _several(at),
+        inside_bandwidth(at, p),
+        between_bandwidth(at, p),
+        *begun,
+        ramp_strength(_several(at), factor, at.year, p),
         adds=at.adds,
-        chooses_trees=(at.generation >= HOPPER) & (at.way == SWITCH),
+        chooses_trees=chooses_trees(at.way == SWITCH, at.generation),
         rings_only=False if at.by_ring else at.ring_only,
     )
+
+
+class Start(NamedTuple):
+    """What a library takes before bytes count, on a kind of machine: numbers, or arrays that broadcast."""
+
+    launch_time: Any
+    """[s]"""
+    hop_latency: Any
+    """Of an all-reduce inside a node, by a low-latency protocol [s]."""
+    round_trip_time: Any
+    """Between two nodes and back, by such a protocol [s]; 0 on one node."""
+    crowd_latency: Any
+    """For each node [s]; 0 on one node."""
+    low_latency: Any
+    """Whether what lies between the nodes carries such a protocol."""
+    ramp_factor: Any
+    """How much stronger the transport makes the ramp of large messages [1]."""
+
+
+def start_of(
+    several: bool,
+    switched: bool,
+    generation: Any,
+    hop: Any,
+    built_in: Any,
+    low_latency: Any,
+    latencies: Sequence[Any],
+    p: Values,
+) -> Start:
+    """Return what a library takes before bytes count.
+
+    Parameters
+    ----------
+    several : whether there is more than one node
+    switched : whether a switch joins the accelerators of a node
+    generation : of them, into NCCL's
+    hop : between nodes [s]; this and what follows matters where there are several
+    built_in : whether the library itself speaks the transport
+    low_latency : whether the transport carries low-latency protocols
+    latencies : before the first hop, of a hop in the only node, of the host beside one between nodes, and for
+        each node, all before Hopper [s]
+    p : what else was learned
+    """
+    pace = _of([1.0, 1.0, p["hopper"], p["blackwell"]], generation) if switched else 1.0
+    launch, hop_inside, host, crowd_latency = latencies
+    launch_time, hop_latency = launch * pace, hop_inside * pace
+    if not several:
+        return Start(launch_time, hop_latency, 0.0, 0.0, True, 1.0)
+    return Start(
+        launch_time,
+        hop_latency * p["hop_beside_net"],
+        round_trip_time(hop, host),
+        crowd_latency,
+        low_latency,
+        ops.where(built_in, 1.0, p["ramp_plugin"]),
+    )
+
+
+def _start_of(at: Place, p: Values) -> Start:
+    known = at.generation, at.hop, at.is_built_in, at.has_low_latency
+    return start_of(_several(at), at.way == SWITCH, *known, [p[name] for name in LATENCIES.values()], p)
+
+
+def chooses_trees(switched: Any, generation: Any) -> Any:
+    """Return whether a library goes between nodes by trees alone: from Hopper on, behind a switch."""
+    return switched & (generation >= HOPPER)
 
 
 def inside_bandwidth(at: Place, p: Values) -> Any:
@@ -200,30 +264,6 @@ def byte_time(at: Place, p: Values) -> Any:
     return traffic / one_way
 
 
-def round_trip(at: Place, p: Values) -> Any:
-    """Return the time there and back between two nodes by a low-latency protocol [s]; 0 on one node."""
-    return latencies.round_trip_time(at.hop, p["proxy"]) if _several(at) else 0.0
-
-
-def pace(at: Place, p: Values) -> Any:
-    """Return a launch over that of GPUs before Hopper."""
-    return generation_pace(at.generation, p) if at.way == SWITCH else 1.0
-
-
-def generation_pace(generation: Any, p: Values) -> Any:
-    """Return launches and hops behind a switch over those of GPUs before Hopper."""
-    return _of([1.0, 1.0, p["hopper"], p["blackwell"]], generation)
-
-
-def hop_pace(at: Place, p: Values) -> Any:
-    """Return a hop inside a node over one in the only node, of GPUs before Hopper."""
-    return pace(at, p) * (p["hop_beside_net"] if _several(at) else 1.0)
-
-
-def _ramp_factor(at: Place, p: Values) -> Any:
-    return ops.where(at.is_built_in, 1.0, p["ramp_plugin"])
-
-
 def ramp_strength(several: bool, factor: Any, year: Any, p: Values) -> Any:
     """Return the strength of an all-reduce's ramp over two nodes by a transport, or in one [1]."""
     if several:
@@ -231,14 +271,14 @@ def ramp_strength(several: bool, factor: Any, year: Any, p: Values) -> Any:
     return p["ramp_inside"] * p["ramp_year"] ** (USUAL_YEAR - year) * factor
 
 
-def start_time(at: Place, p: Values, inside: Any = 1.0, between: Any = 1.0) -> Any:
+def start_time(at: Place, begun: Start, p: Values, inside: Any = 1.0, between: Any = 1.0) -> Any:
     """Return the time of an empty message [s], by a low-latency protocol or hops so many times slower.
 
     Of any collective but an all-reduce.
     """
     what, nodes, g = at.collective, at.nodes, at.per_node
-    trip, launch = round_trip(at, p) * between, p["launch"] * pace(at, p)
-    hop = p["hop_gather"] * hop_pace(at, p) * inside
+    launch, trip = begun.launch_time, begun.round_trip_time * between
+    hop = begun.hop_latency * (p["hop_gather"] / p["hop"]) * inside
     if what == ALL_TO_ALL:
         return latencies.exchange_start_time(launch, p["hop_exchange"], p["net_exchange"], trip, g * nodes)
     if what == BROADCAST:

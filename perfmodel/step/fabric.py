@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
 from perfmodel.collectives.generation import generation_index
-from perfmodel.collectives.model import PATH_SHARE, fitted, generation_pace
+from perfmodel.collectives.model import PATH_SHARE, Start, fitted, start_of
 from perfmodel.collectives.place import BUILT_IN, has_low_latency, port_share
 from perfmodel.collectives.racks import Racks
 from perfmodel.equations.collective_bandwidths import switched_ring_bandwidth
-from perfmodel.equations.collective_latencies import round_trip_time
 from perfmodel.equations.link_rates import (
     achieved_bandwidth,
     connections_bandwidth,
@@ -73,22 +72,12 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
     )
 
 
-def _of_library(setting: Setting, inside: Link, calibration: Calibration) -> tuple[Any, ...]:
+def _of_library(setting: Setting, inside: Link, calibration: Calibration) -> Start:
     """What an all-reduce of NCCL or RCCL starts with, in the order of ``Fabric``."""
-    chip, outer = setting.accelerator, setting.inter_link
-    learned = fitted().parameters
-    pace = generation_pace(generation_index(inside, chip), learned) if inside.switched else 1.0
-    launch_time, hop_latency = calibration.launch_time * pace, calibration.library_hop_latency * pace
-    if setting.domains == 1:
-        return launch_time, hop_latency, 0.0, 0.0, True, 1.0
-    return (
-        launch_time,
-        hop_latency * learned["hop_beside_net"],
-        round_trip_time(outer.hop_latency.value, calibration.host_latency),
-        calibration.crowd_latency,
-        has_low_latency(outer, inside, chip),
-        1.0 if outer.kind in BUILT_IN else learned["ramp_plugin"],
-    )
+    chip, outer, several = setting.accelerator, setting.inter_link, bool(setting.domains > 1)
+    of_link = outer.hop_latency.value, outer.kind in BUILT_IN, has_low_latency(outer, inside, chip)
+    known = several, inside.switched, generation_index(inside, chip), *of_link
+    return start_of(*known, calibration.latencies, fitted().parameters)
 
 
 def narrowest(limits: dict[str, float]) -> float:

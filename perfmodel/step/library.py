@@ -8,7 +8,7 @@ from perfmodel import ops
 from perfmodel.collectives import all_reduce
 from perfmodel.collectives.all_reduce import Curve, Ranks
 from perfmodel.collectives.generation import adds, generation_index
-from perfmodel.collectives.model import ENDLESS, HOPPER, fitted, ramp_strength
+from perfmodel.collectives.model import ENDLESS, chooses_trees, fitted, ramp_strength
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.step.layout import Group
@@ -64,6 +64,6 @@ def _ranks(group: Group) -> Ranks:
         low_latency=on.low_latency,
         ramp_strength=ramp_strength(group.several_nodes, on.ramp_factor, group.year, fitted().parameters),
         adds=adds(link, chip),
-        chooses_trees=link.switched and generation_index(link, chip) >= HOPPER,
+        chooses_trees=chooses_trees(link.switched, generation_index(link, chip)),
         rings_only=chip is not None and chip.collective_library == "RCCL",
     )
