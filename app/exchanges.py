@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from app.options import values
 from perfmodel.calibration import before_fit
+from perfmodel.collectives.place import Point
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.crossover import crossover_bytes
 from perfmodel.equations.parameter_server import parameter_server_time
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective import algorithms, collective
-from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.prediction.collective_fabric import fabric_of as command_fabric
 from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.store import Catalogue
@@ -29,7 +29,7 @@ MOST_RANKS = 512
 """Drawn by number of ranks."""
 
 
-class Point(NamedTuple):
+class Moved(NamedTuple):
     """One algorithm moving one message."""
 
     time: float
@@ -38,7 +38,7 @@ class Point(NamedTuple):
     """[B/s], as nccl-tests define it."""
 
 
-def times(name: str, fabric: CollectiveFabric, servers: int | None) -> dict[str, Callable[[float], float]]:
+def times(name: str, fabric: Point, servers: int | None) -> dict[str, Callable[[float], float]]:
     """Return every way these ranks can do a collective, as a function of message bytes that gives seconds.
 
     Raises
@@ -54,7 +54,7 @@ def times(name: str, fabric: CollectiveFabric, servers: int | None) -> dict[str,
     return result
 
 
-def _served(fabric: CollectiveFabric, servers: int | None) -> Callable[[float], float]:
+def _served(fabric: Point, servers: int | None) -> Callable[[float], float]:
     """Every rank pushes to dedicated servers and pulls, over its share of its machine's adapters."""
     link = fabric.inter_link or fabric.link
     port = bulk_bandwidth(link, before_fit()) * (fabric.nics if fabric.inter_link else 1)
@@ -65,15 +65,13 @@ def _served(fabric: CollectiveFabric, servers: int | None) -> Callable[[float], 
     )
 
 
-def point(name: str, group_size: int, size: float, time: float) -> Point:
+def point(name: str, group_size: int, size: float, time: float) -> Moved:
     """Return the time with the bus bandwidth it comes to."""
     reached = float(algorithm_bandwidth(size, time)) if time else 0.0
-    return Point(time, float(bus_bandwidth(name, reached, group_size)) if reached else 0.0)
+    return Moved(time, float(bus_bandwidth(name, reached, group_size)) if reached else 0.0)
 
 
-def by_size(
-    name: str, fabric: CollectiveFabric, sizes: Sequence[float], servers: int | None
-) -> dict[str, list[Point]]:
+def by_size(name: str, fabric: Point, sizes: Sequence[float], servers: int | None) -> dict[str, list[Moved]]:
     """Return every algorithm at every message size [B].
 
     Raises
@@ -87,10 +85,10 @@ def by_size(
 
 
 def by_ranks(
-    name: str, fabrics: Sequence[CollectiveFabric], size: float, servers: int | None
-) -> dict[str, list[Point | None]]:
+    name: str, fabrics: Sequence[Point], size: float, servers: int | None
+) -> dict[str, list[Moved | None]]:
     """Return every algorithm at every number of ranks; None where it cannot run there."""
-    result: dict[str, list[Point | None]] = {}
+    result: dict[str, list[Moved | None]] = {}
     for index, fabric in enumerate(fabrics):
         try:
             able = times(name, fabric, servers)
@@ -113,7 +111,7 @@ class Crossover(NamedTuple):
 
 
 def crossovers(
-    sizes: Sequence[float], lines: Mapping[str, Sequence[Point | None]], among: Sequence[str]
+    sizes: Sequence[float], lines: Mapping[str, Sequence[Moved | None]], among: Sequence[str]
 ) -> list[Crossover]:
     """Return the message sizes at which the fastest of some algorithms changes.
 
@@ -157,7 +155,7 @@ STARTED = {"accelerator": DEFAULT_ACCELERATOR}
 
 def fabric_of(
     picked: Mapping[str, Any], ranks: int, catalogue: Catalogue, per_machine: int | None = None
-) -> CollectiveFabric:
+) -> Point:
     """Return the fabric of the command line's options; with ``per_machine`` on as many as that fills.
 
     Raises

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from perfmodel import sweep
 from perfmodel.calibration import calibration
-from perfmodel.collectives.place import USUAL_YEAR
+from perfmodel.collectives.place import USUAL_YEAR, Point
 from perfmodel.equations.algorithms import ALGORITHMS
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
 from perfmodel.prediction.collective import CLOSE, algorithms, collective
-from perfmodel.prediction.collective_fabric import CollectiveFabric, fabric_of
+from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.resolve import resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -84,7 +84,7 @@ def test_best_among_collectives_is_no_slower_than_any_other(
     if per_node * nodes == 1:
         return
     outer = CATALOGUE.link(inter) if nodes > 1 else None
-    fabric = CollectiveFabric(per_node * nodes, nodes, CATALOGUE.link(link), outer, 1)
+    fabric = Point(per_node * nodes, nodes, CATALOGUE.link(link), outer, 1)
     best, auto = (collective(name, algorithm, fabric, size) for algorithm in ("best", "auto"))
     others = {known: collective(name, known, fabric, size).time for known in algorithms(name, fabric)}
     others.pop("switch-tree", None)  # asks for a network that adds

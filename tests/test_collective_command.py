@@ -187,7 +187,7 @@ def test_the_nearest_measured_curves_are_of_the_same_kind():
             fabric_of(8, CATALOGUE, node="dgx-h100"),
             fabric_of(16, CATALOGUE, node="aws-p4d.24xlarge"),
         ):
-            point = fabric.point(collective, 1e9)
+            point = fabric.of(collective, 1e9)
             curves = nearest_curves(point)
             assert len({curve.source for curve in curves}) == len(curves) <= 3
             for curve in curves:
@@ -195,7 +195,7 @@ def test_the_nearest_measured_curves_are_of_the_same_kind():
                 assert transport_of(curve.point) == transport_of(point)
                 assert list(curve.sizes) == sorted(set(curve.sizes))
                 assert len(curve.times) == len(curve.sizes) >= 4
-    assert nearest_curves(fabric_of(64, CATALOGUE, node="dgx-h100").point("all-reduce", 1e9))
+    assert nearest_curves(fabric_of(64, CATALOGUE, node="dgx-h100").of("all-reduce", 1e9))
 
 
 def test_the_figure_shows_prediction_band_and_measured_curves():

@@ -26,7 +26,7 @@ from perfmodel.collectives.parameters import PARAMETERS
 from perfmodel.collectives.place import Point, places
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective import collective
-from perfmodel.prediction.collective_fabric import CollectiveFabric, fabric_of
+from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.prediction.collective_spread import SIZES as SIZE_CLASSES
 from perfmodel.prediction.collective_spread import interval_of, size_class, spread_of
 from perfmodel.specs.store import Catalogue
@@ -96,7 +96,7 @@ def test_the_width_of_an_interval_does_not_jump(name, machine, size):
     node, ranks = machine
     fabric = fabric_of(ranks, CATALOGUE, node=node)
     before, after = (
-        interval_of(fabric.point(name, bytes), 1.0) for bytes in (size * (1 - 1e-7), size * (1 + 1e-7))
+        interval_of(fabric.of(name, bytes), 1.0) for bytes in (size * (1 - 1e-7), size * (1 + 1e-7))
     )
     for end in ("low_80", "high_80", "low_95", "high_95"):
         assert getattr(after, end) == pytest.approx(getattr(before, end), rel=1e-5)
@@ -105,10 +105,10 @@ def test_the_width_of_an_interval_does_not_jump(name, machine, size):
 def test_classes_of_sizes_keep_their_width_from_their_first_size_to_two_octaves_before_the_last():
     fabric, spreads = fabric_of(64, CATALOGUE, node="dgx-h100"), fitted().spreads
     for sizes, label in ((2.0**10, "below 1 MiB"), (2.0**20, "1 to 64 MiB"), (2.0**26, "from 64 MiB")):
-        point = fabric.point("all-reduce", sizes)
+        point = fabric.of("all-reduce", sizes)
         assert spread_of(point, True, spreads) == spreads[f"several nodes, seen, {label}"]
         assert size_class(sizes) == SIZE_CLASSES.index(label)
-    between = spread_of(fabric.point("all-reduce", 2.0**25), True, spreads)
+    between = spread_of(fabric.of("all-reduce", 2.0**25), True, spreads)
     known = [spreads[f"several nodes, seen, {label}"] for label in SIZE_CLASSES[1:]]
     assert between == pytest.approx(sum(known) / 2)
 
@@ -138,7 +138,7 @@ def test_the_shipped_fit_is_what_the_data_give(tmp_path, monkeypatch):
 def test_the_fit_finds_what_it_was_told():
     """Times made by known parameters give those parameters' times back."""
     points = [
-        Point(name, nodes * 8, nodes, size, CATALOGUE.link(link), outer if nodes > 1 else None, 8)
+        Point(nodes * 8, nodes, CATALOGUE.link(link), outer if nodes > 1 else None, 8).of(name, size)
         for name in ("all-reduce", "all-gather", "all-to-all")
         for link in ("nvlink3-nvswitch", "nvlink4-nvswitch")
         for outer in (CATALOGUE.link("ib-hdr-200g"), CATALOGUE.link("efa-100g"))
@@ -164,7 +164,7 @@ BETWEEN = [link for link in map(CATALOGUE.link, CATALOGUE.ids("links")) if link.
 
 
 def times_of(name, per_node, nodes, link, outer, nics=1):
-    point = Point(name, per_node * nodes, nodes, 1.0, link, outer if nodes > 1 else None, nics)
+    point = Point(per_node * nodes, nodes, link, outer if nodes > 1 else None, nics).of(name, 1.0)
     return curve(places([point]), fitted().parameters).time(SIZES)
 
 
@@ -205,19 +205,16 @@ def test_rdma_is_never_slower_than_tcp_on_a_port_of_the_same_rate(name, rdma):
 
 def test_a_mesh_without_a_ring_falls_back_to_the_host_and_takes_no_more_ranks_than_it_has():
     mesh, host = CATALOGUE.link("nvlink1-cube-mesh"), CATALOGUE.link("pcie3-x16")
-    on = [
-        collective("all-reduce", "auto", CollectiveFabric(5, 1, link, None, 1), 1e9).time
-        for link in (mesh, host)
-    ]
+    on = [collective("all-reduce", "auto", Point(5, 1, link, None, 1), 1e9).time for link in (mesh, host)]
     assert on[0] == pytest.approx(on[1], rel=0.01)
     for algorithm in ("auto", "ring"):
         with pytest.raises(InputError, match="joins 8 ranks"):
-            collective("all-reduce", algorithm, CollectiveFabric(12, 1, mesh, None, 1), 1e9)
+            collective("all-reduce", algorithm, Point(12, 1, mesh, None, 1), 1e9)
 
 
 def test_an_unseen_link_reaches_what_its_kind_does():
     told = {
-        link: collective("all-reduce", "auto", CollectiveFabric(4, 1, CATALOGUE.link(link), None, 1), 1e10)
+        link: collective("all-reduce", "auto", Point(4, 1, CATALOGUE.link(link), None, 1), 1e10)
         for link in ("pcie3-x16", "pcie4-x16", "nvlink3-quad-mesh")
     }
     assert told["pcie3-x16"].bus_bandwidth == pytest.approx(12e9 / 1.2, rel=0.05)  # what NCCL plans with
@@ -225,7 +222,7 @@ def test_an_unseen_link_reaches_what_its_kind_does():
     assert told["nvlink3-quad-mesh"].bus_bandwidth < 0.94 * 300e9
     switch, two = CATALOGUE.link("nvlink3-nvswitch"), ("ib-edr-100g", "ethernet-100g-tcp")
     fast, slow = (
-        collective("all-reduce", "auto", CollectiveFabric(16, 2, switch, CATALOGUE.link(inter), 1), 1e10).time
+        collective("all-reduce", "auto", Point(16, 2, switch, CATALOGUE.link(inter), 1), 1e10).time
         for inter in two
     )
     known = fitted().parameters
@@ -236,7 +233,7 @@ def test_an_unseen_link_reaches_what_its_kind_does():
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8, 16])
 @pytest.mark.parametrize("name", ["all-reduce", "all-gather", "all-to-all", "reduce-scatter"])
 def test_time_grows_with_bytes_and_beats_no_bound(name, ranks):
-    fabric = CollectiveFabric(ranks, 1, CATALOGUE.link("nvlink3-nvswitch"), None, 1)
+    fabric = Point(ranks, 1, CATALOGUE.link("nvlink3-nvswitch"), None, 1)
     found = [collective(name, "auto", fabric, size) for size in np.geomspace(1e3, 1e10, 12)]
     times = [one.time for one in found]
     assert times == sorted(times)
@@ -339,7 +336,7 @@ def test_a_bridge_that_joins_fewer_ranks_leaves_the_rest_to_the_host():
     bridge, host = CATALOGUE.link("nvlink3-bridge"), CATALOGUE.link("pcie4-x16")
     chip = CATALOGUE.accelerator("a100-pcie-40gb")
     times = [
-        collective("all-reduce", "auto", CollectiveFabric(4, 1, link, None, 1, chip, host), 1e9).time
+        collective("all-reduce", "auto", Point(4, 1, link, None, 1, chip, host), 1e9).time
         for link in (bridge, host)
     ]
     assert times[0] == pytest.approx(times[1])
@@ -349,7 +346,7 @@ def test_a_bridge_that_joins_fewer_ranks_leaves_the_rest_to_the_host():
 def test_several_nodes_need_a_link_between_them(name):
     inside = CATALOGUE.link("nvlink3-nvswitch")
     with pytest.raises(InputError, match="2 nodes need --inter-link"):
-        collective(name, "auto", CollectiveFabric(16, 2, inside, None, 1), 1e6)
+        collective(name, "auto", Point(16, 2, inside, None, 1), 1e6)
 
 
 @pytest.mark.parametrize("name", COLLECTIVES.values())
@@ -358,15 +355,13 @@ def test_no_time_is_below_its_bound(name, size):
     inside = CATALOGUE.link("nvlink3-nvswitch")
     for outer in BETWEEN:
         for nodes in (2, 16):
-            one = collective(name, "auto", CollectiveFabric(8 * nodes, nodes, inside, outer, 4), size)
+            one = collective(name, "auto", Point(8 * nodes, nodes, inside, outer, 4), size)
             assert one.time >= one.lower_bound, outer.id
 
 
 def test_a_ring_that_a_user_took_does_not_sum_in_the_switch():
     switch = CATALOGUE.link("nvlink4-nvswitch")
-    chosen, ring = (
-        Point("all-reduce", 8, 1, 1.0, switch, None, 1, by_ring=by_ring) for by_ring in (False, True)
-    )
+    chosen, ring = (Point(8, 1, switch, None, 1, by_ring=by_ring) for by_ring in (False, True))
     at_once, around = curve(places([chosen, ring]), fitted().parameters).time(1e9)
     assert around > 1.2 * at_once
 
@@ -378,7 +373,7 @@ def test_links_of_one_id_from_two_catalogues_are_two_places():
     )
     inside = CATALOGUE.link("nvlink4-nvswitch")
     rows = [
-        Measurement(link.id, "s", "", 1.0, Point("all-gather", 16, 2, 1e9, inside, link, 1), None)
+        Measurement(link.id, "s", "", 1.0, Point(16, 2, inside, link, 1).of("all-gather", 1e9), None)
         for link in (slow, fast)
     ]
     assert len(set(collective_fit.data_of(rows).at.tolist())) == 2

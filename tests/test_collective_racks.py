@@ -31,7 +31,7 @@ PLACEMENTS = st.sampled_from(["contiguous", "random"])
 def test_adapters_carry_less_by_what_leaves_a_rack(name, placement, slowdown):
     words = {"rack_nodes": 2, "oversubscription": 4, "placement": placement}
     alone, crossed = (
-        places([fabric_of(128, CATALOGUE, node="dgx-a100-80gb", **more).point(name, 1e9)])
+        places([fabric_of(128, CATALOGUE, node="dgx-a100-80gb", **more).of(name, 1e9)])
         for more in ({}, words)
     )
     assert alone.port[0] / crossed.port[0] == pytest.approx(slowdown)
@@ -78,7 +78,7 @@ def test_no_uplink_makes_anything_faster_and_no_answer_beats_the_bound(name, nod
     assert slower.time >= collective(name, "auto", plain, 1e8).time * (1 - 1e-12)
     assert collective(name, "auto", of(rack, 2 * ratio), 1e8).time >= slower.time * (1 - 1e-12)
     assert slower.lower_bound <= slower.time
-    point = crossed.point(name, 1e8)
+    point = crossed.of(name, 1e8)
     for cut in cuts_of(point):
         assert least_time(name, ranks, 1e8, cut) <= slower.time
     if nodes <= rack:

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from perfmodel.calibration import before_fit, calibration
 from perfmodel.collectives.model import curve, fitted
-from perfmodel.collectives.place import places
+from perfmodel.collectives.place import Point, places
 from perfmodel.prediction import predict
 from perfmodel.prediction.collective import ALGORITHMS, collective
-from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.specs.link import Link
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -81,9 +80,7 @@ def test_collectives(name, per_node, nics, algorithm, nodes, size):
     inside = CATALOGUE.link("nvlink2-nvswitch")
 
     def time_over(link: Link) -> float:
-        return collective(
-            name, algorithm, CollectiveFabric(per_node * nodes, nodes, inside, link, nics), size
-        ).time
+        return collective(name, algorithm, Point(per_node * nodes, nodes, inside, link, nics), size).time
 
     assert slower(time_over, OF_LIKE_PROTOCOLS) == []
 
@@ -95,7 +92,7 @@ def test_bytes_on_the_wire(name, per_node, nics, nodes):
     inside = CATALOGUE.link("nvlink2-nvswitch")
 
     def wire_time(link: Link) -> float:
-        at = places([CollectiveFabric(per_node * nodes, nodes, inside, link, nics).point(name, 1.0)])
+        at = places([Point(per_node * nodes, nodes, inside, link, nics).of(name, 1.0)])
         return float(curve(at, fitted().parameters).byte_time[0])
 
     assert slower(wire_time) == []

@@ -12,11 +12,11 @@ import perfmodel
 from perfmodel.accuracy.collective_rows import COLUMNS, read_measurements
 from perfmodel.calibration import calibration
 from perfmodel.cli.collective_plot import title_of
-from perfmodel.collectives.place import joined, places
+from perfmodel.collectives.place import Point, joined, places
 from perfmodel.errors import InputError
 from perfmodel.prediction.assemble import time_of
 from perfmodel.prediction.bound import least_iteration_time
-from perfmodel.prediction.collective_fabric import CollectiveFabric, fabric_of
+from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.prediction.collective_spread import NVLINK_DOMAIN, transport_of
 from perfmodel.resolve import resolve
 from perfmodel.sensitivity.elasticity import sensitivity
@@ -29,8 +29,8 @@ CATALOGUE = Catalogue.built_in()
 NVL72 = CATALOGUE.link("nvl72")
 
 
-def one_node(ranks: int, link: Link = NVL72) -> CollectiveFabric:
-    return CollectiveFabric(ranks, 1, link, None, 1, CATALOGUE.accelerator("gb200"))
+def one_node(ranks: int, link: Link = NVL72) -> Point:
+    return Point(ranks, 1, link, None, 1, CATALOGUE.accelerator("gb200"))
 
 
 @pytest.mark.parametrize("chip", ["gb200", "gb300"])
@@ -38,7 +38,7 @@ def one_node(ranks: int, link: Link = NVL72) -> CollectiveFabric:
 def test_ranks_run_as_one_domain_up_to_72_and_beyond_it_over_all_adapters(chip, ranks, domains):
     fabric = fabric_of(ranks, CATALOGUE, accelerator=chip)
     assert (fabric.nodes, fabric.hosts) == (domains, ranks // 4)
-    at = places([fabric.point("all-reduce", 1e9)])
+    at = places([fabric.of("all-reduce", 1e9)])
     assert at.nodes[0] == domains
     if domains > 1:
         assert at.adapters[0] == 4 * (ranks // 4 // domains)
@@ -60,7 +60,7 @@ def test_72_ranks_are_not_slowed_by_the_network_between_racks():
 def test_nobody_has_measured_one_so_the_interval_is_wide_and_says_so():
     for ranks in (72, 144):
         fabric = fabric_of(ranks, CATALOGUE, accelerator="gb200")
-        assert transport_of(fabric.point("all-reduce", 1e9)) == NVLINK_DOMAIN
+        assert transport_of(fabric.of("all-reduce", 1e9)) == NVLINK_DOMAIN
         answer = perfmodel.collective(ranks=ranks, size="1GB", accelerator="gb200")
         assert answer.interval.wider_because == [
             f"fewer than two sources measured collectives over {NVLINK_DOMAIN}"

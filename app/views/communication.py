@@ -10,15 +10,15 @@ from app import charts, exchanges, session_hardware
 from app.layout import Asked, ask, downloads, mistakes_shown, sentence, ways_out
 from app.options import convert, one_of, options, some_of, values
 from perfmodel.cli.collective_plot import collective_figure, title_of
+from perfmodel.collectives.place import Point
 from perfmodel.prediction.collective import collective
-from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.units import show
 
 START = {"ranks": 32, "size": "100MB"}
 DRAWN = (exchanges.NCCL, "ring", "tree", "halving-doubling", "hierarchical", exchanges.SERVER)
 YS = {"time": ("time [s]", "time"), "bus-bandwidth": ("bus bandwidth [B/s]", "bus_bandwidth")}
 
-Lines = Mapping[str, Sequence[exchanges.Point | None]]
+Lines = Mapping[str, Sequence[exchanges.Moved | None]]
 
 KNOWN = {name: option._replace(session=f"exchange-{name}") for name, option in options("collective").items()}
 COLLECTIVE, SIZE = KNOWN["collective"], KNOWN["size"]
@@ -103,14 +103,14 @@ def page(asked: Asked) -> None:
         downloads("communication", rows, {"rows": rows})
 
 
-def _fabrics(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) -> list[CollectiveFabric]:
+def _fabrics(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) -> list[Point]:
     """The same machines, more and more of them."""
     catalogue = session_hardware.catalogue()
     return [exchanges.fabric_of(picked, ranks, catalogue, per_machine) for ranks in counts]
 
 
 def _verdict(
-    at: Mapping[str, Sequence[exchanges.Point]], wanted: list[str], marks: list[exchanges.Crossover]
+    at: Mapping[str, Sequence[exchanges.Moved]], wanted: list[str], marks: list[exchanges.Crossover]
 ) -> str:
     """Say who is fastest for the message asked for, and where that changes."""
     each = {known: at[known][0] for known in wanted if known != exchanges.NCCL} or {
@@ -125,7 +125,7 @@ def _verdict(
     return f"{text}. {sentence(crossings)}" if crossings else text
 
 
-def _measured_beside(name: str, fabric: CollectiveFabric, size: float) -> None:
+def _measured_beside(name: str, fabric: Point, size: float) -> None:
     """Draw the library's way with its interval, and the nearest measured curves."""
     with mistakes_shown():
         figure = collective_figure(name, "auto", fabric, [size], stacked=True)

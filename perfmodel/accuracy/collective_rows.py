@@ -131,15 +131,15 @@ def _point(row: dict[str, str], where: str, catalogue: Catalogue) -> Point:
     if groups > 1 and not between:
         raise Refused("no link between nodes")
     point = Point(
-        COLLECTIVES[collective],
         ranks,
         groups,
-        size,
         link,
         catalogue.link(named("links", between, catalogue)) if between else None,
         adapters,
         chip,
         catalogue.link(chip.host_link) if chip is not None else None,
+        COLLECTIVES[collective],
+        size,
         _year(row, where),
         row.get("algorithm") == "ring",
         nodes,

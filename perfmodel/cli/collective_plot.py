@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.cli.plot import BLUE, GREY, ORANGE, page_of
+from perfmodel.collectives.place import Point
 from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.errors import InputError, needed
 from perfmodel.prediction.collective import Collective, collective
-from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.units import show
 from perfmodel.writing import check_writable, write_whole
 
@@ -48,9 +48,7 @@ def check_plot(path: Path, ranks: int) -> None:
     needed("plotly.graph_objects", "app", "a page of HTML")
 
 
-def write_plot(
-    path: Path, name: str, algorithm: str, fabric: CollectiveFabric, sizes: Sequence[float]
-) -> None:
+def write_plot(path: Path, name: str, algorithm: str, fabric: Point, sizes: Sequence[float]) -> None:
     """Write a web page with the figure; ``sizes`` are those asked for [B].
 
     Raises
@@ -65,7 +63,7 @@ def write_plot(
     write_whole(path, page_of(figure, title, "collective"))
 
 
-def title_of(name: str, fabric: CollectiveFabric) -> str:
+def title_of(name: str, fabric: Point) -> str:
     """Return what the figure shows: the collective, its ranks and what joins them."""
     crossed = fabric.inter_link if fabric.nodes > 1 and fabric.inter_link is not None else fabric.link
     adapters = f"{fabric.nics} x " if fabric.nodes > 1 and fabric.nics > 1 else ""
@@ -76,7 +74,7 @@ def title_of(name: str, fabric: CollectiveFabric) -> str:
 
 
 def collective_figure(
-    name: str, algorithm: str, fabric: CollectiveFabric, sizes: Sequence[float], stacked: bool = False
+    name: str, algorithm: str, fabric: Point, sizes: Sequence[float], stacked: bool = False
 ) -> go.Figure:
     """Return time and bus bandwidth by message size, with the 80 % band and the nearest measured curves.
 
@@ -100,7 +98,7 @@ def collective_figure(
     down, across = (2, 1) if stacked else (1, 2)
     figure = make_subplots(rows=down, cols=across, vertical_spacing=0.12, horizontal_spacing=0.13)
     _predicted(figure, rows)
-    curves = nearest_curves(fabric.point(name, high))
+    curves = nearest_curves(fabric.of(name, high))
     for curve, (colour, symbol) in zip(curves, MEASURED, strict=False):
         _measured(figure, curve, {"color": colour, "symbol": symbol, "size": 5}, low, high)
     if len(sizes) == 1:

@@ -116,15 +116,19 @@ def _of(table: Any, index: Any) -> Any:
 
 def ranks_of(at: Place, p: Values) -> Ranks:
     """Return what an all-reduce is worked out from."""
-    *begun, factor = _start_of(at, p)
+    begun, several = _start_of(at, p), _several(at)
     return Ranks(
-        at.per_node,
-        at.nodes,
-        _several(at),
-        inside_bandwidth(at, p),
-        between_bandwidth(at, p),
-        *begun,
-        ramp_strength(_several(at), factor, at.year, p),
+        per_node=at.per_node,
+        nodes=at.nodes,
+        several=several,
+        inside_bandwidth=inside_bandwidth(at, p),
+        between_bandwidth=between_bandwidth(at, p),
+        launch_time=begun.launch_time,
+        hop_latency=begun.hop_latency,
+        round_trip_time=begun.round_trip_time,
+        crowd_latency=begun.crowd_latency,
+        low_latency=begun.low_latency,
+        ramp_strength=ramp_strength(several, begun.ramp_factor, at.year, p),
         adds=at.adds,
         chooses_trees=chooses_trees(at.way == SWITCH, at.generation),
         rings_only=False if at.by_ring else at.ring_only,

@@ -41,13 +41,11 @@ USUAL_YEAR = 2024
 
 
 class Point(NamedTuple):
-    """One collective to be timed."""
+    """Where ranks lie and what joins them, and a collective of theirs to be timed."""
 
-    collective: str
     group_size: int
     nodes: int
     """Groups of ranks that ``link`` joins: nodes, or NVLink domains of several, as ``joined`` says."""
-    message_bytes: float
     link: Link
     inter_link: Link | None
     nics: float
@@ -56,6 +54,8 @@ class Point(NamedTuple):
     """None: any of the link's time."""
     host_link: Link | None = None
     """From an accelerator to its host and its adapter; None: that of the link's time."""
+    collective: str = "all-reduce"
+    message_bytes: float = 1.0
     year: int = USUAL_YEAR
     """Of the library."""
     by_ring: bool = False
@@ -64,6 +64,17 @@ class Point(NamedTuple):
     """That the ranks lie on, where they are more than ``nodes``."""
     racks: Racks | None = None
     """None: every node reaches every other at its adapters' full rate."""
+    notes: tuple[str, ...] = ()
+    """What was taken where nothing was said."""
+
+    def of(self, collective: str, message_bytes: float) -> Point:
+        """Return another collective of these ranks."""
+        return self._replace(collective=collective, message_bytes=message_bytes)
+
+    @property
+    def per_node(self) -> int:
+        """Ranks in the fullest node or NVLink domain."""
+        return -(-self.group_size // self.nodes)
 
     @property
     def hosts(self) -> int:
@@ -131,7 +142,7 @@ def places(points: Sequence[Point]) -> Place:
 
 def place_of(point: Point) -> Place:
     """Return what the specs say of one point: plain numbers."""
-    link, chip, per_node = point.link, point.accelerator, -(-point.group_size // point.nodes)
+    link, chip, per_node = point.link, point.accelerator, point.per_node
     way, rate = inside(point)
     within: tuple[Any, ...] = (
         COLLECTIVES.index(point.collective),
@@ -225,7 +236,7 @@ def inside(point: Point) -> tuple[str, float]:
     ``switch`` or ``mesh`` over NVLink, ``pcie``, ``xgmi``, or any ``other``.  Of a mesh the rate is that of
     the rings it closes; where it closes none, or a bridge joins fewer ranks, traffic goes by the host's link.
     """
-    link, ranks = point.link, -(-point.group_size // point.nodes)
+    link, ranks = point.link, point.per_node
     if link.joins is not None and ranks > link.joins:
         return "pcie", _path(point)
     if link.kind != "nvlink":

@@ -12,13 +12,12 @@ from perfmodel.collectives.all_reduce import ALWAYS, BY_LIBRARY, library_choice
 from perfmodel.collectives.all_reduce import algorithms as library_algorithms
 from perfmodel.collectives.all_reduce import curve as all_reduce_curve
 from perfmodel.collectives.model import curve, fitted, ranks_of
-from perfmodel.collectives.place import check_mesh, place_of
+from perfmodel.collectives.place import Point, check_mesh, place_of
 from perfmodel.collectives.place import inside as rate_inside
 from perfmodel.equations.algorithms import ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.nccl import ALGORITHMS as NCCL_ALGORITHMS
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.prediction.nccl_choice import nccl_ways
 from perfmodel.prediction.result import Interval
@@ -109,7 +108,7 @@ class Collective(BaseModel):
     __str__ = __repr__
 
 
-def collective(name: str, algorithm: str, fabric: CollectiveFabric, message_bytes: float) -> Collective:
+def collective(name: str, algorithm: str, fabric: Point, message_bytes: float) -> Collective:
     """Return the time of one collective and what goes with it.
 
     Parameters
@@ -150,13 +149,13 @@ def collective(name: str, algorithm: str, fabric: CollectiveFabric, message_byte
     return _result(name, fabric, message_bytes, [(times[algorithm], algorithm, None)])
 
 
-def _measured(result: Collective, fabric: CollectiveFabric) -> Collective:
+def _measured(result: Collective, fabric: Point) -> Collective:
     """The result with the interval that measured collectives give it."""
-    point = fabric.point(result.collective, result.message_bytes)
+    point = fabric.of(result.collective, result.message_bytes)
     return result.model_copy(update={"interval": interval_of(point, result.time)})
 
 
-def algorithms(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
+def algorithms(name: str, fabric: Point) -> dict[str, Any]:
     """Every algorithm these ranks can use, as a function of the message's bytes that returns seconds."""
     result = _textbook(name, fabric)
     by_library = [way[1] for way in _by_library(name, fabric, 1.0)[1]]
@@ -167,7 +166,7 @@ def algorithms(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
     return result
 
 
-def _textbook(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
+def _textbook(name: str, fabric: Point) -> dict[str, Any]:
     """Algorithms other than NCCL's."""
     on = _numbers(name, fabric)
     if name == "all-reduce":
@@ -192,35 +191,35 @@ def _textbook(name: str, fabric: CollectiveFabric) -> dict[str, Any]:
     }
 
 
-def _numbers(name: str, fabric: CollectiveFabric) -> Fabric:
+def _numbers(name: str, fabric: Point) -> Fabric:
     """Latencies and bandwidths of a fabric, as small messages and large ones see them."""
     constants = before_fit()  # this model has a fit of its own
     inside = ring_bandwidth(fabric.link, fabric.per_node, constants)
     if fabric.link.peer_graph and fabric.link.ring_bandwidth is None:
-        _, inside = rate_inside(fabric.point(name, 1.0))
+        _, inside = rate_inside(fabric.of(name, 1.0))
     hop = fabric.link.hop_latency.value
     link = fabric.inter_link
     if fabric.nodes == 1:
         return Fabric(hop, inside, 0.0, inside)
     assert link is not None  # ``collective`` has refused it
-    outer = fabric.nics * bulk_bandwidth(link, constants) / fabric.point(name, 1.0).slowdown
+    outer = fabric.nics * bulk_bandwidth(link, constants) / fabric.of(name, 1.0).slowdown
     between = link.hop_latency.value
     if fabric.per_node == 1:
         hop, inside = between, outer  # no link inside a node is crossed
     return Fabric(hop, inside, between, outer)
 
 
-def _group(fabric: CollectiveFabric, on: Fabric) -> Group:
+def _group(fabric: Point, on: Fabric) -> Group:
     return Group(fabric.per_node, fabric.nodes, fabric.link, on, fabric.accelerator)
 
 
-def _by_library(name: str, fabric: CollectiveFabric, message_bytes: float) -> tuple[list[Way], list[Way]]:
+def _by_library(name: str, fabric: Point, message_bytes: float) -> tuple[list[Way], list[Way]]:
     """What the library takes with what it takes it from; and each of its algorithms on its own.
 
     All by the model fitted to measured collectives, which tells algorithms of an all-reduce apart.  Among
     those ``CLOSE`` to the library's time, NCCL's own estimates say which it takes, and by which protocol.
     """
-    point = fabric.point(name, message_bytes)
+    point = fabric.of(name, message_bytes)
     at, p = place_of(point), fitted().parameters
     time = float(curve(at, p).time(message_bytes))
     if name not in NCCL_ALGORITHMS:
@@ -242,7 +241,7 @@ def _by_library(name: str, fabric: CollectiveFabric, message_bytes: float) -> tu
     return [(time, *own[chosen][1:]), *others], list(own.values())
 
 
-def _result(name: str, fabric: CollectiveFabric, message_bytes: float, ranked: list[Way]) -> Collective:
+def _result(name: str, fabric: Point, message_bytes: float, ranked: list[Way]) -> Collective:
     (time, algorithm, protocol), *others = ranked
     n = fabric.group_size
     reached = float(algorithm_bandwidth(message_bytes, time)) if time else 0.0
@@ -265,7 +264,7 @@ def _result(name: str, fabric: CollectiveFabric, message_bytes: float, ranked: l
     )
 
 
-def _lower_bound(algorithm: Algorithm, fabric: CollectiveFabric, message_bytes: float) -> float:
+def _lower_bound(algorithm: Algorithm, fabric: Point, message_bytes: float) -> float:
     """No schedule beats its ranks' own links, nor what must cross the border of a node, or of a rack [s]."""
     link, outer, racks = fabric.link, fabric.inter_link, fabric.racks
     inside = float(

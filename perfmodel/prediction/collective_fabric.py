@@ -21,54 +21,6 @@ USUAL_RANKS = 8
 """Of a node, where no machine is named."""
 
 
-class CollectiveFabric(NamedTuple):
-    """Where the ranks lie and what joins them."""
-
-    group_size: int
-    nodes: int
-    """Groups of ranks that ``link`` joins: machines, or NVLink domains of several."""
-    link: Link
-    inter_link: Link | None
-    nics: float
-    """Adapters of each of these groups."""
-    accelerator: Accelerator | None = None
-    """None: any of the link's time."""
-    host_link: Link | None = None
-    """From an accelerator to its host and its adapter; None: that of the link's time."""
-    notes: tuple[str, ...] = ()
-    """What was taken where nothing was said."""
-    machines: int = 0
-    """That the ranks lie on, where they are more than ``nodes``."""
-    racks: Racks | None = None
-    """None: every node reaches every other at its adapters' full rate."""
-
-    @property
-    def per_node(self) -> int:
-        """Ranks in the fullest node or NVLink domain."""
-        return -(-self.group_size // self.nodes)
-
-    @property
-    def hosts(self) -> int:
-        """Machines that the ranks lie on."""
-        return self.machines or self.nodes
-
-    def point(self, collective: str, message_bytes: float) -> Point:
-        """Return a collective of these ranks."""
-        return Point(
-            collective,
-            self.group_size,
-            self.nodes,
-            message_bytes,
-            self.link,
-            self.inter_link,
-            self.nics,
-            self.accelerator,
-            self.host_link,
-            machines=self.machines,
-            racks=self.racks,
-        )
-
-
 class _Taken(NamedTuple):
     """What an option comes to."""
 
@@ -100,7 +52,7 @@ def fabric_of(
     rack_nodes: int | None = None,
     oversubscription: float | None = None,
     placement: Placement | None = None,
-) -> CollectiveFabric:
+) -> Point:
     """Return the fabric that ranks lie on: what a machine has, where one is named, and what is said of it.
 
     Parameters
@@ -152,9 +104,8 @@ def fabric_of(
     if groups == 1 and inter_link is not None:
         notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_place_of(nodes)}")
     host_link = catalogue.link(on.host_link.value) if on.host_link is not None else None
-    return CollectiveFabric(
-        ranks, groups, link, outer, adapters, on.accelerator, host_link, tuple(notes), nodes, racks
-    )
+    where = Point(ranks, groups, link, outer, adapters, on.accelerator, host_link)
+    return where._replace(notes=tuple(notes), machines=nodes, racks=racks)
 
 
 def _said(value: object) -> _Taken | None:

@@ -10,7 +10,6 @@ from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import end_at
 from perfmodel.prediction.collective import collective
-from perfmodel.prediction.collective_fabric import CollectiveFabric
 from perfmodel.quote.file import Claim
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
@@ -137,15 +136,15 @@ def point_of(claim: Claim, setting: Setting) -> Point:
     """Return the collective a claim of bus bandwidth is about."""
     groups = setting.domains
     return Point(
-        claim.collective,
         setting.world_size,
         groups,
-        claim.message_bytes or LARGE,
         setting.intra_link,
         setting.inter_link if groups > 1 else None,
         setting.nics * setting.nodes_per_domain,
         setting.accelerator,
         setting.host_link,
+        claim.collective,
+        claim.message_bytes or LARGE,
         machines=setting.nodes,
     )
 
@@ -159,9 +158,7 @@ def expected_bus_bandwidth(point: Point) -> Expected:
     """
     if point.group_size % point.hosts:
         raise InputError(f"{point.group_size} ranks do not spread evenly over {point.hosts} nodes")
-    where = (point.link, point.inter_link, point.nics, point.accelerator, point.host_link)
-    fabric = CollectiveFabric(point.group_size, point.nodes, *where, machines=point.machines)
-    result = collective(point.collective, "auto", fabric, point.message_bytes)
+    result = collective(point.collective, "auto", point, point.message_bytes)
     ends = result.interval
     assert ends is not None  # as of every collective by the library
     low_80, high_80, low_95, high_95 = (

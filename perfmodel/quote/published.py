@@ -93,7 +93,7 @@ def published_claims(catalogue: Catalogue | None = None) -> list[PublishedClaim]
 
 def _without_figure(node: str, ranks: int, catalogue: Catalogue) -> PublishedClaim:
     """The bus bandwidth of a machine of which no figure was found [B/s]."""
-    point = fabric_of(ranks, catalogue, node=node).point("all-reduce", LARGE)
+    point = fabric_of(ranks, catalogue, node=node).of("all-reduce", LARGE)
     figures = expected_bus_bandwidth(point)[:3]
     return PublishedClaim(QUOTES[-1], f"{node}: 8 GB, no figure found", "bus_bandwidth", None, *figures, None)
 

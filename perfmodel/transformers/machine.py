@@ -112,16 +112,15 @@ class Fabric(NamedTuple):
         inside = max(1, round(min(group_size, max(self.domain / stride, 1.0))))
         nodes = max(1, round(group_size / inside))
         return Point(
-            collective,
             inside * nodes,
             nodes,
-            1.0,
             self.link,
             self.inter_link if nodes > 1 else None,
             inside * self.nics / self.per_node,
             self.accelerator,
             self.host_link,
-            self.year,
+            collective,
+            year=self.year,
         )
 
 

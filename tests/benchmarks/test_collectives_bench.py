@@ -49,7 +49,7 @@ def test_one_million_points_of_measured_fabrics(benchmark: Any) -> None:
     """Budget 50 ms on two cores: 200 places, 5,000 sizes, the library's choice in every one."""
     inside, between = (Catalogue.built_in().link(name) for name in ("nvlink4-nvswitch", "ib-ndr-400g"))
     points = [
-        Point(COLLECTIVES[each % len(COLLECTIVES)], 8 * nodes, nodes, 1.0, inside, between, 8)
+        Point(8 * nodes, nodes, inside, between, 8).of(COLLECTIVES[each % len(COLLECTIVES)], 1.0)
         for each, nodes in enumerate(range(2, 202))
     ]
     at, sizes = places(points), np.geomspace(1.0, 1e11, POINTS // len(points))
