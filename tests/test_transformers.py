@@ -40,6 +40,7 @@ from perfmodel.transformers.layout import SHARDING, caveats, check, layout_of
 from perfmodel.transformers.machine import Fabric, chip_of, fabric_on
 from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.parameters import PARAMETERS, RESULT, fitted
+from perfmodel.transformers.remedies import COMPENSATES
 from perfmodel.transformers.search import TOO_LARGE, search
 from perfmodel.transformers.software import Options, software_of
 from perfmodel.transformers.step import step_of
@@ -337,10 +338,72 @@ def test_the_command_prints_layouts():
     assert max(map(len, shown.splitlines())) <= 80
 
 
+def test_what_would_make_the_fastest_layout_fit():
+    """One that memory rules out: its nearest that fit, each with what it costs, the cheapest first."""
+    answer = layouts("llama-3-8b", node="dgx-h100", gpus=64, global_batch_size=256, top=1)
+    out = answer.ruled_out
+    assert out.memory > 0.95 * answer.capacity
+    assert out.iteration_time < answer.rows[0].iteration_time
+    costs = [change.slowdown for change in out.remedies]
+    assert costs == sorted(costs)
+    assert {change.change for change in out.remedies} >= {"micro-batch 1", "recompute full"}
+    for change in out.remedies:
+        assert change.memory <= answer.capacity
+        assert change.iteration_time == pytest.approx((1 + change.slowdown) * out.iteration_time)
+        differ = {name for name in change.layout if change.layout[name] != out.layout[name]}
+        assert differ <= {name for names in COMPENSATES.values() for name in names}
+    parsed = json.loads(answer.to_json())["ruled_out"]["remedies"]
+    assert [change["change"] for change in parsed] == [change.change for change in out.remedies]
+
+
+def test_a_layout_that_no_single_change_saves_takes_two():
+    out = layouts("llama-3-70b", node="dgx-h100", gpus=512, global_batch_size=1024, top=1).ruled_out
+    assert all(" + " in change.change for change in out.remedies)
+    more = ["--workload", "llama-3-70b", "--gpus", "512", "--global-batch-size", "1024"]
+    assert f"it fits with {out.remedies[0].change}: +" in CliRunner().invoke(main, [*LAYOUTS, *more]).stdout
+
+
+def test_where_nothing_fits_it_says_on_how_many_something_does():
+    bad = CliRunner().invoke(main, [*LAYOUTS, "--workload", "llama-3-70b", "--gpus", "8"])
+    assert bad.exit_code == 2
+    assert "16 are enough: tp" in bad.stderr
+
+
+def test_layouts_that_take_as_long_are_folded():
+    answer = layouts("llama-3-8b", node="dgx-h100", gpus=64, global_batch_size=256)
+    folded = answer.distinct()
+    assert sum(1 + more for _, more in folded) == len(answer.rows) == answer.fitting
+    assert len(folded) < len(answer.rows)
+    same = [row for row in answer.rows if row.iteration_time == pytest.approx(folded[0][0].iteration_time)]
+    assert folded[0][0].memory["bytes"] == min(row.memory["bytes"] for row in same)
+
+
+def test_a_tpu_slice_is_one_domain():
+    """Its chips' own links go on to other hosts: nothing else lies between them."""
+    fabric = fabric_on(CATALOGUE, 256, node="tpu-v5p-slice")
+    assert (fabric.per_node, fabric.domain) == (256, 256)
+    assert fabric.point("all-gather", 256, 1).nodes == 1
+    answer = layouts(
+        "llama-3-8b", node="tpu-v5p-slice", gpus=256, global_batch_size=256, framework="maxtext", top=1
+    )
+    assert answer.rows
+    assert "one slice joined by tpu-v5p-ici" in answer.machine
+
+
+@pytest.mark.parametrize("left_out", ["--workload", "--gpus", "--global-batch-size"])
+def test_what_is_missing_is_named_with_an_example(left_out):
+    at = LAYOUTS.index(left_out)
+    bad = CliRunner().invoke(main, LAYOUTS[:at] + LAYOUTS[at + 2 :])
+    assert bad.exit_code == 2
+    assert f"give {left_out}, e.g." in bad.stderr
+    assert "perfmodel layouts --workload" in bad.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--workload", "resnet50"], "is no transformer"),
+        (["--nics", "1000000"], "dgx-h100 has 8; expected at most 32"),
         (["--workload", "gpt3-175b"], "the least needs"),
         (["--framework", "abacus"], "unknown framework 'abacus'"),
         (["--framework", "nemo@24"], "expected a year after @"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 from perfmodel.arguments import COUNT, TEXT, expect
@@ -17,6 +17,7 @@ from perfmodel.tables import Record, Table, aligned, flat
 from perfmodel.transformers.flags import flags
 from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.search import RuledOut as Candidate
 from perfmodel.transformers.search import SearchResult, search
 from perfmodel.transformers.software import PRECISIONS, Options
 from perfmodel.transformers.words import short
@@ -24,12 +25,18 @@ from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from perfmodel.specs.architecture import Architecture
     from perfmodel.transformers.machine import Fabric
 
 Precision = Literal["fp16", "bf16", "fp8"]
 SHOWN = 10
 """Layouts of a table, unless more are asked for."""
+SAME_TIME = 1e-8
+"""Relative difference of times that are the same."""
+DOUBLINGS = 6
+"""Of the accelerators, to see where something fits."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,33 @@ class LayoutRow:
         return short(self.layout)
 
 
+@dataclass(frozen=True)
+class LayoutChange:
+    """A change by which a layout comes to fit."""
+
+    change: str
+    """``recompute full``, ``zero1``, ``pipeline 2``, or two joined by ``+``."""
+    layout: dict[str, int | str]
+    """What it is then."""
+    iteration_time: float
+    slowdown: float
+    """Over the layout that does not fit: 0.28 for 28 % more time."""
+    memory: float
+    """On the fullest rank [B]."""
+
+
+@dataclass(frozen=True)
+class RuledOut:
+    """The fastest of all layouts, which does not fit."""
+
+    layout: dict[str, int | str]
+    iteration_time: float
+    memory: float
+    """On the fullest rank [B]."""
+    remedies: tuple[LayoutChange, ...]
+    """What would make it fit, the cheapest first."""
+
+
 @dataclass(frozen=True, repr=False)
 class Layouts(Table):
     """Layouts that fit, the fastest first."""
@@ -73,6 +107,22 @@ class Layouts(Table):
     """How many a reason kept out: layouts that do not fit, and degrees that were not tried."""
     capacity: float
     """Memory of one accelerator [B]."""
+    ruled_out: RuledOut | None = None
+    """The fastest layout, where memory alone keeps it out."""
+
+    def distinct(self) -> list[tuple[LayoutRow, int]]:
+        """Return the rows that differ in time, each the one of least memory, with how many more take as long.
+
+        More samples on more context-parallel ranks are often alike, and so is what replicas share where they
+        do so once in a step.
+        """
+        result: list[tuple[LayoutRow, int]] = []
+        for row in self.rows:
+            if result and math.isclose(result[-1][0].iteration_time, row.iteration_time, rel_tol=SAME_TIME):
+                result[-1] = (result[-1][0], result[-1][1] + 1)
+            else:
+                result.append((row, 0))
+        return result
 
     def records(self) -> list[Record]:
         """Return the rows, each on one line."""
@@ -86,11 +136,15 @@ class Layouts(Table):
             "capacity": self.capacity,
             "layouts": [vars(row) for row in self.rows],
         }
+        ruled_out = None if self.ruled_out is None else asdict(self.ruled_out)
+        report["ruled_out"] = ruled_out
         counts = {"fitting": self.fitting, "candidates": self.candidates, "rejected": self.rejected}
         return json.dumps(report | counts, allow_nan=False)
 
     def __repr__(self) -> str:
-        rows = [(row.words, show(row.iteration_time, "s"), f"{row.mfu:.1%}") for row in self.rows[:SHOWN]]
+        rows = [
+            (row.words, show(row.iteration_time, "s"), f"{row.mfu:.1%}") for row, _ in self.distinct()[:SHOWN]
+        ]
         title = f"{self.workload} on {self.machine}: {self.fitting} of {self.candidates} layouts fit"
         return aligned(title, ("layout", "iteration", "MFU"), rows)
 
@@ -154,35 +208,74 @@ def layouts(
     fabric = fabric_on(known, gpus, node=node, accelerator=accelerator, inter_link=inter_link, nics=nics)
     if precision == "fp8" and "fp8" not in fabric.accelerator.peak_flops:
         raise InputError(f"{fabric.accelerator.id} has no fp8 products")
-    result = search(
-        model,
-        fabric,
-        facts,
-        Options(precision=precision),
-        fitted().parameters,
-        world_size=gpus,
-        global_batch_size=global_batch_size,
-        sequence_length=length,
-    )
+
+    def on(world: int) -> SearchResult:
+        return search(
+            model,
+            fabric_on(known, world, node=node, accelerator=accelerator, inter_link=inter_link, nics=nics),
+            facts,
+            Options(precision=precision),
+            fitted().parameters,
+            world_size=world,
+            global_batch_size=global_batch_size,
+            sequence_length=length,
+        )
+
+    result = on(gpus)
     fitting = len(result.layouts.sharding)
     if not fitting:
-        raise InputError(_nothing(result, network.name, gpus, fabric))
+        raise InputError(_nothing(result, network.name, gpus, fabric, on))
     shown = range(min(fitting, top or fitting))
     rows = tuple(_row(result, row, model, fabric, name, length, precision) for row in shown)
     machine = f"{gpus} x {fabric.accelerator.id}"
+    if fabric.link.kind == "torus" and fabric.per_node == gpus:
+        machine += f", one slice joined by {fabric.link.id}"
     capacity = fabric.accelerator.memory_capacity
-    return Layouts(network.name, machine, rows, fitting, result.candidates, result.rejected, capacity)
+    ruled_out = None if result.ruled_out is None else _ruled_out(result.ruled_out)
+    counts = fitting, result.candidates, result.rejected
+    return Layouts(network.name, machine, rows, *counts, capacity, ruled_out)
 
 
-def _nothing(result: SearchResult, name: str, gpus: int, fabric: Fabric) -> str:
+def _ruled_out(result: Candidate) -> RuledOut:
+    changes = tuple(
+        LayoutChange(
+            each.words,
+            each.layout.words(),
+            each.iteration_time,
+            each.iteration_time / result.iteration_time - 1,
+            each.bytes,
+        )
+        for each in result.remedies
+    )
+    return RuledOut(result.layout.words(), result.iteration_time, result.bytes, changes)
+
+
+def _nothing(
+    result: SearchResult, name: str, gpus: int, fabric: Fabric, on: Callable[[int], SearchResult]
+) -> str:
+    """Say why nothing fits, and on how many accelerators something would."""
     if not result.candidates:
         why = "; ".join(result.rejected)
         return f"no layout of {name} on {gpus} accelerators: {why}"
-    least, most = (show(each, "B") for each in (result.least_bytes, fabric.accelerator.memory_capacity))
-    return (
-        f"no layout of {name} fits {gpus} x {fabric.accelerator.id}: the least needs {least} of {most}; "
-        "take more accelerators, or a smaller batch or sequence"
+    least, most = (
+        f"{each / 2**30:.1f} GiB" for each in (result.least_bytes, fabric.accelerator.memory_capacity)
     )
+    chip = fabric.accelerator.id
+    message = f"no layout of {name} fits {gpus} x {chip}: the least needs {least} of {most}; "
+    for world in (gpus * 2**doubled for doubled in range(1, DOUBLINGS + 1)):
+        more = _on_more(on, world)
+        if more is not None and len(more.layouts.sharding):
+            first, time = more.layout(0).words(), float(more.steps.iteration_time[0])
+            return f"{message}{world} are enough: {short(first)} takes {show(time, 's')} a step"
+    return f"{message}take more accelerators, or a smaller batch or sequence"
+
+
+def _on_more(on: Callable[[int], SearchResult], world: int) -> SearchResult | None:
+    """Return what a search on more accelerators finds; None where nothing joins so many."""
+    try:
+        return on(world)
+    except InputError:
+        return None
 
 
 def _row(

@@ -104,6 +104,8 @@ class _Commands(click.Group):
                     sys.stdout.flush()
         except (click.Abort, KeyboardInterrupt):
             _fail("interrupted", 130)
+        except click.MissingParameter as error:
+            _fail(_missing(error))
         except click.UsageError as error:
             hint = f"\ntry: {error.ctx.command_path} --help" if error.ctx else ""
             _fail(error.format_message().replace("\n", " ") + hint)
@@ -121,6 +123,19 @@ class _Commands(click.Group):
         if kwargs.get("standalone_mode", True):
             sys.exit(result if isinstance(result, int) else 0)
         return result
+
+
+def _missing(error: click.MissingParameter) -> str:
+    """Return what is missing, and the first example of the command."""
+    words = "" if error.ctx is None else error.ctx.command.help or ""
+    example = next(
+        (line.strip() for line in words.splitlines() if line.strip().startswith("perfmodel ")), None
+    )
+    said = error.format_message().removeprefix("Missing option ").removeprefix("Missing argument ")
+    what = said.rstrip(".").replace("'", "")
+    if example is None:
+        return f"give {what}" + (f"\ntry: {error.ctx.command_path} --help" if error.ctx else "")
+    return f"give {what}, e.g.\n{example}"
 
 
 @contextmanager

@@ -11,9 +11,11 @@ from perfmodel.cli.options import catalogue_from, scenario_option, specs_option
 from perfmodel.cli.types import COUNT
 
 if TYPE_CHECKING:
-    from perfmodel.api.layouts import LayoutRow, Layouts
+    from rich.console import Console
 
-SHOWN = 10
+    from perfmodel.api.layouts import LayoutRow, Layouts, RuledOut
+
+SHOWN, REMEDIES = 10, 5
 
 
 @click.command("layouts")
@@ -57,18 +59,17 @@ def command(specs: tuple[str, ...], top: int | None, **options: Any) -> None:
     from perfmodel.api.layouts import layouts
 
     form = take_form(options)
-    if top is None and form not in ("json", "csv"):
-        top = SHOWN
-    answer = layouts(options.pop("workload"), top=top, catalogue=catalogue_from(specs), **options)
+    some = None if form is None else top or (None if form in ("json", "csv") else SHOWN)
+    answer = layouts(options.pop("workload"), top=some, catalogue=catalogue_from(specs), **options)
     if form == "json":
         click.echo(answer.to_json())
     elif form is not None:
         show_rows(answer.records(), form)
     else:
-        _show(answer)
+        _show(answer, top or SHOWN)
 
 
-def _show(answer: Layouts) -> None:
+def _show(answer: Layouts, top: int) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
@@ -79,13 +80,14 @@ def _show(answer: Layouts) -> None:
     out.print(Text(f"{answer.workload} on {answer.machine}", style="bold"))
     shown = table("layout", "micro", "iteration", "MFU", "memory", "bubble", "exposed")
     shown.padding = (0, 1, 0, 0)
-    for row in answer.rows:
+    rows = answer.distinct()[:top]
+    for row, _ in rows:
         shown.add_row(
             row.words,
             f"{row.layout['micro_batch_size']} x {row.layout['accumulation_steps']}",
             show(row.iteration_time, "s"),
             f"{row.mfu:.1%}",
-            show(row.memory["bytes"], "B"),
+            _gib(row.memory["bytes"]),
             f"{row.bubble_fraction:.1%}",
             f"{_exposed(row):.1%}",
         )
@@ -95,9 +97,11 @@ def _show(answer: Layouts) -> None:
     out.print(Text(f"the first: {low} to {high} with 80 % confidence"))
     out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))
     out.print(Text("MFU counts attention to all positions, masked or not, as most publications do"))
-    out.print(
-        Text(f"{answer.fitting} of {answer.candidates} layouts fit into {show(answer.capacity, 'B')} each")
-    )
+    out.print(Text(f"{answer.fitting} of {answer.candidates} layouts fit into {_gib(answer.capacity)} each"))
+    if folded := sum(more for _, more in rows):
+        out.print(Text(f"{folded} more take as long as one of these, and no less memory (--json)"))
+    if answer.ruled_out is not None:
+        _show_ruled_out(answer.ruled_out, out)
     untried = {reason: count for reason, count in answer.rejected.items() if reason != TOO_LARGE}
     if untried:
         out.print(Text("degrees not tried:"))
@@ -107,6 +111,29 @@ def _show(answer: Layouts) -> None:
         out.print(Text("the first starts with:"))
         for flag in best.flags:
             out.print(Text(f"  {flag}"))
+
+
+def _show_ruled_out(lost: RuledOut, out: Console) -> None:
+    from rich.text import Text
+
+    from perfmodel.transformers.words import short
+    from perfmodel.units import show
+
+    micro, time = (
+        f"{lost.layout['micro_batch_size']} x {lost.layout['accumulation_steps']}",
+        lost.iteration_time,
+    )
+    words = f"{short(lost.layout)}, {micro}, {show(time, 's')}"
+    out.print(Text(f"faster, but for {_gib(lost.memory)}: {words}"))
+    if not lost.remedies:
+        out.print(Text("no one or two changes make it fit"))
+    for index, change in enumerate(lost.remedies[:REMEDIES]):
+        lead = "it fits with" if not index else "          or"
+        out.print(Text(f"{lead} {change.change}: {change.slowdown:+.0%} time, {_gib(change.memory)}"))
+
+
+def _gib(count: float) -> str:
+    return f"{count / 2**30:.1f} GiB"
 
 
 def _exposed(row: LayoutRow) -> float:

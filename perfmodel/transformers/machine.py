@@ -17,6 +17,8 @@ from perfmodel.specs.stack import BLACKWELL, HOPPER
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.layout import Layout
 
+NICS_OF_ACCELERATOR = 4
+"""The most network adapters of a machine for each accelerator; AWS's p5 has so many."""
 BORROWED_SHARE = 0.80
 """Of its peak, what the best product of an accelerator reaches where nobody measured one (assumed: of those
 measured in 16 bits, from A100 to GB200, between 0.73 and 0.87)."""
@@ -148,17 +150,27 @@ def fabric_on(
     machine = catalogue.node(usual)
     chip = chip or catalogue.accelerator(machine.accelerator or "")
     inside = catalogue.link(machine.intra_link or chip.peer_link or chip.host_link)
+    if nics is not None and nics > (
+        most := max(machine.nics or 1, NICS_OF_ACCELERATOR * machine.accelerators)
+    ):
+        raise InputError(
+            f"nics {nics}: {machine.id} has {machine.nics or 1}; expected at most {most}, "
+            f"{NICS_OF_ACCELERATOR} for each accelerator"
+        )
     between = inter_link or machine.inter_link
+    domain = machine.accelerators if inside.domain is None else inside.domain.value
+    per_node = machine.accelerators
     if between is None:
-        if world_size > machine.accelerators:
+        if inside.kind == "torus":  # its links go on to other hosts: a slice is one machine
+            domain = per_node = world_size
+        elif world_size > machine.accelerators:
             raise InputError(f"{world_size} accelerators need several {machine.id}: give --inter-link")
         between = chip.host_link
-    domain = machine.accelerators if inside.domain is None else inside.domain.value
     return Fabric(
         chip,
         inside,
         catalogue.link(between),
-        float(min(machine.accelerators, world_size)),
+        float(min(per_node, world_size)),
         float(min(domain, world_size)),
         float(nics or machine.nics or 1),
         catalogue.link(machine.host_link or chip.host_link),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,15 +17,44 @@ from perfmodel.transformers.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, 
 from perfmodel.transformers.machine import Fabric, chip_of, groups_of_many
 from perfmodel.transformers.memory import Memory, memory_of
 from perfmodel.transformers.parameters import Values
+from perfmodel.transformers.remedies import remedies_of
 from perfmodel.transformers.software import Options, software_of
 from perfmodel.transformers.step import Step, step_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
 
 LEAST_POSITIONS = 4096
 """Of a rank: fewer are not shared out further (assumed; a ring of short blocks hides nothing)."""
 MOST_CHUNKS = 8
 LARGEST_MICRO_BATCH = 64
+ALIKE_DIGITS = 9
+"""Of a logarithm: times that agree in these are the same; then the least memory goes first, then context."""
 ROOM = 0.95
 """Of the memory a program can use; the rest is lost between blocks (assumed)."""
+
+
+class Changed(NamedTuple):
+    """A layout by which one that does not fit comes to fit."""
+
+    words: str
+    """What changes."""
+    layout: Layout
+    iteration_time: float
+    bytes: float
+
+
+class RuledOut(NamedTuple):
+    """A layout that memory alone keeps from being the fastest."""
+
+    layout: Layout
+    iteration_time: float
+    bytes: float
+    remedies: list[Changed]
+    """The cheapest first."""
 
 
 class SearchResult(NamedTuple):
@@ -40,6 +69,8 @@ class SearchResult(NamedTuple):
     """How many layouts a reason kept out."""
     least_bytes: float
     """That any candidate needs [B]."""
+    ruled_out: RuledOut | None
+    """The fastest of all, where it does not fit and others do."""
 
     def layout(self, row: int) -> Layout:
         """Return one of the layouts."""
@@ -104,8 +135,10 @@ def search(
         rejected[TOO_LARGE] = int(count - fits.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = Step(*(np.broadcast_to(column, (count,)) for column in step_of(job, p)))
-    times = np.where(fits, np.asarray(steps.iteration_time), math.inf)
-    order = np.argsort(times, kind="stable")[: int(fits.sum())]
+    times = np.asarray(steps.iteration_time)
+    alike = np.where(fits, np.round(np.log(times), ALIKE_DIGITS), math.inf)
+    order = np.lexsort((layouts.context_parallel, np.round(np.log(total), ALIKE_DIGITS), alike))
+    order = order[: int(fits.sum())]
     return SearchResult(
         Layout(*(column[order] for column in layouts)),
         Step(*(column[order] for column in steps)),
@@ -113,7 +146,21 @@ def search(
         count,
         dict(rejected.most_common()),
         float(total.min()) if count else math.inf,
+        _ruled_out(layouts, times, total, fits) if fits.any() else None,
     )
+
+
+def _ruled_out(layouts: Layout, times: Array, total: Array, fits: Flags) -> RuledOut | None:
+    """Return the fastest of all layouts with what would make it fit; None where it does."""
+
+    def row_of(row: int) -> tuple[Layout, float, float]:
+        return Layout(*(column[row] for column in layouts)), float(times[row]), float(total[row])
+
+    first = int(np.argmin(times))
+    if fits[first]:
+        return None
+    changes = remedies_of(layouts, times, fits, first)
+    return RuledOut(*row_of(first), [Changed(each.words, *row_of(each.row)) for each in changes])
 
 
 def _candidates(
