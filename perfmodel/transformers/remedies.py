@@ -56,13 +56,13 @@ def remedies_of(layouts: Layout, times: Array, fits: Flags, row: int) -> list[Re
     own = layouts._asdict()
     same = {name: column == column[row] for name, column in own.items()}
     for count in (1, 2):
-        found = [
+        remedies = [
             remedy
             for changes in combinations(COMPENSATES, count)
             if (remedy := _cheapest(layouts, times, fits, same, changes, row)) is not None
         ]
-        if found:
-            return sorted(found, key=lambda each: float(times[each.row]))
+        if remedies:
+            return sorted(remedies, key=lambda each: float(times[each.row]))
     return []
 
 
