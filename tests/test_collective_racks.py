@@ -7,13 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfmodel
-from perfmodel.collectives.place import COLLECTIVES, places
+from perfmodel.calibration import calibration
+from perfmodel.collectives.place import COLLECTIVES, USUAL_YEAR, places
 from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError
 from perfmodel.prediction.collective import collective
 from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.prediction.network_cuts import cuts_of, least_time
+from perfmodel.resolve import resolve
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.fabric import fabric
+from perfmodel.step.layout import gradient_group
+from perfmodel.step.library import library_curve
 
 CATALOGUE = Catalogue.built_in()
 DGX = {"node": "dgx-a100-80gb", "ranks": 128, "size": "1GB"}
@@ -106,3 +112,25 @@ def test_racks_of_domains_count_in_domains():
 def test_bad_racks(words, expected):
     with pytest.raises(InputError, match=expected):
         perfmodel.collective(**DGX, **words)
+
+
+@pytest.mark.parametrize("link", ["ib-edr-100g", "ethernet-100g-tcp", "ethernet-25g-tcp"])
+@pytest.mark.parametrize(("rack", "ratio"), [(2, 3.0), (1, 4.0), (2, 1.5)])
+@pytest.mark.parametrize("order", ["contiguous", "random"])
+def test_a_step_crosses_the_uplinks_that_a_collective_does(link, rack, ratio, order):
+    """Uplinks slow what ports send; a host that is too slow for its port, no more than it is."""
+    words = {"rack_nodes": rack, "oversubscription": ratio, "placement": order, "inter_link": link}
+    setting = resolve(Scenario(node="dgx-1v", gpus=64, nics=1, **words), CATALOGUE)
+    setting = setting._replace(software_year=USUAL_YEAR)
+    curve = library_curve(gradient_group(setting, fabric(setting, calibration())))
+    alone = perfmodel.collective(node="dgx-1v", ranks=64, size=1e9, nics=1, **words).time
+    assert float(curve.time(1e9)) == pytest.approx(alone, rel=0.09)
+
+
+def test_uplinks_do_not_slow_what_the_kernel_is_too_slow_for():
+    asked = {"node": "dgx-1v", "gpus": 64, "nics": 1, "inter_link": "ethernet-100g-tcp", "workload": "vgg16"}
+    plain, crossed = (
+        perfmodel.predict(**asked, rack_nodes=2, oversubscription=ratio).communication_time
+        for ratio in (1.0, 4.0)
+    )
+    assert crossed == pytest.approx(plain, rel=0.05)  # half of 12.5 GB/s is twice what its TCP carries

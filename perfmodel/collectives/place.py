@@ -167,7 +167,7 @@ def _between(point: Point, outer: Link) -> tuple[Any, ...]:
         TRANSPORTS.index(_transport(outer)),
         outer.kind in BUILT_IN,
         outer.hop_latency.value,
-        _port(outer) / point.slowdown,
+        _port(outer, point.slowdown),
         float(point.nics),
         _path(point),
         reaches_adapter(outer, point.link, point.accelerator),
@@ -204,10 +204,10 @@ def _transport(link: Link) -> str:
     return kind if kind in TRANSPORTS else "slingshot"
 
 
-def _port(link: Link) -> float:
-    if link.flow_bandwidth is None:
-        return link.bandwidth.value
-    return min(link.bandwidth.value, NCCL_CONNECTIONS * link.flow_bandwidth.value)
+def _port(link: Link, slowdown: float) -> float:
+    """What an adapter sends out of its rack, or over its connections, where these carry less [B/s]."""
+    rate = link.bandwidth.value / slowdown
+    return rate if link.flow_bandwidth is None else min(rate, NCCL_CONNECTIONS * link.flow_bandwidth.value)
 
 
 def reaches_adapter(outer: Link, inner: Link, chip: Accelerator | None) -> bool:

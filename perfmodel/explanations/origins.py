@@ -207,7 +207,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "kernel_fraction": "fitted",
         "server_fraction": "fitted; 1 where no kernel adds up",
         "staged_fraction": "fitted",
-        "oversubscription_factor": "all nodes in one rack",
+        "oversubscription_factor": "no uplink slows it",
         "oversubscription": "as asked",
         "ranks_per_rack": "as asked",
         "adapters": f"of {group}",

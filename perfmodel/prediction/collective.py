@@ -21,8 +21,9 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.prediction.nccl_choice import nccl_ways
 from perfmodel.prediction.result import Interval
+from perfmodel.resolve import NCCL_CONNECTIONS
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
-from perfmodel.step.fabric import Fabric, bulk_bandwidth, ring_bandwidth
+from perfmodel.step.fabric import Fabric, port_limits, ring_bandwidth
 from perfmodel.step.layout import Group
 from perfmodel.units import show, show_range
 
@@ -202,7 +203,9 @@ def _numbers(name: str, fabric: Point) -> Fabric:
     if fabric.nodes == 1:
         return Fabric(hop, inside, 0.0, inside)
     assert link is not None  # ``collective`` has refused it
-    outer = fabric.nics * bulk_bandwidth(link, constants) / fabric.of(name, 1.0).slowdown
+    limits = port_limits(link, constants, NCCL_CONNECTIONS)
+    limits["link"] /= fabric.of(name, 1.0).slowdown
+    outer = fabric.nics * min(limits.values())
     between = link.hop_latency.value
     if fabric.per_node == 1:
         hop, inside = between, outer  # no link inside a node is crossed

@@ -119,7 +119,8 @@ def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, floa
 
     ``link``: their ports; ``kernel``: its TCP; ``connections``: what a provider lets each carry; ``machine``:
     what the provider lets whole machines send; ``path``: what accelerators reach their adapters over, by a
-    library; ``server``: what one parameter server adds up.
+    library; ``server``: what one parameter server adds up.  Uplinks of racks slow what ports and machines
+    send, not what a host is too slow for.
     """
     link, served = setting.inter_link, setting.strategy == "parameter-server"
     joined = setting.nodes_per_domain
@@ -129,7 +130,10 @@ def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, floa
     slower = _rack_factor(setting)
     is_plain = share == slower == 1.0
     if nics > 1 or not is_plain:
-        limits = {name: node_bandwidth(rate, nics, share, slower) for name, rate in limits.items()}
+        uplinks = {"link": slower}
+        limits = {
+            name: node_bandwidth(rate, nics, share, uplinks.get(name, 1.0)) for name, rate in limits.items()
+        }
     if (whole := machine_limit(setting)) is not None:
         reached: Any = achieved_bandwidth(whole, fraction(link, calibration))
         is_plain = is_plain and joined == 1
@@ -138,8 +142,7 @@ def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, floa
         path: Any = achieved_bandwidth(setting.host_link.bandwidth.value, PATH_SHARE)
         limits["path"] = node_bandwidth(path, setting.accelerators_per_domain, 1.0, 1.0)
     if served:
-        most = calibration.server_ceiling
-        limits["server"] = most if slower == 1.0 else node_bandwidth(most, 1, 1.0, slower)
+        limits["server"] = calibration.server_ceiling
     return limits
 
 
@@ -218,7 +221,7 @@ def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> flo
 
 
 def _rack_factor(setting: Setting) -> float:
-    """How much slower the network between nodes is for its oversubscribed racks; 1 within one rack."""
+    """How many times less adapters send out of oversubscribed racks; 1 within one rack."""
     asked = setting.scenario
     if asked.oversubscription == 1 or asked.rack_nodes is None:
         return 1.0
