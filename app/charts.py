@@ -13,7 +13,7 @@ import streamlit as st
 
 from perfmodel.prediction import Prediction
 from perfmodel.step.memory import listed
-from perfmodel.step.terms import TERMS
+from perfmodel.step.terms import ANY_TERM
 from perfmodel.units import show
 
 # plotly looks at pandas where it is loaded, which another session may be half way through doing
@@ -54,7 +54,9 @@ def draw(figure: go.Figure, name: str, alt: str, height: int = 380, **more: Any)
 
 def waterfall(prediction: Prediction) -> go.Figure:
     """The terms of one iteration, one after another, with the interval on their sum."""
-    rows = [(TERMS[name].label, OF_KIND[TERMS[name].kind], time) for name, time in prediction.terms.items()]
+    rows = [
+        (ANY_TERM[name].label, OF_KIND[ANY_TERM[name].kind], time) for name, time in prediction.terms.items()
+    ]
     starts = [0.0, *accumulate(time for _, _, time in rows)]
     figure = go.Figure(
         go.Bar(
@@ -127,7 +129,7 @@ def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> 
 def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
     """The terms of several iterations, each a bar."""
     rows = {name: prediction.terms for name, prediction in predictions.items()}
-    return parts(rows, {name: term.label for name, term in TERMS.items()}, "time of one iteration [s]")
+    return parts(rows, {name: term.label for name, term in ANY_TERM.items()}, "time of one iteration [s]")
 
 
 def _seconds(time: float) -> str:

@@ -8,6 +8,7 @@ from perfmodel import ops
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
 from perfmodel.named import by_id
+from perfmodel.sharing import batch_of, shared
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.formats import FORMATS, OPTIMIZERS, Format, OptimizerStates
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framework, with_usual_year
@@ -22,6 +23,8 @@ from perfmodel.workloads.data import decoding, fed
 
 if TYPE_CHECKING:
     from perfmodel.profile import Profile
+    from perfmodel.specs.layout import Layout
+    from perfmodel.specs.stack import Stack
 
 _T = TypeVar("_T")
 
@@ -96,6 +99,10 @@ class Setting(NamedTuple):
     defaults: tuple[str, ...]
     """Each option the scenario left open, with the value it got."""
     warnings: tuple[str, ...]
+    layout: Layout | None = None
+    """How a transformer is shared out; None where copies of the network are trained."""
+    stack: Stack | None = None
+    """Facts of the software that does."""
 
     @property
     def domains(self) -> Any:
@@ -157,13 +164,17 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     over_adapters = scenario.strategy == "parameter-server" or intra.domains(nodes, node.accelerators) > 1
     if scenario.inter_link is None and over_adapters:
         taken.append(f"--inter-link {node.inter_link or DEFAULT_INTER_LINK}")
-    precision = taken.take(
-        "precision", scenario.precision, "amp" if "fp16" in accelerator.peak_flops else "fp32"
-    )
+    sharing = shared(scenario, workload, accelerator, warnings.append)
+    usual = sharing.precision if sharing else "amp" if "fp16" in accelerator.peak_flops else "fp32"
+    precision = taken.take("precision", scenario.precision, usual)
     peak, peak_format = accelerator.training_peak(precision)
     if precision in ("fp16", "amp") and peak_format == "fp32":
         warnings.append(f"{accelerator.id} computes {precision} at its fp32 rate; only memory is saved")
-    local_batch, global_batch, scaling = _batch(scenario, workload, taken)
+    local_batch, global_batch, scaling = (
+        _batch(scenario, workload, taken)
+        if sharing is None
+        else batch_of(scenario, sharing.layout, taken.take)
+    )
     servers = 0
     check_racks(scenario.oversubscription, scenario.rack_nodes)
     if nodes > 1 and scenario.strategy in WITHIN_A_NODE:
@@ -171,7 +182,11 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             f"--strategy {scenario.strategy} stays within one machine; {node.id} holds {node.accelerators}, "
             f"so {scenario.world_size} GPUs need all-reduce or parameter-server"
         )
-    software = with_usual_year(scenario.framework or DEFAULT_FRAMEWORK, accelerator.year)
+    software = (
+        with_usual_year(scenario.framework or DEFAULT_FRAMEWORK, accelerator.year)
+        if sharing is None
+        else sharing.software
+    )
     framework, year = parse_framework(software)
     shards, server_node = framework.server_shards, node
     if scenario.strategy == "parameter-server":
@@ -180,14 +195,15 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         server_node = catalogue.node(taken.take("server-node", scenario.server_node, node.id))
     else:
         _refuse_server_options(scenario)
-    if scenario.world_size > 1 and scenario.jitter is None:
+    if scenario.world_size > 1 and scenario.jitter is None and sharing is None:
         taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
     _doubt_links(scenario, intra, inter, warnings)
     nics = scenario.nics or node.nics or 1
     if over_adapters:
         _doubt_adapters(node, inter, nics, warnings)
-    optimizer = taken.take("optimizer", scenario.optimizer, workload.default_optimizer)
+    usual_optimizer = workload.default_optimizer if sharing is None else "adam"
+    optimizer = taken.take("optimizer", scenario.optimizer, usual_optimizer)
     if software != scenario.framework:
         taken.append(f"--framework {software}")
     if accelerator.board_devices > 1:
@@ -215,21 +231,25 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         software=software,
         framework=framework,
         software_year=year,
-        strategy=scenario.strategy,
-        overlap=_overlap(scenario, taken),
+        strategy="all-reduce" if scenario.strategy == "fsdp" else scenario.strategy,
+        overlap=_overlap(scenario, taken) if sharing is None else "none",
         servers=servers,
         server_shards=shards,
         server_node=server_node,
         server_link=inter if scenario.inter_link else catalogue.link(server_node.inter_link or inter.id),
         local_batch_size=local_batch,
         global_batch_size=global_batch,
-        accumulation_steps=scenario.accumulation_steps,
+        accumulation_steps=scenario.accumulation_steps or 1
+        if sharing is None
+        else sharing.layout.accumulation_steps,
         scaling=scaling,
         loader_workers=_loader_workers(scenario, node, per_node, taken),
         storage=_storage(scenario, taken),
         decode_rate=decoding(workload, scenario),
         defaults=tuple(taken),
         warnings=tuple(warnings),
+        layout=None if sharing is None else sharing.layout,
+        stack=None if sharing is None else sharing.stack,
     )
 
 
@@ -293,6 +313,16 @@ def _doubt_adapters(node: Node, link: Link, nics: int, warnings: list[str]) -> N
     warnings.append(f"{node.id} may send {show(limit.value, 'B/s')} over {what}")
 
 
+def accelerator_of(scenario: Scenario, catalogue: Catalogue) -> Accelerator:
+    """Return the accelerator of a scenario; where it names none, that of its machine, or the usual one.
+
+    Raises
+    ------
+    InputError : an unknown name
+    """
+    return _hardware(scenario, catalogue, _Defaults(), [])[0]
+
+
 def _hardware(
     scenario: Scenario, catalogue: Catalogue, taken: _Defaults, warnings: list[str]
 ) -> tuple[Accelerator, Node]:
@@ -337,7 +367,8 @@ def placed(world_size: Any, held: int) -> tuple[Any, Any]:
 
 def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[int, int, str]:
     """Samples per accelerator and micro-batch, samples per iteration, and the kind of scaling they say."""
-    parts = scenario.world_size * scenario.accumulation_steps
+    steps = scenario.accumulation_steps or 1
+    parts = scenario.world_size * steps
     if scenario.global_batch_size is None:
         local = taken.take("local-batch-size", scenario.local_batch_size, workload.default_local_batch_size)
         return local, local * parts, "weak"
@@ -348,8 +379,8 @@ def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[in
     if rest or not local:
         right = [str(size) for size in (local * parts, (local + 1) * parts) if size]
         over = f"{scenario.world_size} GPUs"
-        if scenario.accumulation_steps > 1:
-            over += f" x {scenario.accumulation_steps} micro-batches"
+        if steps > 1:
+            over += f" x {steps} micro-batches"
         raise InputError(f"a global batch of {whole} does not divide over {over}; {' or '.join(right)} would")
     return local, whole, "strong"
 

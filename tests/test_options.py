@@ -32,7 +32,7 @@ from perfmodel.specs.keywords import Options
 from perfmodel.specs.options import MEASURED, Declared, declared
 from perfmodel.specs.run import Run
 from perfmodel.specs.store import Catalogue
-from perfmodel.sweeps.axes import COMPUTATION, PLACE, PLAN, WAY, is_number
+from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, is_number
 from tests import keywords
 
 OF_SCENARIO, OF_MONEY = declared(Scenario), declared(Conditions)
@@ -105,7 +105,7 @@ def test_an_option_of_a_scenario_is_the_same_wherever_it_is_offered(one):
 
 
 def test_every_option_is_crossed_in_one_place_of_a_sweep():
-    assert sorted((*COMPUTATION, *WAY, *PLAN, *PLACE, "world_size")) == sorted(Scenario.model_fields)
+    assert sorted((*COMPUTATION, *WAY, *LAYOUT, *PLAN, *PLACE, "world_size")) == sorted(Scenario.model_fields)
 
 
 @pytest.mark.parametrize("one", OF_RUN.values(), ids=lambda one: one.field)

@@ -489,6 +489,10 @@ def test_json_is_what_pydantic_would_print_and_keeps_its_keys():
         "communication_overhead",
         "mfu",
         "placement",
+        "layout",
+        "hfu",
+        "model_flops",
+        "bubble_fraction",
     }
     assert promised | added == table.keys()
     assert {"bytes", "capacity", "fits"} <= table["memory"].keys()

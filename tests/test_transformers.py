@@ -32,11 +32,11 @@ from perfmodel.equations.transformer_memory import checkpoint_bytes, layer_activ
 from perfmodel.errors import InputError
 from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.layout import SHARDING, caveats, check, layout_of
 from perfmodel.specs.stack import STACKS, stack
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.job import Case, job_of, jobs_of
-from perfmodel.transformers.layout import SHARDING, caveats, check, layout_of
 from perfmodel.transformers.machine import Fabric, chip_of, fabric_on
 from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.parameters import PARAMETERS, RESULT, fitted
@@ -208,10 +208,13 @@ def test_a_step_takes_half_a_millisecond():
 @pytest.mark.parametrize(
     ("layout", "message"),
     [
-        ({"tensor_parallel": 3}, "does not divide 64 accelerators; the nearest world is 63"),
-        ({"sharding": "zero4"}, "unknown sharding 'zero4'; nearest: zero3"),
-        ({"micro_batch_size": 3, "global_batch_size": 128}, "the nearest is 192"),
-        ({"accumulation_steps": 2, "global_batch_size": 128}, "not both"),
+        ({"tensor_parallel": 3}, "does not divide 64 GPUs; the nearest number is 63"),
+        ({"micro_batch_size": 3, "global_batch_size": 128}, "64 replicas of 3; 192 would"),
+        ({"accumulation_steps": 3, "global_batch_size": 256}, "64 replicas x 3 passes; 192 or 384 would"),
+        (
+            {"accumulation_steps": 2, "micro_batch_size": 2, "global_batch_size": 512},
+            "64 replicas x 2 passes of 2 are 256 samples, not 512",
+        ),
     ],
 )
 def test_a_layout_that_does_not_multiply_out_is_refused(layout, message):
@@ -222,20 +225,24 @@ def test_a_layout_that_does_not_multiply_out_is_refused(layout, message):
 @pytest.mark.parametrize(
     ("layout", "model", "message"),
     [
-        ({"tensor_parallel": 64}, GPT3, "tensor_parallel 64 does not divide 96 heads; the nearest is 48"),
+        ({"tensor_parallel": 64}, GPT3, "--tensor-parallel 64 does not divide 96 heads; the nearest is 48"),
         (
             {"pipeline_parallel": 64, "virtual_stages": 2},
             GPT3,
-            "more than the 96 layers; the most is 48 stages",
+            "more than 96 layers; the most is 48 stages",
         ),
-        ({"virtual_stages": 2}, GPT3, "need pipeline_parallel of 2 or more"),
+        ({"virtual_stages": 2}, GPT3, "need --pipeline-parallel of 2 or more"),
         (
             {"pipeline_parallel": 4, "virtual_stages": 2, "accumulation_steps": 6},
             GPT3,
             "6 micro-batches do not divide by 4 stages; the nearest is 8",
         ),
         ({"expert_parallel": 2}, GPT3, "has no experts"),
-        ({"expert_parallel": 16}, MIXTRAL, "expert_parallel 16 does not divide 8 experts; the nearest is 8"),
+        (
+            {"expert_parallel": 16},
+            MIXTRAL,
+            "--expert-parallel 16 does not divide 8 experts; the nearest is 8",
+        ),
         ({"context_parallel": 64}, MIXTRAL, None),
     ],
 )

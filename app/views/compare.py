@@ -9,7 +9,7 @@ from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence,
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values, written
 from perfmodel.comparison import Case, Comparison, Row, case_of, compare
 from perfmodel.specs.conditions import Conditions
-from perfmodel.step.terms import TERMS
+from perfmodel.step.terms import ANY_TERM
 from perfmodel.units import show
 
 START = {"gpus": 32, "b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
@@ -86,7 +86,7 @@ def shown(value: float | None, unit: str) -> str:
 
 
 def _label(quantity: str) -> str:
-    return TERMS[quantity].label if quantity in TERMS else quantity.replace("_", " ")
+    return ANY_TERM[quantity].label if quantity in ANY_TERM else quantity.replace("_", " ")
 
 
 def _change(relative: float | None) -> str:

@@ -9,7 +9,7 @@ from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sen
 from app.plain import plain
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
-from perfmodel.step.terms import TERMS
+from perfmodel.step.terms import ANY_TERM
 from perfmodel.units import show
 
 PRESETS = {
@@ -90,7 +90,7 @@ def behind(asked: Asked) -> None:
 
         result = explain(asked.scenario(), session_hardware.catalogue())
         for term, equations in groupby(result.equations, lambda equation: equation.term):
-            st.markdown(f"**{TERMS[term].label if term in TERMS else 'iteration time'}**")
+            st.markdown(f"**{ANY_TERM[term].label if term in ANY_TERM else 'iteration time'}**")
             for each in equations:
                 given = value_text(each.value, each.unit, each.quantity)
                 st.caption(plain(f"({each.number}) {each.title} {each.quantity} = {given}"))
@@ -120,7 +120,7 @@ def page(asked: Asked) -> None:
     charts.draw(charts.memory(prediction), "memory", "Memory needed against memory there", height=150)
     with st.container(horizontal=True):
         ways_out("predict", asked.picked)
-        rows = [{"term": TERMS[name].label, "seconds": time} for name, time in prediction.terms.items()]
+        rows = [{"term": ANY_TERM[name].label, "seconds": time} for name, time in prediction.terms.items()]
         downloads("prediction", rows, prediction.to_json)
     behind(asked)
     money.show_costs(costs)

@@ -14,6 +14,7 @@ from perfmodel.accuracy.scenarios import measured_time
 from perfmodel.api.scale import COLUMNS, cut
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
+from perfmodel.step.terms import sent
 from perfmodel.units import show
 
 START = {"gpus": "1,2,4,8,16,32,64"}
@@ -91,7 +92,7 @@ def table(
             "curve": name,
             "world_size": p.scenario["world_size"],
             **{column: getattr(p, column) for column in COLUMNS[1:5]},
-            "exposed_communication_time": p.terms["exposed_communication_time"],
+            "exposed_communication_time": sent(p.terms),
             "low_80": p.interval.low_80 if p.interval else None,
             "high_80": p.interval.high_80 if p.interval else None,
             **({} if y in FIELDS else {"cost_per_epoch": value}),

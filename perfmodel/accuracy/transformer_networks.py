@@ -13,8 +13,8 @@ from perfmodel.accuracy.transformer_cells import Cells
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.layout import Layout
 from perfmodel.specs.store import Catalogue
-from perfmodel.transformers.layout import Layout
 
 USUAL_LENGTH, GPT2_LENGTH, MINGPT_LENGTH = 2048, 1024, 128
 """Tokens of a sample, where nobody says."""

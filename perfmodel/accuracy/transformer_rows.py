@@ -17,12 +17,12 @@ from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.layout import RECOMPUTE, SHARDING, Layout
 from perfmodel.specs.link import Link
 from perfmodel.specs.stack import Stack, stack
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.job import Case
-from perfmodel.transformers.layout import RECOMPUTE, SHARDING, Layout
 from perfmodel.transformers.machine import Chip, Fabric, chip_of
 from perfmodel.transformers.software import Options, software_of
 

@@ -27,9 +27,9 @@ import math
 
 from perfmodel.equations.transformer import model_flops_per_token
 from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.layout import FULL, RECOMPUTE, SELECTIVE, Layout
 from perfmodel.specs.stack import Stack
 from perfmodel.transformers.job import Case, bare_job
-from perfmodel.transformers.layout import FULL, RECOMPUTE, SELECTIVE, Layout
 from perfmodel.transformers.memory import memory_of
 
 MEMORY_SHARE, ROOM = 0.60, 0.92

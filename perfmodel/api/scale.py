@@ -12,6 +12,7 @@ from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.result import Interval
 from perfmodel.specs.keywords import scenario_from
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, AnyScenario
+from perfmodel.step.terms import sent
 from perfmodel.tables import Record, Table, aligned
 from perfmodel.units import is_number, rate, show
 
@@ -155,7 +156,7 @@ def _row(count: int, prediction: Prediction) -> ScalingRow:
         samples_per_second=prediction.samples_per_second,
         speedup=prediction.speedup,
         scaling_efficiency=prediction.scaling_efficiency,
-        exposed_communication_time=prediction.terms["exposed_communication_time"],
+        exposed_communication_time=sent(prediction.terms),
         scaling=prediction.scaling,
         interval=interval,
         low_80=interval.low_80 if interval else None,

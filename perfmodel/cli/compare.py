@@ -170,10 +170,10 @@ _LABELS = {
 
 
 def _label(row: Row) -> str:
-    from perfmodel.step.terms import TERMS
+    from perfmodel.step.terms import ANY_TERM
 
-    if row.quantity in TERMS:
-        return f"  {TERMS[row.quantity].label}"
+    if row.quantity in ANY_TERM:
+        return f"  {ANY_TERM[row.quantity].label}"
     return _LABELS.get(row.quantity, row.quantity.replace("_", " "))
 
 

@@ -8,7 +8,7 @@ from perfmodel.cli.economics_options import amount
 from perfmodel.cli.export import markdown_table
 from perfmodel.cli.render import figures, interval_lines, target_lines
 from perfmodel.prediction.result import Prediction
-from perfmodel.step.terms import TERMS
+from perfmodel.step.terms import ANY_TERM
 from perfmodel.units import show
 
 
@@ -18,7 +18,7 @@ def prediction_markdown(
     """Return a prediction, with its time to a target and its costs where they are given."""
     whole = prediction.iteration_time
     terms = [
-        {"iteration": TERMS[name].label, "time": show(time, "s"), "share": f"{time / whole:.1%}"}
+        {"iteration": ANY_TERM[name].label, "time": show(time, "s"), "share": f"{time / whole:.1%}"}
         for name, time in prediction.terms.items()
         if time
     ]

@@ -13,7 +13,7 @@ from rich.text import Text
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Prediction
 from perfmodel.step.memory import listed
-from perfmodel.step.terms import TERMS
+from perfmodel.step.terms import ANY_TERM, TERMS, sent
 from perfmodel.units import rate, show, show_range
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LABEL = 22
 """Columns of a label, in front of its value."""
+NOTHING = 1e-9
+"""Share of an iteration that rounding leaves of a term that is not there."""
 MEMORY_ROWS = 3
 """Uses of memory in a summary, the largest; JSON has them all."""
 
@@ -54,8 +56,8 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
     rows = table("iteration", "time", "share")
     for name, time in prediction.terms.items():
-        if time or TERMS[name].kind == "busy":
-            rows.add_row(TERMS[name].label, show(time, "s"), f"{time / prediction.iteration_time:.1%}")
+        if time > NOTHING * prediction.iteration_time or (name in TERMS and TERMS[name].kind == "busy"):
+            rows.add_row(ANY_TERM[name].label, show(time, "s"), f"{time / prediction.iteration_time:.1%}")
     rows.add_section()
     rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
     out.print(rows)
@@ -146,12 +148,13 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     if prediction.tokens_per_second:
         report.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))
     if prediction.scenario["world_size"] > 1:
-        kind, exposed = prediction.scaling, show(prediction.terms["exposed_communication_time"], "s")
+        against = "1 accelerator" if prediction.layout is None else "1 replica"
+        kind, exposed = prediction.scaling, show(sent(prediction.terms), "s")
         report += [
             ("speed-up", f"{prediction.speedup:.2f}"),
             (
                 "scaling efficiency",
-                f"{prediction.scaling_efficiency:.1%} ({kind} scaling, against 1 accelerator)",
+                f"{prediction.scaling_efficiency:.1%} ({kind} scaling, against {against})",
             ),
             (
                 "communication",
@@ -163,6 +166,10 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     report.append(
         ("utilisation (MFU)", f"{prediction.mfu:.1%} of the {prediction.scenario['precision']} peak")
     )
+    if prediction.hfu is not None and prediction.hfu > prediction.mfu:
+        report.append(("", f"{prediction.hfu:.1%} with what is computed again (HFU)"))
+    if prediction.bubble_fraction:
+        report.append(("pipeline", f"stages wait {prediction.bubble_fraction:.1%} of the iteration"))
     fits = f"fits up to batch {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
     report.append(
         ("memory", f"{memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB per accelerator; {fits}")

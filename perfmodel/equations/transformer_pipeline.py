@@ -212,3 +212,127 @@ def growth_time(step_time: Real, growth: Real, nodes: Real) -> Real:
     0.12
     """
     return step_time * growth * ops.log2(nodes)
+
+
+@formula(cites=(), symbolic=False)
+def time_of_parts(**parts: Real) -> Real:
+    r"""Parts of a step that follow each other.
+
+    .. math:: t = \sum_i t_i
+
+    Parameters
+    ----------
+    parts : t_i [s], by name
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    >>> time_of_parts(forward=4, backward=7)  # 4 + 7
+    11
+    """
+    return sum(parts.values())
+
+
+@formula(cites=())
+def repeated_time(repeats: Real, time: Real) -> Real:
+    r"""A part of a step that runs several times, or in part.
+
+    .. math:: t' = n\,t
+
+    Parameters
+    ----------
+    repeats : n [1]
+    time : t [s]
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    >>> repeated_time(3, 2.0)  # 3 x 2
+    6.0
+    """
+    return repeats * time
+
+
+@formula(cites=())
+def time_beyond(longer_time: Real, shorter_time: Real) -> Real:
+    r"""By how much one time is longer than another.
+
+    .. math:: t = t_1 - t_2
+
+    Parameters
+    ----------
+    longer_time : t_1 [s]
+    shorter_time : t_2 [s]
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    >>> time_beyond(5.0, 3.0)  # 5 - 3
+    2.0
+    """
+    return longer_time - shorter_time
+
+
+@formula(cites="narayanan2021")
+def stage_layers_time(
+    accumulation_steps: Real, layers: Real, pipeline_parallel: Real, layer_time: Real
+) -> Real:
+    r"""What a part of every layer takes of a step, on a stage with its share of the layers.
+
+    .. math:: t = m \frac{l}{p}\,t_l
+
+    Parameters
+    ----------
+    accumulation_steps : m [1], micro-batches
+    layers : l [1]
+    pipeline_parallel : p [1]
+    layer_time : t_l [s], of one micro-batch
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    Four micro-batches, ten layers on five stages, half a second each: 4 x 2 x 0.5.
+
+    >>> stage_layers_time(4, 10, 5, 0.5)
+    4.0
+    """
+    return accumulation_steps * layers / pipeline_parallel * layer_time
+
+
+@formula(cites="narayanan2021")
+def mean_stage_time(layers: Real, pipeline_parallel: Real, layer_time: Real, head_time: Real) -> Real:
+    r"""Time of a micro-batch on a stage, were all of them equal.
+
+    .. math:: t_s = \frac{l\,t_l + t_h}{p}
+
+    Parameters
+    ----------
+    layers : l [1]
+    pipeline_parallel : p [1]
+    layer_time : t_l [s], forward and backward of one layer
+    head_time : t_h [s], of embeddings, logits and loss
+
+    Returns
+    -------
+    stage_time [s]
+
+    Examples
+    --------
+    Ten layers of 1 s and logits of 2 s on four stages: 12 / 4.
+
+    >>> mean_stage_time(10, 4, 1.0, 2.0)
+    3.0
+    """
+    return (layers * layer_time + head_time) / pipeline_parallel

@@ -250,3 +250,50 @@ def launched_time(device_time: Real, kernels: Real, kernel_floor: Real) -> Real:
     longer = ops.maximum(device_time, host)
     shorter = ops.minimum(device_time, host)
     return longer * (1 + (shorter / longer) ** 8) ** 0.125
+
+
+@formula(cites=())
+def elementwise_time(moved_bytes: Real, elementwise_bandwidth: Real) -> Real:
+    r"""Time of what passes memory between products.
+
+    .. math:: t = B / b
+
+    Parameters
+    ----------
+    moved_bytes : B [B]
+    elementwise_bandwidth : b [B/s]
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    >>> elementwise_time(6e9, 2e12)  # 6e9 / 2e12
+    0.003
+    """
+    return moved_bytes / elementwise_bandwidth
+
+
+@formula(cites=())
+def mean_over_layers(dense_fraction: Real, dense_time: Real, routed_time: Real) -> Real:
+    r"""Mean over layers without and with experts.
+
+    .. math:: t = d\,t_d + (1 - d)\,t_r
+
+    Parameters
+    ----------
+    dense_fraction : d [1], of the layers
+    dense_time : t_d [s], of a layer without experts
+    routed_time : t_r [s], of one with
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    >>> mean_over_layers(0.25, 4.0, 8.0)  # 0.25 x 4 + 0.75 x 8
+    7.0
+    """
+    return dense_fraction * dense_time + (1 - dense_fraction) * routed_time

@@ -16,7 +16,7 @@ from perfmodel.explanations.origins import Origins
 from perfmodel.explanations.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
 from perfmodel.sensitivity.case import Case
-from perfmodel.step.evaluate import Step, evaluate
+from perfmodel.step.evaluate import Outcome, Step, evaluate, outcome
 
 
 class Derivation(NamedTuple):
@@ -25,7 +25,7 @@ class Derivation(NamedTuple):
     iteration_time: Node
     terms: dict[str, Node]
     """By name; those that are zero are given as such."""
-    step: Step
+    step: Step | Outcome
     """What was evaluated, with the very numbers of the nodes."""
     made: dict[int, Node]
     """Every quantity by the identity of its number; ``step`` and the nodes keep them alive."""
@@ -41,7 +41,9 @@ def derivation(case: Case) -> Derivation:
     case : a setting and constants
     """
     with recorded() as calls:
-        step = evaluate(case.setting, case.constants)
+        step: Step | Outcome = (evaluate if case.setting.layout is None else outcome)(
+            case.setting, case.constants
+        )
     origins = Origins(case, step)
     made = linked(calls, origins)
     terms = {name: made.get(id(time)) or origins.node(name, time) for name, time in step.terms.items()}

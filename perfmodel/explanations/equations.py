@@ -18,7 +18,7 @@ from perfmodel.explanations.node import Node
 from perfmodel.explanations.plain_math import greek
 from perfmodel.formula import FORMULAS
 from perfmodel.units import show
-from perfmodel.vocabulary import QUANTITIES
+from perfmodel.vocabulary import QUANTITIES, Quantity
 
 _MATH = re.compile(r"^\.\. math::(.*?)(?:\n\s*\n|\Z)", re.S | re.M)
 LARGEST = 3
@@ -172,7 +172,7 @@ def _equation(
 
 def _symbol(function: Callable[..., Any], parameter: str, node: Node, numbers: dict[int, int]) -> Symbol:
     number = isinstance(node.value, (int, float, np.ndarray, np.generic))
-    quantity = QUANTITIES.get(parameter) if number else None
+    quantity = (QUANTITIES.get(parameter) or _of_keywords(function)) if number else None
     return Symbol(
         parameter=parameter,
         symbol=(_own_symbol(function, parameter) or quantity.symbol) if quantity else "",
@@ -182,6 +182,12 @@ def _symbol(function: Callable[..., Any], parameter: str, node: Node, numbers: d
         equation=numbers.get(id(node)),
         note=node.note,
     )
+
+
+def _of_keywords(function: Callable[..., Any]) -> Quantity | None:
+    """What the arguments are that a formula takes under any name."""
+    each = inspect.signature(function).parameters.values()
+    return next((QUANTITIES.get(one.name) for one in each if one.kind is one.VAR_KEYWORD), None)
 
 
 def _own_symbol(function: Callable[..., Any], parameter: str) -> str:

@@ -80,6 +80,8 @@ def _solved(expression: Any, symbol: Any) -> tuple[Any, ...]:
     """Where an expression is zero; what is linear needs no search for a way to solve it."""
     import sympy
 
+    if any(step.has(symbol) for step in expression.atoms(sympy.floor, sympy.ceiling)):
+        return ()  # it changes by jumps
     try:
         numerator, _ = sympy.fraction(sympy.together(expression))
         polynomial = sympy.Poly(numerator, symbol)
@@ -210,7 +212,7 @@ def _of_algorithms(case: Case) -> list[ExactCrossover]:
 
     setting = case.setting
     used = setting.scenario.algorithm
-    if setting.strategy != "all-reduce" or setting.world_size == 1 or used == "best":
+    if setting.strategy != "all-reduce" or setting.world_size == 1 or used == "best" or setting.layout:
         return []
     if by_library(setting):
         return []  # which algorithm a library takes hangs on the place, not on the message

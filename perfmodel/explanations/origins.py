@@ -12,10 +12,11 @@ import numpy as np
 from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.recorder import Call
+from perfmodel.explanations.shared_origins import shared_notes
 from perfmodel.profile import MEASURES, read_profile
 from perfmodel.sensitivity.case import Case
 from perfmodel.step.communication import HOST_UPLINKS
-from perfmodel.step.evaluate import Step
+from perfmodel.step.evaluate import Outcome, Step
 from perfmodel.step.messages import MERGED
 from perfmodel.step.parts import best_way, communicates
 from perfmodel.vocabulary import QUANTITIES
@@ -60,10 +61,14 @@ OF_THE_SCENARIO = (
 class Origins:
     """The inputs of one case."""
 
-    def __init__(self, case: Case, step: Step, notes: Mapping[str, str] | None = None) -> None:
+    def __init__(self, case: Case, step: Step | Outcome, notes: Mapping[str, str] | None = None) -> None:
         """Take what was predicted, its evaluation, and what else is known of parameters."""
-        self._notes = _notes(case, step) | dict(notes or {})
-        self._of_things = _of_profile(case) | _of_fabric(case, step)
+        if isinstance(step, Step):
+            self._notes = _of_money(case) | _notes(case, step) | dict(notes or {})
+            self._of_things = _of_profile(case) | _of_links(case) | _of_fabric(case, step)
+        else:
+            self._notes = _of_money(case) | shared_notes(case.setting) | dict(notes or {})
+            self._of_things = _of_links(case)
         layers = [layer.name for layer in case.setting.workload.layers]
         self._layers = tuple(layers)
         self._passes = tuple(
@@ -154,7 +159,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         MERGED: "gradients, merged by formula merging.optimal_buckets",
     }.get(way.overlap, "gradients, one tensor each")
     of_collectives = "fitted to measured collectives"
-    notes = _of_money(case) | dict.fromkeys(FITTED, "fitted")
+    notes = dict.fromkeys(FITTED, "fitted")
     notes |= dict.fromkeys(OF_THE_NETWORK, "the layer table")
     notes |= dict.fromkeys(OF_THE_SCENARIO, "the scenario")
     group = "a node"
@@ -241,10 +246,16 @@ def _of_profile(case: Case) -> dict[int, str]:
 
 
 def _of_fabric(case: Case, step: Step) -> dict[int, str]:
-    """Where numbers of links and machines come from, by their identity."""
+    """Where latencies of the fabric come from, by their identity."""
     setting, on = case.setting, step.fabric
     inside = setting.host_link if setting.strategy == "parameter-server-local" else setting.intra_link
-    result = {id(on.intra_hop_latency): inside.id, id(on.inter_hop_latency): setting.inter_link.id}
+    return {id(on.intra_hop_latency): inside.id, id(on.inter_hop_latency): setting.inter_link.id}
+
+
+def _of_links(case: Case) -> dict[int, str]:
+    """Where numbers of links, machines and constants come from, by their identity."""
+    setting = case.setting
+    result: dict[int, str] = {}
     for link in (setting.host_link, setting.server_link, setting.inter_link, setting.intra_link):
         result[id(link.bandwidth.value)] = f"{link.id}, nominal"
         result[id(link.hop_latency.value)] = link.id

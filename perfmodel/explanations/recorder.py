@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 from perfmodel.formula import FORMULAS
 
-REMEMBERING = ("perfmodel.equations.", "perfmodel.collectives.", "perfmodel.prediction.", "perfmodel.step.")
+REMEMBERING = tuple(
+    f"perfmodel.{part}." for part in ("equations", "collectives", "prediction", "step", "transformers")
+)
 """Modules with caches, which are cleared: a cached call would not be recorded."""
 
 

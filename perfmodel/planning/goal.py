@@ -11,11 +11,13 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.named import meaning_of
 from perfmodel.prediction.target import on_its_own_data, target_tokens, with_target
 from perfmodel.recipes import Recipe, benchmark_of, recipe, usual_recipe
+from perfmodel.sharing import framework_of_copies
 from perfmodel.specs.names import Meaning, Named, meaning, taken_as
 from perfmodel.specs.options import declared
 from perfmodel.specs.run import Run
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.workloads import workload
 
 SHARED: Final = tuple(field for field, one in declared(Scenario).items() if one.info.plan)
 """Options of a scenario that are the same for every candidate."""
@@ -94,7 +96,20 @@ class Goal(Run, frozen=True, extra="forbid", defer_build=True):
         return self.epochs is None and self.samples is None
 
     def completed(self) -> Self:
-        """Return the goal with samples as long as the target's, where it has one and does not say."""
+        """Return the goal with samples as long as the target's, where it has one and does not say.
+
+        Of a transformer it trains copies, under the usual framework of those where it names none.
+
+        Raises
+        ------
+        InputError : a framework that shares transformers out
+        """
+        named = framework_of_copies(workload(self.workload), self.options.get("framework"), "plan")
+        if named is not None:
+            return self.model_copy(update={"options": {**self.options, "framework": named}})._long()
+        return self._long()
+
+    def _long(self) -> Self:
         tokens = target_tokens(self.workload)
         if not self.to_target or tokens is None or "sequence_length" in self.options:
             return self

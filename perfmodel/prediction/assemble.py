@@ -19,7 +19,7 @@ from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import choice_note
-from perfmodel.step.evaluate import Step, evaluate
+from perfmodel.step.evaluate import Step, evaluate, outcome
 from perfmodel.step.fabric import Fabric, busiest_ports, crosses_network
 from perfmodel.step.memory import memory_of
 from perfmodel.step.parts import (
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from perfmodel.profile import Profile
     from perfmodel.specs.keywords import SizedOptions
+    from perfmodel.specs.layout import Layout
 
 
 def predict(
@@ -90,6 +91,10 @@ def predict(
         scenario = scenario_from(scenario, options)
     setting, constants = settled(scenario, Catalogue.of(catalogue), constants_of(constants))
     try:
+        if setting.layout is not None:
+            from perfmodel.prediction.shared import shared_prediction
+
+            return shared_prediction(setting, constants, _understood(setting))
         return _predicted(setting, constants)
     except (FloatingPointError, OverflowError) as error:
         raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
@@ -146,7 +151,7 @@ def time_and_strengths(
 
 def time_of(setting: Setting, constants: Calibration) -> float:
     """Return the iteration time of a setting [s]; what a fit to many runs asks for many times."""
-    return float(evaluate(setting, constants).iteration_time)
+    return float(outcome(setting, constants).iteration_time)
 
 
 @np.errstate(over="raise", divide="raise", invalid="raise")
@@ -312,6 +317,10 @@ def _prediction(
         defaults=list(setting.defaults),
         warnings=warnings,
         scenario=_understood(setting),
+        layout=None,
+        hfu=None,
+        model_flops=None,
+        bubble_fraction=None,
     )
 
 
@@ -361,6 +370,7 @@ def _understood(setting: Setting) -> dict[str, object]:
         "precision": setting.precision,
         "local_batch_size": setting.local_batch_size,
         "global_batch_size": setting.global_batch_size,
+        "accumulation_steps": setting.accumulation_steps,
         "sequence_length": setting.workload.sequence_length,
         "optimizer": setting.optimizer,
         "framework": setting.software,
@@ -368,7 +378,14 @@ def _understood(setting: Setting) -> dict[str, object]:
         "storage": setting.storage or None,
         "scaling": setting.scaling,
     }
+    if setting.layout is not None:
+        filled |= {"overlap": None, "connections": setting.scenario.connections, **_of_layout(setting.layout)}
     if setting.profile is not None and setting.profile.measures_input:
         # the measured wait stands, unless it was asked for other workers
         filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}
     return filled
+
+
+def _of_layout(layout: Layout) -> dict[str, object]:
+    words = layout.words()
+    return {name: words[name] for name in ("sharding", "recompute", "micro_batch_size")}

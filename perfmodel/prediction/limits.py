@@ -18,8 +18,9 @@ def replicas_alone(workload: Workload) -> str | None:
     if workload.architecture is None:
         return None
     return (
-        "every accelerator holds a copy of the whole network, and all attention scores: perfmodel layouts "
-        "knows fused attention, and tensor, pipeline and other ways to share a transformer out"
+        "every accelerator holds a copy of the whole network, and all attention scores: perfmodel layouts, "
+        "and predict --framework megatron-core, know fused attention, and tensor, pipeline and other ways to "
+        "share a transformer out"
     )
 
 

@@ -75,12 +75,12 @@ class Prediction(_Result):
     tokens_per_second: float | None
     """Where samples are sequences."""
     speedup: float
-    """Over one accelerator."""
+    """Over one accelerator, or over one replica of a transformer that is shared out."""
     scaling_efficiency: float
     scaling: Literal["weak", "strong"]
     """Weak: the batch of one accelerator is fixed; strong: that of the job."""
     baseline_time: float
-    """The same iteration on one accelerator."""
+    """The same iteration on one accelerator, or by one replica."""
     communication_time: float
     """All communication, hidden or not."""
     communication_overhead: float
@@ -99,6 +99,14 @@ class Prediction(_Result):
     warnings: list[str]
     scenario: Understood
     """The question as it was understood."""
+    layout: dict[str, int | str] | None = None
+    """How a transformer is shared out: degrees by name, ``sharding`` and ``recompute``; else None."""
+    hfu: float | None = None
+    """As ``mfu``, with what is computed again; of a transformer that is shared out, else None."""
+    model_flops: float | None = None
+    """Of an iteration, recomputation left out, all scores counted [FLOP]; likewise."""
+    bubble_fraction: float | None = None
+    """Share of the iteration in which pipeline stages wait for each other; likewise."""
 
     @property
     def headline(self) -> str:

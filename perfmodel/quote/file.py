@@ -14,9 +14,11 @@ from perfmodel.equations.algorithms import CollectiveName
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
+from perfmodel.sharing import framework_of_copies
 from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec, Text
 from perfmodel.specs.scenario import Scenario, laid_over
+from perfmodel.workloads import workload
 
 Quantity = Literal[
     "samples_per_second",
@@ -158,7 +160,10 @@ def scenario_of_claim(quote: Quote, claim: Claim, where: str = "quote") -> Scena
     InputError : an unknown option, or a value that does not fit it
     """
     try:
-        return Scenario(**laid_over(quote.scenario, claim.scenario))
+        scenario = Scenario(**laid_over(quote.scenario, claim.scenario))
+        network = workload(scenario.workload, scenario.sequence_length)
+        named = framework_of_copies(network, scenario.framework, "check-quote")
+        return scenario.model_copy(update={"framework": named}) if named else scenario
     except InputError as error:
         raise InputError(f"{where}: scenario: {error}") from None
 

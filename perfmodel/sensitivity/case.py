@@ -10,7 +10,7 @@ from perfmodel.prices import Price
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.conditions import Conditions
-from perfmodel.step.evaluate import evaluate
+from perfmodel.step.evaluate import outcome
 from perfmodel.step.terms import of_kind
 
 
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 def answer(case: Case) -> Answer:
     """Return the iteration time and the cost of a case."""
     setting = case.setting
-    step = evaluate(setting, case.constants)
+    step = outcome(setting, case.constants)
     time = float(step.iteration_time)
     if case.price is None or (setting.servers and case.server_price is None):
         return Answer(time, None)

@@ -43,6 +43,17 @@ def peak(case: Case, factor: float) -> Case:
     return case._replace(setting=case.setting._replace(peak_flops=setting.peak_flops * factor))
 
 
+def every_peak(case: Case, factor: float) -> Case:
+    """Multiply all peaks, and the products that were measured beside them."""
+    setting, chip = case.setting, case.setting.accelerator
+    scaled = {
+        field: {name: scaled_quantity(each, factor) for name, each in getattr(chip, field).items()}
+        for field in ("peak_flops", "achieved_flops")
+    }
+    case = with_accelerator(case, chip.model_copy(update=scaled))
+    return case._replace(setting=case.setting._replace(peak_flops=setting.peak_flops * factor))
+
+
 def vector_peak(case: Case, factor: float) -> Case:
     """Multiply the fp32 peak."""
     accelerator = case.setting.accelerator

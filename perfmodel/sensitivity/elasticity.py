@@ -10,8 +10,10 @@ from perfmodel.calibration import Calibration, constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.assemble import settled
 from perfmodel.prices import price_of, server_price_of
+from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Answer, Case, answer
 from perfmodel.sensitivity.inputs import Input, inputs_of
+from perfmodel.sharing import DEGREES
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.store import Catalogue
@@ -191,6 +193,8 @@ def sums(case: Case) -> dict[str, Sum]:
     input lies on a kink its elasticity is not one number, but the time still changes smoothly if all inputs
     of the unit change together, which keeps them on the kink: that change is returned there.
     """
+    if case.setting.layout is not None:
+        return {}  # its constants are learned with units of their own, and are no inputs here
     inputs = [which for which, _ in inputs_of(case, inner=True)]
     result = [(which.dimension, elasticity(case, which)[0]) for which in inputs]
     totals = {}
@@ -224,13 +228,23 @@ COUNTS = {
     "connections": "TCP connections between two machines",
     "accumulation_steps": "micro-batches of an iteration",
     "sequence_length": "tokens of a sequence",
+    "tensor_parallel": "accelerators that share every product",
+    "pipeline_parallel": "stages of layers",
+    "virtual_stages": "chunks of layers on a stage",
+    "context_parallel": "accelerators that share a sequence",
+    "expert_parallel": "accelerators that experts are dealt out to",
+    "micro_batch_size": "samples of a replica and pass",
 }
 """Whole numbers of a scenario that change what its time is made of."""
+OF_LAYOUT = (*DEGREES, "micro_batch_size")
+"""Those that are varied with the batch of the whole step as it is."""
+PASSES = ("local_batch_size", "micro_batch_size", "global_batch_size", "accumulation_steps")
 
 
 def _counts(case: Case, here: Answer, catalogue: Catalogue) -> list[Count]:
     setting = case.setting
     between = crosses_network(setting)
+    shared, model = setting.layout is not None, setting.workload.architecture
     matter = {
         "world_size": True,
         "servers": setting.servers > 0,
@@ -238,12 +252,18 @@ def _counts(case: Case, here: Answer, catalogue: Catalogue) -> list[Count]:
         "connections": setting.inter_link.flow_bandwidth is not None and between,
         "accumulation_steps": setting.scenario.anchor is None,
         "sequence_length": setting.workload.sequence_length is not None and setting.scenario.anchor is None,
+        "expert_parallel": shared and model is not None and model.experts > 0,
+        "virtual_stages": setting.scenario.pipeline_parallel > 1,
     }
+    matter |= dict.fromkeys(
+        ("tensor_parallel", "pipeline_parallel", "context_parallel", "micro_batch_size"), shared
+    )
     return [_count(case, here, name, catalogue) for name in COUNTS if matter[name]]
 
 
 def _count(case: Case, here: Answer, name: str, catalogue: Catalogue) -> Count:
     of: Any = case.setting.workload if name == "sequence_length" else case.setting
+    of = of if hasattr(of, name) else of.layout
     value: int = getattr(of, name)
     half = _with_count(case, name, value // 2, catalogue) if value % 2 == 0 else None
     double = _with_count(case, name, 2 * value, catalogue)
@@ -261,11 +281,20 @@ def _with_count(case: Case, name: str, value: int, catalogue: Catalogue) -> Answ
     changed: dict[str, Any] = {name: value}
     scenario = case.setting.scenario
     try:
-        asked = {key: getattr(scenario, key) for key in scenario.model_fields_set} | changed
+        asked = {key: getattr(scenario, key) for key in scenario.model_fields_set}
+        if name in OF_LAYOUT:
+            asked = {key: value for key, value in asked.items() if key not in PASSES}
+            changed = {**_same_batch(case.setting), **changed}
+        asked |= changed
         setting, _ = settled(asked, catalogue, case.constants)
         return answer(case._replace(setting=setting))
     except InputError:
         return None
+
+
+def _same_batch(setting: Setting) -> dict[str, Any]:
+    """The options that keep the batch of a step where its layout changes."""
+    return {"global_batch_size": setting.global_batch_size, "micro_batch_size": setting.local_batch_size}
 
 
 def _over_doublings(

@@ -374,5 +374,8 @@ INPUTS: tuple[Input, ...] = (
 
 def inputs_of(case: Case, inner: bool = False) -> list[tuple[Input, float]]:
     """Return the inputs a case has, with their values; with ``inner`` the model's own constants too."""
-    result = [(each, each.value(case)) for each in INPUTS if inner or not each.inner]
+    table = INPUTS
+    if case.setting.layout is not None:
+        from perfmodel.sensitivity.shared_inputs import SHARED_INPUTS as table
+    result = [(each, each.value(case)) for each in table if inner or not each.inner]
     return [(each, float(value)) for each, value in result if value is not None]

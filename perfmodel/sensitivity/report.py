@@ -85,8 +85,10 @@ def sensitivity_report(
         ],
         "sums": {unit: each.total for unit, each in totals.items()},
         "sums_together": [unit for unit, each in totals.items() if each.is_together],
-        "maxima": [choice._asdict() for choice in choices(case)],
-        "crossovers": [turn._asdict() for turn in crossovers(setting, catalogue, constants)],
+        "maxima": [choice._asdict() for choice in choices(case)] if setting.layout is None else [],
+        "crossovers": []
+        if setting.layout is not None
+        else [turn._asdict() for turn in crossovers(setting, catalogue, constants)],
         "notes": _notes(result),
     }
 

@@ -21,6 +21,7 @@ FORMATS: dict[str, Format] = {
     "fp16": Format(2, 2, 2),
     "amp": Format(2, 4, 2),
     "bf16": Format(2, 4, 2),
+    "fp8": Format(2, 4, 2),  # products alone take 8 bits
 }
 
 

@@ -119,7 +119,7 @@ def with_usual_year(text: str, accelerator_year: int) -> str:
 
 
 def framework_id(text: str) -> str:
-    """Return ``NAME`` or ``NAME@YEAR`` with the id of the framework that the name means.
+    """Return ``NAME`` or ``NAME@YEAR`` with the id of the framework, or of the stack, that the name means.
 
     Raises
     ------
@@ -131,15 +131,20 @@ def framework_id(text: str) -> str:
     name, at, year = text.partition("@")
     if name in FRAMEWORKS:
         return text
-    meant = meaning("framework", name, (Named(id, CALLED.get(id, ())) for id in FRAMEWORKS))
+    from perfmodel.specs import stack
+
+    if name in stack.STACKS:
+        return text
+    called = CALLED | stack.CALLED
+    meant = meaning("framework", name, (Named(id, called.get(id, ())) for id in (*FRAMEWORKS, *stack.STACKS)))
     if meant is None:
-        raise unknown_name("framework", name, FRAMEWORKS)
+        raise unknown_name("framework", name, (*FRAMEWORKS, *stack.STACKS))
     return f"{meant.id}{at}{year}"
 
 
 @lru_cache(maxsize=256)
 def parse_framework(text: str) -> tuple[Framework, int]:
-    """Return the framework of ``NAME`` or ``NAME@YEAR``, and the year of the software.
+    """Return the framework of ``NAME`` or ``NAME@YEAR``, and the year of the software; of a stack its name.
 
     Raises
     ------
@@ -152,8 +157,9 @@ def parse_framework(text: str) -> tuple[Framework, int]:
     (True, 2020)
     """
     name, at, year = framework_id(text).partition("@")
+    framework = FRAMEWORKS.get(name) or Framework(name)
     if not at:
-        return FRAMEWORKS[name], LATEST_YEAR
+        return framework, LATEST_YEAR
     if not (year.isdecimal() and len(year) == 4):
         raise InputError(f"--framework {text}: expected a year after @, e.g. {name}@2020")
-    return FRAMEWORKS[name], min(max(int(year), EARLIEST_YEAR), LATEST_YEAR)
+    return framework, min(max(int(year), EARLIEST_YEAR), LATEST_YEAR)

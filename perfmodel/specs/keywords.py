@@ -13,8 +13,10 @@ from perfmodel.specs.scenario import (
     Overlap,
     Placement,
     Precision,
+    Recompute,
     Scenario,
     ServerShards,
+    Sharding,
     Strategy,
     laid_over,
     options_of,
@@ -52,6 +54,14 @@ class Options(RunOptions, total=False):
     rack_nodes: int | None
     placement: Placement
     strategy: Strategy
+    tensor_parallel: int
+    pipeline_parallel: int
+    virtual_stages: int
+    context_parallel: int
+    expert_parallel: int
+    sharding: Sharding | None
+    recompute: Recompute | None
+    micro_batch_size: int | None
     servers: int | None
     server_shards: ServerShards | None
     server_node: str | None
@@ -61,7 +71,7 @@ class Options(RunOptions, total=False):
     precision: Precision | None
     local_batch_size: int | None
     global_batch_size: int | None
-    accumulation_steps: int
+    accumulation_steps: int | None
     anchor: str | None
     profile: str | None
 

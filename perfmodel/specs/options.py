@@ -18,7 +18,7 @@ from perfmodel.units import parse
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-Axis = Literal["computation", "way", "data", "place", "batch", "size"]
+Axis = Literal["computation", "way", "data", "layout", "place", "batch", "size"]
 Offers = Literal[
     "workloads", "accelerators", "nodes", "links in a node", "links between nodes", "data sets", "instances"
 ]
@@ -41,8 +41,8 @@ class OptionInfo(NamedTuple):
     """Of what the value is a name, which pages list."""
     axis: Axis = "way"
     """Where a sweep crosses its values: with the work of one accelerator; with how that is shared out; with
-    what the samples are; with where it runs; with the batch; with the number of accelerators.  ``way`` is
-    right for any option; the others compute less often."""
+    what the samples are; with how the network itself is shared out; with where it runs; with the batch; with
+    the number of accelerators.  ``way`` is right for any option; the others compute less often."""
     plan: bool = False
     """Whether ``perfmodel plan`` takes it too, one value for all candidates."""
     basic: bool = False

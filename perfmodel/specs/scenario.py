@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import Field, ValidationError, model_validator
 
 from perfmodel.errors import InputError
+from perfmodel.specs.layout import Recompute, Sharding
 from perfmodel.specs.options import Described, OptionInfo, declared
 
-Strategy = Literal["all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"]
-Precision = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
+Strategy = Literal[
+    "all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process", "fsdp"
+]
+Precision = Literal["fp32", "tf32", "fp16", "amp", "bf16", "fp8"]
 Overlap = Literal["none", "wfbp", "bucketed", "fused", "priority", "optimal"]
 Algorithm = Literal[
     "auto",
@@ -43,6 +46,7 @@ SYNONYMS: dict[str, dict[str, str]] = {
         "ps": "parameter-server",
         "parameter-servers": "parameter-server",
         "ps-local": "parameter-server-local",
+        "fully-sharded": "fsdp",
     },
     "precision": {
         "float32": "fp32",
@@ -52,10 +56,13 @@ SYNONYMS: dict[str, dict[str, str]] = {
         "bfloat16": "bf16",
         "mixed": "amp",
         "mixed-precision": "amp",
+        "float8": "fp8",
     },
     "overlap": {"ddp": "bucketed", "horovod": "fused", "wait-free": "wfbp"},
     "algorithm": {"nccl": "auto", "rabenseifner": "halving-doubling", "sharp": "switch-tree"},
     "optimizer": {"adamw": "adam", "momentum": "sgd"},
+    "sharding": {"ddp": "none", "zero-1": "zero1", "zero-2": "zero2", "zero-3": "zero3", "fsdp": "zero3"},
+    "recompute": {"full-recomputation": "full"},
 }
 """Other names of values, as frameworks call them; PyTorch's DP is one process, its DDP several."""
 
@@ -103,7 +110,17 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
     rack_nodes : [1] Nodes under one switch, with oversubscription.
     placement : How the job's ring lies on the racks.
-    strategy : How gradients are combined; ddp, dp, horovod, ps are understood.
+    strategy : How gradients are combined; ddp, dp, horovod, ps are understood; fsdp is all-reduce with zero3.
+    tensor_parallel : [1] Accelerators that share every product of a transformer.
+    pipeline_parallel : [1] Stages that a transformer's layers are dealt out to.
+    virtual_stages : [1] Chunks of layers on each stage, interleaved.
+    context_parallel : [1] Accelerators that share the positions of a sequence.
+    expert_parallel : [1] Accelerators that experts are dealt out to; they divide the replicas.
+    sharding : What replicas share instead of copying: optimizer states (zero1), gradients (zero2), weights
+        (zero3).  [default: none, or the stack's own]
+    recompute : What the backward pass computes again instead of keeping it.  [default: none]
+    micro_batch_size : [samples] Of one replica in one pass, where it spans accelerators; with a global batch
+        the number of passes follows.
     servers : [1] Parameter servers, on machines of their own.  [default: 1]
     server_shards : How gradients are dealt out to servers: split evenly, whole tensors in turn, whole tensors
         to the server that holds least, or only large ones split.  [default: as the framework does]
@@ -116,7 +133,7 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.
         [default: the network's usual]
     global_batch_size : [samples] Samples per iteration over all accelerators: strong scaling.
-    accumulation_steps : [1] Micro-batches per iteration.
+    accumulation_steps : [1] Micro-batches per iteration.  [default: 1, or what the other batches say]
     optimizer : Optimizer.  [default: the network's usual]
     framework : Software, with its year, or the accelerator's: tensorflow-xla@2020.  [default: pytorch]
     input : Where samples come from.
@@ -169,6 +186,16 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     rack_nodes: Annotated[_Count | None, OptionInfo(axis="place")] = None
     placement: Annotated[Placement, OptionInfo(axis="place")] = "contiguous"
     strategy: Annotated[Strategy, OptionInfo(synonyms=SYNONYMS["strategy"], basic=True)] = "all-reduce"
+    tensor_parallel: Annotated[_Count, OptionInfo(label="Tensor parallel", axis="layout")] = 1
+    pipeline_parallel: Annotated[_Count, OptionInfo(label="Pipeline stages", axis="layout")] = 1
+    virtual_stages: Annotated[_Count, OptionInfo(label="Chunks of layers on a stage", axis="layout")] = 1
+    context_parallel: Annotated[_Count, OptionInfo(label="Context parallel", axis="layout")] = 1
+    expert_parallel: Annotated[_Count, OptionInfo(label="Expert parallel", axis="layout")] = 1
+    sharding: Annotated[Sharding | None, OptionInfo(synonyms=SYNONYMS["sharding"], axis="layout")] = None
+    recompute: Annotated[Recompute | None, OptionInfo(synonyms=SYNONYMS["recompute"], axis="layout")] = None
+    micro_batch_size: Annotated[
+        _Samples | None, OptionInfo(label="Micro-batch of a replica", axis="layout")
+    ] = None
     servers: Annotated[_Count | None, OptionInfo(axis="place", basic=True)] = None
     server_shards: Annotated[
         ServerShards | None, OptionInfo(label="How gradients are dealt out to servers")
@@ -190,7 +217,7 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     global_batch_size: Annotated[
         _Samples | None, OptionInfo(label="Batch of the whole job (strong scaling)", axis="batch")
     ] = None
-    accumulation_steps: Annotated[_Count, OptionInfo(axis="batch")] = 1
+    accumulation_steps: Annotated[_Count | None, OptionInfo(axis="batch")] = None
     optimizer: Annotated[
         Optimizer | None, OptionInfo(synonyms=SYNONYMS["optimizer"], axis="computation", plan=True)
     ] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple
 
-from perfmodel.errors import unknown_name
+from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.names import Named, meaning
 
 Pace = Literal["tuned", "early", "eager", "deepspeed", "xla"]
@@ -232,11 +232,37 @@ def stack(name: str, year: int = LATEST_YEAR) -> Stack:
     >>> stack("nemo", 2024).gradient_bytes, stack("NeMo", 2022).gradient_bytes
     (2, 4)
     """
-    meant = name if name in STACKS else None
-    if meant is None:
-        known = meaning("framework", name, (Named(id, CALLED.get(id, ())) for id in STACKS))
-        meant = known.id if known is not None else None
-    if meant is None:
-        raise unknown_name("framework", name, STACKS)
-    versions = STACKS[meant]
+    versions = STACKS[stack_id(name)]
     return versions[max((since for since in versions if since <= year), default=min(versions))]
+
+
+def stack_id(name: str) -> str:
+    """Return the id of the stack that a name means.
+
+    Raises
+    ------
+    InputError : an unknown name, or one that fits several stacks
+    """
+    if name in STACKS:
+        return name
+    known = meaning("framework", name, (Named(id, CALLED.get(id, ())) for id in STACKS))
+    if known is None:
+        raise unknown_name("framework", name, STACKS)
+    return known.id
+
+
+def stack_named(text: str) -> tuple[str, Stack]:
+    """Return ``NAME@YEAR`` of a stack, the year being the latest where none is named, and its facts.
+
+    Raises
+    ------
+    InputError : as ``stack``, or a year that is not one
+
+    >>> stack_named("nemo@2024")[0], stack_named("mcore")[0]
+    ('nemo@2024', 'megatron-core@2026')
+    """
+    name, at, year = text.partition("@")
+    if at and not (year.isdecimal() and len(year) == 4):
+        raise InputError(f"framework {text}: expected a year after @, e.g. {name}@2024")
+    id = stack_id(name)
+    return f"{id}@{year or LATEST_YEAR}", stack(id, int(year) if at else LATEST_YEAR)

@@ -11,7 +11,9 @@ from perfmodel.specs.scenario import (
     Overlap,
     Placement,
     Precision,
+    Recompute,
     ServerShards,
+    Sharding,
     Strategy,
 )
 
@@ -36,12 +38,20 @@ class Understood(TypedDict):
     rack_nodes: int | None
     placement: Placement
     strategy: Strategy
+    tensor_parallel: int
+    pipeline_parallel: int
+    virtual_stages: int
+    context_parallel: int
+    expert_parallel: int
+    sharding: Sharding | None
+    recompute: Recompute | None
+    micro_batch_size: int | None
     servers: int | None
     server_shards: ServerShards | None
     server_node: str | None
     local_aggregation: bool
     algorithm: Algorithm
-    overlap: Overlap
+    overlap: Overlap | None
     precision: Precision
     local_batch_size: int
     global_batch_size: int

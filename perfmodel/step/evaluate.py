@@ -18,7 +18,7 @@ from perfmodel.step.parts import (
     fabric_of,
     scaled,
 )
-from perfmodel.step.terms import Moment, terms_of
+from perfmodel.step.terms import Moment, SharedMoment, terms_of
 
 
 class Step(NamedTuple):
@@ -37,10 +37,30 @@ class Step(NamedTuple):
     """What it adds to the iteration; of every variant of the fabric [s]."""
 
 
+class Outcome(NamedTuple):
+    """What one iteration comes to, whichever way the network is trained."""
+
+    iteration_time: Any
+    terms: dict[str, Any]
+    """Exposed times by name, which sum to ``iteration_time`` [s]."""
+
+
+def outcome(setting: Setting, constants: Calibration) -> Outcome:
+    """Return what one iteration takes, of copies of a network or of a transformer that is shared out."""
+    if setting.layout is None:
+        step = evaluate(setting, constants)
+        return Outcome(step.iteration_time, step.terms)
+    from perfmodel.transformers.evaluate import step_of_setting
+
+    terms = terms_of(SharedMoment(setting, step_of_setting(setting), constants))
+    whole: Any = iteration_time(**terms)
+    return Outcome(whole, terms)
+
+
 def evaluate(
     setting: Setting, constants: Calibration, variants: Callable[[Fabric], Fabric] | None = None
 ) -> Step:
-    """Return what one iteration takes.
+    """Return what one iteration of copies of a network takes.
 
     Parameters
     ----------

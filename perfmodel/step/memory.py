@@ -68,6 +68,11 @@ ROWS: dict[str, Row] = {
     )
 }
 """Every use of memory by name; they sum to what training needs."""
+LABELS = {row.name: row.label for row in ROWS.values()} | {
+    "logits": "logits",
+    "other": "layers gathered, context and libraries",
+}
+"""What people call them, with those that a transformer has besides where it is shared out."""
 
 
 class Need(NamedTuple):
@@ -107,4 +112,4 @@ def listed(rows: Mapping[str, float]) -> list[tuple[str, float]]:
     >>> listed({"weights": 4.0, "weight_copy": 0.0, "activations": 9.0})
     [('activations', 9.0), ('weights', 4.0)]
     """
-    return sorted(((ROWS[name].label, size) for name, size in rows.items() if size), key=lambda row: -row[1])
+    return sorted(((LABELS[name], size) for name, size in rows.items() if size), key=lambda row: -row[1])

@@ -157,22 +157,26 @@ def whole_batch(setting: Setting, constants: Calibration) -> tuple[int, float]:
     return micro, setting.global_batch_size / micro
 
 
-def figures(setting: Setting, iteration_time: Any, baseline_time: Any, exposed: Any) -> dict[str, Any]:
+def figures(
+    setting: Setting, iteration_time: Any, baseline_time: Any, exposed: Any, replicas: Any = None
+) -> dict[str, Any]:
     """Return what an iteration time comes to, by the names of a ``Prediction``.
 
     Parameters
     ----------
     setting : whose iteration it is
-    iteration_time, baseline_time : of the job and of one accelerator [s]
+    iteration_time, baseline_time : of the job and of one accelerator, or one replica [s]
     exposed : what communication adds to the iteration [s]
+    replicas : of the network, by default one on each accelerator
     """
     workload, n, samples = setting.workload, setting.world_size, setting.global_batch_size
+    copies = n if replicas is None else replicas
     if setting.scaling == "weak":
-        speedup = weak_speedup(n, baseline_time, iteration_time)
+        speedup = weak_speedup(copies, baseline_time, iteration_time)
         efficiency = weak_scaling_efficiency(baseline_time, iteration_time)
     else:
         speedup = strong_speedup(baseline_time, iteration_time)
-        efficiency = strong_scaling_efficiency(n, baseline_time, iteration_time)
+        efficiency = strong_scaling_efficiency(copies, baseline_time, iteration_time)
     rate = samples / iteration_time
     flops = workload.training_flops * samples
     return {

@@ -6,8 +6,9 @@ says how long it takes.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import (
@@ -21,6 +22,9 @@ from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation, one_host_time
 from perfmodel.step.stragglers import straggler_time
 
+if TYPE_CHECKING:
+    from perfmodel.transformers.step import Step as SharedStep
+
 Kind = Literal["busy", "network", "host", "wait"]
 Place = Literal["before", "passes", "after", "update"]
 
@@ -33,6 +37,14 @@ class Moment(NamedTuple):
     """Times of one accelerator, an anchor's factor in them."""
     anchor_factor: Any
     exposed_communication_time: Any
+    constants: Calibration
+
+
+class SharedMoment(NamedTuple):
+    """What the terms of a transformer that is shared out are taken from; numbers, or in a sweep arrays."""
+
+    setting: Setting
+    step: SharedStep
     constants: Calibration
 
 
@@ -51,7 +63,7 @@ class Term(NamedTuple):
     place: Place
     """Where in a step the timeline and the emulator put it: before the passes, one of the passes, after them,
     or with the update at the end."""
-    time: Callable[[Moment, Mapping[str, Any]], Any]
+    time: Callable[[Any, Mapping[str, Any]], Any]
     """Its time [s], from the moment and the terms before it in the table."""
 
 
@@ -104,6 +116,15 @@ def _input(moment: Moment, before: Mapping[str, Any]) -> Any:
     return anchored_time(waits, factor)
 
 
+TRAFFIC = (
+    "exposed_communication_time",
+    "tensor_parallel_time",
+    "context_parallel_time",
+    "expert_parallel_time",
+    "stage_transfer_time",
+)
+"""Terms in which bytes travel."""
+
 TERMS: dict[str, Term] = {
     term.name: term
     for term in (
@@ -126,12 +147,78 @@ TERMS: dict[str, Term] = {
 """Every term by name, in the order in which they are worked out and listed; they sum to the iteration."""
 
 
-def terms_of(moment: Moment) -> dict[str, Any]:
+def _shared(name: str, label: str, kind: Kind, bound: str, of: str, place: Place = "passes") -> Term:
+    """Return a term that is a part of a shared step."""
+    return Term(name, label, kind, bound, place, lambda moment, _: getattr(moment.step, of))
+
+
+def _shared_stragglers(moment: SharedMoment, before: Mapping[str, Any]) -> Any:
+    """Those of the usual job are in its growth with nodes; a spread that is given comes on top."""
+    if moment.setting.scenario.jitter is None:
+        return 0.0
+    busy = sum(time for name, time in before.items() if SHARED_TERMS[name].kind in ("busy", "host"))
+    return straggler_time(moment.setting, busy, 0.0, moment.constants)
+
+
+SHARED_TERMS: dict[str, Term] = {
+    term.name: term
+    for term in (
+        _shared("products_time", "matrix products", "busy", "compute-bound", "products"),
+        _shared("attention_time", "attention", "busy", "compute-bound", "attention"),
+        _shared("elementwise_time", "element-wise", "busy", "compute-bound", "elementwise"),
+        _shared("logits_time", "logits and loss", "busy", "compute-bound", "logits"),
+        _shared("recomputation_time", "recomputation", "busy", "compute-bound", "recomputation"),
+        _shared("launch_overhead_time", "launch overhead", "host", "host-bound", "launches"),
+        _shared(
+            "tensor_parallel_time", "tensor-parallel exchange", "network", "communication-bound", "tensor"
+        ),
+        _shared("context_parallel_time", "context exchange", "network", "communication-bound", "context"),
+        _shared("expert_parallel_time", "exchange with experts", "network", "communication-bound", "experts"),
+        _shared("stage_transfer_time", "between stages", "network", "communication-bound", "stage_sends"),
+        _shared("unequal_stages_time", "unequal stages", "wait", "pipeline-bound", "unequal_stages"),
+        _shared("bubble_time", "pipeline bubble", "wait", "pipeline-bound", "bubble", "after"),
+        _shared(
+            "exposed_communication_time",
+            "exposed communication",
+            "network",
+            "communication-bound",
+            "data",
+            "after",
+        ),
+        _shared("contention_time", "beside hidden traffic", "busy", "communication-bound", "contention"),
+        _shared("update_time", "update", "busy", "update-bound", "optimizer", "update"),
+        _shared("iteration_overhead_time", "overhead of a step", "host", "host-bound", "overhead", "update"),
+        _shared("node_growth_time", "growth with nodes", "network", "communication-bound", "growth", "after"),
+        Term(
+            "straggler_time",
+            "waiting for stragglers",
+            "network",
+            "straggler-bound",
+            "after",
+            _shared_stragglers,
+        ),
+    )
+}
+"""The same of a transformer that is shared out; ``exposed_communication_time`` is that between replicas."""
+ANY_TERM: Mapping[str, Term] = ChainMap(TERMS, SHARED_TERMS)
+"""What a term is called, whichever of the two it is from."""
+
+
+def terms_of(moment: Moment | SharedMoment) -> dict[str, Any]:
     """Return the exposed terms of an iteration by name [s], numbers or arrays."""
     result: dict[str, Any] = {}
-    for name, term in TERMS.items():
+    for name, term in (TERMS if isinstance(moment, Moment) else SHARED_TERMS).items():
         result[name] = term.time(moment, result)
     return result
+
+
+def sent(terms: Mapping[str, Any]) -> Any:
+    """Return the exposed time of all traffic [s].
+
+    >>> sent({"forward_time": 3.0, "exposed_communication_time": 1.0, "tensor_parallel_time": 2.0})
+    3.0
+    """
+    return sum([terms[name] for name in TRAFFIC if name in terms])
 
 
 def only_kind(terms: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
@@ -140,7 +227,7 @@ def only_kind(terms: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     >>> only_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "wait")
     {'input_time': 2.0}
     """
-    return {name: terms[name] for name, term in TERMS.items() if term.kind == kind and name in terms}
+    return {name: time for name, time in terms.items() if ANY_TERM[name].kind == kind}
 
 
 def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
@@ -149,7 +236,7 @@ def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
     >>> of_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "busy")
     4.0
     """
-    return sum([terms[name] for name, term in TERMS.items() if term.kind == kind and name in terms])
+    return sum([time for name, time in terms.items() if ANY_TERM[name].kind == kind])
 
 
 def in_step_order(names: Iterable[str]) -> list[str]:
@@ -159,4 +246,4 @@ def in_step_order(names: Iterable[str]) -> list[str]:
     ['input_time', 'forward_time', 'straggler_time', 'update_time']
     """
     places = ("before", "passes", "after", "update")
-    return sorted(names, key=lambda name: places.index(TERMS[name].place))
+    return sorted(names, key=lambda name: places.index(ANY_TERM[name].place))

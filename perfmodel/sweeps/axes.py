@@ -25,6 +25,8 @@ DATA: Final = _across("data")
 """Options of the samples, on which no placement depends."""
 WAY: Final = _across("way", "data")
 """How the work is shared out; with ``COMPUTATION`` it makes a group, whose scenarios are one array."""
+LAYOUT: Final = _across("layout")
+"""Options of the layout of a transformer that is shared out."""
 PLACE: Final = _across("place")
 """Options of the placements of a group, besides the world size, which varies fastest."""
 

@@ -112,7 +112,7 @@ class Work:
 
 
 def _with_batch(setting: Setting, asked: Mapping[str, Any]) -> Setting:
-    steps = asked["accumulation_steps"]
+    steps = asked["accumulation_steps"] or 1
     micro = asked["local_batch_size"] or setting.workload.default_local_batch_size
     return setting._replace(
         local_batch_size=micro, accumulation_steps=steps, global_batch_size=micro * steps * setting.world_size

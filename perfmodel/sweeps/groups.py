@@ -16,9 +16,10 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import message_times
 from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
-from perfmodel.sweeps.axes import COMPUTATION, DATA, PLACE, PLAN, WAY, Axes
+from perfmodel.sweeps.axes import COMPUTATION, DATA, LAYOUT, PLACE, PLAN, WAY, Axes
 from perfmodel.sweeps.batches import Batches, Work
 from perfmodel.sweeps.placements import Placements, Refusal, placements_of
+from perfmodel.sweeps.shared import by_stack, shared_blocks
 
 BLOCK = 2**20
 """Scenarios of a block times the messages of each."""
@@ -55,6 +56,24 @@ class Groups:
                 yield from self._group(fixed, some)
 
     def _group(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> Iterator[Block]:
+        """Yield the blocks of one group: of copies of the network, then of what shares it out."""
+        axes = self._axes
+        try:
+            stacks = by_stack(fixed, axes, self._catalogue)
+        except InputError as error:
+            crossed = int(np.prod([len(axes[name]) for name in (*LAYOUT, *PLACE, *PLAN)]))
+            self._refuse(crossed * len(world_sizes), str(error))
+            return
+        for stack, layouts in stacks.items():
+            if stack is None:
+                plain = fixed | dict(zip(LAYOUT, layouts[0], strict=True))
+                yield from self._copies(plain, world_sizes)
+            else:
+                yield from shared_blocks(
+                    fixed, stack, layouts, axes, world_sizes, self._catalogue, self._constants, self._refuse
+                )
+
+    def _copies(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> Iterator[Block]:
         alone = {name: fixed[name] for name in (*COMPUTATION, "profile")}
         if fixed["profile"] is not None:
             alone["input"] = fixed["input"]  # what idles around the copy of real samples is a profile's alone
@@ -180,7 +199,7 @@ def _block(setting: Setting, batches: Batches, placements: Placements, constants
 def _options(setting: Setting, batches: Batches, placements: Placements) -> dict[str, Any]:
     """Return the options of the scenarios of a block, shaped as their answers."""
     asked = setting.scenario
-    report: dict[str, Any] = {name: getattr(asked, name) for name in COMPUTATION + WAY}
+    report: dict[str, Any] = {name: getattr(asked, name) for name in COMPUTATION + WAY + LAYOUT}
     report |= {
         "workload": setting.workload.id if asked.workload is None else asked.workload,
         "accelerator": setting.accelerator.id,

@@ -13,9 +13,10 @@ from perfmodel.calibration import Calibration, constants_of
 from perfmodel.errors import InputError, needed, unknown_name
 from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.terms import TERMS
+from perfmodel.step.terms import SHARED_TERMS, TERMS
 from perfmodel.sweeps.axes import Axes, axes
 from perfmodel.sweeps.groups import Block, Groups
+from perfmodel.sweeps.shared import shares_out
 from perfmodel.tables import Record, Table
 
 if TYPE_CHECKING:
@@ -65,10 +66,16 @@ ANSWERS = (
 """Every answer of ``predict`` that is a number, by the same name, but for the terms."""
 
 
-def answer_columns() -> tuple[str, ...]:
-    """Return the names of all answers: those of the terms follow the iteration time they sum to."""
+def answer_columns(shared: bool = False) -> tuple[str, ...]:
+    """Return the names of all answers: those of the terms follow the iteration time they sum to.
+
+    Parameters
+    ----------
+    shared : whether a transformer is shared out in some scenarios, which has terms of its own
+    """
     first = ANSWERS.index("iteration_time") + 1
-    return (*ANSWERS[:first], *TERMS, *ANSWERS[first:])
+    terms = dict.fromkeys((*TERMS, *SHARED_TERMS)) if shared else TERMS
+    return (*ANSWERS[:first], *terms, *ANSWERS[first:])
 
 
 def sweep(
@@ -133,9 +140,10 @@ class Sweep(Table):
         asked = dict.fromkeys(
             (*ALWAYS, *(name for name in Scenario.model_fields if name in by_field(options)))
         )
-        self.columns = tuple(map(field_of, columns)) if columns else (*asked, *answer_columns())
+        own = answer_columns(shares_out(self._axes, catalogue))
+        self.columns = tuple(map(field_of, columns)) if columns else (*asked, *own)
         """Of the table, in order."""
-        known = (*Scenario.model_fields, *answer_columns())
+        known = (*Scenario.model_fields, *answer_columns(shared=True))
         for name in self.columns:
             if name not in known:
                 raise unknown_name("column", name, known)
@@ -252,7 +260,7 @@ def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         return column.astype(np.int64) if name in WHOLE else column
     if isinstance(values, (int, float)) and not isinstance(values, bool):
         return np.full(size, values)
-    if values is None and name in answer_columns():
+    if values is None and name in answer_columns(shared=True):
         return np.full(size, np.nan)
     texts = np.empty(size, dtype=object)
     texts.fill(values)

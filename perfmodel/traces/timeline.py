@@ -8,7 +8,7 @@ from typing import Any
 
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
-from perfmodel.step.terms import TERMS
+from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.writing import write_whole
 
 MICROSECOND = 1e-6
@@ -129,7 +129,7 @@ class _Clock:
 def _rank(prediction: Prediction, rank: int) -> list[dict[str, Any]]:
     terms = prediction.terms
     clock = _Clock(rank)
-    if terms["input_time"]:
+    if terms.get("input_time"):
         clock.add(
             "enumerate(DataLoader)#perfmodel.__next__",
             "user_annotation",
@@ -139,10 +139,13 @@ def _rank(prediction: Prediction, rank: int) -> list[dict[str, Any]]:
         )
         clock.now += terms["input_time"]
     _others(clock, terms, "before")
-    passes = terms["forward_time"] + terms["backward_time"]
+    passes = {name: terms[f"{name}_time"] for name in ("forward", "backward") if f"{name}_time" in terms}
     gaps = terms["launch_overhead_time"]
-    clock.run("forward", terms["forward_time"], gaps * terms["forward_time"] / passes)
-    clock.run("backward", terms["backward_time"], gaps * terms["backward_time"] / passes)
+    for name, time in passes.items():
+        clock.run(name, time, gaps * time / sum(passes.values()))
+    if gaps and not passes:
+        clock.add(LAUNCHES, "user_annotation", clock.now, gaps, HOST_THREAD)
+        clock.now += gaps
     _others(clock, terms, "passes")
     _communicate(clock, prediction)
     if terms["straggler_time"]:
@@ -160,11 +163,12 @@ def _rank(prediction: Prediction, rank: int) -> list[dict[str, Any]]:
 def _others(clock: _Clock, terms: dict[str, float], place: str) -> None:
     """Terms that are drawn by their kind alone: kernels where the accelerator is at work, else marks."""
     for name, time in terms.items():
-        term = TERMS[name]
+        term = ANY_TERM[name]
         if name in DRAWN or term.place != place or not time:
             continue
         if term.kind in STREAMS:
-            clock.add(term.label, "kernel", clock.now, time, STREAMS[term.kind])
+            part = term.label if term.kind == "busy" and place == "passes" else None
+            clock.add(term.label, "kernel", clock.now, time, STREAMS[term.kind], part)
         else:
             clock.add(f"perfmodel {name}", "user_annotation", clock.now, time, HOST_THREAD)
         clock.now += time
@@ -173,7 +177,7 @@ def _others(clock: _Clock, terms: dict[str, float], place: str) -> None:
 def _communicate(clock: _Clock, prediction: Prediction) -> None:
     """Hidden messages end with the backward pass, on top of kernels; what is exposed follows."""
     exposed = prediction.terms["exposed_communication_time"]
-    hidden = max(0.0, prediction.communication_time - exposed)
+    hidden = max(0.0, prediction.communication_time - sent(prediction.terms))
     kernels = [event for event in clock.events if PASS in event["args"]]
     left = hidden
     for event in reversed(kernels):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.specs.architecture import Architecture
-from perfmodel.transformers.layout import FULL, SELECTIVE, ZERO_2, ZERO_3, Layout
+from perfmodel.specs.layout import FULL, SELECTIVE, ZERO_2, ZERO_3, Layout
 
 
 def flags(stack: str, layout: Layout, model: Architecture, sequence_length: int, precision: str) -> list[str]:

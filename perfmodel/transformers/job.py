@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perfmodel import ops
+from perfmodel.specs.layout import Layout
 from perfmodel.transformers.architecture import Dimensions
-from perfmodel.transformers.layout import Layout
 from perfmodel.transformers.machine import Chip, Fabric, Groups, group_points, groups_of, ways_of
 from perfmodel.transformers.software import Software
 
@@ -52,9 +53,9 @@ class Case(NamedTuple):
     sequence_length: int
 
     @property
-    def nodes(self) -> float:
+    def nodes(self) -> Any:
         """Nodes that take part."""
-        return float(max(1.0, self.layout.world_size / self.fabric.per_node))
+        return ops.maximum(1.0, self.layout.world_size / self.fabric.per_node)
 
 
 def job_of(case: Case) -> Job:

@@ -15,17 +15,20 @@ from perfmodel.equations.transformer_exchange import (
     distinct_destinations,
     partly_hidden_time,
 )
+from perfmodel.equations.transformer_pipeline import repeated_time, time_beyond, time_of_parts
 from perfmodel.equations.transformer_products import (
     attention_traffic_bytes,
     cast_traffic_bytes,
+    elementwise_time,
     fused_attention_time,
     gate_traffic_bytes,
     launched_time,
     matrix_product_time,
+    mean_over_layers,
     plain_attention_time,
 )
+from perfmodel.specs.layout import FULL, SELECTIVE
 from perfmodel.transformers.job import Job
-from perfmodel.transformers.layout import FULL, SELECTIVE
 from perfmodel.transformers.machine import NOWHERE, Way
 from perfmodel.transformers.parameters import Values
 from perfmodel.transformers.software import CHECKPOINTED, EAGER, PACES
@@ -37,6 +40,8 @@ EXPERT_KERNELS, EXPERT_KERNELS_8 = 5, 10
 """Of each local expert."""
 BACKWARD_KERNELS = 1.6
 """Over forward."""
+ROUNDING = 1e-12
+"""Of a time: less is none."""
 DISPATCH_START = 24e-6
 """Two small collectives [s]."""
 
@@ -77,16 +82,9 @@ class Layer(NamedTuple):
     @property
     def time(self) -> Any:
         """Forward and backward of one layer [s]."""
-        return (
-            self.products
-            + self.attention
-            + self.elementwise
-            + self.recomputation
-            + self.launches
-            + self.tensor
-            + self.context
-            + self.experts
-        )
+        parts = self._asdict()
+        del parts["backward"]
+        return time_of_parts(**parts)
 
 
 def any_of(condition: Any) -> bool:
@@ -131,8 +129,8 @@ def three_products(
         p["half_waves"],
     )
     of_inputs = matrix_product_time(n1, n3, n2, *shared)
-    of_weights = matrix_product_time(n2, n1, n3, *shared)
-    backward = of_inputs + ops.where(job.stack.adapts, 0.0, of_weights)
+    of_weights = ops.where(job.stack.adapts, 0.0, matrix_product_time(n2, n1, n3, *shared))
+    backward = time_of_parts(of_inputs=of_inputs, of_weights=of_weights)
     return matrix_product_time(n1, n2, n3, *shared), backward
 
 
@@ -162,41 +160,60 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     moved = moved + cast * (1 - 0.5 * routed)
     if has_experts:
         moved = moved + routed * _routed_bytes(job, p)
-    element = moved / on.elementwise
-    element_backward = element * p["element_backward"]
+    element = elementwise_time(moved, on.elementwise)
+    element_backward = repeated_time(p["element_backward"], element)
     # traffic
     one = travel_time(job.groups.tensor, activation_message_bytes(tokens, model.hidden), p)
-    beside = 2 * partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
+    hidden = partly_hidden_time(one, where(software.hides_tensor, p["tensor_hidden"], 0.0))
+    beside = repeated_time(2, hidden)
     keys = context_message_bytes(
         layout.micro_batch_size, job.sequence_length, model.kv_heads * model.head_size / tensor
     )
     ring = travel_time(job.groups.context, keys, p)
     context = beyond_attention_time(ring, core, p["context_window"])
-    context_backward = beyond_attention_time(2 * ring, core_backward, p["context_window"])
-    dispatch = routed * _dispatch(job, p) if has_experts else 0.0
-    waits = routed * where(software.static_dispatch, 0.0, p["routing_host"]) if has_experts else 0.0
+    context_backward = beyond_attention_time(repeated_time(2, ring), core_backward, p["context_window"])
+    dispatch = waits = 0.0
+    if has_experts:
+        dispatch = repeated_time(routed, _dispatch(job, p))
+        waits = repeated_time(routed, where(software.static_dispatch, 0.0, p["routing_host"]))
     # recomputation
     again = layout.recomputed_layers
-    device, device_backward = forward + core + element, backward + core_backward + element_backward
+    device = time_of_parts(products=forward, attention=core, elementwise=element)
+    device_backward = time_of_parts(products=backward, attention=core_backward, elementwise=element_backward)
     of_operations = where(software.checkpoints_operations, p["selective"] * forward, 0.0)
     of_core = where(software.flash | software.checkpoints_operations, 0.0, core)
-    repeated = where(layout.recompute == SELECTIVE, of_operations + of_core, 0.0)
-    repeated = repeated + where(layout.recompute == FULL, again * device, 0.0)
+    selected = time_of_parts(operations=of_operations, attention=of_core)
+    repeated = where(layout.recompute == SELECTIVE, selected, 0.0)
+    repeated = where(layout.recompute == FULL, repeated_time(again, device), repeated)
     # launches
     kernels, floor = _launches(job, p, routed)
     paced = launched_time(device, kernels, floor)
-    paced_backward = launched_time(device_backward + repeated, (BACKWARD_KERNELS + again) * kernels, floor)
-    sent = beside + context_backward + 2 * dispatch + again * (beside + context + 2 * dispatch)
+    of_backward = time_of_parts(backward=device_backward, again=repeated)
+    paced_backward = launched_time(of_backward, (BACKWARD_KERNELS + again) * kernels, floor)
+    waiting = time_beyond(
+        time_of_parts(forward=paced, backward=paced_backward),
+        time_of_parts(forward=device, backward=of_backward),
+    )
+    routed_traffic = repeated_time(2, dispatch)
+    sent_again = time_of_parts(tensor=beside, context=context, experts=routed_traffic, host=waits)
+    sent_again = repeated_time(again, sent_again)
     return Layer(
-        forward + backward,
-        core + core_backward,
-        element + element_backward,
-        repeated + again * (beside + context + 2 * dispatch + waits),
-        paced + paced_backward - device - device_backward - repeated,
-        2 * beside,
-        context + context_backward,
-        4 * dispatch + 2 * waits,
-        paced_backward + sent + waits * (1 + again),
+        time_of_parts(forward=forward, backward=backward),
+        time_of_parts(forward=core, backward=core_backward),
+        time_of_parts(forward=element, backward=element_backward),
+        time_of_parts(computed=repeated, sent=sent_again),
+        where(waiting > ROUNDING * device, waiting, 0.0),
+        repeated_time(2, beside),
+        time_of_parts(forward=context, backward=context_backward),
+        time_of_parts(traffic=repeated_time(2, routed_traffic), host=repeated_time(2, waits)),
+        time_of_parts(
+            computed=paced_backward,
+            tensor=beside,
+            context=context_backward,
+            experts=routed_traffic,
+            host=waits,
+            again=sent_again,
+        ),
     )
 
 
@@ -208,11 +225,13 @@ def _products(job: Job, p: Values, on: Rates, has_experts: bool) -> tuple[Any, A
     out_of = three_products(job, p, on, tokens, heads, model.hidden)
     forward, backward = _feed_forward(job, p, on, tokens, model.feed_forward / tensor)
     if has_experts:
-        routed = 1 - model.dense_share
         of_experts = _experts(job, p, on)
-        forward = model.dense_share * forward + routed * of_experts[0]
-        backward = model.dense_share * backward + routed * of_experts[1]
-    return into[0] + out_of[0] + forward, into[1] + out_of[1] + backward
+        forward = mean_over_layers(model.dense_share, forward, of_experts[0])
+        backward = mean_over_layers(model.dense_share, backward, of_experts[1])
+    return (
+        time_of_parts(projections=into[0], output=out_of[0], feed_forward=forward),
+        time_of_parts(projections=into[1], output=out_of[1], feed_forward=backward),
+    )
 
 
 def _feed_forward(
@@ -221,7 +240,7 @@ def _feed_forward(
     wide = (job.model.matrices - 1) * width
     up = three_products(job, p, on, tokens, job.model.hidden, wide, count, rate)
     down = three_products(job, p, on, tokens, width, job.model.hidden, count, rate)
-    return up[0] + down[0], up[1] + down[1]
+    return time_of_parts(up=up[0], down=down[0]), time_of_parts(up=up[1], down=down[1])
 
 
 def _experts(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
@@ -230,9 +249,12 @@ def _experts(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
     experts, width = ops.maximum(model.experts, 1.0), ops.maximum(model.expert_width, 1.0)
     each = ops.maximum(job.tokens * model.top_k * group / experts, 1e-6)
     routed = _feed_forward(job, p, on, each, width / tensor, experts / group, on.product * p["grouped"])
-    has_shared = ops.where(model.shared_experts > 0, 1.0, 0.0)
     shared = _feed_forward(job, p, on, job.tokens, ops.maximum(model.shared_experts, 1.0) * width / tensor)
-    return routed[0] + has_shared * shared[0], routed[1] + has_shared * shared[1]
+    forward, backward = (ops.where(model.shared_experts > 0, each, 0.0) for each in shared)
+    return (
+        time_of_parts(routed=routed[0], shared=forward),
+        time_of_parts(routed=routed[1], shared=backward),
+    )
 
 
 def _attention(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
@@ -256,7 +278,8 @@ def _attention(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
     )
     plain = plain_attention_time(one, tokens * length * heads, p["score"], on.elementwise)
     flash = job.stack.flash
-    return ops.where(flash, kernel, plain), ops.where(flash, p["flash_backward"] * kernel, 2 * plain)
+    backward = repeated_time(p["flash_backward"], kernel), repeated_time(2, plain)
+    return ops.where(flash, kernel, plain), ops.where(flash, *backward)
 
 
 def _routed_bytes(job: Job, p: Values) -> Any:

@@ -12,10 +12,10 @@ from perfmodel.collectives.model import curve, fitted
 from perfmodel.collectives.place import USUAL_YEAR, Place, Point, places
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.layout import Layout
 from perfmodel.specs.link import Link
 from perfmodel.specs.stack import BLACKWELL, HOPPER
 from perfmodel.specs.store import Catalogue
-from perfmodel.transformers.layout import Layout
 
 NICS_OF_ACCELERATOR = 4
 """The most network adapters of a machine for each accelerator; AWS's p5 has so many."""
@@ -26,6 +26,10 @@ BORROWED_SHARE_8 = 0.75
 """The same in 8 bits (0.71 to 0.78)."""
 BORROWED_SHARE_TPU = 0.95
 """The same of a TPU, whose clocks stay (assumed)."""
+
+
+FARTHEST = 2.0**22
+"""More than ranks can lie apart: makes one number of a group's size and stride."""
 
 
 class Chip(NamedTuple):
@@ -235,9 +239,10 @@ def groups_of_many(fabric: Fabric, layouts: Layout) -> Groups:
     """Return the ways of the groups of many layouts on one fabric; equal ones are worked out once."""
     result = []
     for collective, sizes, strides in _group_shapes(layouts):
-        pairs = np.stack(np.broadcast_arrays(sizes, strides), axis=-1).astype(np.float64)
-        each, at = np.unique(pairs, axis=0, return_inverse=True)
-        ways = ways_of([fabric.point(collective, size, stride) for size, stride in each.tolist()])
+        sizes, strides = (np.asarray(each, np.float64) for each in np.broadcast_arrays(sizes, strides))
+        _, first, at = np.unique(sizes * FARTHEST + strides, return_index=True, return_inverse=True)
+        pairs = zip(sizes[first].tolist(), strides[first].tolist(), strict=True)
+        ways = ways_of([fabric.point(collective, size, stride) for size, stride in pairs])
         result.append(Way(*(column[at.reshape(-1)] for column in ways)))
     return Groups(*result)
 

@@ -13,8 +13,8 @@ from perfmodel.equations.transformer_memory import (
     product_checkpoint_bytes,
     sharded_memory_bytes,
 )
+from perfmodel.specs.layout import FULL, SELECTIVE, ZERO_3
 from perfmodel.transformers.job import Job
-from perfmodel.transformers.layout import FULL, SELECTIVE, ZERO_3
 from perfmodel.transformers.step import Held, held_parameters
 
 CONTEXT_BYTES = 1.5e9

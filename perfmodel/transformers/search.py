@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout
 from perfmodel.specs.stack import Stack
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.job import Job
-from perfmodel.transformers.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout
 from perfmodel.transformers.machine import Fabric, chip_of, groups_of_many
 from perfmodel.transformers.memory import Memory, memory_of
 from perfmodel.transformers.parameters import Values

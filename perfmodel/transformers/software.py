@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple, get_args
 
 from perfmodel.ops import where
+from perfmodel.specs.layout import ZERO_3, Layout
 from perfmodel.specs.stack import Launch, Pace, Stack, States
 from perfmodel.transformers.architecture import Dimensions
-from perfmodel.transformers.layout import ZERO_3, Layout
 from perfmodel.transformers.machine import Chip
 
 PACES: tuple[Pace, ...] = get_args(Pace)

@@ -9,15 +9,21 @@ from perfmodel.equations.transformer_exchange import activation_message_bytes, b
 from perfmodel.equations.transformer_pipeline import (
     bubble_time,
     growth_time,
+    mean_stage_time,
     pipelined_time,
+    repeated_time,
     sharded_traffic_time,
     sharded_update_time,
     slowest_stage_time,
+    stage_layers_time,
     stage_transfer_time,
+    time_beyond,
+    time_of_parts,
 )
+from perfmodel.equations.transformer_products import elementwise_time
+from perfmodel.specs.layout import ZERO_2, ZERO_3
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.layer import Layer, Rates, any_of, layer_of, rates_of, three_products, travel_time
-from perfmodel.transformers.layout import ZERO_2, ZERO_3
 from perfmodel.transformers.parameters import Values
 
 EMBEDDING_BYTES = 12
@@ -74,10 +80,10 @@ def step_of(job: Job, p: Values) -> Step:
     on = rates_of(job, p)
     layer = layer_of(job, p, on)
     stages, steps = layout.pipeline_parallel, layout.accumulation_steps
-    each = model.layers / stages
     logits, embedding = _logits(job, p, on)
-    mean = each * layer.time + (logits + embedding) / stages
-    slowest = slowest_stage_time(model.layers, stages, layer.time, logits)
+    layer_time, head = layer.time, time_of_parts(logits=logits, embedding=embedding)
+    mean = mean_stage_time(model.layers, stages, layer_time, head)
+    slowest = slowest_stage_time(model.layers, stages, layer_time, logits)
     slowest = where(stages > 1, slowest, mean)
     bubble = bubble_time(stages, layout.virtual_stages, mean)
     message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
@@ -86,20 +92,30 @@ def step_of(job: Job, p: Values) -> Step:
     exposed, hidden, own = _data(job, p, layer)
     update = _update(job, p, on, own)
     overhead = where(job.stack.slow_start, p["step_slow"], p["step"])
-    contention = p["contention"] * hidden
-    work = pipelined_time(steps, slowest, bubble) + sends + exposed + contention + update + overhead
-    times = steps * each
+    contention = repeated_time(p["contention"], hidden)
+    work = time_of_parts(
+        passes=pipelined_time(steps, slowest, bubble),
+        stage_sends=sends,
+        data=exposed,
+        contention=contention,
+        update=update,
+        overhead=overhead,
+    )
+
+    def of_layers(time: Any) -> Any:
+        return stage_layers_time(steps, model.layers, stages, time)
+
     return Step(
-        products=times * layer.products,
-        attention=times * layer.attention,
-        elementwise=times * layer.elementwise,
-        launches=times * layer.launches,
-        recomputation=times * layer.recomputation,
-        logits=steps * (logits + embedding) / stages,
-        tensor=times * layer.tensor,
-        context=times * layer.context,
-        experts=times * layer.experts,
-        unequal_stages=steps * (slowest - mean),
+        products=of_layers(layer.products),
+        attention=of_layers(layer.attention),
+        elementwise=of_layers(layer.elementwise),
+        launches=of_layers(layer.launches),
+        recomputation=of_layers(layer.recomputation),
+        logits=stage_layers_time(steps, 1, stages, head),
+        tensor=of_layers(layer.tensor),
+        context=of_layers(layer.context),
+        experts=of_layers(layer.experts),
+        unequal_stages=repeated_time(steps, time_beyond(slowest, mean)),
         bubble=bubble,
         stage_sends=sends,
         data=exposed,
@@ -116,10 +132,12 @@ def _logits(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
     tokens = job.tokens * model.predicted_share
     words = model.vocabulary / tensor
     forward, backward = three_products(job, p, on, tokens, model.hidden, words)
+    products = time_of_parts(forward=forward, backward=backward)
     odd = model.has_odd_vocabulary & (tensor == 1) & (job.stack.pads_vocabulary == 0)
-    products = (forward + backward) * ops.where(odd, p["odd_vocabulary"], 1.0)
-    loss = tokens * (p["logit"] * words + EMBEDDING_BYTES * model.hidden) / on.elementwise
-    return products + loss, job.tokens * EMBEDDING_BYTES * model.hidden / on.elementwise
+    products = repeated_time(ops.where(odd, p["odd_vocabulary"], 1.0), products)
+    loss = elementwise_time(tokens * (p["logit"] * words + EMBEDDING_BYTES * model.hidden), on.elementwise)
+    embedding = elementwise_time(job.tokens * EMBEDDING_BYTES * model.hidden, on.elementwise)
+    return time_of_parts(products=products, loss=loss), embedding
 
 
 class Held(NamedTuple):
@@ -154,7 +172,7 @@ def _data(job: Job, p: Values, layer: Layer) -> tuple[Any, Any, Any]:
     if any_of(held.experts > 0):
         of_expert = ops.maximum(replicas / layout.expert_parallel, 1.0)
         theirs = _traffic(job, p, held.experts, groups.expert_gather, groups.expert_reduce)
-        traffic = traffic + where(held.experts > 0, theirs, 0.0)
+        traffic = time_of_parts(dense=traffic, experts=where(held.experts > 0, theirs, 0.0))
         own = own + held.experts / where(layout.sharding > 0, of_expert, 1.0)
     layers = job.model.layers / layout.pipeline_parallel
     passes = where(layout.sharding > 0, layer.time, layer.backward)
@@ -165,7 +183,7 @@ def _data(job: Job, p: Values, layer: Layer) -> tuple[Any, Any, Any]:
     passes = where(layout.sharding == ZERO_3, layer.time * layout.accumulation_steps, passes)
     window = where(software.hides_data, layers * passes * p["data_window"], 0.0)
     exposed = beyond_window_time(traffic, window)
-    return exposed, traffic - exposed, own
+    return exposed, time_beyond(traffic, exposed), own
 
 
 def _traffic(job: Job, p: Values, parameters: Any, gather_way: Any, reduce_way: Any) -> Any:

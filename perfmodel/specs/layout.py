@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from perfmodel.errors import InputError, unknown_name
-from perfmodel.specs.architecture import Architecture
+from perfmodel.errors import InputError
+
+if TYPE_CHECKING:
+    from perfmodel.specs.architecture import Architecture
 
 Sharding = Literal["none", "zero1", "zero2", "zero3"]
 Recompute = Literal["none", "selective", "full"]
@@ -71,9 +73,9 @@ def layout_of(
     virtual_stages: int = 1,
     context_parallel: int = 1,
     expert_parallel: int = 1,
-    sharding: str = "none",
-    recompute: str = "none",
-    micro_batch_size: int = 1,
+    sharding: Sharding = "none",
+    recompute: Recompute = "none",
+    micro_batch_size: int | None = None,
     global_batch_size: int | None = None,
     accumulation_steps: int | None = None,
 ) -> Layout:
@@ -83,40 +85,29 @@ def layout_of(
     ----------
     world_size : accelerators of the job
     tensor_parallel, pipeline_parallel, virtual_stages, context_parallel, expert_parallel : degrees
-    sharding : ``none``, ``zero1``, ``zero2`` or ``zero3``
-    recompute : ``none``, ``selective`` or ``full``
-    micro_batch_size : samples of one replica in one pass
-    global_batch_size, accumulation_steps : one of the two, or neither for a single micro-batch
+    sharding, recompute : what replicas share, and what is computed again
+    micro_batch_size : samples of one replica in one pass; 1 where nothing says otherwise
+    global_batch_size, accumulation_steps : samples of a step, and passes of it; of the three any two say the
+        third
 
     Raises
     ------
-    InputError : an unknown word; degrees that do not multiply to the world; a batch that does not divide
+    InputError : degrees that do not multiply to the world; a batch that does not divide
 
     >>> layout_of(64, tensor_parallel=8, pipeline_parallel=2, global_batch_size=128).accumulation_steps
     32
+    >>> layout_of(16, tensor_parallel=8, global_batch_size=128, accumulation_steps=16).micro_batch_size
+    4
     """
-    if sharding not in SHARDING:
-        raise unknown_name("sharding", sharding, SHARDING)
-    if recompute not in RECOMPUTE:
-        raise unknown_name("recompute", recompute, RECOMPUTE)
     replica = tensor_parallel * pipeline_parallel * context_parallel
     if world_size % replica:
         least = max(1, round(world_size / replica)) * replica
         raise InputError(
-            f"tensor x pipeline x context parallel = {replica} does not divide {world_size} accelerators; "
-            f"the nearest world is {least}"
+            f"--tensor-parallel x --pipeline-parallel x --context-parallel = {replica} does not divide "
+            f"{world_size} GPUs; the nearest number is {least}"
         )
     data = world_size // replica
-    if global_batch_size is not None and accumulation_steps is not None:
-        raise InputError("give global_batch_size or accumulation_steps, not both")
-    each = data * micro_batch_size
-    if global_batch_size is not None and global_batch_size % each:
-        nearest = max(1, round(global_batch_size / each)) * each
-        raise InputError(
-            f"global_batch_size {global_batch_size} does not divide by {data} replicas x "
-            f"micro_batch_size {micro_batch_size}; the nearest is {nearest}"
-        )
-    steps = accumulation_steps or (global_batch_size or each) // each
+    micro, steps = _passes(data, micro_batch_size, global_batch_size, accumulation_steps)
     recomputes = RECOMPUTE.index(recompute)
     return Layout(
         tensor_parallel,
@@ -128,9 +119,32 @@ def layout_of(
         SHARDING.index(sharding),
         recomputes,
         float(recomputes == FULL),
-        micro_batch_size,
+        micro,
         steps,
     )
+
+
+def _passes(data: int, micro: int | None, whole: int | None, steps: int | None) -> tuple[int, int]:
+    """Return the samples of a micro-batch, and how many of them a replica works through in a step."""
+    if whole is None:
+        return micro or 1, steps or 1
+    parts = data * (micro or 1) * (steps or 1)
+    if whole % parts:
+        right = " or ".join(
+            str(size) for size in (whole // parts * parts, (whole // parts + 1) * parts) if size
+        )
+        each = f" x {steps} passes" if steps else ""
+        each += f" of {micro}" if micro else ""
+        raise InputError(
+            f"a global batch of {whole} does not divide over {data} replicas{each}; {right} would"
+        )
+    if micro and steps and whole != parts:
+        raise InputError(
+            f"{data} replicas x {steps} passes of {micro} are {parts} samples, not {whole}: leave "
+            "--global-batch-size, --micro-batch-size or --accumulation-steps out"
+        )
+    rest = whole // parts
+    return (rest, steps) if steps and not micro else (micro or 1, steps or rest)
 
 
 def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
@@ -141,27 +155,27 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
     InputError : heads, layers, positions, experts or micro-batches that do not divide
     """
     tensor, stages, chunks = layout.tensor_parallel, layout.pipeline_parallel, layout.virtual_stages
-    _divides("tensor_parallel", tensor, "heads", model.heads)
+    _divides("--tensor-parallel", tensor, "heads", model.heads)
     if stages * chunks > model.layers:
         raise InputError(
-            f"pipeline_parallel {stages} x virtual_stages {chunks} is more than the {model.layers} layers; "
+            f"--pipeline-parallel {stages} x --virtual-stages {chunks} is more than {model.layers} layers; "
             f"the most is {model.layers // chunks or 1} stages"
         )
     if chunks > 1 and stages == 1:
-        raise InputError("virtual_stages: several chunks of layers need pipeline_parallel of 2 or more")
+        raise InputError("--virtual-stages: several chunks of layers need --pipeline-parallel of 2 or more")
     if chunks > 1 and layout.accumulation_steps % stages:
         nearest = max(1, round(layout.accumulation_steps / stages)) * stages
         raise InputError(
-            f"virtual_stages: {layout.accumulation_steps} micro-batches do not divide by {stages} stages; "
+            f"--virtual-stages: {layout.accumulation_steps} micro-batches do not divide by {stages} stages; "
             f"the nearest is {nearest}"
         )
-    _divides("context_parallel", layout.context_parallel, "sequence_length", sequence_length)
+    _divides("--context-parallel", layout.context_parallel, "tokens of a sequence", sequence_length)
     if layout.expert_parallel > 1:
         if not model.experts:
-            raise InputError("expert_parallel: the network has no experts; the only degree is 1")
-        _divides("expert_parallel", layout.expert_parallel, "experts", model.experts)
+            raise InputError("--expert-parallel: the network has no experts; the only degree is 1")
+        _divides("--expert-parallel", layout.expert_parallel, "experts", model.experts)
         ranks = layout.replicas * tensor
-        _divides("expert_parallel", layout.expert_parallel, "ranks of all replicas", ranks)
+        _divides("--expert-parallel", layout.expert_parallel, "ranks of all replicas", ranks)
 
 
 def caveats(layout: Layout, model: Architecture) -> list[str]:
@@ -169,7 +183,10 @@ def caveats(layout: Layout, model: Architecture) -> list[str]:
     stages, steps = layout.pipeline_parallel, layout.accumulation_steps
     remarks = []
     if steps < stages:
-        remarks.append(f"{steps} micro-batches keep {stages} stages idle most of the time")
+        words = "1 micro-batch keeps" if steps == 1 else f"{steps} micro-batches keep"
+        remarks.append(
+            f"{words} {stages} stages idle most of the time: give --accumulation-steps or --global-batch-size"
+        )
     if model.layers % stages:
         remarks.append(f"{model.layers} layers do not divide by {stages} stages: the fullest sets the pace")
     if layout.tensor_parallel > model.kv_heads:

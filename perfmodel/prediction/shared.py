@@ -1,0 +1,161 @@
+"""Assemble a prediction of a transformer that is shared out by tensors, stages, positions or experts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel import ops
+from perfmodel.calibration import Calibration
+from perfmodel.prediction.result import Interval, Memory, Prediction
+from perfmodel.prediction.verdict import part, placement
+from perfmodel.resolve import Setting
+from perfmodel.specs.layout import RECOMPUTE, SHARDING, Layout
+from perfmodel.step.evaluate import Outcome, outcome
+from perfmodel.step.parts import figures
+from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.transformers.evaluate import (
+    case_of_setting,
+    memory_of_setting,
+    network_of,
+    one_replica,
+    step_of_setting,
+)
+from perfmodel.transformers.figures import ends, figures_of, spread_of
+from perfmodel.transformers.job import Job, job_of
+from perfmodel.transformers.memory import memory_of
+from perfmodel.transformers.parameters import fitted
+from perfmodel.units import show
+
+
+def shared_prediction(setting: Setting, constants: Calibration, understood: dict[str, object]) -> Prediction:
+    """Return the prediction of a setting with a layout."""
+    layout = layout_of_setting(setting)
+    model, _ = network_of(setting.workload)
+    result = outcome(setting, constants)
+    time = float(result.iteration_time)
+    single = one_replica(layout, setting.scaling == "strong")
+    baseline_time = float(step_of_setting(setting, single).iteration_time)
+    traffic = float(sent(result.terms))
+    come_to = figures(setting, time, baseline_time, traffic, layout.data_parallel)
+    step = step_of_setting(setting)
+    more = figures_of(model, case_of_setting(setting), step, time, setting.peak_flops)
+    memory = memory_needed(setting)
+    warnings = list(setting.warnings)
+    if not memory.fits:
+        warnings.append(_does_not_fit(memory))
+    return Prediction.made(
+        iteration_time=time,
+        terms={name: float(each) for name, each in result.terms.items()},
+        interval=Interval.made(
+            **ends(time, spread_of(model)), wider_because=_wider(setting), clipped_at=None
+        ),
+        mode="specs",
+        sample=setting.workload.sample,
+        scaling="weak" if setting.scaling == "weak" else "strong",
+        baseline_time=baseline_time,
+        communication_time=traffic + float(step.contention) / fitted().parameters["contention"],
+        **come_to | {"mfu": more.mfu},
+        memory=memory,
+        verdict=_verdict(result),
+        placement=f"{placement(setting)}; {words(layout)}",
+        defaults=list(setting.defaults),
+        warnings=warnings,
+        scenario=understood,
+        layout=layout_words(layout),
+        hfu=more.hfu,
+        model_flops=more.model_flops,
+        bubble_fraction=more.bubble_fraction,
+    )
+
+
+def layout_of_setting(setting: Setting) -> Layout:
+    """Return the layout of a setting that has one."""
+    assert setting.layout is not None
+    return setting.layout
+
+
+def layout_words(layout: Layout) -> dict[str, int | str]:
+    """Return a layout as people script against it."""
+    report = layout.words()
+    return {name: report[name] for name in report}
+
+
+def words(layout: Layout) -> str:
+    """Return a layout in short: degrees above 1, sharding and recomputation.
+
+    >>> words(Layout(tensor_parallel=8, data_parallel=2, sharding=1))
+    'tp8 dp2 zero1'
+    """
+    short = {
+        "tp": layout.tensor_parallel,
+        "pp": layout.pipeline_parallel,
+        "v": layout.virtual_stages,
+        "cp": layout.context_parallel,
+        "ep": layout.expert_parallel,
+    }
+    report = [f"{name}{degree}" for name, degree in short.items() if degree != 1]
+    report.append(f"dp{layout.data_parallel}")
+    if layout.sharding:
+        report.append(SHARDING[layout.sharding])
+    if layout.recompute:
+        report.append(f"recompute {RECOMPUTE[layout.recompute]}")
+    return " ".join(report)
+
+
+def memory_needed(setting: Setting) -> Memory:
+    """Return what the fullest accelerator keeps, and the largest micro-batch that fits in the same passes."""
+    rows = {name: float(each) for name, each in memory_of_setting(setting)._asdict().items()}
+    needed, capacity = sum(rows.values()), setting.accelerator.memory_capacity
+    return Memory.made(
+        bytes=needed,
+        capacity=capacity,
+        fits=needed <= capacity,
+        largest_local_batch_size=int(largest_micro_batch(job_of(case_of_setting(setting)), capacity)),
+        rows=rows,
+    )
+
+
+def largest_micro_batch(job: Job, capacity: float) -> Any:
+    """Return the largest micro-batch that fits, 0 where none does; memory grows with it in proportion."""
+    one, two = (
+        memory_of(job._replace(layout=job.layout._replace(micro_batch_size=size))).total for size in (1, 2)
+    )
+    largest = ops.maximum(1.0, ops.floor(1 + (capacity - one) / ops.maximum(two - one, 1.0)))
+    return ops.where(one > capacity, 0.0, largest)
+
+
+def _does_not_fit(memory: Memory) -> str:
+    gib = 2**30
+    needed = f"does not fit: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
+    if memory.largest_local_batch_size:
+        return f"{needed}; the largest micro-batch that does is {memory.largest_local_batch_size}"
+    return f"{needed}; not even a micro-batch of 1 does; perfmodel layouts lists what would"
+
+
+def _wider(setting: Setting) -> list[str]:
+    model, _ = network_of(setting.workload)
+    if model.experts:
+        return ["few runs of mixtures of experts were measured"]
+    return []
+
+
+def _verdict(result: Outcome) -> str:
+    shares: dict[str, float] = {}
+    for name, time in result.terms.items():
+        bound = ANY_TERM[name].bound
+        shares[bound] = shares.get(bound, 0.0) + float(time)
+    whole_time = float(result.iteration_time)
+    most = max(shares, key=shares.__getitem__)
+    said = [f"{most}: {shares[most] / whole_time:.0%} of the iteration"]
+    others: dict[str, Any] = {
+        ANY_TERM[name].label: float(time)
+        for name, time in result.terms.items()
+        if ANY_TERM[name].kind not in ("busy",) and time / whole_time > 0.02
+    }
+    largest = sorted(others.items(), key=lambda each: -each[1])[:3]
+    if largest:
+        said.append(
+            "besides computation: "
+            + ", ".join(f"{label} {part(time / whole_time)} ({show(time, 's')})" for label, time in largest)
+        )
+    return "; ".join(said)

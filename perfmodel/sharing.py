@@ -1,0 +1,237 @@
+"""Which jobs share a transformer out, what trains them, and how: from a scenario to a stack and a layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from perfmodel.errors import InputError
+from perfmodel.specs.framework import DEFAULT_FRAMEWORK, FRAMEWORKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from perfmodel.specs.accelerator import Accelerator
+    from perfmodel.specs.layout import Layout, Sharding
+    from perfmodel.specs.scenario import Scenario
+    from perfmodel.specs.stack import Stack
+    from perfmodel.specs.workload import Workload
+
+DEGREES = (
+    "tensor_parallel",
+    "pipeline_parallel",
+    "virtual_stages",
+    "context_parallel",
+    "expert_parallel",
+)
+HALF = ("fp16", "bf16")
+PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16", "fp8": "fp8"}
+"""In which a stack trains, by what a scenario calls them."""
+FIXED = {
+    "overlap": (None, "a stack decides itself what it hides"),
+    "algorithm": ("auto", "a stack leaves that to its library"),
+    "input": ("synthetic", "of a stack nothing is known about the input of samples"),
+    "oversubscription": (1.0, "of a stack nothing is known about racks"),
+    "anchor": (None, "a stack's times start from no measurement yet"),
+    "profile": (None, "a profile is of a single accelerator's kernels"),
+}
+"""Options that a shared job leaves alone: the only value, and why."""
+
+
+class Shared(NamedTuple):
+    """How a job shares a transformer out."""
+
+    software: str
+    """``STACK@YEAR``"""
+    stack: Stack
+    layout: Layout
+    precision: str
+    """In which it is usually trained there."""
+
+
+def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -> str | None:
+    """Return the stack that trains a job, as it is named; None where copies of the network are trained.
+
+    That is the stack a scenario names.  Where it names none, it is the usual one of networks that predict
+    the next token, and of all transformers once a layout is asked for.
+
+    Raises
+    ------
+    InputError : a layout asked for of a network, a framework or a strategy that knows none
+    """
+    name = scenario.framework
+    asked = _asked(scenario)
+    if name is not None and not _is_stack(name, asked):
+        if scenario.strategy == "fsdp" and name.partition("@")[0] == DEFAULT_FRAMEWORK:
+            name = "fsdp"
+        elif asked:
+            raise InputError(
+                f"--{asked}: {name} trains copies of the whole network; "
+                "name a stack that shares it out, e.g. --framework megatron-core"
+            )
+        else:
+            return None
+    if workload.architecture is None:
+        if name is not None or asked:
+            what = f"--{asked}" if asked else f"--framework {name}"
+            raise InputError(
+                f"{what}: {workload.id} is no transformer whose architecture is known, e.g. llama-3-8b"
+            )
+        return None
+    if name is None and not asked and not _usual(scenario, workload, accelerator):
+        return None
+    if scenario.strategy not in ("all-reduce", "fsdp"):
+        raise InputError(
+            f"--strategy {scenario.strategy}: transformers that are shared out sum gradients by all-reduce"
+        )
+    if name is not None:
+        return name
+    if scenario.strategy == "fsdp":
+        return "fsdp"
+    return "maxtext" if accelerator.architecture == "TPU" else _default()
+
+
+def shared(
+    scenario: Scenario, workload: Workload, accelerator: Accelerator, remark: Callable[[str], None]
+) -> Shared | None:
+    """Return how a job shares a transformer out; None where it trains copies of the network.
+
+    Parameters
+    ----------
+    scenario, workload, accelerator : of the job
+    remark : takes what is possible and poor
+
+    Raises
+    ------
+    InputError : a layout that is none, or options that do not go with it
+    """
+    name = stack_of(scenario, workload, accelerator)
+    model, length = workload.architecture, workload.sequence_length
+    if name is None or model is None or length is None:
+        return None
+    from perfmodel.specs.layout import caveats, check, layout_of
+    from perfmodel.specs.stack import stack_named
+
+    software, facts = stack_named(name)
+    _refuse(scenario, software)
+    usual: Sharding = "zero1" if facts.shards_optimizer else "none"
+    sharding = scenario.sharding or (usual if facts.shards_states_alone else "zero3")
+    if scenario.strategy == "fsdp":
+        if scenario.sharding not in (None, "zero3"):
+            raise InputError(f"--strategy fsdp is --sharding zero3, not {scenario.sharding}")
+        sharding = "zero3"
+    layout = layout_of(
+        scenario.world_size,
+        **{name: getattr(scenario, name) for name in DEGREES},
+        sharding=sharding,
+        recompute=scenario.recompute or "none",
+        micro_batch_size=_micro_batch(scenario),
+        global_batch_size=scenario.global_batch_size,
+        accumulation_steps=scenario.accumulation_steps,
+    )
+    check(layout, model, length)
+    for words in caveats(layout, model):
+        remark(words)
+    return Shared(software, facts, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")
+
+
+def batch_of(
+    scenario: Scenario, layout: Layout, take: Callable[[str, Any, Any], Any]
+) -> tuple[int, int, str]:
+    """Return the samples of a replica's pass, those of a step, and the kind of scaling they say.
+
+    Parameters
+    ----------
+    scenario, layout : of the job
+    take : takes an option, what was said of it, and its default
+    """
+    words = layout.words()
+    for name in ("sharding", "recompute"):
+        take(name, getattr(scenario, name), words[name])
+    micro: int = take("micro-batch-size", _micro_batch(scenario), layout.micro_batch_size)
+    return micro, layout.global_batch_size, "weak" if scenario.global_batch_size is None else "strong"
+
+
+def framework_of_copies(workload: Workload, framework: str | None, what: str) -> str | None:
+    """Return the framework under which copies of a network are trained, where nothing else is known yet.
+
+    Parameters
+    ----------
+    workload, framework : of the job; None where nobody names software
+    what : who knows copies alone, e.g. ``plan``
+
+    Raises
+    ------
+    InputError : a stack is named
+    """
+    if workload.architecture is None:
+        return framework
+    if framework is not None and _is_stack(framework, ""):
+        raise InputError(
+            f"--framework {framework}: {what} knows copies of the whole network alone; "
+            "see perfmodel layouts, and perfmodel predict with --tensor-parallel and its like"
+        )
+    return framework or DEFAULT_FRAMEWORK
+
+
+def _asked(scenario: Scenario) -> str:
+    """Return an option that only a shared job has; empty where none is asked for."""
+    for name in DEGREES:
+        if getattr(scenario, name) != 1:
+            return name.replace("_", "-")
+    if scenario.strategy == "fsdp":
+        return "strategy fsdp"
+    if scenario.precision == "fp8":
+        return "precision fp8"
+    named = (name for name in ("sharding", "recompute") if getattr(scenario, name) not in (None, "none"))
+    return next(named, "micro-batch-size" if scenario.micro_batch_size is not None else "")
+
+
+def _usual(scenario: Scenario, workload: Workload, accelerator: Accelerator) -> bool:
+    """Whether a job for which nobody names software is one for a stack."""
+    model = workload.architecture
+    if model is None or model.bidirectional or model.encoder_layers or scenario.strategy != "all-reduce":
+        return False
+    if any(getattr(scenario, name) != value for name, (value, _) in FIXED.items()):
+        return False
+    in_half = scenario.precision is None or scenario.precision in PRECISIONS
+    usual = scenario.optimizer in (None, "adam")
+    return in_half and usual and any(each in accelerator.peak_flops for each in HALF)
+
+
+def _is_stack(name: str, asked: str) -> bool:
+    """Whether a framework is a stack; one that is both copies the network unless a layout is asked for."""
+    name = name.partition("@")[0]
+    if name not in FRAMEWORKS:
+        return True
+    if not asked:
+        return False
+    from perfmodel.specs.stack import STACKS
+
+    return name in STACKS
+
+
+def _default() -> str:
+    from perfmodel.specs.stack import DEFAULT_STACK
+
+    return DEFAULT_STACK
+
+
+def _refuse(scenario: Scenario, software: str) -> None:
+    if scenario.precision is not None and scenario.precision not in PRECISIONS:
+        raise InputError(
+            f"--precision {scenario.precision}: {software} trains in {', '.join(PRECISIONS)}; "
+            "copies of the network are trained in it by --framework pytorch"
+        )
+    for name, (value, why) in FIXED.items():
+        if getattr(scenario, name) != value:
+            option = name.replace("_", "-")
+            raise InputError(f"--{option} {getattr(scenario, name)} does not go with {software}: {why}")
+    if scenario.optimizer not in (None, "adam"):
+        raise InputError(f"--optimizer {scenario.optimizer}: {software} is known to train with adam alone")
+
+
+def _micro_batch(scenario: Scenario) -> int | None:
+    micro, local = scenario.micro_batch_size, scenario.local_batch_size
+    if micro is not None and local is not None and micro != local:
+        raise InputError("--micro-batch-size and --local-batch-size: give one, they are the same here")
+    return micro if micro is not None else local

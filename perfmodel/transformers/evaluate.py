@@ -1,0 +1,75 @@
+"""A setting that shares a transformer out, as the job whose step and memory are worked out."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from perfmodel.collectives.place import USUAL_YEAR
+from perfmodel.errors import InputError
+from perfmodel.resolve import Setting
+from perfmodel.sharing import PRECISIONS
+from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.layout import Layout
+from perfmodel.specs.workload import Workload
+from perfmodel.transformers.architecture import Dimensions, dimensions_of
+from perfmodel.transformers.job import Case, job_of
+from perfmodel.transformers.machine import Fabric, chip_of
+from perfmodel.transformers.memory import Memory, memory_of
+from perfmodel.transformers.parameters import Values, fitted
+from perfmodel.transformers.software import Options, software_of
+from perfmodel.transformers.step import Step, step_of
+
+known_dimensions = lru_cache(maxsize=256)(dimensions_of)
+
+
+def fabric_of_setting(setting: Setting) -> Fabric:
+    """Return what joins the ranks of a setting."""
+    per_node, link = setting.accelerators_per_node, setting.intra_link
+    domain = per_node if link.domain is None else min(link.domain.value, setting.world_size)
+    return Fabric(
+        setting.accelerator,
+        link,
+        setting.inter_link,
+        float(per_node),
+        float(domain),
+        float(setting.nics),
+        setting.host_link,
+        USUAL_YEAR,
+    )
+
+
+def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
+    """Return what a setting's step is worked out of, or that of another layout of it."""
+    model, length = network_of(setting.workload)
+    of = setting.layout if layout is None else layout
+    if of is None or setting.stack is None:
+        raise InputError(
+            f"{setting.workload.id}: copies of the whole network are trained; there is no layout"
+        )
+    dimensions: Dimensions = known_dimensions(model, length)
+    chip = chip_of(setting.accelerator)
+    software = software_of(setting.stack, chip, dimensions, of, Options(PRECISIONS[setting.precision]))
+    return Case(dimensions, of, chip, software, fabric_of_setting(setting), length)
+
+
+def network_of(workload: Workload) -> tuple[Architecture, int]:
+    """Return the architecture of a transformer, and the tokens of a sequence."""
+    if workload.architecture is None or workload.sequence_length is None:
+        raise InputError(f"{workload.id} is no transformer whose architecture is known")
+    return workload.architecture, workload.sequence_length
+
+
+def step_of_setting(setting: Setting, layout: Layout | None = None, p: Values | None = None) -> Step:
+    """Return the terms of a setting's step, or of another layout of it, by the shipped fit or by ``p``."""
+    return step_of(job_of(case_of_setting(setting, layout)), fitted().parameters if p is None else p)
+
+
+def memory_of_setting(setting: Setting, layout: Layout | None = None) -> Memory:
+    """Return what the fullest rank of a setting keeps."""
+    return memory_of(job_of(case_of_setting(setting, layout)))
+
+
+def one_replica(layout: Layout, strong: bool) -> Layout:
+    """Return the layout of a single replica: of its own share of the step, or of all of it, memory aside."""
+    steps = layout.accumulation_steps * (layout.data_parallel if strong else 1)
+    return layout._replace(data_parallel=1, accumulation_steps=steps)

@@ -1,0 +1,78 @@
+"""What a step of a transformer comes to: utilisation, idle stages, and where its time may lie."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from perfmodel.equations.transformer import (
+    hardware_flops_per_token,
+    model_flops_per_token,
+    model_flops_utilization,
+)
+from perfmodel.specs.architecture import Architecture
+from perfmodel.specs.layout import FULL, SELECTIVE, Layout
+from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+from perfmodel.transformers.job import Case
+from perfmodel.transformers.parameters import Fitted, fitted
+from perfmodel.transformers.step import Step
+
+
+class Figures(NamedTuple):
+    """Figures of one step."""
+
+    model_flops: float
+    """Of a step, recomputation left out, all scores counted [FLOP]."""
+    mfu: float
+    hfu: float
+    """The same with what is computed again."""
+    bubble_fraction: float
+    """Share of the step in which stages wait for each other."""
+
+
+def step_flops(model: Architecture, samples: Any, length: int) -> Any:
+    """Return the model's FLOP of a step of so many samples, a number or an array."""
+    each = model_flops_per_token(model.active_parameters, model.layers, model.heads, model.head_size, length)
+    return each * samples * length
+
+
+def figures_of(model: Architecture, case: Case, step: Step, time: float, peak_flops: float) -> Figures:
+    """Return the figures of a step that takes ``time`` on accelerators of ``peak_flops`` each."""
+    layout, length = case.layout, case.sequence_length
+    each = model_flops_per_token(model.active_parameters, model.layers, model.heads, model.head_size, length)
+    samples = float(layout.global_batch_size)
+    rate, world = samples * length / time, float(layout.world_size)
+    ran = hardware_flops_per_token(each, computed_again(model, case))
+    return Figures(
+        float(each * samples * length),
+        float(model_flops_utilization(each, rate, world, peak_flops)),
+        float(model_flops_utilization(ran, rate, world, peak_flops)),
+        float((step.bubble + step.unequal_stages) / time),
+    )
+
+
+def computed_again(model: Architecture, case: Case) -> float:
+    """Return the share of the forward pass that the backward pass runs a second time."""
+    layout: Layout = case.layout
+    if layout.recompute == FULL:
+        return float(layout.recomputed_layers)
+    if layout.recompute != SELECTIVE:
+        return 0.0
+    if case.stack.checkpoints_operations:
+        return float(fitted().parameters["selective"])
+    if case.stack.flash:
+        return 0.0
+    scores = model_flops_per_token(0, model.layers, model.heads, model.head_size, case.sequence_length)
+    return float(scores / step_flops(model, 1, case.sequence_length) * case.sequence_length)
+
+
+def spread_of(model: Architecture, fit: Fitted | None = None) -> float:
+    """Return the standard deviation of ln(measured / predicted) on unseen sources."""
+    spreads = (fit or fitted()).spreads
+    return spreads["experts" if model.experts else "dense, stated layout"]
+
+
+def ends(time: Any, spread: float) -> dict[str, Any]:
+    """Return where a time lies with 80 and 95 % confidence [s]."""
+    near, wide = math.exp(NORMAL_80 * spread), math.exp(NORMAL_95 * spread)
+    return {"low_80": time / near, "high_80": time * near, "low_95": time / wide, "high_95": time * wide}
