@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from perfmodel import ops
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
+from perfmodel.link_caveats import doubt_adapters, doubt_links
 from perfmodel.named import by_id
 from perfmodel.sharing import batch_of, shared
 from perfmodel.specs.accelerator import Accelerator
@@ -17,7 +18,6 @@ from perfmodel.specs.node import Node
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
-from perfmodel.units import show
 from perfmodel.workloads import workload as workload_named
 from perfmodel.workloads.data import decoding, fed
 
@@ -198,10 +198,10 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     if scenario.world_size > 1 and scenario.jitter is None and sharing is None:
         taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
-    _doubt_links(scenario, intra, inter, warnings)
+    doubt_links(scenario, intra, inter, warnings)
     nics = scenario.nics or node.nics or 1
     if over_adapters:
-        _doubt_adapters(node, inter, nics, warnings)
+        doubt_adapters(node, inter, nics, warnings)
     usual_optimizer = workload.default_optimizer if sharing is None else "adam"
     optimizer = taken.take("optimizer", scenario.optimizer, usual_optimizer)
     if software != scenario.framework:
@@ -287,30 +287,6 @@ def _refuse_server_options(scenario: Scenario) -> None:
         if getattr(scenario, name) is not None:
             option = name.replace("_", "-")
             raise InputError(f"--{option} goes with --strategy parameter-server, not {scenario.strategy}")
-
-
-def _doubt_links(scenario: Scenario, intra: Link, inter: Link, warnings: list[str]) -> None:
-    """Warn if a link that was asked for is used in a place it is not made for."""
-    if scenario.intra_link and intra.scope == "inter":
-        warnings.append(f"{intra.id} is a link between nodes; taken inside one as it is")
-    if scenario.inter_link and inter.scope == "intra":
-        warnings.append(f"{inter.id} is a link inside a node; taken between nodes as it is")
-
-
-def _doubt_adapters(node: Node, link: Link, nics: int, warnings: list[str]) -> None:
-    """Note how a machine's network limit applies to other adapters than its own."""
-    limit = node.network_bandwidth
-    if limit is None:
-        return
-    if link.id != node.inter_link:
-        if limit.value >= nics * link.bandwidth.value:
-            return
-        what = f"its own {node.inter_link}; {link.id} is taken without that limit"
-    elif nics > (node.nics or 1):
-        what = f"all its adapters; {nics} of them carry no more"
-    else:
-        return
-    warnings.append(f"{node.id} may send {show(limit.value, 'B/s')} over {what}")
 
 
 def accelerator_of(scenario: Scenario, catalogue: Catalogue) -> Accelerator:

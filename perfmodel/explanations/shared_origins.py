@@ -136,6 +136,8 @@ PARTS = (
     "time",
     "communication_time",
     "stage_time",
+    "layer_time",
+    "launches",
     "longer_time",
     "step_time",
     "tensor_parallel_time",

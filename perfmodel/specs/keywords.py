@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
+from perfmodel.specs.layout import Recompute, Sharding
 from perfmodel.specs.scenario import (
     Algorithm,
     AnyScenario,
@@ -13,10 +14,8 @@ from perfmodel.specs.scenario import (
     Overlap,
     Placement,
     Precision,
-    Recompute,
     Scenario,
     ServerShards,
-    Sharding,
     Strategy,
     laid_over,
     options_of,

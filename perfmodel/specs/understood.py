@@ -4,6 +4,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+from perfmodel.specs.layout import Recompute, Sharding
 from perfmodel.specs.scenario import (
     Algorithm,
     Input,
@@ -11,9 +12,7 @@ from perfmodel.specs.scenario import (
     Overlap,
     Placement,
     Precision,
-    Recompute,
     ServerShards,
-    Sharding,
     Strategy,
 )
 

@@ -193,7 +193,8 @@ def shared_blocks(
 
 def _any_setting(asked: dict[str, Any], catalogue: Catalogue) -> Setting:
     """Return a setting of the place, with a layout that is always possible: replicas, each of one sample."""
-    plain = dict.fromkeys(DEGREES, 1) | {"micro_batch_size": 1, "sharding": None, "recompute": None}
+    plain: dict[str, Any] = dict.fromkeys(DEGREES, 1)
+    plain |= {"micro_batch_size": 1, "sharding": None, "recompute": None}
     return resolve(Scenario.model_construct(**asked, **plain), catalogue)
 
 

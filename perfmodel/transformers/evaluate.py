@@ -24,14 +24,12 @@ known_dimensions = lru_cache(maxsize=256)(dimensions_of)
 
 def fabric_of_setting(setting: Setting) -> Fabric:
     """Return what joins the ranks of a setting."""
-    per_node, link = setting.accelerators_per_node, setting.intra_link
-    domain = per_node if link.domain is None else min(link.domain.value, setting.world_size)
     return Fabric(
         setting.accelerator,
-        link,
+        setting.intra_link,
         setting.inter_link,
-        float(per_node),
-        float(domain),
+        float(setting.accelerators_per_node),
+        float(setting.accelerators_per_domain),
         float(setting.nics),
         setting.host_link,
         USUAL_YEAR,

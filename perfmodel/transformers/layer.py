@@ -172,7 +172,8 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     ring = travel_time(job.groups.context, keys, p)
     context = beyond_attention_time(ring, core, p["context_window"])
     context_backward = beyond_attention_time(repeated_time(2, ring), core_backward, p["context_window"])
-    dispatch = waits = 0.0
+    dispatch: Any = 0.0
+    waits: Any = 0.0
     if has_experts:
         dispatch = repeated_time(routed, _dispatch(job, p))
         waits = repeated_time(routed, where(software.static_dispatch, 0.0, p["routing_host"]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perfmodel.transformers.layout import RECOMPUTE, SHARDING, Layout
+from perfmodel.specs.layout import RECOMPUTE, SHARDING, Layout
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,32 @@
+"""What is worth a warning about links: one in an unusual place, one beside a machine's own."""
+
+from __future__ import annotations
+
+from perfmodel.specs.link import Link
+from perfmodel.specs.node import Node
+from perfmodel.specs.scenario import Scenario
+from perfmodel.units import show
+
+
+def doubt_links(scenario: Scenario, intra: Link, inter: Link, warnings: list[str]) -> None:
+    """Warn if a link that was asked for is used in a place it is not made for."""
+    if scenario.intra_link and intra.scope == "inter":
+        warnings.append(f"{intra.id} is a link between nodes; taken inside one as it is")
+    if scenario.inter_link and inter.scope == "intra":
+        warnings.append(f"{inter.id} is a link inside a node; taken between nodes as it is")
+
+
+def doubt_adapters(node: Node, link: Link, nics: int, warnings: list[str]) -> None:
+    """Note how a machine's network limit applies to other adapters than its own."""
+    limit = node.network_bandwidth
+    if limit is None:
+        return
+    if link.id != node.inter_link:
+        if limit.value >= nics * link.bandwidth.value:
+            return
+        what = f"its own {node.inter_link}; {link.id} is taken without that limit"
+    elif nics > (node.nics or 1):
+        what = f"all its adapters; {nics} of them carry no more"
+    else:
+        return
+    warnings.append(f"{node.id} may send {show(limit.value, 'B/s')} over {what}")

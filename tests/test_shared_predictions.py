@@ -1,0 +1,260 @@
+"""Transformers that are shared out, wherever a scenario is asked: predict, scale, sweep, explain, compare."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import perfmodel
+from perfmodel.cli import main
+from perfmodel.errors import InputError
+from perfmodel.explanations import explain
+from perfmodel.prediction import predict
+from perfmodel.sensitivity.elasticity import sensitivity
+from perfmodel.sharing import DEGREES
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.terms import SHARED_TERMS
+from perfmodel.workloads import workload
+
+LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100"}
+SHARED = LLAMA | {"gpus": 64, "tensor_parallel": 4, "pipeline_parallel": 2, "global_batch_size": 256}
+BUILT_IN = Catalogue.built_in()
+
+
+def refused(message, **options):
+    with pytest.raises(InputError, match=message):
+        predict(**options)
+
+
+def test_predict_and_layouts_agree_on_every_layout():
+    result = perfmodel.layouts("llama-3-8b", gpus=16, node="dgx-h100", global_batch_size=64)
+    for row in result.rows[::97]:
+        names = (*DEGREES, "sharding", "recompute", "micro_batch_size")
+        layout = {name: row.layout[name] for name in names}
+        answer = predict(**LLAMA, gpus=16, global_batch_size=64, **layout)
+        assert answer.iteration_time == pytest.approx(row.iteration_time, rel=1e-9)
+        assert answer.mfu == pytest.approx(row.mfu, rel=1e-9)
+        assert answer.memory.bytes == pytest.approx(row.memory["bytes"], rel=1e-9)
+        assert answer.bubble_fraction == pytest.approx(row.bubble_fraction, abs=1e-12)
+        assert answer.interval.high_80 == pytest.approx(row.interval["high_80"], rel=1e-9)
+        assert {**layout, "data_parallel": row.layout["data_parallel"]}.items() <= answer.layout.items()
+
+
+def test_the_terms_sum_and_are_those_of_the_table():
+    answer = predict(**SHARED)
+    assert list(answer.terms) == list(SHARED_TERMS)
+    assert sum(answer.terms.values()) == pytest.approx(answer.iteration_time, rel=1e-12)
+    assert json.loads(answer.to_json())["layout"]["tensor_parallel"] == 4
+    assert set(answer.memory.rows) == {"weights", "gradients", "optimizer", "activations", "logits", "other"}
+
+
+def test_an_answers_scenario_has_the_same_answer():
+    for more in ({}, {"accumulation_steps": 8, "global_batch_size": None}, {"strategy": "fsdp"}):
+        answer = predict(**{name: value for name, value in (SHARED | more).items() if value is not None})
+        assert predict(answer.scenario).iteration_time == answer.iteration_time
+        assert predict(json.loads(answer.to_json())["scenario"]).iteration_time == answer.iteration_time
+
+
+@pytest.mark.parametrize("name", ["llama-3-8b", "gpt2", "mixtral-8x7b"])
+def test_on_one_accelerator_every_way_to_share_is_the_same(name):
+    alone = predict(workload=name, node="dgx-h100").iteration_time
+    for same in (
+        {"tensor_parallel": 1},
+        {"sharding": "none"},
+        {"strategy": "fsdp", "framework": "megatron-core"},
+    ):
+        assert predict(workload=name, node="dgx-h100", **same).iteration_time == pytest.approx(
+            alone, rel=1e-9
+        )
+
+
+def test_a_network_of_another_kind_is_trained_in_copies():
+    for one in ("resnet50", "bert-large", "vit-base-16"):
+        assert predict(workload=one, gpus=8).layout is None
+    assert predict(workload="gpt2", gpus=8, framework="pytorch").layout is None
+    assert predict(workload="gpt2", gpus=8, precision="fp32").layout is None
+    assert predict(workload="llama-3-8b", accelerator="k80").layout is None
+    assert predict(workload="bert-large", gpus=8, node="dgx-a100-80gb", tensor_parallel=2).layout is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tensor_parallel": 3}, "does not divide 64 GPUs; the nearest number is 63"),
+        ({"tensor_parallel": 64}, "--tensor-parallel 64 does not divide 32 heads; the nearest is 32"),
+        ({"workload": "resnet50", "tensor_parallel": 2}, "--tensor-parallel: resnet50 is no transformer"),
+        ({"workload": "resnet50", "framework": "nemo"}, "--framework nemo: resnet50 is no transformer"),
+        ({"framework": "pytorch", "tensor_parallel": 2}, "pytorch trains copies of the whole network"),
+        ({"strategy": "parameter-server", "tensor_parallel": 2}, "sum gradients by all-reduce"),
+        ({"tensor_parallel": 2, "precision": "fp32"}, "--precision fp32: megatron-core@2026 trains in"),
+        ({"tensor_parallel": 2, "overlap": "none"}, "--overlap none does not go with megatron-core@2026"),
+        ({"tensor_parallel": 2, "optimizer": "lamb"}, "--optimizer lamb"),
+        (
+            {"global_batch_size": 100},
+            "a global batch of 100 does not divide over 64 replicas; 64 or 128 would",
+        ),
+        ({"micro_batch_size": 2, "local_batch_size": 4}, "give one, they are the same here"),
+        ({"strategy": "fsdp", "sharding": "zero1"}, "--strategy fsdp is --sharding zero3, not zero1"),
+        ({"accelerator": "a100-sxm4-80gb", "node": "dgx-a100-80gb", "precision": "fp8"}, "no peak for fp8"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_with_what_would(options, message):
+    refused(message, **LLAMA | {"gpus": 64} | options)
+
+
+def test_what_is_possible_and_poor_is_remarked():
+    (remark,) = [each for each in predict(**LLAMA, gpus=64, pipeline_parallel=8).warnings if "idle" in each]
+    assert remark.startswith("1 micro-batch keeps 8 stages idle")
+
+
+def axes():
+    degrees = st.lists(st.sampled_from([1, 2, 3, 4, 8]), min_size=1, max_size=2, unique=True)
+    return st.fixed_dictionaries(
+        {
+            "workload": st.sampled_from(["llama-3-8b", "mixtral-8x7b", "gpt2", "t5-base"]),
+            "gpus": st.lists(st.sampled_from([8, 16, 24]), min_size=1, max_size=2, unique=True),
+            "tensor_parallel": degrees,
+            "pipeline_parallel": degrees,
+            "virtual_stages": st.just([1, 2]),
+            "context_parallel": st.just([1, 2]),
+            "expert_parallel": st.just([1, 2]),
+            "sharding": st.sampled_from([[None], ["zero1", "zero3"]]),
+            "recompute": st.sampled_from([[None], ["full", "selective"]]),
+            "micro_batch_size": st.sampled_from([[None], [1, 3]]),
+            "accumulation_steps": st.sampled_from([[None], [1, 4]]),
+            "global_batch_size": st.sampled_from([[None], [48, 64]]),
+        }
+    )
+
+
+@settings(max_examples=12, deadline=None)
+@given(asked=axes())
+def test_a_sweep_is_predict(asked):
+    expected, reasons = {}, {}
+    lists = {name: values if isinstance(values, list) else [values] for name, values in asked.items()}
+    for values in itertools.product(*lists.values()):
+        one = dict(zip(lists, values, strict=True))
+        try:
+            answer = predict(node="dgx-h100", **{k: v for k, v in one.items() if v is not None})
+        except InputError as error:
+            reasons[str(error)] = reasons.get(str(error), 0) + 1
+            continue
+        key = tuple(None if value is None else value for value in values)
+        expected[key] = answer
+    swept = perfmodel.sweep(node="dgx-h100", **asked)
+    if not expected:
+        with pytest.raises(InputError):
+            swept.table()
+        return
+    table = swept.table()
+    assert swept.refused == reasons
+    assert len(table["iteration_time"]) == len(expected)
+    times = sorted(answer.iteration_time for answer in expected.values())
+    assert sorted(table["iteration_time"]) == pytest.approx(times, rel=1e-9)
+    for name in ("mfu", "speedup", "scaling_efficiency", "communication_time", "baseline_time"):
+        values = sorted(getattr(answer, name) for answer in expected.values())
+        assert sorted(table[name]) == pytest.approx(values, rel=1e-9)
+    needed = sorted(answer.memory.bytes for answer in expected.values())
+    assert sorted(table["memory_bytes"]) == pytest.approx(needed, rel=1e-9)
+
+
+def test_a_sweep_over_both_kinds_has_the_terms_of_both():
+    table = perfmodel.sweep(workload=["resnet50", "llama-3-8b"], node="dgx-h100", gpus=8).table()
+    assert math.isnan(table["products_time"][0])
+    assert math.isnan(table["forward_time"][1])
+    assert table["products_time"][1] > 0
+
+
+def test_an_explanation_is_complete_and_multiplies_out():
+    for more in ({}, {"workload": "mixtral-8x7b", "expert_parallel": 4, "recompute": "full"}):
+        asked = SHARED | more
+        result, answer = explain(**asked), predict(**asked)
+        assert result.complete
+        assert result.iteration_time == answer.iteration_time
+        assert result.terms == pytest.approx(answer.terms, rel=1e-12)
+        by_number = {equation.number: equation for equation in result.equations}
+        for equation in result.equations:
+            for symbol in equation.symbols:
+                assert symbol.equation is not None or symbol.note, (equation.formula, symbol.parameter)
+                if symbol.equation is not None:
+                    assert symbol.value == by_number[symbol.equation].value
+        sums = [each for each in result.equations if each.formula == "iteration.iteration_time"]
+        assert sum(symbol.value for symbol in sums[-1].symbols) == pytest.approx(answer.iteration_time)
+
+
+def test_elasticities_have_the_sign_of_physics():
+    rows = {row.name: row.time.value for row in sensitivity(SHARED).rows}
+    for name in ("peak_flops", "memory_bandwidth", "intra_link_bandwidth", "inter_link_bandwidth"):
+        assert rows[name] <= 1e-12
+    assert -1 < sum(rows.values()) < 0
+
+
+def test_a_degree_is_varied_with_the_batch_of_the_step_as_it_is():
+    counts = {count.name: count for count in sensitivity(SHARED).counts}
+    assert counts["tensor_parallel"].time is not None
+    assert abs(counts["tensor_parallel"].time.value) < 0.3
+
+
+@pytest.mark.parametrize("worse", ["intra_link", "inter_link"])
+def test_no_time_falls_when_a_link_gets_worse(worse):
+    slower = {"intra_link": "pcie-gen4-x16", "inter_link": "ethernet-25g-tcp"}[worse]
+    for degrees in (
+        {"tensor_parallel": 8},
+        {"pipeline_parallel": 4},
+        {"context_parallel": 2},
+        {"sharding": "zero3"},
+    ):
+        asked = LLAMA | {"gpus": 64, "accumulation_steps": 8} | degrees
+        assert predict(**asked, **{worse: slower}).iteration_time >= predict(**asked).iteration_time
+
+
+def test_commands_take_the_options_of_the_layout(tmp_path):
+    options = [
+        "--workload",
+        "llama-3-8b",
+        "--node",
+        "dgx-h100",
+        "--tensor-parallel",
+        "4",
+        "--recompute",
+        "full",
+    ]
+    for command, more in (
+        ("predict", ["--gpus", "16", "--timeline", str(tmp_path / "timeline.json")]),
+        ("scale", ["--gpus", "8,16"]),
+        ("sweep", ["--gpus", "8,16", "--csv"]),
+        ("explain", ["--gpus", "16"]),
+        ("sensitivity", ["--gpus", "16"]),
+        ("compare", ["--gpus", "16", "--set", "tensor_parallel=8"]),
+        ("emulate", ["--gpus", "8", "--steps", "1", "--speed", "1e6"]),
+    ):
+        result = CliRunner().invoke(main, [command, *options, *more])
+        assert result.exit_code == 0, (command, result.output)
+    events = json.loads((tmp_path / "timeline.json").read_text())["traceEvents"]
+    assert "matrix products" in {event["name"] for event in events}
+
+
+def test_a_timeline_is_as_long_as_the_iteration(tmp_path):
+    from perfmodel.traces.timeline import timeline
+
+    answer = predict(**SHARED)
+    steps = [each for each in timeline(answer)["traceEvents"] if each["name"] == "ProfilerStep#0"]
+    assert steps[0]["dur"] * 1e-6 == pytest.approx(answer.iteration_time, rel=1e-6)
+
+
+def test_plan_and_quotes_say_that_they_know_copies_alone():
+    with pytest.raises(InputError, match="plan knows copies of the whole network alone"):
+        perfmodel.plan(workload="gpt2", epochs=1, dataset_samples=1000, max_gpus=8, framework="megatron-core")
+
+
+def test_scenarios_take_the_words_of_frameworks():
+    asked = Scenario(workload="llama-3-8b", strategy="fully-sharded", recompute="full-recomputation")
+    assert (asked.strategy, asked.recompute) == ("fsdp", "full")
+    assert workload("llama-3-8b").architecture is not None
