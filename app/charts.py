@@ -55,7 +55,9 @@ def draw(figure: go.Figure, name: str, alt: str, height: int = 380, **more: Any)
 def waterfall(prediction: Prediction) -> go.Figure:
     """The terms of one iteration, one after another, with the interval on their sum."""
     rows = [
-        (ANY_TERM[name].label, OF_KIND[ANY_TERM[name].kind], time) for name, time in prediction.terms.items()
+        (ANY_TERM[name].label, OF_KIND[ANY_TERM[name].kind], time)
+        for name, time in prediction.terms.items()
+        if prediction.layout is None or time > 0  # of many terms a layout has few
     ]
     starts = [0.0, *accumulate(time for _, _, time in rows)]
     figure = go.Figure(
@@ -73,7 +75,8 @@ def waterfall(prediction: Prediction) -> go.Figure:
             showlegend=False,
         )
     )
-    _hidden(figure, prediction, starts[1 + list(prediction.terms).index("backward_time")])
+    if "backward_time" in prediction.terms:
+        _hidden(figure, prediction, starts[1 + list(prediction.terms).index("backward_time")])
     figure.add_bar(
         y=["iteration"],
         x=[prediction.iteration_time],

@@ -10,12 +10,11 @@ from perfmodel.prediction.result import Interval, Memory, Prediction
 from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import RECOMPUTE, SHARDING, Layout
-from perfmodel.step.evaluate import Outcome, outcome
+from perfmodel.step.evaluate import Outcome, outcome_of
 from perfmodel.step.parts import figures
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.transformers.evaluate import (
     case_of_setting,
-    memory_of_setting,
     network_of,
     one_replica,
     step_of_setting,
@@ -24,6 +23,7 @@ from perfmodel.transformers.figures import ends, figures_of, spread_of
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.step import step_of
 from perfmodel.units import show
 
 
@@ -31,15 +31,17 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
     """Return the prediction of a setting with a layout."""
     layout = layout_of_setting(setting)
     model, _ = network_of(setting.workload)
-    result = outcome(setting, constants)
+    case = case_of_setting(setting)
+    job = job_of(case)
+    step = step_of(job, fitted().parameters)
+    result = outcome_of(setting, step, constants)
     time = float(result.iteration_time)
     single = one_replica(layout, setting.scaling == "strong")
     baseline_time = float(step_of_setting(setting, single).iteration_time)
     traffic = float(sent(result.terms))
     come_to = figures(setting, time, baseline_time, traffic, layout.data_parallel)
-    step = step_of_setting(setting)
-    more = figures_of(model, case_of_setting(setting), step, time, setting.peak_flops)
-    memory = memory_needed(setting)
+    more = figures_of(model, case, step, time, setting.peak_flops)
+    memory = memory_needed(job, setting.accelerator.memory_capacity)
     warnings = list(setting.warnings)
     if not memory.fits:
         warnings.append(_does_not_fit(memory))
@@ -102,26 +104,31 @@ def words(layout: Layout) -> str:
     return " ".join(report)
 
 
-def memory_needed(setting: Setting) -> Memory:
+def memory_needed(job: Job, capacity: float) -> Memory:
     """Return what the fullest accelerator keeps, and the largest micro-batch that fits in the same passes."""
-    rows = {name: float(each) for name, each in memory_of_setting(setting)._asdict().items()}
-    needed, capacity = sum(rows.values()), setting.accelerator.memory_capacity
+    rows = {name: float(each) for name, each in memory_of(job)._asdict().items()}
+    needed = sum(rows.values())
     return Memory.made(
         bytes=needed,
         capacity=capacity,
         fits=needed <= capacity,
-        largest_local_batch_size=int(largest_micro_batch(job_of(case_of_setting(setting)), capacity)),
+        largest_local_batch_size=int(largest_micro_batch(job, needed, capacity)),
         rows=rows,
     )
 
 
-def largest_micro_batch(job: Job, capacity: float) -> Any:
-    """Return the largest micro-batch that fits, 0 where none does; memory grows with it in proportion."""
-    one, two = (
-        memory_of(job._replace(layout=job.layout._replace(micro_batch_size=size))).total for size in (1, 2)
-    )
-    largest = ops.maximum(1.0, ops.floor(1 + (capacity - one) / ops.maximum(two - one, 1.0)))
-    return ops.where(one > capacity, 0.0, largest)
+def largest_micro_batch(job: Job, needed: Any, capacity: float) -> Any:
+    """Return the largest micro-batch that fits, 0 where none does.
+
+    Parameters
+    ----------
+    job : one, or many as arrays
+    needed : memory of it [B], which grows by as much with every sample of a micro-batch
+    capacity : of an accelerator [B]
+    """
+    micro = job.layout.micro_batch_size
+    larger = memory_of(job._replace(layout=job.layout._replace(micro_batch_size=micro + 1))).total
+    return ops.maximum(0.0, ops.floor(micro + (capacity - needed) / ops.maximum(larger - needed, 1.0)))
 
 
 def _does_not_fit(memory: Memory) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import iteration_time
@@ -19,6 +19,9 @@ from perfmodel.step.parts import (
     scaled,
 )
 from perfmodel.step.terms import Moment, SharedMoment, terms_of
+
+if TYPE_CHECKING:
+    from perfmodel.transformers.step import Step as SharedStep
 
 
 class Step(NamedTuple):
@@ -52,7 +55,12 @@ def outcome(setting: Setting, constants: Calibration) -> Outcome:
         return Outcome(step.iteration_time, step.terms)
     from perfmodel.transformers.evaluate import step_of_setting
 
-    terms = terms_of(SharedMoment(setting, step_of_setting(setting), constants))
+    return outcome_of(setting, step_of_setting(setting), constants)
+
+
+def outcome_of(setting: Setting, step: SharedStep, constants: Calibration) -> Outcome:
+    """Return what the step of a transformer that is shared out comes to."""
+    terms = terms_of(SharedMoment(setting, step, constants))
     whole: Any = iteration_time(**terms)
     return Outcome(whole, terms)
 

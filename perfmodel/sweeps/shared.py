@@ -260,7 +260,7 @@ def answers(setting: Setting, layout: Layout, constants: Calibration) -> dict[st
         "memory_bytes": memory.total,
         "memory_capacity": capacity,
         "fits": memory.total <= capacity,
-        "largest_local_batch_size": largest_micro_batch(job, capacity),
+        "largest_local_batch_size": largest_micro_batch(job, memory.total, capacity),
     }
 
 

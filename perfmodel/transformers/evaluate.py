@@ -14,7 +14,6 @@ from perfmodel.specs.workload import Workload
 from perfmodel.transformers.architecture import Dimensions, dimensions_of
 from perfmodel.transformers.job import Case, job_of
 from perfmodel.transformers.machine import Fabric, chip_of
-from perfmodel.transformers.memory import Memory, memory_of
 from perfmodel.transformers.parameters import Values, fitted
 from perfmodel.transformers.software import Options, software_of
 from perfmodel.transformers.step import Step, step_of
@@ -60,11 +59,6 @@ def network_of(workload: Workload) -> tuple[Architecture, int]:
 def step_of_setting(setting: Setting, layout: Layout | None = None, p: Values | None = None) -> Step:
     """Return the terms of a setting's step, or of another layout of it, by the shipped fit or by ``p``."""
     return step_of(job_of(case_of_setting(setting, layout)), fitted().parameters if p is None else p)
-
-
-def memory_of_setting(setting: Setting, layout: Layout | None = None) -> Memory:
-    """Return what the fullest rank of a setting keeps."""
-    return memory_of(job_of(case_of_setting(setting, layout)))
 
 
 def one_replica(layout: Layout, strong: bool) -> Layout:

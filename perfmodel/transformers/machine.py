@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perfmodel import ops
 from perfmodel.collectives.model import curve, fitted
-from perfmodel.collectives.place import USUAL_YEAR, Place, Point, places
+from perfmodel.collectives.place import USUAL_YEAR, Place, Point, place_of, places
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.layout import Layout
@@ -278,13 +279,36 @@ def _nominal(at: Place, points: Sequence[Point]) -> tuple[Any, Any]:
     return inner, np.where(at.nodes > 1, volume / (at.port * at.adapters), 0.0)
 
 
+class _Somewhere:
+    """A point, equal to any other of the same collective at the same place."""
+
+    __slots__ = ("place", "point")
+
+    def __init__(self, point: Point) -> None:
+        self.point, self.place = point, point.place
+
+    def __hash__(self) -> int:
+        return hash(self.place)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Somewhere) and self.place == other.place
+
+
+@lru_cache(maxsize=4096)
+def _way(where: _Somewhere) -> Way:
+    """Return the way of one group, as plain numbers."""
+    point = where.point
+    at, ranks = place_of(point), point.group_size
+    share = (ranks - 1) / ranks
+    volume = {"all-reduce": 2 * share, "all-gather": share}.get(point.collective, 1.0)
+    return Way(
+        *curve(at, fitted().parameters),
+        volume / point.link.bandwidth.value if at.per_node > 1 else 0.0,
+        volume / (at.port * at.adapters) if at.nodes > 1 else 0.0,
+    )
+
+
 def groups_of(fabric: Fabric, layout: Layout) -> Groups:
     """Return the ways of one layout's groups."""
     points = group_points(fabric, layout)
-    ways = ways_of(points)
-    return Groups(
-        *(
-            NOWHERE if point is None else Way(*(float(column[row]) for column in ways))
-            for row, point in enumerate(points)
-        )
-    )
+    return Groups(*(NOWHERE if point is None else _way(_Somewhere(point)) for point in points))
