@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perfmodel.api.calibrate import calibrate
     from perfmodel.api.collective import collective
     from perfmodel.api.compare import compare
+    from perfmodel.api.compression import compression
     from perfmodel.api.distbelief import downpour, model_parallel
     from perfmodel.api.layouts import layouts
     from perfmodel.api.learning_rate import learning_rate
@@ -50,6 +51,7 @@ __all__ = [
     "check_quote",
     "collective",
     "compare",
+    "compression",
     "downpour",
     "explain",
     "layouts",
@@ -76,6 +78,7 @@ _HOMES = {
     "check_quote": "perfmodel.quote",
     "collective": "perfmodel.api.collective",
     "compare": "perfmodel.api.compare",
+    "compression": "perfmodel.api.compression",
     "downpour": "perfmodel.api.distbelief",
     "explain": "perfmodel.explanations",
     "layouts": "perfmodel.api.layouts",

@@ -27,6 +27,7 @@ CALLS = {
     "plan": "plan(epochs=1, accelerators='v100-sxm2-16gb', max_gpus=8)",
     "layouts": "layouts('llama-3-8b', gpus=8, node='dgx-h100', global_batch_size=64)",
     "learning_rate": "learning_rate(0.1, 256, 8192)",
+    "compression": "compression('topk:0.01', gpus=16)",
     "downpour": "downpour(replicas=4, step_time=0.1)",
     "model_parallel": "model_parallel('image', [81])",
     "validate": "validate('collectives')",
@@ -76,6 +77,7 @@ TABLES = {
     "error curves": (lambda: perfmodel.stragglers(workers=8).error_curves(), 12),
     "learning rates": (lambda: perfmodel.learning_rate(0.1, 256, 8192, staleness=3), 4),
     "speed-ups of a model": (lambda: perfmodel.model_parallel("image", [1, 81, 100]), 3),
+    "compressed exchanges": (lambda: perfmodel.compression(gpus=16), 8),
 }
 """What makes each table, and how many rows it has."""
 
@@ -147,6 +149,14 @@ JSON = {
     "error curves": (
         lambda: perfmodel.stragglers(workers=8).error_curves(0.1),
         "stragglers --workers 8 --curve --learning-rate 0.1",
+    ),
+    "compressed exchanges": (
+        lambda: perfmodel.compression(["topk:0.001", "powersgd"], workload="vgg16", gpus=32, nics=1),
+        "compression --scheme topk:0.001,powersgd --workload vgg16 --gpus 32 --nics 1",
+    ),
+    "compressed bytes": (
+        lambda: perfmodel.compression("qsgd:8bit", size="1GB", gpus=16, inter_link="ethernet-10g-tcp"),
+        "compression --scheme qsgd:8bit --gradient-size 1GB --gpus 16 --inter-link ethernet-10g-tcp",
     ),
     "Downpour": (
         lambda: perfmodel.downpour("vgg16", replicas=20, servers=4, push_every=5, lost=2),

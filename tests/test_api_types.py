@@ -33,6 +33,7 @@ FUNCTIONS = (
     "layouts",
     "learning_rate",
     "downpour",
+    "compression",
     "model_parallel",
     "validate",
     "calibrate",

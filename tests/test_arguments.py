@@ -40,6 +40,7 @@ WORKS: dict[str, dict[str, Any]] = {
     "compare": {},
     "explain": {},
     "layouts": {"workload": "llama-3-8b", "gpus": 8, "node": "dgx-h100", "global_batch_size": 8},
+    "compression": {},
     "downpour": {"replica_model": "speech", "replica_machines": 8},
     "model_parallel": {"point": (8, 2)},
     "learning_rate": {"distance_constant": 1, "squared_distance": 1},

@@ -33,6 +33,7 @@ TABLES = {
     "stragglers": ("stragglers", "--workers", "8", "--k", "4"),
     "one variant": ("stragglers", "--variant", "k-sync", "--workers", "8", "--k", "4"),
     "order statistic": ("stragglers", "--order-statistic", "8:8", "--distribution", "lognormal:cv=0.1"),
+    "compressed exchanges": ("compression", "--gpus", "16"),
     "Downpour": ("downpour", "--replicas", "20", "--servers", "4"),
     "speed-ups of a model": ("model-parallel", "--model", "image"),
     "learning rates": ("learning-rate", "--global-batch-size", "8192", "--staleness", "3"),

@@ -30,6 +30,7 @@ COMMANDS = (
     "cite",
     "collective",
     "compare",
+    "compression",
     "downpour",
     "emulate",
     "explain",

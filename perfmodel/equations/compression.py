@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
-from perfmodel.equations.quantization import half_precision_bytes, one_bit_bytes, qsgd_dense_bits
+from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -35,6 +32,34 @@ def top_k_bytes(elements: Real, density: Real, value_bytes: Real = 4, index_byte
     2000.0
     """
     return density * elements * (value_bytes + index_bytes)
+
+
+@formula(cites="stich2018")
+def random_k_bytes(elements: Real, density: Real, value_bytes: Real = 4) -> Real:
+    r"""Bytes of elements of a gradient at places that all ranks draw alike, from one seed.
+
+    .. math:: S = \rho d e
+
+    No place is sent, and values of the same places can be added on the way.
+
+    Parameters
+    ----------
+    elements : d [1]
+    density : rho [1], share of the elements that is kept
+    value_bytes : e [B], of one value
+
+    Returns
+    -------
+    message_bytes [B]
+
+    Examples
+    --------
+    A quarter of 1000, 4 bytes each.
+
+    >>> random_k_bytes(1000, 0.25)
+    1000.0
+    """
+    return density * elements * value_bytes
 
 
 @formula(cites="lin2018")
@@ -154,6 +179,65 @@ def powersgd_ratio(rows: Real, columns: Real, rank: Real) -> Real:
 
 
 @formula(cites=())
+def coding_traffic(
+    dense_bytes: Real, traversals: Real, compressed_bytes: Real, coded_messages: Real = 1, scattered: Real = 0
+) -> Real:
+    r"""Bytes that encoding or decoding reads and writes in an accelerator's memory.
+
+    .. math:: V = p S + m S_c (1 + s)
+
+    Parameters
+    ----------
+    dense_bytes : S [B], the gradient in fp32
+    traversals : p [1], reads and writes of all of it
+    compressed_bytes : S_c [B], of one message
+    coded_messages : m [1], that are written, or read: those of all ranks where they are gathered
+    scattered : s [1], bytes of the dense gradient touched for each byte of a message
+
+    Returns
+    -------
+    traffic [B]
+
+    Examples
+    --------
+    100 bytes read twice, 10 written.
+
+    >>> coding_traffic(100, 2, 10)
+    210
+    """
+    return traversals * dense_bytes + coded_messages * compressed_bytes * (1 + scattered)
+
+
+@formula(cites=())
+def break_even_bandwidth(group_size: Real, dense_bytes: Real, port_bytes: Real, coding_time: Real) -> Real:
+    r"""Bandwidth of a port below which a compressed exchange is faster than an all-reduce of everything.
+
+    .. math:: B = \frac{\max\left(0, 2\frac{n-1}{n} S - V_c\right)}{t_e + t_d}
+
+    Above it the accelerators code longer than the port saves.  Latencies are taken to be alike.
+
+    Parameters
+    ----------
+    group_size : n [1]
+    dense_bytes : S [B], of one rank's gradient
+    port_bytes : V_c [B], what a port carries of the compressed exchange
+    coding_time : t_e + t_d [s], of encoding and decoding
+
+    Returns
+    -------
+    link_bandwidth [B/s]; 0 where the compressed exchange moves more
+
+    Examples
+    --------
+    Two ranks: 1 GB through each port, or half of it after coding for 0.1 s.
+
+    >>> break_even_bandwidth(2, 1e9, 0.5e9, 0.1)
+    5000000000.0
+    """
+    return ops.maximum(0, 2 * (group_size - 1) * dense_bytes / group_size - port_bytes) / coding_time
+
+
+@formula(cites=())
 def compressed_communication_time(encode_time: Real, communication_time: Real, decode_time: Real) -> Real:
     r"""Time of a compressed exchange: coding keeps the accelerator busy and hides behind nothing.
 
@@ -177,24 +261,3 @@ def compressed_communication_time(encode_time: Real, communication_time: Real, d
     3.5
     """
     return encode_time + communication_time + decode_time
-
-
-class Compression(NamedTuple):
-    """One way to compress a gradient."""
-
-    size: Callable[..., Real]
-    """What one rank sends: bytes, bits or elements, as the name of the function says."""
-    collective: str
-    """What it still allows: an all-reduce where compressed values can be added, else an all-gather."""
-    error_feedback: bool
-    """Whether what was left out has to be added to the next gradient."""
-
-
-COMPRESSIONS = {
-    "half": Compression(half_precision_bytes, "all-reduce", error_feedback=False),
-    "top-k": Compression(top_k_bytes, "all-gather", error_feedback=True),
-    "one-bit": Compression(one_bit_bytes, "all-gather", error_feedback=True),
-    "qsgd": Compression(qsgd_dense_bits, "all-gather", error_feedback=False),
-    "powersgd": Compression(powersgd_elements, "all-reduce", error_feedback=True),
-}
-"""Every compression, by name."""

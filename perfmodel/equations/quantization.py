@@ -59,6 +59,81 @@ def one_bit_bytes(elements: Real, columns: Real) -> Real:
     return elements / 8 + 8 * columns
 
 
+@formula(cites="bernstein2018")
+def sign_bytes(elements: Real) -> Real:
+    r"""Bytes of a gradient's signs alone.
+
+    .. math:: S = \frac{d}{8}
+
+    Parameters
+    ----------
+    elements : d [1]
+
+    Returns
+    -------
+    message_bytes [B]
+
+    Examples
+    --------
+    Eight signs in a byte.
+
+    >>> sign_bytes(800)
+    100.0
+    """
+    return elements / 8
+
+
+@formula(cites="wen2017")
+def ternary_bytes(elements: Real, tensors: Real) -> Real:
+    r"""Bytes of a gradient as -1, 0 and 1, two bits each, with one scale for each tensor.
+
+    .. math:: S = \frac{d}{4} + 4 T
+
+    Parameters
+    ----------
+    elements : d [1]
+    tensors : T [1]; each has one fp32 scale
+
+    Returns
+    -------
+    message_bytes [B]
+
+    Examples
+    --------
+    400 elements in five tensors: 100 bytes, and 20 of scales.
+
+    >>> ternary_bytes(400, 5)
+    120.0
+    """
+    return elements / 4 + 4 * tensors
+
+
+@formula(cites="alistarh2017")
+def qsgd_bytes(elements: Real, bits: Real, norm_bucket: Real) -> Real:
+    r"""Bytes of QSGD with so many bits for each element and one norm for each bucket, not entropy coded.
+
+    .. math:: S = \frac{b d}{8} + \frac{4 d}{q}
+
+    Parameters
+    ----------
+    elements : d [1]
+    bits : b [1], the sign's included
+    norm_bucket : q [1], elements that share an fp32 norm
+
+    Returns
+    -------
+    message_bytes [B]
+
+    Examples
+    --------
+    1024 elements of 4 bits in two buckets: 512 bytes, and 8 of norms.
+
+    >>> qsgd_bytes(1024, 4, 512)
+    520.0
+    """
+    return bits * elements / 8 + 4 * elements / norm_bucket
+
+
 @formula(cites="alistarh2017")
 def qsgd_dense_bits(elements: Real) -> Real:
     r"""Expected bits of QSGD with sqrt(d) levels and Elias codes: about this.

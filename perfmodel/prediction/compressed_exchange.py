@@ -1,0 +1,238 @@
+"""Whether compressing gradients pays: bytes, coding, the collective that is left, break-even bandwidth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from perfmodel.calibration import calibration
+from perfmodel.equations.compression import (
+    break_even_bandwidth,
+    break_even_density,
+    compressed_communication_time,
+)
+from perfmodel.prediction.collective import Collective, collective
+from perfmodel.prediction.collective_fabric import CollectiveFabric, fabric_of
+from perfmodel.resolve import Setting, resolve
+from perfmodel.specs.compression import Scheme
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.compression import (
+    ASSUMED,
+    VALUE_BYTES,
+    Gradient,
+    coded,
+    coding_time,
+    gradient_of,
+    square_gradient,
+)
+from perfmodel.tables import Record, Table, aligned
+from perfmodel.units import show
+
+
+@dataclass(frozen=True)
+class CompressedExchange:
+    """One way to compress, beside an all-reduce of the whole gradient."""
+
+    scheme: str
+    collective: str
+    """What is left: an all-reduce where compressed values can be added, else an all-gather."""
+    sent_bytes: float
+    """Contributed by one rank [B]."""
+    ratio: float
+    """Of the gradient in fp32 over that."""
+    encode_time: float
+    """On the accelerator [s]."""
+    communication_time: float
+    decode_time: float
+    time: float
+    """Of all three: coding hides behind nothing [s]."""
+    low_80: float
+    high_80: float
+    """By the interval of the collectives alone [s]."""
+    saves: float
+    """Of the dense exchange's time [s]; negative where it takes longer."""
+    break_even_bandwidth: float
+    """Of a ring's port, below which it pays [B/s]; 0 where it moves more than the dense exchange."""
+    break_even_density: float | None
+    """Density below which gathering moves less than an all-reduce; None but for the largest elements."""
+    error_feedback: bool
+    variance_bound: float | None
+    """Of what rounding adds, over the squared norm of the gradient; None where no bound is known."""
+    convergence: str
+    """Published effect on accuracy."""
+    source: str
+    """Key of ``references.toml``."""
+
+
+@dataclass(frozen=True, repr=False)
+class CompressedExchanges(Table):
+    """Several ways to compress the gradients of one job."""
+
+    workload: str | None
+    """None where the gradient's size was given."""
+    accelerator: str
+    group_size: int
+    nodes: int
+    gradient_bytes: float
+    """In fp32 [B]."""
+    dense_time: float
+    """Of an all-reduce of them, hidden behind nothing [s]."""
+    dense_low_80: float
+    dense_high_80: float
+    dense_bandwidth: float
+    """What its busiest port carries, as a ring's [B/s]."""
+    rows: tuple[CompressedExchange, ...]
+    assumed: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def records(self) -> list[Record]:
+        """Return the rows."""
+        return [asdict(row) for row in self.rows]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel compression --json`` prints."""
+        return json.dumps(asdict(self))
+
+    @property
+    def headline(self) -> str:
+        """What is exchanged, and how long it takes without compression."""
+        where = f"{self.nodes} nodes" if self.nodes > 1 else "one node"
+        ranks = f"{self.group_size} x {self.accelerator} on {where}"
+        dense = f"{show(self.dense_time, 's')} by all-reduce in fp32"
+        return f"{show(self.gradient_bytes, 'B')} of gradients, {ranks}: {dense}"
+
+    def __repr__(self) -> str:
+        rows = [
+            (row.scheme, row.collective, show(row.sent_bytes, "B"), show(row.time, "s"), f"{row.ratio:.1f}")
+            for row in self.rows
+        ]
+        return aligned(self.headline, ("scheme", "collective", "sent", "time", "smaller"), rows, left=2)
+
+
+def compressed_exchanges(
+    schemes: Sequence[Scheme], asked: Scenario, catalogue: Catalogue, gradient_bytes: float | None = None
+) -> CompressedExchanges:
+    """Return each way to compress the gradients of a job, beside exchanging them whole.
+
+    Parameters
+    ----------
+    schemes : to try
+    asked : the job: network, accelerators, machines and links
+    catalogue : hardware to look in
+    gradient_bytes : of a gradient in place of the network's [B], taken as one square matrix
+
+    Raises
+    ------
+    InputError : an unknown name, or options that do not go together
+    """
+    setting = resolve(asked, catalogue)
+    fabric = _fabric(setting, asked, catalogue)
+    gradient = gradient_of(setting.workload) if gradient_bytes is None else square_gradient(gradient_bytes)
+    size = VALUE_BYTES * gradient.elements
+    dense = collective("all-reduce", "auto", fabric, size)
+    low, high = _interval(dense)
+    return CompressedExchanges(
+        workload=setting.workload.id if gradient_bytes is None else None,
+        accelerator=setting.accelerator.id,
+        group_size=setting.world_size,
+        nodes=setting.nodes,
+        gradient_bytes=size,
+        dense_time=dense.time,
+        dense_low_80=low,
+        dense_high_80=high,
+        dense_bandwidth=dense.bus_bandwidth,
+        rows=tuple(_exchange(scheme, gradient, setting, fabric, dense) for scheme in schemes),
+        assumed=ASSUMED,
+        notes=fabric.notes,
+    )
+
+
+def _fabric(setting: Setting, asked: Scenario, catalogue: Catalogue) -> CollectiveFabric:
+    return fabric_of(
+        setting.world_size,
+        catalogue,
+        accelerator=setting.accelerator.id,
+        node=asked.node,
+        intra_link=asked.intra_link,
+        inter_link=asked.inter_link or (setting.inter_link.id if setting.nodes > 1 else None),
+        nodes=setting.nodes,
+        nics=asked.nics,
+        rack_nodes=asked.rack_nodes,
+        oversubscription=asked.oversubscription if asked.rack_nodes else None,
+        placement=asked.placement if asked.rack_nodes else None,
+    )
+
+
+def _exchange(
+    scheme: Scheme, gradient: Gradient, setting: Setting, fabric: CollectiveFabric, dense: Collective
+) -> CompressedExchange:
+    kind, ranks = scheme.kind, setting.world_size
+    result, constants = coded(scheme, gradient, ranks, setting.software_year), calibration()
+    gathers = kind.collective == "all-gather"
+    sent = [
+        # of all ranks together for an all-gather
+        collective(kind.collective, "auto", fabric, size * (ranks if gathers else 1))
+        for size in result.messages
+        if size
+    ]
+    encode, decode = (coding_time(work, setting, constants) for work in (result.encode, result.decode))
+    wire = sum(one.time for one in sent)
+    low, high = (sum(ends) for ends in zip(*map(_interval, sent), strict=True))
+    time = float(compressed_communication_time(encode, wire, decode))
+    port_bytes = result.bytes * ((ranks - 1) if gathers else 2 * (ranks - 1) / ranks)
+    size = VALUE_BYTES * gradient.elements
+    return CompressedExchange(
+        scheme=str(scheme),
+        collective=kind.collective,
+        sent_bytes=result.bytes,
+        ratio=size / result.bytes,
+        encode_time=encode,
+        communication_time=wire,
+        decode_time=decode,
+        time=time,
+        low_80=encode + low + decode,
+        high_80=encode + high + decode,
+        saves=dense.time - time,
+        break_even_bandwidth=float(break_even_bandwidth(ranks, size, port_bytes, encode + decode)),
+        break_even_density=float(break_even_density(ranks)) if scheme.name == "topk" else None,
+        error_feedback=kind.error_feedback,
+        variance_bound=result.variance,
+        convergence=kind.convergence,
+        source=kind.source,
+    )
+
+
+def _interval(one: Collective) -> tuple[float, float]:
+    return (one.interval.low_80, one.interval.high_80) if one.interval else (one.time, one.time)
+
+
+def exchange_words(row: CompressedExchange, ranks: int, bandwidth: float) -> str:
+    """Say whether a way to compress pays, and where the turn is.
+
+    Parameters
+    ----------
+    row : one way
+    ranks : that exchange
+    bandwidth : what a port carries of the dense exchange [B/s]
+    """
+    if not row.break_even_bandwidth:
+        return f"never pays: gathering {ranks} ranks' moves more than an all-reduce of everything"
+    turn = (
+        f"pays below {show(row.break_even_bandwidth, 'B/s')} a port, which carries {show(bandwidth, 'B/s')}"
+    )
+    verdict = "saves" if row.saves > 0 else "costs"
+    return f"{verdict} {show(abs(row.saves), 's')}; {turn}"
+
+
+def details(row: CompressedExchange) -> list[str]:
+    """Return what else is to be said of a way to compress."""
+    lines: list[str] = [f"published effect: {row.convergence}"]
+    if row.error_feedback:
+        lines.append("needs what was left out added to the next gradient")
+    if row.variance_bound is not None:
+        lines.append(f"variance up to {1 + row.variance_bound:.3g} times a gradient's squared norm")
+    if row.break_even_density is not None:
+        lines.append(f"moves less than an all-reduce below a density of {row.break_even_density:.2g}")
+    return lines

@@ -1,0 +1,121 @@
+"""Ways to compress gradients: names, what each takes, which collective is left, what is published of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
+
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.names import word_of
+from perfmodel.units import number
+
+Collective = Literal["all-reduce", "all-gather"]
+
+
+class Kind(NamedTuple):
+    """One way to compress."""
+
+    parameter: str | None
+    """``density``, ``bits`` or ``rank``; None where it takes none."""
+    usual: float
+    low: float
+    high: float
+    collective: Collective
+    """All-reduce where compressed values can be added on the way, else everybody gathers everybody's."""
+    error_feedback: bool
+    """Whether what was left out is added to the next gradient."""
+    convergence: str
+    """What was published of its effect."""
+    source: str
+    """Key of ``references.toml``."""
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "fp16": Kind(
+        None, 0, 0, 0, "all-reduce", False, "none, with the loss scaled where gradients are small",
+        "micikevicius2018",
+    ),
+    "topk": Kind(
+        "density", 0.01, 1e-6, 1, "all-gather", True,
+        "none at a density of 0.001 with momentum correction, clipping and warm-up", "lin2018",
+    ),
+    "randomk": Kind(
+        "density", 0.01, 1e-6, 1, "all-reduce", True,
+        "the rate of SGD once what was left out is made up for; all ranks draw the same places", "stich2018",
+    ),
+    "qsgd": Kind(
+        "bits", 4, 2, 8, "all-gather", False,
+        "unbiased, with a variance that grows as bits are left out", "alistarh2017",
+    ),
+    "signsgd": Kind(
+        None, 0, 0, 0, "all-gather", False,
+        "by majority vote and with momentum as accurate and fast as Adam on ImageNet", "bernstein2018",
+    ),
+    "terngrad": Kind(
+        None, 0, 0, 0, "all-gather", False,
+        "none on AlexNet, under 2 % of accuracy on GoogLeNet", "wen2017",
+    ),
+    "powersgd": Kind(
+        "rank", 4, 1, 256, "all-reduce", True, "test accuracy as of SGD, convolutional networks and LSTMs",
+        "vogels2019",
+    ),
+    "onebit": Kind(
+        None, 0, 0, 0, "all-gather", True, "no or nearly no loss of accuracy, speech networks", "seide2014",
+    ),
+}  # fmt: skip
+"""Every way, by name."""
+SYNONYMS: Final = {
+    "half": "fp16",
+    "top-k": "topk",
+    "random-k": "randomk",
+    "one-bit": "onebit",
+    "1bit": "onebit",
+}
+
+
+class Scheme(NamedTuple):
+    """A way to compress, with its parameter."""
+
+    name: str
+    value: float
+
+    @property
+    def kind(self) -> Kind:
+        """What is known of it."""
+        return KINDS[self.name]
+
+    def __str__(self) -> str:
+        parameter = self.kind.parameter
+        ending = "bit" if parameter == "bits" else ""
+        return self.name if parameter is None else f"{self.name}:{self.value:g}{ending}"
+
+
+def parse_scheme(text: str) -> Scheme:
+    """Return what a text names: ``fp16``, ``topk:0.01``, ``qsgd:4bit``, ``powersgd:4``.
+
+    Raises
+    ------
+    InputError : an unknown way, or a parameter that it does not take
+
+    >>> parse_scheme("topk:1%"), str(parse_scheme("qsgd:8bit")), str(parse_scheme("powersgd"))
+    (Scheme(name='topk', value=0.01), 'qsgd:8bit', 'powersgd:4')
+    """
+    name, colon, given = text.partition(":")
+    name = word_of(name, KINDS, SYNONYMS)
+    if name not in KINDS:
+        raise unknown_name("compression", name, KINDS)
+    kind = KINDS[name]
+    if not colon:
+        return Scheme(name, float(kind.usual))
+    if kind.parameter is None:
+        raise InputError(f"compression {text}: {name} takes no parameter")
+    value = number(given.strip().removesuffix("bit") if kind.parameter == "bits" else given)
+    whole = kind.parameter == "density" or value % 1 == 0
+    if not (kind.low <= value <= kind.high and whole):
+        what = "a number" if kind.parameter == "density" else "a whole number"
+        usual = Scheme(name, float(kind.usual))
+        raise InputError(
+            f"compression {text}: expected {what} from {kind.low:g} to {kind.high:g} as its "
+            f"{kind.parameter}, e.g. {usual}"
+        )
+    return Scheme(name, float(value))
