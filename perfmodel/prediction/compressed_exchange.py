@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from perfmodel.calibration import calibration
+from perfmodel.collectives.place import Point
 from perfmodel.equations.compression import (
     break_even_bandwidth,
     break_even_density,
     compressed_communication_time,
 )
 from perfmodel.prediction.collective import Collective, collective
-from perfmodel.prediction.collective_fabric import CollectiveFabric, fabric_of
+from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.compression import Scheme
 from perfmodel.specs.scenario import Scenario
@@ -149,7 +150,7 @@ def compressed_exchanges(
     )
 
 
-def _fabric(setting: Setting, asked: Scenario, catalogue: Catalogue) -> CollectiveFabric:
+def _fabric(setting: Setting, asked: Scenario, catalogue: Catalogue) -> Point:
     return fabric_of(
         setting.world_size,
         catalogue,
@@ -166,7 +167,7 @@ def _fabric(setting: Setting, asked: Scenario, catalogue: Catalogue) -> Collecti
 
 
 def _exchange(
-    scheme: Scheme, gradient: Gradient, setting: Setting, fabric: CollectiveFabric, dense: Collective
+    scheme: Scheme, gradient: Gradient, setting: Setting, fabric: Point, dense: Collective
 ) -> CompressedExchange:
     kind, ranks = scheme.kind, setting.world_size
     result, constants = coded(scheme, gradient, ranks, setting.software_year), calibration()
