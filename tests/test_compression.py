@@ -94,11 +94,11 @@ def test_at_the_break_even_bandwidth_both_exchanges_take_as_long(
     n: int, size: float, share: float, coding: float
 ) -> None:
     port = share * 2 * (n - 1) * size / n
-    bandwidth = compression.break_even_bandwidth(n, size, port, coding)
+    bandwidth = compression.break_even_bandwidth(n, size, port, coding / 3, 2 * coding / 3)
     if bandwidth:
         dense = ring_all_reduce.ring_all_reduce_time(n, size, 0, bandwidth)
         assert dense == pytest.approx(coding + port / bandwidth, rel=1e-6)
-    assert compression.break_even_bandwidth(n, size, 3 * size, coding) == 0
+    assert compression.break_even_bandwidth(n, size, 3 * size, coding, 0) == 0
 
 
 def test_every_scheme_is_coded_and_has_a_source() -> None:

@@ -36,7 +36,6 @@ WITHOUT_DOOR = {
     "topology.oversubscribed_all_to_all_time",
     "topology.oversubscribed_halving_doubling_time",
     "transformer.general_transformer_iteration_flops",
-    "transformer.hardware_flops_per_token",
     "transformer.transformer_iteration_flops",
     "transformer.transformer_parameters",
     "transformer.transformer_recomputed_iteration_flops",

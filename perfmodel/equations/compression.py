@@ -179,20 +179,17 @@ def powersgd_ratio(rows: Real, columns: Real, rank: Real) -> Real:
 
 
 @formula(cites=())
-def coding_traffic(
-    dense_bytes: Real, traversals: Real, compressed_bytes: Real, coded_messages: Real = 1, scattered: Real = 0
-) -> Real:
+def coding_traffic(gradient_bytes: Real, traversals: Real, compressed_bytes: Real, touched: Real = 1) -> Real:
     r"""Bytes that encoding or decoding reads and writes in an accelerator's memory.
 
-    .. math:: V = p S + m S_c (1 + s)
+    .. math:: V = p S + x S_c
 
     Parameters
     ----------
-    dense_bytes : S [B], the gradient in fp32
+    gradient_bytes : S [B], in fp32
     traversals : p [1], reads and writes of all of it
-    compressed_bytes : S_c [B], of one message
-    coded_messages : m [1], that are written, or read: those of all ranks where they are gathered
-    scattered : s [1], bytes of the dense gradient touched for each byte of a message
+    compressed_bytes : S_c [B], of one rank
+    touched : x [1], bytes read and written for each of these: of all ranks where they are gathered
 
     Returns
     -------
@@ -205,11 +202,13 @@ def coding_traffic(
     >>> coding_traffic(100, 2, 10)
     210
     """
-    return traversals * dense_bytes + coded_messages * compressed_bytes * (1 + scattered)
+    return traversals * gradient_bytes + touched * compressed_bytes
 
 
 @formula(cites=())
-def break_even_bandwidth(group_size: Real, dense_bytes: Real, port_bytes: Real, coding_time: Real) -> Real:
+def break_even_bandwidth(
+    group_size: Real, gradient_bytes: Real, port_bytes: Real, encode_time: Real, decode_time: Real
+) -> Real:
     r"""Bandwidth of a port below which a compressed exchange is faster than an all-reduce of everything.
 
     .. math:: B = \frac{\max\left(0, 2\frac{n-1}{n} S - V_c\right)}{t_e + t_d}
@@ -219,9 +218,10 @@ def break_even_bandwidth(group_size: Real, dense_bytes: Real, port_bytes: Real, 
     Parameters
     ----------
     group_size : n [1]
-    dense_bytes : S [B], of one rank's gradient
+    gradient_bytes : S [B], of one rank, in fp32
     port_bytes : V_c [B], what a port carries of the compressed exchange
-    coding_time : t_e + t_d [s], of encoding and decoding
+    encode_time : t_e [s]
+    decode_time : t_d [s]
 
     Returns
     -------
@@ -231,10 +231,11 @@ def break_even_bandwidth(group_size: Real, dense_bytes: Real, port_bytes: Real, 
     --------
     Two ranks: 1 GB through each port, or half of it after coding for 0.1 s.
 
-    >>> break_even_bandwidth(2, 1e9, 0.5e9, 0.1)
+    >>> break_even_bandwidth(2, 1e9, 0.5e9, 0.06, 0.04)
     5000000000.0
     """
-    return ops.maximum(0, 2 * (group_size - 1) * dense_bytes / group_size - port_bytes) / coding_time
+    saved_bytes = ops.maximum(0, 2 * (group_size - 1) * gradient_bytes / group_size - port_bytes)
+    return saved_bytes / (encode_time + decode_time)
 
 
 @formula(cites=())

@@ -84,7 +84,7 @@ def sign_bytes(elements: Real) -> Real:
 
 
 @formula(cites="wen2017")
-def ternary_bytes(elements: Real, tensors: Real) -> Real:
+def ternary_bytes(elements: Real, scales: Real) -> Real:
     r"""Bytes of a gradient as -1, 0 and 1, two bits each, with one scale for each tensor.
 
     .. math:: S = \frac{d}{4} + 4 T
@@ -92,7 +92,7 @@ def ternary_bytes(elements: Real, tensors: Real) -> Real:
     Parameters
     ----------
     elements : d [1]
-    tensors : T [1]; each has one fp32 scale
+    scales : T [1], fp32, one for each tensor
 
     Returns
     -------
@@ -105,20 +105,20 @@ def ternary_bytes(elements: Real, tensors: Real) -> Real:
     >>> ternary_bytes(400, 5)
     120.0
     """
-    return elements / 4 + 4 * tensors
+    return elements / 4 + 4 * scales
 
 
 @formula(cites="alistarh2017")
-def qsgd_bytes(elements: Real, bits: Real, norm_bucket: Real) -> Real:
-    r"""Bytes of QSGD with so many bits for each element and one norm for each bucket, not entropy coded.
+def qsgd_bytes(elements: Real, levels: Real, scales: Real) -> Real:
+    r"""Bytes of QSGD with a sign and a level for each element, and a norm for each bucket; not entropy coded.
 
-    .. math:: S = \frac{b d}{8} + \frac{4 d}{q}
+    .. math:: S = \frac{d}{8}\left(1 + \log_2(s + 1)\right) + 4 T
 
     Parameters
     ----------
     elements : d [1]
-    bits : b [1], the sign's included
-    norm_bucket : q [1], elements that share an fp32 norm
+    levels : s [1], above zero: 7 take three bits
+    scales : T [1], fp32 norms, one for each bucket
 
     Returns
     -------
@@ -128,10 +128,10 @@ def qsgd_bytes(elements: Real, bits: Real, norm_bucket: Real) -> Real:
     --------
     1024 elements of 4 bits in two buckets: 512 bytes, and 8 of norms.
 
-    >>> qsgd_bytes(1024, 4, 512)
+    >>> qsgd_bytes(1024, 7, 2)
     520.0
     """
-    return bits * elements / 8 + 4 * elements / norm_bucket
+    return elements / 8 * (1 + ops.log2(levels + 1)) + 4 * scales
 
 
 @formula(cites="alistarh2017")

@@ -196,7 +196,7 @@ def _exchange(
         low_80=encode + low + decode,
         high_80=encode + high + decode,
         saves=dense.time - time,
-        break_even_bandwidth=float(break_even_bandwidth(ranks, size, port_bytes, encode + decode)),
+        break_even_bandwidth=float(break_even_bandwidth(ranks, size, port_bytes, encode, decode)),
         break_even_density=float(break_even_density(ranks)) if scheme.name == "topk" else None,
         error_feedback=kind.error_feedback,
         variance_bound=result.variance,

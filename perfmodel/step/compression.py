@@ -140,10 +140,8 @@ def _dense(gradient: Gradient) -> float:
     return VALUE_BYTES * gradient.elements
 
 
-def _traffic(
-    gradient: Gradient, traversals: float, sent: float, messages: float = 1, spread: float = 0
-) -> float:
-    return float(coding_traffic(_dense(gradient), traversals, sent, messages, spread))
+def _traffic(gradient: Gradient, traversals: float, sent: float, touched: float = 1) -> float:
+    return float(coding_traffic(_dense(gradient), traversals, sent, touched))
 
 
 def _half(gradient: Gradient, group_size: int, value: float) -> Coded:
@@ -161,8 +159,8 @@ def _top_k(gradient: Gradient, group_size: int, density: float) -> Coded:
     return Coded(
         (sent,),
         # gradient and what was left out are added (3), searched, and cleared where they are sent
-        Coding(_traffic(gradient, 3, sent, spread=1), 8 * gradient.tensors),
-        Coding(_traffic(gradient, 1, sent, group_size, spread=1), 2 * gradient.tensors),
+        Coding(_traffic(gradient, 3, sent, 2), 8 * gradient.tensors),
+        Coding(_traffic(gradient, 1, sent, 2 * group_size), 2 * gradient.tensors),
         None,
     )
 
@@ -171,8 +169,8 @@ def _random_k(gradient: Gradient, group_size: int, density: float) -> Coded:
     sent = float(random_k_bytes(gradient.elements, density))
     return Coded(
         (sent,),
-        Coding(_traffic(gradient, 3, sent, spread=2), 4 * gradient.tensors),
-        Coding(_traffic(gradient, 1, sent, spread=1), 2 * gradient.tensors),
+        Coding(_traffic(gradient, 3, sent, 3), 4 * gradient.tensors),
+        Coding(_traffic(gradient, 1, sent, 2), 2 * gradient.tensors),
         None,
     )
 
@@ -190,8 +188,9 @@ def _quantized(
 
 
 def _qsgd(gradient: Gradient, group_size: int, bits: float) -> Coded:
-    sent = float(qsgd_bytes(gradient.elements, bits, NORM_BUCKET))
-    variance = float(qsgd_variance_bound(NORM_BUCKET, 2 ** (bits - 1) - 1))
+    levels = 2 ** (bits - 1) - 1
+    sent = float(qsgd_bytes(gradient.elements, levels, gradient.elements / NORM_BUCKET))
+    variance = float(qsgd_variance_bound(NORM_BUCKET, levels))
     return _quantized(sent, gradient, group_size, 2, 4, variance)
 
 
