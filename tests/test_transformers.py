@@ -26,6 +26,7 @@ from perfmodel.accuracy.transformer_rows import (
     read_transformer_runs,
     shipped_transformer_runs,
 )
+from perfmodel.accuracy.transformer_scale import LARGEST, largest
 from perfmodel.cli import main
 from perfmodel.equations.transformer_exchange import activation_message_bytes, distinct_destinations
 from perfmodel.equations.transformer_memory import checkpoint_bytes, layer_activation_bytes
@@ -443,6 +444,28 @@ def test_rows_are_as_published_but_for_their_notes():
     assert [{key: row[key] for key in row if key not in ("options", "series")} for row in own] == [
         {key: row[key] for key in row if key != "note"} for row in published
     ]
+
+
+@pytest.mark.published("Grattafiori et al. 2024, table 4; Chowdhery et al. 2022, section 4.1")
+def test_the_largest_published_runs():
+    """No fit learns from them; what is published lies within the interval of its class."""
+    learned = {run.source for run in runs()}
+    each = [row for row in largest(judged().rows) if row.run.source not in learned]
+    assert [row.run.run_id for row in each] == [
+        "llama3-8k-8192",
+        "llama3-8k-16384",
+        "llama3-128k-16384",
+        "palm-540b",
+    ]
+    printed = [0.43, 0.41, 0.38, 0.462]
+    assert [row.published for row in each] == pytest.approx(printed, abs=0.007)
+    assert sum(row.low_80 <= row.published <= row.high_80 for row in each) >= 3
+    assert max(abs(row.error) for row in each) <= 0.15
+
+
+def test_the_largest_measured_runs_stand_in_the_table():
+    names = [row.run.run_id for row in largest(judged().rows)]
+    assert set(LARGEST) <= set(names)
 
 
 def test_peaks_are_of_known_runs_and_their_sources():

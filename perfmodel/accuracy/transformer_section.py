@@ -12,6 +12,7 @@ from perfmodel.accuracy.transformer_compare import STATED_NODES, Row, compared
 from perfmodel.accuracy.transformer_fit import data_of, learned_from
 from perfmodel.accuracy.transformer_memory import fitting, layout_words, peak_errors, peaks
 from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
+from perfmodel.accuracy.transformer_scale import largest
 from perfmodel.templating import render
 from perfmodel.transformers.parameters import PARAMETERS, fitted
 from perfmodel.transformers.step import Step, step_of
@@ -69,6 +70,7 @@ def section() -> str:
         ablation=ablation(),
         far=far(rows),
         limit=FAR,
+        largest=largest(rows),
         layout_words=layout_words,
         peaks=published,
         peak_errors=peak_errors(published),
