@@ -232,7 +232,6 @@ def test_a_layout_that_does_not_multiply_out_is_refused(layout, message):
             GPT3,
             "more than 96 layers; the most is 48 stages",
         ),
-        ({"virtual_stages": 2}, GPT3, "need --pipeline-parallel of 2 or more"),
         (
             {"pipeline_parallel": 4, "virtual_stages": 2, "accumulation_steps": 6},
             GPT3,

@@ -23,6 +23,7 @@ from perfmodel.transformers.figures import ends, figures_of, spread_of
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.search import ROOM
 from perfmodel.transformers.step import step_of
 from perfmodel.units import show
 
@@ -111,8 +112,8 @@ def memory_needed(job: Job, capacity: float) -> Memory:
     return Memory.made(
         bytes=needed,
         capacity=capacity,
-        fits=needed <= capacity,
-        largest_local_batch_size=int(largest_micro_batch(job, needed, capacity)),
+        fits=needed <= ROOM * capacity,
+        largest_local_batch_size=int(largest_micro_batch(job, needed, ROOM * capacity)),
         rows=rows,
     )
 
@@ -133,7 +134,8 @@ def largest_micro_batch(job: Job, needed: Any, capacity: float) -> Any:
 
 def _does_not_fit(memory: Memory) -> str:
     gib = 2**30
-    needed = f"does not fit: {memory.bytes / gib:.1f} GiB needed, {memory.capacity / gib:.1f} GiB there"
+    usable = f"{ROOM:.0%} of {memory.capacity / gib:.1f} GiB"
+    needed = f"does not fit: {memory.bytes / gib:.1f} GiB needed, {usable} there"
     if memory.largest_local_batch_size:
         return f"{needed}; the largest micro-batch that does is {memory.largest_local_batch_size}"
     return f"{needed}; not even a micro-batch of 1 does; perfmodel layouts lists what would"

@@ -161,9 +161,7 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
             f"--pipeline-parallel {stages} x --virtual-stages {chunks} is more than {model.layers} layers; "
             f"the most is {model.layers // chunks or 1} stages"
         )
-    if chunks > 1 and stages == 1:
-        raise InputError("--virtual-stages: several chunks of layers need --pipeline-parallel of 2 or more")
-    if chunks > 1 and layout.accumulation_steps % stages:
+    if chunks > 1 and stages > 1 and layout.accumulation_steps % stages:
         nearest = max(1, round(layout.accumulation_steps / stages)) * stages
         raise InputError(
             f"--virtual-stages: {layout.accumulation_steps} micro-batches do not divide by {stages} stages; "
@@ -187,6 +185,8 @@ def caveats(layout: Layout, model: Architecture) -> list[str]:
         remarks.append(
             f"{words} {stages} stages idle most of the time: give --accumulation-steps or --global-batch-size"
         )
+    if layout.virtual_stages > 1 and stages == 1:
+        remarks.append("--virtual-stages changes nothing without --pipeline-parallel of 2 or more")
     if model.layers % stages:
         remarks.append(f"{model.layers} layers do not divide by {stages} stages: the fullest sets the pace")
     if layout.tensor_parallel > model.kv_heads:

@@ -26,6 +26,7 @@ from perfmodel.transformers.job import Job, bare_job
 from perfmodel.transformers.machine import groups_of_many
 from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.search import ROOM
 from perfmodel.transformers.step import step_of
 from perfmodel.workloads import workload
 
@@ -136,7 +137,7 @@ def _layouts(rows: _Rows, setting: Setting) -> tuple[Layout, NDArray[np.bool_]]:
     passes = np.where(steps > 0, steps, rest)
     micro = np.where(of_steps, rest, np.maximum(micro, 1))
     able &= (model.heads % tensor == 0) & (stages * chunks <= model.layers) & (length % context == 0)
-    able &= (chunks == 1) | ((stages > 1) & (passes % stages == 0))
+    able &= (chunks == 1) | (passes % stages == 0)
     if model.experts:
         able &= (model.experts % expert == 0) & (data * context * tensor % expert == 0)
     else:
@@ -259,8 +260,8 @@ def answers(setting: Setting, layout: Layout, constants: Calibration) -> dict[st
         "communication_time": traffic + step.contention / fitted().parameters["contention"],
         "memory_bytes": memory.total,
         "memory_capacity": capacity,
-        "fits": memory.total <= capacity,
-        "largest_local_batch_size": largest_micro_batch(job, memory.total, capacity),
+        "fits": memory.total <= ROOM * capacity,
+        "largest_local_batch_size": largest_micro_batch(job, memory.total, ROOM * capacity),
     }
 
 
