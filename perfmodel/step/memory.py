@@ -68,11 +68,8 @@ ROWS: dict[str, Row] = {
     )
 }
 """Every use of memory by name; they sum to what training needs."""
-LABELS = {row.name: row.label for row in ROWS.values()} | {
-    "logits": "logits",
-    "other": "layers gathered, context and libraries",
-}
-"""What people call them, with those that a transformer has besides where it is shared out."""
+SHARED_LABELS = {"logits": "logits", "other": "layers gathered, context and libraries"}
+"""What people call those that a transformer has besides where it is shared out."""
 
 
 class Need(NamedTuple):
@@ -112,4 +109,5 @@ def listed(rows: Mapping[str, float]) -> list[tuple[str, float]]:
     >>> listed({"weights": 4.0, "weight_copy": 0.0, "activations": 9.0})
     [('activations', 9.0), ('weights', 4.0)]
     """
-    return sorted(((LABELS[name], size) for name, size in rows.items() if size), key=lambda row: -row[1])
+    labels = SHARED_LABELS | {row.name: row.label for row in ROWS.values()}
+    return sorted(((labels[name], size) for name, size in rows.items() if size), key=lambda row: -row[1])

@@ -143,7 +143,7 @@ class Sweep(Table):
         own = answer_columns(shares_out(self._axes, catalogue))
         self.columns = tuple(map(field_of, columns)) if columns else (*asked, *own)
         """Of the table, in order."""
-        known = (*Scenario.model_fields, *answer_columns(shared=True))
+        known = (*Scenario.model_fields, *own)
         for name in self.columns:
             if name not in known:
                 raise unknown_name("column", name, known)
