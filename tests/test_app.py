@@ -53,7 +53,8 @@ FOLDS = {
     ),
     "scale": ("As a table",),
     "compare": ("B, where it differs from A",),
-    "stragglers": ("As a table",),
+    "stragglers": ("What staleness leaves of the learning rate", "As a table"),
+    "communication": ("The same bytes as gradients, compressed",),
     "plan": (
         "More options",
         "How it would be started",
@@ -535,3 +536,23 @@ def test_where_the_fastest_changes_is_labelled_at_the_place():
 def test_an_unmeasured_network_is_named_on_the_page():
     test = opened("communication", **{"intra-link": "pcie3-x16", "inter-link": "cray-aries", "ranks": "16"})
     assert "the interval is wider: fewer than two sources measured collectives over aries" in words(test)
+
+
+def test_what_staleness_leaves_of_a_learning_rate_is_listed_by_variant():
+    test = opened("stragglers")
+    test.session_state["fold-What staleness leaves of the learning rate"] = True
+    sound(test.run())
+    shown = next(table.value for table in test.dataframe if "mean staleness" in table.value)
+    rates = shown.set_index("variant")
+    assert rates.loc["sync", "mean staleness"] == rates.loc["sync", "own staleness"] == "100.0%"
+    assert rates.loc["async", "mean staleness"] == f"{1 / 15:.1%}"  # of sixteen workers
+
+
+def test_gradients_of_a_message_are_compressed_as_the_command_does():
+    test = opened("communication", ranks="16", size="100MB")
+    test.session_state["fold-The same bytes as gradients, compressed"] = True
+    sound(test.run())
+    shown = next(table.value for table in test.dataframe if "scheme" in table.value)
+    assert [*shown["scheme"]][:2] == ["fp16", "topk:0.01"]
+    answer = perfmodel.compression(gpus=16, size=100e6, accelerator="v100-sxm2-16gb")
+    assert list(shown["in all"]) == [show(row.time, "s") for row in answer.rows]

@@ -75,6 +75,17 @@ def test_no_rule_leaves_what_bounds_it(base, base_batch, batch, staleness):
         assert low - 1e-12 * high <= point.learning_rate <= high * (1 + 1e-9)
 
 
+@given(st.floats(0, 1000))
+def test_rates_by_staleness_are_those_that_the_mean_is_over(staleness):
+    answer = perfmodel.learning_rate(0.1, 256, 512, staleness=staleness)
+    rows = answer.by_staleness
+    assert [row.staleness for row in rows] == list(range(len(rows)))
+    assert len(rows) == 20 or sum(row.share for row in rows) > 0.99
+    assert rows[0].learning_rate == pytest.approx(0.2)
+    assert sum(row.share * row.learning_rate for row in rows) <= rate(answer, "own staleness") * (1 + 1e-9)
+    assert perfmodel.learning_rate(0.1, 256, 512).by_staleness == ()
+
+
 def test_at_the_reference_batch_every_scaling_keeps_the_rate():
     answer = perfmodel.learning_rate(0.25, 512, 512, noise_scale=700)
     assert [row.learning_rate for row in answer.rows] == [pytest.approx(0.25)] * 3

@@ -7,11 +7,15 @@ from typing import Any
 import streamlit as st
 
 from app import charts, exchanges, session_hardware
-from app.layout import Asked, ask, downloads, mistakes_shown, sentence, ways_out
+from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import convert, one_of, options, some_of, values
+from app.plain import plain
+from perfmodel.api.compression import compression
 from perfmodel.cli.collective_plot import collective_figure, title_of
 from perfmodel.collectives.place import Point
+from perfmodel.errors import InputError
 from perfmodel.prediction.collective import collective
+from perfmodel.prediction.compressed_exchange import exchange_words
 from perfmodel.units import show
 
 START = {"ranks": 32, "size": "100MB"}
@@ -96,11 +100,51 @@ def page(asked: Asked) -> None:
         for each, p in zip(sizes, by_size[known], strict=True)
         if p
     ]
+    if name == "all-reduce":
+        with fold("The same bytes as gradients, compressed") as is_open:
+            if is_open:
+                compressed(picked, ranks, fabric.hosts, size)
     where = exchanges.where(picked)
     command = {"collective": name, **where, "ranks": ranks, "size": "1KB..1GB"}
     with st.container(horizontal=True):
         ways_out("collective", command, _python(name, ranks, values(where, where, "collective"), size))
         downloads("communication", rows, {"rows": rows})
+
+
+def compressed(picked: Mapping[str, Any], ranks: int, machines: int, size: float) -> None:
+    """List what each way to compress these bytes takes, and whether it pays."""
+    names = ("accelerator", "node", "intra-link", "inter-link", "nics", *exchanges.RACKS)
+    where = exchanges.where(picked)
+    given = values(where, [name for name in names if name in where], "compression")
+    per_machine = ranks // machines
+    try:
+        answer = compression(
+            gpus=ranks,
+            size=size,
+            accelerators_per_node=per_machine,
+            catalogue=session_hardware.catalogue(),
+            **given,
+        )
+    except InputError as error:
+        st.info(plain(session_hardware.without_folder(str(error))))
+        return
+    st.dataframe(
+        [
+            {
+                "scheme": row.scheme,
+                "collective": row.collective,
+                "sent by a rank": show(row.sent_bytes, "B"),
+                "encode": show(row.encode_time, "s"),
+                "on the wire": show(row.communication_time, "s"),
+                "decode": show(row.decode_time, "s"),
+                "in all": show(row.time, "s"),
+                "": exchange_words(row, answer.group_size, answer.dense_bandwidth),
+            }
+            for row in answer.rows
+        ],
+        hide_index=True,
+    )
+    st.caption(sentence(f"as one fp32 matrix; assumed: {'; '.join(answer.assumed)}"))
 
 
 def _fabrics(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) -> list[Point]:

@@ -8,12 +8,15 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app import charts, session_hardware
-from app.layout import Asked, ask, downloads, fold, mistakes_shown, ways_out
+from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import options, values
+from perfmodel.api.learning_rate import learning_rate
 from perfmodel.api.stragglers import USUAL, Stragglers, law_of, stragglers
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import LAWS
 from perfmodel.equations.sgd_variants import StragglerPrediction
+from perfmodel.explanations.sources import cited
+from perfmodel.prediction.learning_rates import LearningRate
 from perfmodel.units import show
 
 START = {"workers": 16, "k": 8}
@@ -126,6 +129,9 @@ def page(asked: Asked) -> None:
     with st.container(horizontal=True):
         ways_out("stragglers", command, _python(str(times), workers, picked))
         downloads("stragglers", rows, rows)
+    with fold("What staleness leaves of the learning rate") as is_open:
+        if is_open:
+            rates(result)
     with fold("As a table") as is_open:
         if is_open:
             st.dataframe(
@@ -143,6 +149,29 @@ def page(asked: Asked) -> None:
                 ],
                 hide_index=True,
             )
+
+
+def rates(result: Sequence[StragglerPrediction]) -> None:
+    """List what staleness leaves of the learning rate of each variant, by two rules."""
+    st.dataframe(
+        [
+            {
+                "variant": row.variant,
+                "staleness [updates]": row.mean_staleness,
+                **{rate.rule: f"{rate.learning_rate:.1%}" for rate in stale_rates(row.mean_staleness)},
+            }
+            for row in result
+        ],
+        hide_index=True,
+    )
+    for rate in stale_rates(1.0):
+        st.caption(sentence(f"{rate.rule}: {rate.validity} ({cited(rate.source)})"))
+
+
+def stale_rates(staleness: float) -> list[LearningRate]:
+    """Return the rates by the rules of staleness, over the synchronous rate."""
+    answer = learning_rate(1.0, 1, 1, staleness=staleness)
+    return [row for row in answer.rows if "staleness" in row.rule]
 
 
 def _python(times: str, workers: int, picked: dict[str, Any]) -> str:

@@ -78,6 +78,12 @@ def _print(answer: LearningRates) -> None:
         times = ", ".join(f"{point.epochs_done:g}" for point in answer.warm_up)
         out.print(Text(filled(points, out.width, "warm-up, by the linear rule  ")))
         out.print(Text(filled(times, out.width, "              after epochs  ")))
+    if answer.by_staleness:
+        listed = (
+            f"{stale.staleness} late {stale.learning_rate:.4g} ({stale.share:.1%})"
+            for stale in answer.by_staleness
+        )
+        out.print(Text(filled(", ".join(listed), out.width, "own staleness, by gradient  ")))
     for row in answer.rows:
         out.print(Text(filled(f"{row.validity} ({cited(row.source)})", out.width, f"{row.rule}: ")))
     for rule, needed in answer.left_out.items():

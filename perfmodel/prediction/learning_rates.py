@@ -10,6 +10,7 @@ from typing import NamedTuple
 from perfmodel.equations.learning_rate import (
     adagrad_learning_rate,
     distance_learning_rate,
+    gradient_staleness_learning_rate,
     linear_scaled_learning_rate,
     mean_gradient_staleness_learning_rate,
     mean_staleness_learning_rate,
@@ -17,10 +18,14 @@ from perfmodel.equations.learning_rate import (
     square_root_scaled_learning_rate,
     warmed_up_learning_rate,
 )
+from perfmodel.equations.staleness import k_async_staleness_probability
 from perfmodel.tables import Record, Table, aligned
 
 WARM_UP_EPOCHS = 5.0
 """Of Goyal et al. 2017."""
+UNLISTED = 0.01
+"""Share of the gradients, the stalest, whose rates are not listed one by one."""
+MOST_LISTED = 20
 PUBLISHED_BATCHES = 64, 8192
 """Global batches over which the linear rule left the accuracy of ResNet-50 unchanged (Goyal et al. 2017)."""
 
@@ -49,6 +54,17 @@ class WarmUpPoint:
     learning_rate: float
 
 
+@dataclass(frozen=True)
+class StaleRate:
+    """The learning rate of gradients of one staleness."""
+
+    staleness: int
+    """Updates between reading and applying."""
+    share: float
+    """Of all gradients, where staleness is geometric."""
+    learning_rate: float
+
+
 @dataclass(frozen=True, repr=False)
 class LearningRates(Table):
     """Learning rates of a batch by every rule whose inputs are known."""
@@ -61,6 +77,8 @@ class LearningRates(Table):
     """From the reference rate to that of the linear rule; empty without a warm-up."""
     left_out: dict[str, str]
     """Rules without a rate: what has to be given."""
+    by_staleness: tuple[StaleRate, ...] = ()
+    """Of "own staleness", gradient by gradient, all but the stalest hundredth; empty without staleness."""
 
     def records(self) -> list[Record]:
         """Return the rows."""
@@ -213,7 +231,13 @@ def learning_rates(
         if not all(known[rule])
     }
     return LearningRates(
-        base, base_batch, global_batch_size, rows, _warm_up(base, given.linear, warm_up_epochs), left_out
+        base,
+        base_batch,
+        global_batch_size,
+        rows,
+        _warm_up(base, given.linear, warm_up_epochs),
+        left_out,
+        () if staleness is None else _by_staleness(given.linear, staleness),
     )
 
 
@@ -228,6 +252,18 @@ def _row(rule: _Rule, given: _Given) -> LearningRate:
         rule.source,
         f"{function.__module__.removeprefix('perfmodel.equations.')}.{function.__name__}",
     )
+
+
+def _by_staleness(rate: float, mean_staleness: float) -> tuple[StaleRate, ...]:
+    """Rates of fresh gradients, of those one update late, and so on, up to a limit."""
+    rows: list[StaleRate] = []
+    left = 1.0
+    while left > UNLISTED and len(rows) < MOST_LISTED:
+        late = len(rows)
+        share = float(k_async_staleness_probability(1 + mean_staleness, 1, late))
+        rows.append(StaleRate(late, share, float(gradient_staleness_learning_rate(rate, late))))
+        left -= share
+    return tuple(rows)
 
 
 def _warm_up(base: float, rate: float, epochs: float) -> tuple[WarmUpPoint, ...]:
