@@ -28,6 +28,8 @@ WITHOUT_DOOR = {
     "priority.partitioned_communication_time",
     "quantization.qsgd_dense_bits",
     "quantization.qsgd_variance",
+    "ring_all_reduce.shared_card_all_reduce_time",
+    "ring_all_reduce.torus_all_reduce_time",
     "server_load.colocated_total_bytes",
     "server_load.parameter_server_total_bytes",
     "server_load.server_port_bytes",
