@@ -82,4 +82,4 @@ def _flops(case: Case) -> float:
     parameters = parameters + model.embeddings * model.embedding_parameters
     width = model.heads * model.head_size
     each = 6 * parameters + 12 * model.layers * width * case.sequence_length
-    return float(case.layout.global_batch_size) * case.sequence_length * each
+    return float(case.layout.global_batch_size * case.sequence_length * each)
