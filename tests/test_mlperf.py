@@ -23,7 +23,7 @@ from perfmodel.accuracy.mlperf_rules import (
     scenario_of_submission,
     target_of,
 )
-from perfmodel.accuracy.mlperf_section import SEEN, covered, headline, section
+from perfmodel.accuracy.mlperf_section import KERNELS, LATER, SEEN, SUBMITTED, covered, headline, section
 from perfmodel.accuracy.scenarios import Refused
 from perfmodel.accuracy.summary import by_reason
 from perfmodel.calibration import FITTED, calibration
@@ -135,7 +135,8 @@ def test_report_says_what_the_rows_say(specs, anchored):
     shown = re.findall(line, told, re.MULTILINE)
     with MEASURED.open(newline="", encoding="utf-8") as file:
         times = {row["run_id"]: float(row["time_to_train"]) for row in csv.DictReader(file)}
-    modes = (specs, anchored, compare_mlperf("anchored", earlier=True))
+    submitted = compare_mlperf("specs", changes=SUBMITTED)
+    modes = (specs, submitted, anchored, compare_mlperf("anchored", earlier=True))
     for answers, (error, n, verdict) in zip(modes, shown, strict=True):
         wrong = [
             abs(each.time_to_train / times[each.submission.run_id] - 1)
@@ -281,6 +282,30 @@ def test_replayed_graphs_cost_the_host_nothing():
     )
     assert plain == before == pytest.approx(predict(scenario).iteration_time, rel=1e-12)
     assert replay < 0.7 * plain
+
+
+def test_bert_by_the_model_of_transformers():
+    """Rounds that no list of kernels had seen: closer than by layers' traffic, and no row is lost."""
+    ours, layers = (
+        [
+            each.error
+            for each in compare_mlperf("specs", changes=changes)
+            if each.submission.benchmark == "bert" and each.submission.round in LATER
+        ]
+        for changes in (SUBMITTED, KERNELS)
+    )
+    assert [error is None for error in ours] == [error is None for error in layers]
+    missed, before = (median(abs(error) for error in each if error is not None) for each in (ours, layers))
+    assert missed < 0.25 < 0.4 < before
+
+
+def test_one_kernel_for_attention_and_graphs_are_faster():
+    asked = next(each for each in shipped_submissions() if each.benchmark == "bert" and each.round == "v1.1")
+    scenario = scenario_of_submission(asked, CATALOGUE)
+    late, first = (
+        iteration_time(scenario, "bert", round_, CATALOGUE, SUBMITTED) for round_ in ("v1.1", "v0.7")
+    )
+    assert late < first
 
 
 def test_command(specs):

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from perfmodel.accuracy.mlperf_rows import ROUNDS
 from perfmodel.accuracy.mlperf_rules import with_options
+from perfmodel.accuracy.mlperf_transformers import step_time
 from perfmodel.calibration import Calibration, calibration
 from perfmodel.prediction.assemble import time_of
 from perfmodel.resolve import resolve
@@ -20,7 +21,7 @@ from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Layer, Workload
 
-Changes = frozenset[Literal["joined", "replayed"]]
+Changes = frozenset[Literal["joined", "replayed", "transformer"]]
 
 UNJOINED = "pytorch-ngc"
 """A framework without fused kernels, with the layouts that matrix units need."""
@@ -110,8 +111,11 @@ def iteration_time(
     Parameters
     ----------
     scenario : may be anchored
-    changes : ``joined`` kernels, ``replayed`` graphs; neither changes anything before its round
+    changes : ``joined`` kernels, ``replayed`` graphs; neither changes anything before its round; BERT as a
+        ``transformer``, from specs
     """
+    if "transformer" in changes and benchmark == "bert" and scenario.anchor is None:
+        return step_time(scenario, round_, catalogue)
     constants = calibration()
     if "joined" in changes:
         _, year = parse_framework(str(scenario.framework))

@@ -18,10 +18,13 @@ GOAL = 0.15
 LARGE = 64
 """Accelerators from which a job counts as large."""
 RECENT = ("v1.0", "v1.1")
+LATER = ("v2.0", "v2.1")
+"""Rounds that came into the table after the list of joined kernels and replayed graphs was drawn up."""
 SEEN = 64
 """Accelerators of the largest job in any fit."""
 MODES: dict[str, Mode] = {"from specs": "specs", "anchored": "anchored"}
 KERNELS: Changes = frozenset({"joined", "replayed"})
+SUBMITTED: Changes = KERNELS | {"transformer"}
 
 
 @cache
@@ -29,7 +32,7 @@ def section() -> str:
     """Return the section, as Markdown; made once."""
     specs, anchored = compare_mlperf("specs"), compare_mlperf("anchored")
     forecast = compare_mlperf("anchored", earlier=True)
-    joined = compare_mlperf("specs", changes=KERNELS)
+    joined, submitted = (compare_mlperf("specs", changes=each) for each in (KERNELS, SUBMITTED))
     launches = [
         each.launch_share
         for each in specs
@@ -42,7 +45,7 @@ def section() -> str:
         refused=dict(Counter(each.reason for each in specs if each.reason).most_common()),
         without_rate=sum(each.error is not None and not each.submission.samples_per_second for each in specs),
         goal=GOAL,
-        headline=headline(specs, anchored, forecast),
+        headline=headline(specs, submitted, anchored, forecast),
         rounds=[
             (name, result, others[kind].get(name))
             for kind, groups in errors_by(specs).items()
@@ -52,20 +55,28 @@ def section() -> str:
         large=LARGE,
         covered=covered(),
         naive=_naive(specs, anchored, forecast),
-        ingredients=_ingredients(specs, anchored, joined),
+        ingredients=_ingredients(specs, anchored, joined, submitted),
         ratio=partial(_ratio, specs),
         launches=launches,
         bias=_whole(specs).bias,
         bias_joined=_whole(joined).bias,
+        later=LATER,
+        later_error=_whole(of_later(specs)),
+        later_joined=_whole(of_later(joined)),
+        later_submitted=_whole(of_later(submitted)),
     )
 
 
 def headline(
-    specs: Sequence[Answer], anchored: Sequence[Answer], forecast: Sequence[Answer]
+    specs: Sequence[Answer],
+    submitted: Sequence[Answer],
+    anchored: Sequence[Answer],
+    forecast: Sequence[Answer],
 ) -> dict[str, Errors]:
     """Return the main errors, whose medians are compared with the goal."""
     return {
         "From specs alone": _whole(specs),
+        "From specs and the software that configurations name": _whole(submitted),
         "Anchored on machines of the other rounds": _whole(anchored),
         "The same with the rounds before alone": _whole(forecast),
     }
@@ -143,11 +154,15 @@ def _statistics(signed: Iterable[float | None]) -> Errors:
 
 
 def _ingredients(
-    specs: Sequence[Answer], anchored: Sequence[Answer], both: Sequence[Answer]
+    specs: Sequence[Answer],
+    anchored: Sequence[Answer],
+    both: Sequence[Answer],
+    submitted: Sequence[Answer],
 ) -> list[tuple[str, Errors, Errors]]:
     """Errors of ResNet-50 and of BERT that would be left with one ingredient right."""
     joined = compare_mlperf("specs", changes=frozenset({"joined"}))
     replayed = compare_mlperf("specs", changes=frozenset({"replayed"}))
+    later = " and ".join(LATER)
     shown: list[tuple[str, Sequence[Answer], bool, bool]] = [
         ("from specs, as above", specs, False, False),
         ("samples to the target as they were", specs, True, False),
@@ -157,6 +172,10 @@ def _ingredients(
         ("no launches, where graphs are replayed", replayed, False, False),
         ("joined kernels and no launches", both, False, False),
         ("the same, samples to the target as they were", both, True, False),
+        ("the same, BERT by the model of transformers", submitted, False, False),
+        (f"from specs, {later}", of_later(specs), False, False),
+        (f"joined kernels and no launches, {later}", of_later(both), False, False),
+        (f"the same, BERT by the model of transformers, {later}", of_later(submitted), False, False),
         ("anchored, as above", anchored, False, False),
         ("anchored, samples to the target as they were", anchored, True, False),
         (
@@ -176,6 +195,11 @@ def _ingredients(
         )
         result.append((name, resnet50, bert))
     return result
+
+
+def of_later(answers: Iterable[Answer]) -> list[Answer]:
+    """Return the answers for rounds that the list of kernels had not seen."""
+    return [each for each in answers if each.submission.round in LATER]
 
 
 def _with_oracles(answers: Iterable[Answer], samples: bool, rate: bool) -> Iterable[float | None]:
