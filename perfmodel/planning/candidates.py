@@ -339,7 +339,8 @@ def _rates(
         server_price[i] = server.price.usd_per_hour if server.price else np.nan
         waiting[i] = idle_power(server.accelerators, server.held)
     servers = Servers(of_servers, np.where(of_servers > 0, server_price[which], 0.0), waiting[which])
-    busy, communicating = of_kind(table, "busy"), of_kind(table, "network")
+    terms = {name: table[name] for name in TERMS if name in table}
+    busy, communicating = of_kind(terms, "busy"), of_kind(terms, "network")
 
     def asked(own_electricity: bool) -> Any:
         return rates(
