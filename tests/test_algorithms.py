@@ -13,11 +13,13 @@ from perfmodel.collectives.place import USUAL_YEAR, Point
 from perfmodel.equations.algorithms import ALGORITHMS
 from perfmodel.errors import InputError
 from perfmodel.prediction import predict
+from perfmodel.prediction.bound import least_exchange_rate
 from perfmodel.prediction.collective import CLOSE, algorithms, collective
 from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.resolve import resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.communication import message_times
 from perfmodel.step.fabric import fabric as fabric_in_a_step
 from perfmodel.step.layout import gradient_group
 from perfmodel.step.library import library_algorithms, library_curve
@@ -200,3 +202,39 @@ def test_what_the_library_takes_has_a_name(node: str, ranks: int, sizes: dict[fl
     assert {size: collective("all-reduce", "auto", fabric, size).way for size in sizes} == sizes
     of_switch = {collective("all-gather", "auto", fabric, size).algorithm for size in sizes}
     assert "nvls" not in of_switch or fabric.link.switch_adds
+
+
+def test_sums_in_the_network_do_not_grow_with_nodes() -> None:
+    """Each byte crosses a port once each way, whatever number of nodes: as trees over two."""
+    asked = {"node": "dgx-a100-80gb", "workload": "bert-large", "overlap": "none"}
+    few, many = (
+        predict(Scenario(**asked, gpus=gpus, algorithm="sharp")).communication_time for gpus in (16, 4096)
+    )
+    auto = predict(Scenario(**asked, gpus=4096)).communication_time
+    assert few == pytest.approx(many, rel=0.05)
+    assert many < 0.7 * auto
+    fabric = fabric_of(4096, CATALOGUE, node="dgx-a100-80gb")
+    one = collective("all-reduce", "switch-tree", fabric, 1e9)
+    assert one.time >= one.lower_bound
+    assert collective("all-reduce", "best", fabric, 1e9).algorithm != "switch-tree"  # nobody said they add
+
+
+@pytest.mark.parametrize("link", ["ib-hdr-200g", "ethernet-100g-tcp"])
+@pytest.mark.parametrize("gpus", [8, 16, 512])
+def test_sums_in_the_network_beat_no_bound(link: str, gpus: int) -> None:
+    asked = Scenario(
+        node="dgx-a100-80gb", gpus=gpus, inter_link=link, algorithm="switch-tree", overlap="none"
+    )
+    setting = resolve(asked, CATALOGUE)
+    assert least_exchange_rate(setting) * 1e9 <= float(message_times_of(setting, 1e9))
+
+
+def message_times_of(setting, size):
+    return message_times(setting, np.array([size]), fabric_in_a_step(setting, calibration()))[0]
+
+
+def test_where_rccl_runs_switches_add_as_in_textbooks() -> None:
+    """RCCL has no CollNet: each rank's share of its node's adapters carries a whole message."""
+    asked = {"accelerator": "mi300x", "gpus": 64, "overlap": "none"}
+    flat, auto = (predict(Scenario(**asked, algorithm=name)) for name in ("switch-tree", "auto"))
+    assert flat.communication_time > 2 * auto.communication_time

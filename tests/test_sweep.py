@@ -127,7 +127,7 @@ SWEEPS: dict[str, dict[str, Any]] = {
         "intra_link": [None, "nvlink5-nvswitch"],
         "accelerators_per_node": [None, 3],
         "strategy": ["all-reduce", "parameter-server"],
-        "algorithm": ["auto", "ring", "best"],
+        "algorithm": ["auto", "ring", "best", "switch-tree"],
         "oversubscription": [1.0, 4.0],
         "rack_nodes": [8],
         "world_size": [1, 4, 6, 54, 72, 76, 100, 576],

@@ -66,6 +66,10 @@ COMMON: dict[str, Any] = {
 }
 """Options of every submission."""
 
+IN_NETWORK = {"dgxa100_n": "v1.1"}
+"""In the system's name -> first round in which switches between nodes added: NVIDIA's own configurations of
+ResNet-50 and BERT on 128 and 540 nodes ask for them (``SBATCH_NETWORK=sharp``), those of v0.7 do not."""
+
 NODES = {"dgx2h": "dgx-2h", "nd96amsr": "azure-nd96amsr_a100_v4", "DSS8440": "dell-dss8440"}
 """In the system's name -> the machine, where it is not the one the accelerator is usually sold in."""
 
@@ -168,9 +172,18 @@ def scenario_of_submission(submission: Submission, catalogue: Catalogue) -> Scen
         "inter_link": inter or None,
         "nics": submission.nics,
         **COMMON,
+        "algorithm": _algorithm(submission),
     }
     given = {key: value for key, value in chosen.items() if value is not None}
     return _fitting(given, submission.local_batch_size, catalogue)
+
+
+def _algorithm(submission: Submission) -> str:
+    held = ROUNDS.index(submission.round)
+    for text, first in IN_NETWORK.items():
+        if text in submission.system and submission.nodes > 1 and held >= ROUNDS.index(first):
+            return "switch-tree"
+    return str(COMMON["algorithm"])
 
 
 def _node(submission: Submission, catalogue: Catalogue) -> str:

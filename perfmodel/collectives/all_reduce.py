@@ -18,9 +18,11 @@ TREE_SHARE = 0.95
 LEAST_RANKS_FOR_NVLS = 5
 """NCCL leaves fewer to the ring (seen on H200 and B200)."""
 ALWAYS = ("ring", "tree")
-BY_LIBRARY = (*ALWAYS, "nvls", "nvls-tree")
-"""Algorithms that NCCL itself has; without a switch that adds, the first two; ``nvls`` is of one node,
-``nvls-tree`` of several."""
+IN_NETWORK = "switch-tree"
+"""NCCL's CollNet: switches between the nodes add.  No link spec promises them, so it must be asked for."""
+BY_LIBRARY = (*ALWAYS, "nvls", "nvls-tree", IN_NETWORK)
+"""Algorithms that NCCL itself has; without a switch in the node that adds, the first two; ``nvls`` is of one
+node, the last two of several."""
 
 Values = Mapping[str, Any]
 """Parameters by name: numbers, or arrays of shape (variants, 1), which give results of (variants, places)."""
@@ -74,11 +76,17 @@ class Ranks(NamedTuple):
     """Whether it goes by rings alone."""
 
 
-def algorithms(ranks: Ranks) -> tuple[str, ...]:
-    """Return which of its algorithms a library has for ranks."""
-    if not ranks.adds:
-        return ALWAYS
-    return (*ALWAYS, "nvls-tree" if ranks.several else "nvls")
+def algorithms(several: bool, adds: bool, rings_only: bool) -> tuple[str, ...]:
+    """Return which of its algorithms a library has.
+
+    Parameters
+    ----------
+    several : whether there is more than one node
+    adds, rings_only : as of ``Ranks``
+    """
+    by_switch = ("nvls-tree" if several else "nvls",) if adds else ()
+    in_network = (IN_NETWORK,) if several and not rings_only else ()
+    return (*ALWAYS, *by_switch, *in_network)
 
 
 def library_choice(ranks: Ranks) -> str:
@@ -158,7 +166,11 @@ def curve(ranks: Ranks, p: Values, algorithm: str = "auto") -> Curve:
     """Return the time of an all-reduce for every size of message; takes what ``bandwidth`` takes.
 
     Every algorithm starts a message in a node as a library does that may choose, and so do the rings of RCCL.
+    Sums in the network take as long over any number of nodes as trees over two: each byte passes a port once
+    each way, and one round trip starts the message.
     """
+    if algorithm == IN_NETWORK:
+        return curve(ranks._replace(nodes=0 * ranks.nodes + 2, chooses_trees=True), p)
     by_ring = algorithm == "ring" and ranks.several and ranks.rings_only is not True
     hop, trip = ranks.hop_latency, ranks.round_trip_time
     start = quick = start_time(ranks, by_ring, hop, trip)

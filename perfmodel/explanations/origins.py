@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.collectives.all_reduce import IN_NETWORK
 from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.recorder import Call
 from perfmodel.explanations.shared_origins import shared_notes
 from perfmodel.profile import MEASURES, read_profile
 from perfmodel.sensitivity.case import Case
-from perfmodel.step.communication import HOST_UPLINKS
+from perfmodel.step.communication import HOST_UPLINKS, by_library
 from perfmodel.step.evaluate import Outcome, Step
 from perfmodel.step.messages import MERGED
 from perfmodel.step.parts import best_way, communicates
@@ -166,6 +167,8 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
     if setting.domains != setting.nodes:
         group = "an NVLink domain"
         notes |= {"accelerators_per_node": f"of {group}", "nodes": "NVLink domains"}
+    if setting.scenario.algorithm == IN_NETWORK and by_library(setting):
+        notes["nodes"] = "sums in the network take as long as trees over two"
     notes |= {
         "effect": f"fitted: {setting.workload.id}",
         "peak_flops": f"{setting.accelerator.id}, {setting.peak_format}",

@@ -139,9 +139,9 @@ def collective(name: str, algorithm: str, fabric: Point, message_bytes: float) -
         return _measured(_result(name, fabric, message_bytes, own), fabric)
     times = {known: float(time(message_bytes)) for known, time in _textbook(name, fabric).items()}
     if algorithm == "best":
-        others = [(time, known, None) for known, time in times.items() if known not in ONLY_WHEN_ASKED]
-        ranked = sorted([*by_library, *others], key=lambda way: way[0])
-        return _result(name, fabric, message_bytes, ranked)
+        others = [(time, known, None) for known, time in times.items()]
+        able = [way for way in (*by_library, *others) if way[1] not in ONLY_WHEN_ASKED]
+        return _result(name, fabric, message_bytes, sorted(able, key=lambda way: way[0]))
     if algorithm not in times:
         if algorithm in NEEDS_SWITCH:
             raise InputError(f"{algorithm} needs {NEEDS_SWITCH[algorithm]}; {fabric.link.id} is none")
@@ -235,7 +235,7 @@ def _by_library(name: str, fabric: Point, message_bytes: float) -> tuple[list[Wa
     ranks = ranks_of(at, p)
     own = {
         known: (float(all_reduce_curve(ranks, p, known).time(message_bytes)), known, protocols.get(known))
-        for known in library_algorithms(ranks)
+        for known in library_algorithms(ranks.several, ranks.adds, ranks.rings_only)
     }
     usual = library_choice(ranks)
     among = [known for known in protocols if known in (usual, *ALWAYS)]  # few ranks of a switch go by rings

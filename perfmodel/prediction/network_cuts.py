@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import ops
+from perfmodel.collectives.all_reduce import IN_NETWORK
 from perfmodel.collectives.generation import adds
 from perfmodel.equations.lower_bounds import (
     all_reduce_lower_bound,
@@ -125,6 +126,13 @@ def least_time(collective: str, group_size: Any, message_bytes: float, cut: Cut)
     return share_lower_bound(cut.groups, message_bytes, 0.0, cut.bandwidth)
 
 
+def _asked(setting: Setting) -> list[Cut]:
+    """Every cut; where a person says that switches add, they do."""
+    if setting.scenario.algorithm != IN_NETWORK:
+        return cuts(setting)
+    return [cut._replace(adds=True) for cut in cuts(setting)]
+
+
 def exchange_limits(setting: Setting) -> list[tuple[Any, Cut]]:
     """Return the least time to sum one byte of every rank's gradients [s/B] through each cut on their way.
 
@@ -138,5 +146,5 @@ def exchange_limits(setting: Setting) -> list[tuple[Any, Cut]]:
         most = ops.maximum(1.0, setting.nodes / setting.servers)
         return [(most / cut.bandwidth, cut)]
     if setting.strategy == "all-reduce":
-        return [(least_time("all-reduce", setting.world_size, 1.0, cut), cut) for cut in cuts(setting)]
+        return [(least_time("all-reduce", setting.world_size, 1.0, cut), cut) for cut in _asked(setting)]
     return []

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.collectives.all_reduce import IN_NETWORK
 from perfmodel.collectives.generation import adds
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.exchange import least_bandwidth, least_times, shared_bandwidth, slowest_hop
@@ -19,7 +20,7 @@ from perfmodel.errors import unknown_name
 from perfmodel.step.layout import Group
 from perfmodel.step.library import library_algorithms, library_curve, library_times, runs_nccl
 
-ONLY_WHEN_ASKED = ("switch-tree",)
+ONLY_WHEN_ASKED = (IN_NETWORK,)
 """Algorithms that need a network which adds, which no link spec promises."""
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.collectives.all_reduce import BY_LIBRARY
+from perfmodel.collectives.all_reduce import ALWAYS, algorithms
+from perfmodel.collectives.generation import adds
 from perfmodel.equations.exchange import (
     both_levels,
     partitioned_times,
@@ -26,7 +27,7 @@ from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric, adds_on_accelerators
 from perfmodel.step.layout import gradient_group
-from perfmodel.step.library import library_algorithms, library_curve, runs_nccl
+from perfmodel.step.library import library_curve, rings_only, runs_nccl
 from perfmodel.step.messages import layer_bytes, messages
 from perfmodel.step.server_shards import imbalance
 
@@ -59,7 +60,7 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
     if setting.strategy == "data-parallel-single-process":
         return replicate_and_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
     asked, group = setting.scenario.algorithm, gradient_group(setting, on)
-    if by_library(setting) and (asked == "auto" or asked in library_algorithms(group)):
+    if by_library(setting):
         return library_curve(group, asked).time(message_bytes)
     from perfmodel.step.all_reduce import chosen_times
 
@@ -68,9 +69,13 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
 
 def by_library(setting: Setting) -> bool:
     """Whether gradients travel by an algorithm of NCCL or RCCL."""
-    asked = setting.scenario.algorithm
-    of_library = asked == "auto" or asked in BY_LIBRARY
-    return setting.strategy == "all-reduce" and of_library and runs_nccl(setting.accelerator)
+    asked, chip = setting.scenario.algorithm, setting.accelerator
+    if setting.strategy != "all-reduce" or not runs_nccl(chip):
+        return False
+    if asked in ("auto", *ALWAYS):
+        return True
+    several = bool(np.all(setting.domains > 1))
+    return asked in algorithms(several, adds(setting.intra_link, chip), rings_only(chip))
 
 
 def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:

@@ -19,9 +19,15 @@ def runs_nccl(accelerator: Accelerator | None) -> bool:
     return accelerator is None or accelerator.collective_library is not None
 
 
+def rings_only(accelerator: Accelerator | None) -> bool:
+    """Whether the library goes by rings alone."""
+    return accelerator is not None and accelerator.collective_library == "RCCL"
+
+
 def library_algorithms(group: Group) -> tuple[str, ...]:
     """Return which of its algorithms a library can use in a group."""
-    return all_reduce.algorithms(_ranks(group))
+    chip = group.accelerator
+    return all_reduce.algorithms(group.several_nodes, adds(group.link, chip), rings_only(chip))
 
 
 def library_times(group: Group, message_bytes: Any) -> dict[str, Any]:
@@ -65,5 +71,5 @@ def _ranks(group: Group) -> Ranks:
         ramp_strength=ramp_strength(group.several_nodes, on.ramp_factor, group.year, fitted().parameters),
         adds=adds(link, chip),
         chooses_trees=chooses_trees(link.switched, generation_index(link, chip)),
-        rings_only=chip is not None and chip.collective_library == "RCCL",
+        rings_only=rings_only(chip),
     )
