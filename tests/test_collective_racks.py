@@ -97,6 +97,10 @@ def test_racks_of_domains_count_in_domains():
     assert racks.slowdown("all-reduce", 2, 36) == 3
     assert racks.slowdown("all-to-all", 2, 36) == 3
     assert racks.slowdown("all-reduce", 2, 18) == 1
+    one = {"node": "gb300-nvl72", "gpus": 72, "rack_nodes": 4, "oversubscription": 4.0, "placement": "random"}
+    assert perfmodel.predict(**one).communication_time == pytest.approx(
+        perfmodel.predict(node="gb300-nvl72", gpus=72).communication_time
+    )
 
 
 @pytest.mark.parametrize(

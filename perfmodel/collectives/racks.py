@@ -18,7 +18,7 @@ class Racks(NamedTuple):
     placement: Placement = "contiguous"
 
     def slowdown(self, collective: str, nodes: int, machines: int) -> float:
-        """Return how many times less the adapters carry; 1 within one rack.
+        """Return how many times less the adapters carry; 1 within one rack, or one NVLink domain.
 
         In an all-to-all every node sends to all others, as in a ring of random order on average.  Trees are
         taken to leave racks as rings do.
@@ -29,7 +29,7 @@ class Racks(NamedTuple):
         nodes : groups of ranks that meet over adapters: machines, or NVLink domains of several
         machines : that the ranks lie on
         """
-        if machines <= self.nodes:
+        if nodes == 1 or machines <= self.nodes:
             return 1.0
         in_rack = max(1.0, self.nodes * nodes / machines)
         if collective == "all-to-all" or self.placement == "random":

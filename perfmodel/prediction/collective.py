@@ -140,8 +140,8 @@ def collective(name: str, algorithm: str, fabric: Point, message_bytes: float) -
     times = {known: float(time(message_bytes)) for known, time in _textbook(name, fabric).items()}
     if algorithm == "best":
         others = [(time, known, None) for known, time in times.items()]
-        able = [way for way in (*by_library, *others) if way[1] not in ONLY_WHEN_ASKED]
-        return _result(name, fabric, message_bytes, sorted(able, key=lambda way: way[0]))
+        ways = [way for way in (*by_library, *others) if way[1] not in ONLY_WHEN_ASKED]
+        return _result(name, fabric, message_bytes, sorted(ways, key=lambda way: way[0]))
     if algorithm not in times:
         if algorithm in NEEDS_SWITCH:
             raise InputError(f"{algorithm} needs {NEEDS_SWITCH[algorithm]}; {fabric.link.id} is none")
