@@ -489,6 +489,7 @@ def test_json_is_what_pydantic_would_print_and_keeps_its_keys():
         "communication_overhead",
         "mfu",
         "placement",
+        "traffic",
         "layout",
         "hfu",
         "model_flops",

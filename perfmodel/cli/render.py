@@ -61,6 +61,8 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     rows.add_section()
     rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
     out.print(rows)
+    if prediction.layout is not None and prediction.traffic:
+        out.print(_traffic(prediction))
     for label, value in [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]:
         out.print(Text(filled(value, out.width, f"{label:<{LABEL}}")))
     out.print()
@@ -69,6 +71,16 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
         out.print(Text("defaults taken: " + ", ".join(prediction.defaults)))
     for warning in prediction.warnings:
         out.print(Text(f"note: {warning}"))
+
+
+def _traffic(prediction: Prediction) -> Table:
+    """What each group of ranks sends."""
+    rows = table("what travels", "ranks", "messages", "each", "alone", "shows", left=1)
+    for row in prediction.traffic:
+        name = f"{row.group}: {row.collective}"
+        times = show(row.time, "s"), show(row.exposed_time, "s")
+        rows.add_row(name, str(row.ranks), f"{row.messages:,.0f}", show(row.message_bytes, "B"), *times)
+    return rows
 
 
 def filled(text: str, width: int, start: str = "") -> str:

@@ -13,7 +13,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import interval, widening_strengths
 from perfmodel.prediction.limits import bottleneck, replicas_alone
-from perfmodel.prediction.result import Interval, Memory, Prediction
+from perfmodel.prediction.result import Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of
@@ -317,11 +317,28 @@ def _prediction(
         defaults=list(setting.defaults),
         warnings=warnings,
         scenario=_understood(setting),
+        traffic=_traffic(setting, network),
         layout=None,
         hfu=None,
         model_flops=None,
         bubble_fraction=None,
     )
+
+
+def _traffic(setting: Setting, network: Network) -> list[Traffic]:
+    """What replicas exchange; a single accelerator does with parameter servers alone."""
+    if not communicates(setting):
+        return []
+    row = Traffic.made(
+        group="replicas",
+        collective="all-reduce" if setting.strategy == "all-reduce" else "push and pull",
+        ranks=setting.world_size,
+        messages=1.0,
+        message_bytes=float(setting.format.gradient_bytes * setting.workload.parameters),
+        time=network.communication_time,
+        exposed_time=network.exposed_communication_time,
+    )
+    return [row]
 
 
 def _above_peak(setting: Setting, step: Step) -> str:

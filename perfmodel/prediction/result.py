@@ -43,6 +43,24 @@ class Memory(_Result):
     """What it is made of, summing to ``bytes``; empty in answers saved before there were any."""
 
 
+class Traffic(_Result):
+    """What one group of ranks sends in an iteration."""
+
+    group: str
+    """Who takes part: ``replicas``; of a transformer that is shared out also ``tensor``, ``context``,
+    ``experts`` and ``stages``."""
+    collective: str
+    ranks: int
+    messages: float
+    """In an iteration, of one rank; 1 of gradients, whatever buckets they travel in."""
+    message_bytes: float
+    """Of each, as the size of a collective is counted [B]."""
+    time: float
+    """All of it alone, nothing hidden [s]."""
+    exposed_time: float
+    """What it adds to the iteration [s]."""
+
+
 class Interval(_Result):
     """Where the mean iteration time lies, with 80 and 95 % confidence [s]."""
 
@@ -99,6 +117,8 @@ class Prediction(_Result):
     warnings: list[str]
     scenario: Understood
     """The question as it was understood."""
+    traffic: list[Traffic] = []
+    """What travels, by the group of ranks that sends it; empty where nothing does."""
     layout: dict[str, int | str] | None = None
     """How a transformer is shared out: degrees by name, ``sharding`` and ``recompute``; else None."""
     hfu: float | None = None

@@ -6,7 +6,7 @@ from typing import Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
-from perfmodel.prediction.result import Interval, Memory, Prediction
+from perfmodel.prediction.result import Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import RECOMPUTE, SHARDING, Layout
@@ -25,6 +25,7 @@ from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import ROOM
 from perfmodel.transformers.step import step_of
+from perfmodel.transformers.traffic import Row, traffic_of
 from perfmodel.units import show
 
 
@@ -39,8 +40,9 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
     time = float(result.iteration_time)
     single = one_replica(layout, setting.scaling == "strong")
     baseline_time = float(step_of_setting(setting, single).iteration_time)
-    traffic = float(sent(result.terms))
-    come_to = figures(setting, time, baseline_time, traffic, layout.data_parallel)
+    exposed = float(sent(result.terms))
+    traffic = traffic_of(job, step, fitted().parameters)
+    come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
     more = figures_of(model, case, step, time, setting.peak_flops)
     memory = memory_needed(job, setting.accelerator.memory_capacity)
     warnings = list(setting.warnings)
@@ -56,7 +58,7 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
-        communication_time=traffic + float(step.contention) / fitted().parameters["contention"],
+        communication_time=float(sum(row.time for row in traffic)),
         **come_to | {"mfu": more.mfu},
         memory=memory,
         verdict=_verdict(result),
@@ -64,11 +66,19 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
         defaults=list(setting.defaults),
         warnings=warnings,
         scenario=understood,
+        traffic=[_sent(row) for row in traffic if row.ranks > 1],
         layout=layout_words(layout),
         hfu=more.hfu,
         model_flops=more.model_flops,
         bubble_fraction=more.bubble_fraction,
     )
+
+
+def _sent(row: Row) -> Traffic:
+    numbers = {
+        name: float(each) for name, each in row._asdict().items() if name not in ("group", "collective")
+    }
+    return Traffic.made(group=row.group, collective=row.collective, **numbers | {"ranks": int(row.ranks)})
 
 
 def layout_of_setting(setting: Setting) -> Layout:

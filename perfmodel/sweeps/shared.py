@@ -28,6 +28,7 @@ from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import ROOM
 from perfmodel.transformers.step import step_of
+from perfmodel.transformers.traffic import traffic_of
 from perfmodel.workloads import workload
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ def answers(setting: Setting, layout: Layout, constants: Calibration) -> dict[st
         "global_batch_size": layout.global_batch_size,
         "accumulation_steps": layout.accumulation_steps,
         "baseline_time": baseline,
-        "communication_time": traffic + step.contention / fitted().parameters["contention"],
+        "communication_time": sum(row.time for row in traffic_of(job, step, fitted().parameters)),
         "memory_bytes": memory.total,
         "memory_capacity": capacity,
         "fits": memory.total <= ROOM * capacity,

@@ -1,0 +1,66 @@
+"""What a shared step sends, by the group of ranks: messages, their bytes, what of them shows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from perfmodel import ops
+from perfmodel.equations.transformer_exchange import (
+    activation_message_bytes,
+    context_message_bytes,
+    dispatch_bytes,
+    distinct_destinations,
+)
+from perfmodel.transformers.job import Job
+from perfmodel.transformers.layer import any_of, travel_time
+from perfmodel.transformers.parameters import Values
+from perfmodel.transformers.step import Step, held_parameters
+
+
+class Row(NamedTuple):
+    """What one group of ranks sends in a step."""
+
+    group: str
+    """Who takes part: ``tensor``, ``context``, ``experts``, ``stages`` or ``replicas``."""
+    collective: str
+    ranks: Any
+    messages: Any
+    """In a step, of one rank."""
+    message_bytes: Any
+    """Of each [B], as the size of a collective is counted."""
+    time: Any
+    """All of it alone, nothing hidden [s]."""
+    exposed_time: Any
+    """What it adds to the step [s]."""
+
+
+def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
+    """Return what one step sends, or many as arrays, by group; a group of a single rank sends nothing."""
+    layout, model, groups = job.layout, job.model, job.groups
+    layers = model.layers / layout.pipeline_parallel * layout.accumulation_steps
+    again = layout.recomputed_layers
+    copy = activation_message_bytes(job.tokens, model.hidden)
+    stage = copy / job.sequence_shards
+    kept = model.kv_heads * model.head_size / layout.tensor_parallel
+    keys = context_message_bytes(layout.micro_batch_size, job.sequence_length, kept)
+    expert = layout.expert_parallel
+    tokens = dispatch_bytes(stage, distinct_destinations(expert, ops.maximum(model.top_k, 1.0)), expert)
+    held = held_parameters(job)
+    gradients = job.stack.gradient_bytes * (held.dense + held.experts)
+    tensor, context = layers * (4 + 2 * again), layers * (3 + again)
+    routed = layers * (1 - model.dense_share) * (4 + 2 * again)
+    sends = 2 * layout.virtual_stages * layout.accumulation_steps
+    rows = [
+        ("tensor", "all-reduce", layout.tensor_parallel, tensor, copy, groups.tensor, step.tensor),
+        ("context", "all-gather", layout.context_parallel, context, keys, groups.context, step.context),
+        ("stages", "send-receive", layout.pipeline_parallel, sends, stage, groups.stage, step.stage_sends),
+    ]
+    result = [
+        Row(name, collective, ranks, messages, size, messages * travel_time(way, size, p), shows)
+        for name, collective, ranks, messages, size, way, shows in rows
+    ]
+    result.append(Row("experts", "all-to-all", expert, routed, tokens, step.experts, step.experts))
+    together = "reduce-scatter, all-gather" if any_of(layout.sharding > 0) else "all-reduce"
+    hidden = step.contention / p["contention"]
+    result.append(Row("replicas", together, layout.replicas, 1.0, gradients, step.data + hidden, step.data))
+    return result
