@@ -32,20 +32,22 @@ from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.elasticity import case_of
 from perfmodel.sensitivity.inputs import inputs_of
 from perfmodel.specs.framework import FRAMEWORKS
+from perfmodel.specs.layout import RECOMPUTE, SHARDING
 from perfmodel.specs.scenario import (
     Algorithm,
     Input,
     Optimizer,
     Overlap,
     Placement,
-    Precision,
+    PrecisionOfCopies,
     Scenario,
-    Strategy,
+    StrategyOfCopies,
 )
+from perfmodel.specs.stack import STACKS
 from perfmodel.specs.storage import storages
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import message_times
-from perfmodel.step.evaluate import evaluate
+from perfmodel.step.evaluate import Outcome, Step, evaluate, outcome
 from perfmodel.step.messages import messages
 from perfmodel.workloads import names, workload
 from tests.exceptions import EXCEPTIONS
@@ -120,6 +122,10 @@ class Violation(NamedTuple):
     """Of what Horovod fuses, before or after the change, and a cycle: as a part of the iteration time."""
 
 
+SHARED_OUT = 0.5
+"""Of scenarios of transformers: those that share the network out."""
+
+
 @cache
 def profile() -> str:
     """Return the path of a measured profile."""
@@ -138,10 +144,12 @@ def question(seed: int, number: int) -> dict[str, Any]:
     def count(most: int) -> int:
         return round(math.exp(rng.uniform(0, math.log(most))))
 
-    strategy = rng.choice(get_args(Strategy))
+    strategy = rng.choice(get_args(StrategyOfCopies))
     name = rng.choice(sorted(names()))
     accelerator = rng.choice(ACCELERATORS)
-    precisions = [p for p in get_args(Precision) if _has(accelerator, p)]
+    if workload(name).architecture is not None and rng.random() < SHARED_OUT:
+        return _layout(rng, name, accelerator)
+    precisions = [p for p in get_args(PrecisionOfCopies) if _has(accelerator, p)]
     node = sometimes(0.4, lambda: rng.choice(NODES))
     alone = strategy in ("parameter-server-local", "data-parallel-single-process")
     asked: dict[str, Any] = {
@@ -175,6 +183,8 @@ def question(seed: int, number: int) -> dict[str, Any]:
         "anchor": sometimes(0.1, lambda: f"iteration_time={rng.lognormvariate(-1.5, 1):.4g}s@1"),
         "profile": sometimes(0.05, profile),
     }
+    if workload(name).architecture is not None and asked["framework"] is None:
+        asked["framework"] = "pytorch"
     if workload(name).sequence_length is not None:
         asked["sequence_length"] = sometimes(0.3, lambda: rng.choice((128, 256, 512)))
     if asked["local_batch_size"] is not None and rng.random() < 0.25:
@@ -187,6 +197,34 @@ def question(seed: int, number: int) -> dict[str, Any]:
         asked["storage"] = sometimes(0.5, lambda: rng.choice(sorted(storages().bandwidth)))
     if asked["profile"] is not None:
         asked |= {"anchor": None, "accelerator": None, "workload": "resnet50", "precision": None}
+    return {key: value for key, value in asked.items() if value is not None}
+
+
+def _layout(rng: random.Random, name: str, accelerator: str) -> dict[str, Any]:
+    """Return the options of a random way to share a transformer out."""
+    tensor, stages = rng.choice((1, 1, 2, 4, 8)), rng.choice((1, 1, 2, 4))
+    context, data = rng.choice((1, 1, 1, 2)), 2 ** rng.randint(0, 8)
+    passes = stages * rng.randint(1, 8)
+    has = [each for each in ("fp16", "amp", "bf16", "fp8") if _has(accelerator, each)]
+    asked: dict[str, Any] = {
+        "workload": name,
+        "accelerator": accelerator,
+        "world_size": tensor * stages * context * data,
+        "tensor_parallel": tensor,
+        "pipeline_parallel": stages,
+        "context_parallel": context,
+        "virtual_stages": rng.choice((1, 2)),
+        "expert_parallel": rng.choice((1, 2)) if workload(name).architecture.experts else 1,
+        "sharding": rng.choice((None, *SHARDING)),
+        "recompute": rng.choice((None, *RECOMPUTE)),
+        "framework": rng.choice((None, *STACKS)),
+        "precision": rng.choice([None, *has]),
+        "inter_link": rng.choice((None, rng.choice(BETWEEN))),
+        "nics": rng.choice((None, 1, 4, 8)),
+        "local_batch_size": 2 ** rng.randint(0, 4),
+        "accumulation_steps": passes,
+        "jitter": rng.choice((None, None, rng.choice(JITTERS))),
+    }
     return {key: value for key, value in asked.items() if value is not None}
 
 
@@ -231,6 +269,8 @@ Failures = Iterator[tuple[Any, ...]]
 
 def _longest_message(case: Case) -> float:
     """Return the time of the longest message that Horovod fuses, and of one cycle [s]."""
+    if case.setting.layout is not None:
+        return 0.0
     setting = case.setting._replace(overlap="fused")
     step = evaluate(setting, case.constants)
 
@@ -280,18 +320,22 @@ def _better_hardware(asked: dict[str, Any], found: Prediction, case: Case, rng: 
     Left out is what changes the factor of an anchor: it fixes the measured time of one accelerator, so a
     faster part of that one would only shift its time between the passes, and from them to the samples.
     """
-    here = evaluate(case.setting, case.constants)
+    here = _evaluated(case)
     known = [which for which, value in inputs_of(case) if which.name in BETTER and value]
     for which in rng.sample(known, min(SOME, len(known))):
         direction = BETTER[which.name]
         factor = rng.choice((1.001, 1.1, 1.5, 2, 10))
         better = which.scaled(case, factor**direction)
-        after = evaluate(better.setting, better.constants)
-        if after.anchor_factor != here.anchor_factor:
+        after = _evaluated(better)
+        if isinstance(after, Step) and isinstance(here, Step) and after.anchor_factor != here.anchor_factor:
             continue
         if after.iteration_time > here.iteration_time * (1 + ROUNDING):
             excess = after.iteration_time / here.iteration_time - 1
             yield f"{which.name} x {factor**direction:.3g}", excess, case, better
+
+
+def _evaluated(case: Case) -> Step | Outcome:
+    return (evaluate if case.setting.layout is None else outcome)(case.setting, case.constants)
 
 
 def _larger_batch(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
@@ -314,7 +358,7 @@ def _larger_batch(asked: dict[str, Any], found: Prediction, case: Case, rng: ran
 
 def _best_choices(asked: dict[str, Any], found: Prediction, case: Case, rng: random.Random) -> Failures:
     """What is called optimal or best is no slower than what it chooses from."""
-    if case.setting.strategy == "data-parallel-single-process":
+    if case.setting.strategy == "data-parallel-single-process" or case.setting.layout is not None:
         return
     option, best, others = "overlap", "optimal", get_args(Overlap)
     if case.setting.strategy == "all-reduce" and rng.random() < 0.5:

@@ -161,11 +161,14 @@ def scenario_of_claim(quote: Quote, claim: Claim, where: str = "quote") -> Scena
     """
     try:
         scenario = Scenario(**laid_over(quote.scenario, claim.scenario))
-        network = workload(scenario.workload, scenario.sequence_length)
-        named = framework_of_copies(network, scenario.framework, "check-quote")
-        return scenario.model_copy(update={"framework": named}) if named else scenario
     except InputError as error:
         raise InputError(f"{where}: scenario: {error}") from None
+    try:
+        network = workload(scenario.workload, scenario.sequence_length)
+        named = framework_of_copies(network, scenario.framework, "check-quote")
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    return scenario.model_copy(update={"framework": named}) if named else scenario
 
 
 def quote_of(table: Mapping[str, Any]) -> Quote:

@@ -9,7 +9,13 @@ from perfmodel.errors import InputError
 from perfmodel.specs.conditions import LARGEST, Conditions
 from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.options import Described, OptionInfo
-from perfmodel.specs.scenario import LARGEST_BATCH_SIZE, SYNONYMS, Algorithm, Precision, Strategy
+from perfmodel.specs.scenario import (
+    LARGEST_BATCH_SIZE,
+    SYNONYMS,
+    Algorithm,
+    PrecisionOfCopies,
+    StrategyOfCopies,
+)
 
 LARGEST_SEARCH = 65_536
 """GPUs of a search; beyond, ask for fewer machines."""
@@ -71,7 +77,7 @@ class Run(Described, frozen=True, extra="forbid", defer_build=True):
     ] = ()
     max_gpus: Annotated[_GPUs, OptionInfo(label="GPUs at most")] = 512
     strategies: Annotated[
-        tuple[Strategy, ...],
+        tuple[StrategyOfCopies, ...],
         OptionInfo(name="strategy", old="strategies", synonyms=SYNONYMS["strategy"]),
     ] = ()
     algorithms: Annotated[
@@ -79,7 +85,7 @@ class Run(Described, frozen=True, extra="forbid", defer_build=True):
         OptionInfo(name="algorithm", old="algorithms", synonyms=SYNONYMS["algorithm"]),
     ] = ()
     precisions: Annotated[
-        tuple[Precision, ...],
+        tuple[PrecisionOfCopies, ...],
         OptionInfo(name="precision", old="precisions", synonyms=SYNONYMS["precision"]),
     ] = ()
     server_node: Annotated[str | None, OptionInfo(label="Machine of a parameter server", offers="nodes")] = (

@@ -9,10 +9,13 @@ from perfmodel.errors import InputError
 from perfmodel.specs.layout import Recompute, Sharding
 from perfmodel.specs.options import Described, OptionInfo, declared
 
-Strategy = Literal[
-    "all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process", "fsdp"
+StrategyOfCopies = Literal[
+    "all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"
 ]
-Precision = Literal["fp32", "tf32", "fp16", "amp", "bf16", "fp8"]
+"""How copies of a whole network combine gradients."""
+Strategy = Literal[StrategyOfCopies, "fsdp"]
+PrecisionOfCopies = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
+Precision = Literal[PrecisionOfCopies, "fp8"]
 Overlap = Literal["none", "wfbp", "bucketed", "fused", "priority", "optimal"]
 Algorithm = Literal[
     "auto",

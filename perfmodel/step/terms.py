@@ -227,7 +227,7 @@ def only_kind(terms: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     >>> only_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "wait")
     {'input_time': 2.0}
     """
-    return {name: time for name, time in terms.items() if ANY_TERM[name].kind == kind}
+    return {name: time for name, time in terms.items() if name in ANY_TERM and ANY_TERM[name].kind == kind}
 
 
 def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
@@ -236,7 +236,7 @@ def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
     >>> of_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "busy")
     4.0
     """
-    return sum([time for name, time in terms.items() if ANY_TERM[name].kind == kind])
+    return sum([time for name, time in terms.items() if name in ANY_TERM and ANY_TERM[name].kind == kind])
 
 
 def in_step_order(names: Iterable[str]) -> list[str]:

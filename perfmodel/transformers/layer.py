@@ -170,8 +170,6 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
         layout.micro_batch_size, job.sequence_length, model.kv_heads * model.head_size / tensor
     )
     ring = travel_time(job.groups.context, keys, p)
-    context = beyond_attention_time(ring, core, p["context_window"])
-    context_backward = beyond_attention_time(repeated_time(2, ring), core_backward, p["context_window"])
     dispatch: Any = 0.0
     waits: Any = 0.0
     if has_experts:
@@ -191,10 +189,13 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
     paced = launched_time(device, kernels, floor)
     of_backward = time_of_parts(backward=device_backward, again=repeated)
     paced_backward = launched_time(of_backward, (BACKWARD_KERNELS + again) * kernels, floor)
-    waiting = time_beyond(
-        time_of_parts(forward=paced, backward=paced_backward),
-        time_of_parts(forward=device, backward=of_backward),
-    )
+    gaps, gaps_backward = time_beyond(paced, device), time_beyond(paced_backward, of_backward)
+    waiting = time_of_parts(forward=gaps, backward=gaps_backward)
+    # while the accelerator waits for its host the ring goes on
+    window = time_of_parts(attention=core, gaps=gaps)
+    context = beyond_attention_time(ring, window, p["context_window"])
+    window = time_of_parts(attention=core_backward, gaps=gaps_backward)
+    context_backward = beyond_attention_time(repeated_time(2, ring), window, p["context_window"])
     routed_traffic = repeated_time(2, dispatch)
     sent_again = time_of_parts(tensor=beside, context=context, experts=routed_traffic, host=waits)
     sent_again = repeated_time(again, sent_again)

@@ -84,7 +84,7 @@ def step_of(job: Job, p: Values) -> Step:
     layer_time, head = layer.time, time_of_parts(logits=logits, embedding=embedding)
     mean = mean_stage_time(model.layers, stages, layer_time, head)
     slowest = slowest_stage_time(model.layers, stages, layer_time, logits)
-    slowest = where(stages > 1, slowest, mean)
+    slowest = where(stages > 1, ops.maximum(slowest, mean), mean)
     bubble = bubble_time(stages, layout.virtual_stages, mean)
     message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
     send = travel_time(job.groups.stage, message, p)
