@@ -14,6 +14,7 @@ from perfmodel.prediction.bound import above_peak, least_computation_time, least
 from perfmodel.prediction.interval import interval, widening_strengths
 from perfmodel.prediction.limits import bottleneck, replicas_alone
 from perfmodel.prediction.result import Interval, Memory, Prediction, Traffic
+from perfmodel.prediction.understood import understood
 from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from perfmodel.profile import Profile
     from perfmodel.specs.keywords import SizedOptions
-    from perfmodel.specs.layout import Layout
 
 
 def predict(
@@ -94,7 +94,7 @@ def predict(
         if setting.layout is not None:
             from perfmodel.prediction.shared import shared_prediction
 
-            return shared_prediction(setting, constants, _understood(setting))
+            return shared_prediction(setting, constants, understood(setting))
         return _predicted(setting, constants)
     except (FloatingPointError, OverflowError) as error:
         raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
@@ -316,7 +316,7 @@ def _prediction(
         placement=placement(setting),
         defaults=list(setting.defaults),
         warnings=warnings,
-        scenario=_understood(setting),
+        scenario=understood(setting),
         traffic=_traffic(setting, network),
         layout=None,
         hfu=None,
@@ -367,42 +367,3 @@ def _does_not_fit(memory: Memory) -> str:
     if memory.largest_local_batch_size:
         return f"{needed}; the largest batch that does is {memory.largest_local_batch_size}"
     return f"{needed}; not even a batch of 1 does"
-
-
-def _understood(setting: Setting) -> dict[str, object]:
-    """The scenario with every default filled in, and what follows from it; a ``Scenario`` takes it back."""
-    filled = setting.scenario.__dict__ | {
-        "accelerator": setting.accelerator.id,
-        "node": setting.node.id,
-        "nodes": setting.nodes,
-        "accelerators_per_node": setting.accelerators_per_node,
-        "intra_link": setting.intra_link.id,
-        "inter_link": setting.inter_link.id,
-        "nics": setting.nics,
-        "connections": setting.connections,
-        "servers": setting.servers or None,
-        "server_shards": setting.server_shards if setting.servers else None,
-        "server_node": setting.server_node.id if setting.servers else None,
-        "overlap": setting.overlap,
-        "precision": setting.precision,
-        "local_batch_size": setting.local_batch_size,
-        "global_batch_size": setting.global_batch_size,
-        "accumulation_steps": setting.accumulation_steps,
-        "sequence_length": setting.workload.sequence_length,
-        "optimizer": setting.optimizer,
-        "framework": setting.software,
-        "loader_workers": setting.loader_workers or None,
-        "storage": setting.storage or None,
-        "scaling": setting.scaling,
-    }
-    if setting.layout is not None:
-        filled |= {"overlap": None, "connections": setting.scenario.connections, **_of_layout(setting.layout)}
-    if setting.profile is not None and setting.profile.measures_input:
-        # the measured wait stands, unless it was asked for other workers
-        filled |= {name: getattr(setting.scenario, name) for name in ("loader_workers", "storage")}
-    return filled
-
-
-def _of_layout(layout: Layout) -> dict[str, object]:
-    words = layout.words()
-    return {name: words[name] for name in ("sharding", "recompute", "micro_batch_size")}
