@@ -258,3 +258,27 @@ def test_scenarios_take_the_words_of_frameworks():
     asked = Scenario(workload="llama-3-8b", strategy="fully-sharded", recompute="full-recomputation")
     assert (asked.strategy, asked.recompute) == ("fsdp", "full")
     assert workload("llama-3-8b").architecture is not None
+
+
+def test_what_travels_is_listed_by_the_group_that_sends_it():
+    answer = predict(**SHARED, context_parallel=2)
+    rows = {row.group: row for row in answer.traffic}
+    assert list(rows) == ["tensor", "context", "stages", "replicas"]
+    assert {name: row.ranks for name, row in rows.items()} == {
+        "tensor": 4,
+        "context": 2,
+        "stages": 2,
+        "replicas": 8,
+    }
+    passes = answer.layout["accumulation_steps"]
+    assert (
+        rows["tensor"].messages == 4 * 32 / 2 * passes
+    )  # two forward, two backward, of each layer of a stage
+    assert rows["tensor"].message_bytes == 2 * 8192 / 2 * 4096
+    assert sum(row.time for row in rows.values()) == pytest.approx(answer.communication_time, rel=1e-12)
+    for row in rows.values():
+        assert 0 <= row.exposed_time <= row.time * (1 + 1e-9)
+    assert rows["tensor"].exposed_time == answer.terms["tensor_parallel_time"]
+    (gradients,) = predict(workload="resnet50", gpus=8).traffic
+    assert (gradients.group, gradients.collective, gradients.ranks) == ("replicas", "all-reduce", 8)
+    assert predict(workload="resnet50").traffic == []

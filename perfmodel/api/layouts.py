@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 from perfmodel.arguments import COUNT, TEXT, expect
-from perfmodel.equations.transformer import model_flops_per_token, model_flops_utilization
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
-from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
+from perfmodel.transformers.figures import ends, spread_of, step_flops
 from perfmodel.transformers.flags import flags
 from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
@@ -49,7 +49,7 @@ class LayoutRow:
     interval: dict[str, float]
     """``low_80``, ``high_80``, ``low_95``, ``high_95``."""
     terms: dict[str, float]
-    """Exposed times, which sum to ``iteration_time``."""
+    """Exposed times by the names of ``Prediction.terms``, which sum to ``iteration_time``."""
     memory: dict[str, float]
     """``bytes`` and ``capacity`` of the fullest rank, and what fills it by name."""
     mfu: float
@@ -288,22 +288,20 @@ def _row(
     precision: str,
 ) -> LayoutRow:
     layout = result.layout(row)
-    terms = {name: float(column[row]) for name, column in result.steps._asdict().items()}
+    terms = {name: float(getattr(result.steps, part)[row]) for name, part in PART_OF_STEP.items()}
     memory = {name: float(column[row]) for name, column in result.memory._asdict().items()}
     time = sum(terms.values())
-    spread = fitted().spreads["experts" if model.experts else "dense, stated layout"]
-    near, wide = (math.exp(z * spread) for z in (NORMAL_80, NORMAL_95))
     rate = float(layout.global_batch_size) * length / time
     peak = fabric.accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
-    each = model_flops_per_token(model.active_parameters, model.layers, model.heads, model.head_size, length)
+    flops = step_flops(model, float(layout.global_batch_size), length)
     return LayoutRow(
         layout.words(),
         time,
-        {"low_80": time / near, "high_80": time * near, "low_95": time / wide, "high_95": time * wide},
+        ends(time, spread_of(model)),
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
-        float(model_flops_utilization(each, rate, float(layout.world_size), peak)),
+        float(flops / (time * layout.world_size * peak)),
         rate,
-        (terms["bubble"] + terms["unequal_stages"]) / time,
+        (terms["bubble_time"] + terms["unequal_stages_time"]) / time,
         flags(framework, layout, model, length, precision),
     )

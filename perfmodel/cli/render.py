@@ -182,7 +182,8 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
         report.append(("", f"{prediction.hfu:.1%} with what is computed again (HFU)"))
     if prediction.bubble_fraction:
         report.append(("pipeline", f"stages wait {prediction.bubble_fraction:.1%} of the iteration"))
-    fits = f"fits up to batch {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
+    what = "batch" if prediction.layout is None else "a micro-batch of"
+    fits = f"fits up to {what} {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
     report.append(
         ("memory", f"{memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB per accelerator; {fits}")
     )

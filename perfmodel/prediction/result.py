@@ -132,9 +132,12 @@ class Prediction(_Result):
     def headline(self) -> str:
         """The job in a line."""
         asked = self.scenario
+        batch = f"batch {asked['local_batch_size']} each"
+        if self.layout is not None:
+            batch = f"{asked['global_batch_size']:,} {self.sample}s a step"
         return (
             f"{asked['workload']} on {asked['world_size']} x {asked['accelerator']}, {asked['precision']}, "
-            f"batch {asked['local_batch_size']} each, {asked['strategy']}"
+            f"{batch}, {asked['strategy']}"
         )
 
     def __repr__(self) -> str:

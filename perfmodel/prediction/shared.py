@@ -9,7 +9,7 @@ from perfmodel.calibration import Calibration
 from perfmodel.prediction.result import Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting
-from perfmodel.specs.layout import RECOMPUTE, SHARDING, Layout
+from perfmodel.specs.layout import Layout
 from perfmodel.step.evaluate import Outcome, outcome_of
 from perfmodel.step.parts import figures
 from perfmodel.step.terms import ANY_TERM, sent
@@ -26,6 +26,7 @@ from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import ROOM
 from perfmodel.transformers.step import step_of
 from perfmodel.transformers.traffic import Row, traffic_of
+from perfmodel.transformers.words import short
 from perfmodel.units import show
 
 
@@ -62,12 +63,12 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
         **come_to | {"mfu": more.mfu},
         memory=memory,
         verdict=_verdict(result),
-        placement=f"{placement(setting)}; {words(layout)}",
+        placement=f"{placement(setting)}; {short(layout.words())}",
         defaults=list(setting.defaults),
         warnings=warnings,
         scenario=understood,
         traffic=[_sent(row) for row in traffic if row.ranks > 1],
-        layout=layout_words(layout),
+        layout=layout.words(),
         hfu=more.hfu,
         model_flops=more.model_flops,
         bubble_fraction=more.bubble_fraction,
@@ -85,34 +86,6 @@ def layout_of_setting(setting: Setting) -> Layout:
     """Return the layout of a setting that has one."""
     assert setting.layout is not None
     return setting.layout
-
-
-def layout_words(layout: Layout) -> dict[str, int | str]:
-    """Return a layout as people script against it."""
-    report = layout.words()
-    return {name: report[name] for name in report}
-
-
-def words(layout: Layout) -> str:
-    """Return a layout in short: degrees above 1, sharding and recomputation.
-
-    >>> words(Layout(tensor_parallel=8, data_parallel=2, sharding=1))
-    'tp8 dp2 zero1'
-    """
-    short = {
-        "tp": layout.tensor_parallel,
-        "pp": layout.pipeline_parallel,
-        "v": layout.virtual_stages,
-        "cp": layout.context_parallel,
-        "ep": layout.expert_parallel,
-    }
-    report = [f"{name}{degree}" for name, degree in short.items() if degree != 1]
-    report.append(f"dp{layout.data_parallel}")
-    if layout.sharding:
-        report.append(SHARDING[layout.sharding])
-    if layout.recompute:
-        report.append(f"recompute {RECOMPUTE[layout.recompute]}")
-    return " ".join(report)
 
 
 def memory_needed(job: Job, capacity: float) -> Memory:

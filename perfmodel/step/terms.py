@@ -147,9 +147,32 @@ TERMS: dict[str, Term] = {
 """Every term by name, in the order in which they are worked out and listed; they sum to the iteration."""
 
 
-def _shared(name: str, label: str, kind: Kind, bound: str, of: str, place: Place = "passes") -> Term:
+def _shared(name: str, label: str, kind: Kind, bound: str, place: Place = "passes") -> Term:
     """Return a term that is a part of a shared step."""
-    return Term(name, label, kind, bound, place, lambda moment, _: getattr(moment.step, of))
+    part = PART_OF_STEP[name]
+    return Term(name, label, kind, bound, place, lambda moment, _: getattr(moment.step, part))
+
+
+PART_OF_STEP = {
+    "products_time": "products",
+    "attention_time": "attention",
+    "elementwise_time": "elementwise",
+    "logits_time": "logits",
+    "recomputation_time": "recomputation",
+    "launch_overhead_time": "launches",
+    "tensor_parallel_time": "tensor",
+    "context_parallel_time": "context",
+    "expert_parallel_time": "experts",
+    "stage_transfer_time": "stage_sends",
+    "unequal_stages_time": "unequal_stages",
+    "bubble_time": "bubble",
+    "exposed_communication_time": "data",
+    "contention_time": "contention",
+    "update_time": "optimizer",
+    "iteration_overhead_time": "overhead",
+    "node_growth_time": "growth",
+}
+"""By the name of a term: the part of ``perfmodel.transformers.step.Step`` that it is."""
 
 
 def _shared_stragglers(moment: SharedMoment, before: Mapping[str, Any]) -> Any:
@@ -163,32 +186,29 @@ def _shared_stragglers(moment: SharedMoment, before: Mapping[str, Any]) -> Any:
 SHARED_TERMS: dict[str, Term] = {
     term.name: term
     for term in (
-        _shared("products_time", "matrix products", "busy", "compute-bound", "products"),
-        _shared("attention_time", "attention", "busy", "compute-bound", "attention"),
-        _shared("elementwise_time", "element-wise", "busy", "compute-bound", "elementwise"),
-        _shared("logits_time", "logits and loss", "busy", "compute-bound", "logits"),
-        _shared("recomputation_time", "recomputation", "busy", "compute-bound", "recomputation"),
-        _shared("launch_overhead_time", "launch overhead", "host", "host-bound", "launches"),
-        _shared(
-            "tensor_parallel_time", "tensor-parallel exchange", "network", "communication-bound", "tensor"
-        ),
-        _shared("context_parallel_time", "context exchange", "network", "communication-bound", "context"),
-        _shared("expert_parallel_time", "exchange with experts", "network", "communication-bound", "experts"),
-        _shared("stage_transfer_time", "between stages", "network", "communication-bound", "stage_sends"),
-        _shared("unequal_stages_time", "unequal stages", "wait", "pipeline-bound", "unequal_stages"),
-        _shared("bubble_time", "pipeline bubble", "wait", "pipeline-bound", "bubble", "after"),
+        _shared("products_time", "matrix products", "busy", "compute-bound"),
+        _shared("attention_time", "attention", "busy", "compute-bound"),
+        _shared("elementwise_time", "element-wise", "busy", "compute-bound"),
+        _shared("logits_time", "logits and loss", "busy", "compute-bound"),
+        _shared("recomputation_time", "recomputation", "busy", "compute-bound"),
+        _shared("launch_overhead_time", "launch overhead", "host", "host-bound"),
+        _shared("tensor_parallel_time", "tensor-parallel exchange", "network", "communication-bound"),
+        _shared("context_parallel_time", "context exchange", "network", "communication-bound"),
+        _shared("expert_parallel_time", "exchange with experts", "network", "communication-bound"),
+        _shared("stage_transfer_time", "between stages", "network", "communication-bound"),
+        _shared("unequal_stages_time", "unequal stages", "wait", "pipeline-bound"),
+        _shared("bubble_time", "pipeline bubble", "wait", "pipeline-bound", "after"),
         _shared(
             "exposed_communication_time",
             "exposed communication",
             "network",
             "communication-bound",
-            "data",
             "after",
         ),
-        _shared("contention_time", "beside hidden traffic", "busy", "communication-bound", "contention"),
-        _shared("update_time", "update", "busy", "update-bound", "optimizer", "update"),
-        _shared("iteration_overhead_time", "overhead of a step", "host", "host-bound", "overhead", "update"),
-        _shared("node_growth_time", "growth with nodes", "network", "communication-bound", "growth", "after"),
+        _shared("contention_time", "beside hidden traffic", "busy", "communication-bound"),
+        _shared("update_time", "update", "busy", "update-bound", "update"),
+        _shared("iteration_overhead_time", "overhead of a step", "host", "host-bound", "update"),
+        _shared("node_growth_time", "growth with nodes", "network", "communication-bound", "after"),
         Term(
             "straggler_time",
             "waiting for stragglers",
