@@ -138,5 +138,6 @@ def _gib(count: float) -> str:
 
 def _exposed(row: LayoutRow) -> float:
     """Share of the step that ranks wait for messages."""
-    names = ("tensor", "context", "experts", "stage_sends", "data")
-    return sum(row.terms[name] for name in names) / row.iteration_time
+    from perfmodel.step.terms import sent
+
+    return float(sent(row.terms) / row.iteration_time)
