@@ -14,7 +14,14 @@ from perfmodel.errors import InputError
 from perfmodel.reading import read_table
 from perfmodel.resources import folder
 from perfmodel.specs.names import NONE, word_of
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, SYNONYMS, Input, Overlap, Precision, Strategy
+from perfmodel.specs.scenario import (
+    LARGEST_WORLD_SIZE,
+    SYNONYMS,
+    Input,
+    Overlap,
+    PrecisionOfCopies,
+    StrategyOfCopies,
+)
 
 LARGEST_BATCH = 1_000_000_000
 """Largest batch [samples]; recommenders take millions."""
@@ -128,10 +135,10 @@ _COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "nodes": ("nodes", _or(0, _count)),
     "accelerators_per_node": ("accelerators_per_node", _or(0, _count)),
     "world_size": ("world_size", _or(0, _count)),
-    "precision": ("precision", _or("", _words("precision", Precision))),
+    "precision": ("precision", _or("", _words("precision", PrecisionOfCopies))),
     "local_batch_size": ("local_batch_size", _or(None, _whole(LARGEST_BATCH))),
     "accumulation_steps": ("accumulation_steps", _or(1, _count)),
-    "strategy": ("strategy", _or("", _words("strategy", Strategy, "single"))),
+    "strategy": ("strategy", _or("", _words("strategy", StrategyOfCopies, "single"))),
     "servers": ("servers", _or(None, _count)),
     "overlap": ("overlap", _or("unknown", _words("overlap", Overlap, "unknown"))),
     "input": ("input", _or("", _words("input", Input))),
