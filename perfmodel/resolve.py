@@ -123,6 +123,11 @@ class Setting(NamedTuple):
         return self.nodes // self.domains
 
 
+def is_slice(scenario: Scenario, node: Node, link: Link) -> bool:
+    """Whether all accelerators lie on one torus, whose links go on to other hosts: nobody names any between."""
+    return link.kind == "torus" and not (scenario.inter_link or node.inter_link)
+
+
 def _profile(path: str | None) -> Profile | None:
     if path is None:
         return None
@@ -161,10 +166,11 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     intra = catalogue.link(
         scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
     )
-    over_adapters = scenario.strategy == "parameter-server" or intra.domains(nodes, node.accelerators) > 1
-    if scenario.inter_link is None and over_adapters:
-        taken.append(f"--inter-link {node.inter_link or DEFAULT_INTER_LINK}")
     sharing = shared(scenario, workload, accelerator, warnings.append)
+    over_adapters = scenario.strategy == "parameter-server" or intra.domains(nodes, node.accelerators) > 1
+    one_slice = sharing is not None and is_slice(scenario, node, intra)
+    if scenario.inter_link is None and over_adapters and not one_slice:
+        taken.append(f"--inter-link {node.inter_link or DEFAULT_INTER_LINK}")
     usual = sharing.precision if sharing else "amp" if "fp16" in accelerator.peak_flops else "fp32"
     precision = taken.take("precision", scenario.precision, usual)
     peak, peak_format = accelerator.training_peak(precision)

@@ -282,3 +282,15 @@ def test_what_travels_is_listed_by_the_group_that_sends_it():
     (gradients,) = predict(workload="resnet50", gpus=8).traffic
     assert (gradients.group, gradients.collective, gradients.ranks) == ("replicas", "all-reduce", 8)
     assert predict(workload="resnet50").traffic == []
+
+
+def test_a_slice_of_tpus_is_one_machine_for_predict_as_for_layouts():
+    row = perfmodel.layouts(
+        "llama-3-8b", gpus=64, node="tpu-v5p-slice", global_batch_size=128, framework="maxtext"
+    ).rows[0]
+    names = (*DEGREES, "sharding", "recompute", "micro_batch_size")
+    asked = {name: row.layout[name] for name in names} | {"workload": "llama-3-8b", "gpus": 64}
+    answer = predict(node="tpu-v5p-slice", global_batch_size=128, **asked)
+    assert answer.iteration_time == pytest.approx(row.iteration_time, rel=1e-9)
+    assert not any("inter-link" in each for each in answer.defaults)
+    assert predict(answer.scenario).iteration_time == answer.iteration_time

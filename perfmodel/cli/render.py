@@ -143,7 +143,7 @@ def _network(prediction: Prediction) -> str:
     if asked["accelerators_per_node"] == 1:
         return f"{between} between"
     inside = f"{asked['intra_link']} inside"
-    if asked["nodes"] == 1 and not asked["servers"]:
+    if (asked["nodes"] == 1 and not asked["servers"]) or asked["inter_link"] is None:
         return inside
     return f"{inside}, {between} between"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfmodel.resolve import Setting
+from perfmodel.resolve import Setting, is_slice
 
 if TYPE_CHECKING:
     from perfmodel.specs.layout import Layout
@@ -37,6 +37,8 @@ def understood(setting: Setting) -> dict[str, object]:
         "scaling": setting.scaling,
     }
     if setting.layout is not None:
+        if is_slice(setting.scenario, setting.node, setting.intra_link):
+            filled["inter_link"] = None
         filled |= {"overlap": None, "connections": setting.scenario.connections, **_of_layout(setting.layout)}
     if setting.profile is not None and setting.profile.measures_input:
         # the measured wait stands, unless it was asked for other workers

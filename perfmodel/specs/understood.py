@@ -30,7 +30,7 @@ class Understood(TypedDict):
     node: str
     accelerators_per_node: int
     intra_link: str
-    inter_link: str
+    inter_link: str | None
     nics: int
     connections: int | None
     oversubscription: float

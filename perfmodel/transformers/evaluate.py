@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from perfmodel.collectives.place import USUAL_YEAR
 from perfmodel.errors import InputError
-from perfmodel.resolve import Setting
+from perfmodel.resolve import Setting, is_slice
 from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import Layout
@@ -23,12 +23,15 @@ known_dimensions = lru_cache(maxsize=256)(dimensions_of)
 
 def fabric_of_setting(setting: Setting) -> Fabric:
     """Return what joins the ranks of a setting."""
+    per_node, domain = setting.accelerators_per_node, setting.accelerators_per_domain
+    if is_slice(setting.scenario, setting.node, setting.intra_link):
+        per_node = domain = setting.world_size
     return Fabric(
         setting.accelerator,
         setting.intra_link,
         setting.inter_link,
-        float(setting.accelerators_per_node),
-        float(setting.accelerators_per_domain),
+        float(per_node),
+        float(domain),
         float(setting.nics),
         setting.host_link,
         USUAL_YEAR,
