@@ -124,7 +124,7 @@ class Setting(NamedTuple):
 
 
 def is_slice(scenario: Scenario, node: Node, link: Link) -> bool:
-    """Whether all accelerators lie on one torus, whose links go on to other hosts: nobody names any between."""
+    """Whether all accelerators lie on one torus, whose links go on to other hosts."""
     return link.kind == "torus" and not (scenario.inter_link or node.inter_link)
 
 

@@ -30,7 +30,6 @@ FIXED = {
     "overlap": (None, "a stack decides itself what it hides"),
     "algorithm": ("auto", "a stack leaves that to its library"),
     "input": ("synthetic", "of a stack nothing is known about the input of samples"),
-    "oversubscription": (1.0, "of a stack nothing is known about racks"),
     "anchor": (None, "a stack's times start from no measurement yet"),
     "profile": (None, "a profile is of a single accelerator's kernels"),
 }

@@ -27,7 +27,13 @@ from perfmodel.sweeps import sweep
 from perfmodel.workloads import names
 
 CATALOGUE = Catalogue.built_in()
-WIDE = {"workload": "gpt2", "accelerator": "h100-sxm5-80gb", "world_size": 512, "local_batch_size": 32}
+WIDE = {
+    "workload": "gpt2",
+    "framework": "pytorch",
+    "accelerator": "h100-sxm5-80gb",
+    "world_size": 512,
+    "local_batch_size": 32,
+}
 """No run of this network, accelerator, link and size: its interval is cut."""
 SCENARIOS = st.fixed_dictionaries(
     {

@@ -52,6 +52,19 @@ def least_flops(workload: Workload) -> float:
     return sum((layer.forward_flops + layer.backward_flops) / saving(layer) for layer in workload.layers)
 
 
+CAUSAL_SCORES = 0.5
+"""Of all scores, those that a mask leaves where each position attends to earlier ones alone."""
+
+
+@lru_cache(maxsize=256)
+def least_shared_flops(workload: Workload) -> float:
+    """Return the same of a transformer whose kernels leave masked scores out [FLOP]."""
+    scores = sum(
+        each.forward_flops + each.backward_flops for each in workload.layers if each.kind == "matmul"
+    )
+    return least_flops(workload) - (1 - CAUSAL_SCORES) * scores
+
+
 @lru_cache(maxsize=256)
 def dense_parameters(workload: Workload) -> float:
     """Return the parameters that every iteration touches: embedding tables are read and updated by row."""
@@ -88,6 +101,11 @@ def least_computation_time(setting: Setting) -> Any:
     setting : its workload, accelerator, precision and batch, a number or an array; the rest does not matter
     """
     workload = setting.workload
+    if setting.layout is not None:  # ranks share the arithmetic out, and no rank need hold all weights
+        shared = setting.global_batch_size / setting.world_size * least_shared_flops(workload)
+        return physical_iteration_time(
+            shared, 0.0, fastest(setting)[0], setting.accelerator.memory_bandwidth.value
+        )
     samples = setting.local_batch_size * setting.accumulation_steps
     weights = setting.format.weight_copy_bytes or setting.format.activation_bytes
     return physical_iteration_time(
@@ -144,6 +162,8 @@ def least_times(setting: Setting) -> tuple[float, float]:
     The iteration's is that of its arithmetic or of its gradients, whichever is longer.
     """
     computing = float(least_computation_time(setting))
+    if setting.layout is not None:
+        return computing, computing
     exchanged = least_gradient_bytes(setting.workload) * least_exchange_rate(setting)
     return computing, max(computing, float(exchanged))
 

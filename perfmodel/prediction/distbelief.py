@@ -126,7 +126,7 @@ def downpour(
     InputError : an unknown name, or options that do not go together
     """
     one = predict(asked.model_copy(update={"world_size": 1}), catalogue)
-    link = catalogue.link(one.scenario["inter_link"])
+    link = catalogue.link(str(one.scenario["inter_link"]))
     rate = bulk_bandwidth(link, calibration(), 1)
     size = WEIGHT_BYTES * float(
         workload(one.scenario["workload"], one.scenario["sequence_length"]).parameters

@@ -6,6 +6,7 @@ from typing import Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
+from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.result import Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting
@@ -46,15 +47,14 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
     more = figures_of(model, case, step, time, setting.peak_flops)
     memory = memory_needed(job, setting.accelerator.memory_capacity)
+    uncertain = Interval.made(**ends(time, spread_of(model)), wider_because=_wider(setting), clipped_at=None)
     warnings = list(setting.warnings)
     if not memory.fits:
         warnings.append(_does_not_fit(memory))
     return Prediction.made(
         iteration_time=time,
         terms={name: float(each) for name, each in result.terms.items()},
-        interval=Interval.made(
-            **ends(time, spread_of(model)), wider_because=_wider(setting), clipped_at=None
-        ),
+        interval=physical(uncertain, time, least_iteration_time(setting)),
         mode="specs",
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",

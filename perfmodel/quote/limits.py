@@ -36,12 +36,17 @@ class Limit(NamedTuple):
 def limit_of_iteration(setting: Setting) -> Limit:
     """Return ``least_iteration_time`` of a setting [s], with its arithmetic in words."""
     work, sums = _computation(setting), _exchange(setting)
+    if setting.layout is not None:
+        return work
     return sums if sums.value > work.value else work
 
 
 def _computation(setting: Setting) -> Limit:
     time = float(least_computation_time(setting))
     workload, accelerator = setting.workload, setting.accelerator
+    if setting.layout is not None:
+        shared = f"its share of the step's arithmetic takes {show(time, 's')} on each {accelerator.id}"
+        return Limit(time, (f"{shared} at the least",))
     samples = setting.local_batch_size * setting.accumulation_steps
     least, filled = least_flops(workload), least_filled(setting)
     peak, unit = fastest(setting)

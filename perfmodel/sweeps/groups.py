@@ -11,6 +11,7 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.resolve import Setting, resolve
+from perfmodel.sharing import framework_of_copies
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import message_times
@@ -20,6 +21,7 @@ from perfmodel.sweeps.axes import COMPUTATION, DATA, LAYOUT, PLACE, PLAN, WAY, A
 from perfmodel.sweeps.batches import Batches, Work
 from perfmodel.sweeps.placements import Placements, Refusal, placements_of
 from perfmodel.sweeps.shared import by_stack, shared_blocks
+from perfmodel.workloads import workload
 
 BLOCK = 2**20
 """Scenarios of a block times the messages of each."""
@@ -67,6 +69,9 @@ class Groups:
         for stack, layouts in stacks.items():
             if stack is None:
                 plain = fixed | dict(zip(LAYOUT, layouts[0], strict=True))
+                # whose batches are worked out without the strategy, which may be why copies are trained
+                network = workload(fixed["workload"], fixed["sequence_length"])
+                plain["framework"] = framework_of_copies(network, fixed["framework"], "sweep")
                 yield from self._copies(plain, world_sizes)
             else:
                 yield from shared_blocks(

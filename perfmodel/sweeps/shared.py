@@ -11,6 +11,7 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import iteration_time as added_up
 from perfmodel.errors import InputError
+from perfmodel.prediction.bound import end_at, least_computation_time
 from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.resolve import Setting, accelerator_of, resolve
 from perfmodel.sharing import DEGREES, stack_of
@@ -250,10 +251,9 @@ def answers(setting: Setting, layout: Layout, constants: Calibration) -> dict[st
     capacity = setting.accelerator.memory_capacity
     report: dict[str, Any] = {"iteration_time": time, **terms}
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
-    report |= ends(time, spread_of(model))
+    report |= cut_ends(ends(time, spread_of(model)), time, least_computation_time(block))
     return report | {
         "mfu": whole / (time * setting.world_size * setting.peak_flops),
-        "clipped_at": np.nan,
         "local_batch_size": layout.micro_batch_size,
         "global_batch_size": layout.global_batch_size,
         "accumulation_steps": layout.accumulation_steps,
@@ -264,6 +264,13 @@ def answers(setting: Setting, layout: Layout, constants: Calibration) -> dict[st
         "fits": memory.total <= ROOM * capacity,
         "largest_local_batch_size": largest_micro_batch(job, memory.total, ROOM * capacity),
     }
+
+
+def cut_ends(ends_of_time: dict[str, Any], time: Any, least_time: Any) -> dict[str, Any]:
+    """Return the ends of intervals, the lower moved up to what physics allows, and where that was done."""
+    low = {name: end_at(ends_of_time[name], time, least_time) for name in ("low_80", "low_95")}
+    clipped = np.where(ends_of_time["low_95"] < least_time, least_time, np.nan)
+    return ends_of_time | low | {"clipped_at": clipped}
 
 
 def _job(setting: Setting, layout: Layout) -> Job:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from perfmodel.collectives.place import USUAL_YEAR
+from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError
 from perfmodel.resolve import Setting, is_slice
 from perfmodel.sharing import PRECISIONS
@@ -23,6 +24,7 @@ known_dimensions = lru_cache(maxsize=256)(dimensions_of)
 
 def fabric_of_setting(setting: Setting) -> Fabric:
     """Return what joins the ranks of a setting."""
+    asked = setting.scenario
     per_node, domain = setting.accelerators_per_node, setting.accelerators_per_domain
     if is_slice(setting.scenario, setting.node, setting.intra_link):
         per_node = domain = setting.world_size
@@ -35,6 +37,9 @@ def fabric_of_setting(setting: Setting) -> Fabric:
         float(setting.nics),
         setting.host_link,
         USUAL_YEAR,
+        None
+        if asked.rack_nodes is None
+        else Racks(asked.rack_nodes, asked.oversubscription, asked.placement),
     )
 
 

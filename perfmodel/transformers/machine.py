@@ -11,6 +11,7 @@ import numpy as np
 from perfmodel import ops
 from perfmodel.collectives.model import curve, fitted
 from perfmodel.collectives.place import USUAL_YEAR, Place, Point, place_of, places
+from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.layout import Layout
@@ -103,6 +104,8 @@ class Fabric(NamedTuple):
     host_link: Link | None = None
     year: int = USUAL_YEAR
     """Of the library of collectives."""
+    racks: Racks | None = None
+    """None: every node reaches every other at its adapters' full rate."""
 
     @property
     def network_bandwidth(self) -> float:
@@ -128,6 +131,9 @@ class Fabric(NamedTuple):
             self.host_link,
             collective,
             year=self.year,
+            # over so many machines the group is spread
+            machines=max(nodes, round(group_size * stride / self.per_node)) if self.racks else 0,
+            racks=self.racks,
         )
 
 
