@@ -117,7 +117,7 @@ def test_a_sweep_cuts_as_predict_does_even_where_racks_and_servers_bind():
         },
         {"accelerator": "h100-sxm5-80gb", "anchor": "iteration_time=1us@1", "world_size": [1, 512]},
     ):
-        table = sweep(workload=["gpt2", "vgg16"], node="dgx-h100", **asked).table()
+        table = sweep(workload=["gpt2", "bert-base", "vgg16"], node="dgx-h100", **asked).table()
         cuts += int(np.isfinite(table["clipped_at"]).sum())
         for i, size in enumerate(table["world_size"].tolist()):
             options = {"workload": table["workload"][i], "node": "dgx-h100", "world_size": size}
