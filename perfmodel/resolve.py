@@ -188,11 +188,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
             f"--strategy {scenario.strategy} stays within one machine; {node.id} holds {node.accelerators}, "
             f"so {scenario.world_size} GPUs need all-reduce or parameter-server"
         )
-    software = (
-        with_usual_year(scenario.framework or DEFAULT_FRAMEWORK, accelerator.year)
-        if sharing is None
-        else sharing.software
-    )
+    named = scenario.framework or DEFAULT_FRAMEWORK
+    software = sharing.software if sharing else with_usual_year(named, accelerator.year)
     framework, year = parse_framework(software)
     shards, server_node = framework.server_shards, node
     if scenario.strategy == "parameter-server":
@@ -208,8 +205,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     nics = scenario.nics or node.nics or 1
     if over_adapters:
         doubt_adapters(node, inter, nics, warnings)
-    usual_optimizer = workload.default_optimizer if sharing is None else "adam"
-    optimizer = taken.take("optimizer", scenario.optimizer, usual_optimizer)
+    usual = "adam" if sharing else workload.default_optimizer
+    optimizer = taken.take("optimizer", scenario.optimizer, usual)
     if software != scenario.framework:
         taken.append(f"--framework {software}")
     if accelerator.board_devices > 1:
