@@ -221,7 +221,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         inter_link=inter,
         host_link=catalogue.link(node.host_link or accelerator.host_link),
         nics=nics,
-        connections=_connections(scenario, over_adapters, inter, taken),
+        connections=_connections(scenario, over_adapters and sharing is None, inter, taken),
         world_size=scenario.world_size,
         nodes=nodes,
         accelerators_per_node=per_node,

@@ -61,7 +61,7 @@ def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -
     asked = _asked(scenario)
     if name is not None and not _is_stack(name, asked):
         if scenario.strategy == "fsdp" and name.partition("@")[0] == DEFAULT_FRAMEWORK:
-            name = "fsdp"
+            name = "fsdp" + "".join(name.partition("@")[1:])
         elif asked:
             raise InputError(
                 f"--{asked}: {name} trains copies of the whole network; "
@@ -69,11 +69,12 @@ def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -
             )
         else:
             return None
-    if workload.architecture is None:
+    if workload.architecture is None or workload.sequence_length is None:
         if name is not None or asked:
             what = f"--{asked}" if asked else f"--framework {name}"
             raise InputError(
-                f"{what}: {workload.id} is no transformer whose architecture is known, e.g. llama-3-8b"
+                f"{what}: {workload.id} is no transformer whose architecture and tokens are known, "
+                "e.g. llama-3-8b"
             )
         return None
     if name is None and not asked and not _usual(scenario, workload, accelerator):
@@ -112,8 +113,9 @@ def shared(
 
     software, facts = stack_named(name)
     _refuse(scenario, software)
-    usual: Sharding = "zero1" if facts.shards_optimizer else "none"
-    sharding = scenario.sharding or (usual if facts.shards_states_alone else "zero3")
+    all_or_nothing = "zero3" in facts.shardings and not facts.shards_states_alone
+    usual: Sharding = "zero3" if all_or_nothing else "zero1" if facts.shards_optimizer else "none"
+    sharding = scenario.sharding or usual
     if scenario.strategy == "fsdp":
         if scenario.sharding not in (None, "zero3"):
             raise InputError(f"--strategy fsdp is --sharding zero3, not {scenario.sharding}")
@@ -128,6 +130,9 @@ def shared(
         accumulation_steps=scenario.accumulation_steps,
     )
     check(layout, model, length)
+    known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
+    if sharding not in known and layout.replicas > 1:
+        remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
     for words in caveats(layout, model):
         remark(words)
     return Shared(software, facts, layout, "bf16" if "bf16" in accelerator.peak_flops else "fp16")

@@ -101,6 +101,8 @@ def test_a_network_of_another_kind_is_trained_in_copies():
             "a global batch of 100 does not divide over 64 replicas; 64 or 128 would",
         ),
         ({"micro_batch_size": 2, "local_batch_size": 4}, "give one, they are the same here"),
+        ({"workload": "vit-h-14", "tensor_parallel": 2}, "--tensor-parallel: vit-h-14 is no transformer"),
+        ({"workload": "vit-h-14", "framework": "megatron-core"}, "architecture and tokens are known"),
         ({"strategy": "fsdp", "sharding": "zero1"}, "--strategy fsdp is --sharding zero3, not zero1"),
         ({"accelerator": "a100-sxm4-80gb", "node": "dgx-a100-80gb", "precision": "fp8"}, "no peak for fp8"),
     ],
@@ -110,6 +112,11 @@ def test_what_does_not_go_together_is_refused_with_what_would(options, message):
 
 
 def test_what_is_possible_and_poor_is_remarked():
+    notes = predict(**LLAMA, gpus=16, tensor_parallel=16, recompute="selective").warnings
+    assert any("leaves nvlink4-nvswitch, which joins 8" in each for each in notes)
+    assert any("selective changes nothing" in each for each in notes)
+    notes = predict(**LLAMA, gpus=16, framework="deepspeed", sharding="zero2", pipeline_parallel=2).warnings
+    assert any("is not known to share zero2" in each for each in notes)
     (remark,) = [each for each in predict(**LLAMA, gpus=64, pipeline_parallel=8).warnings if "idle" in each]
     assert remark.startswith("1 micro-batch keeps 8 stages idle")
 
@@ -163,6 +170,36 @@ def test_a_sweep_is_predict(asked):
         assert sorted(table[name]) == pytest.approx(values, rel=1e-9)
     needed = sorted(answer.memory.bytes for answer in expected.values())
     assert sorted(table["memory_bytes"]) == pytest.approx(needed, rel=1e-9)
+
+
+def test_a_sweep_leaves_out_what_predict_refuses_and_keeps_the_rest():
+    swept = perfmodel.sweep(
+        workload=["llama-3-8b", "vit-h-14"],
+        node="dgx-h100",
+        gpus=8,
+        strategy="fsdp",
+        sharding=["zero1", "zero3"],
+    )
+    table = swept.table()
+    assert table["sharding"].tolist() == ["zero3"]
+    assert sum(swept.refused.values()) == 3
+    assert any("--strategy fsdp is --sharding zero3, not zero1" in each for each in swept.refused)
+
+
+def test_stacks_share_by_default_what_they_can():
+    for framework, sharding in (
+        ("megatron-lm@2020", "none"),
+        ("megatron-core", "zero1"),
+        ("fsdp", "zero3"),
+        ("maxtext", "none"),
+    ):
+        assert predict(**LLAMA, gpus=8, framework=framework).layout["sharding"] == sharding
+
+
+def test_the_hosts_wait_for_routed_tokens_is_no_traffic():
+    answer = predict(workload="mixtral-8x7b", node="dgx-h100")
+    assert answer.communication_time == 0
+    assert answer.terms["launch_overhead_time"] > 0
 
 
 def test_a_sweep_over_both_kinds_has_the_terms_of_both():

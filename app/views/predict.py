@@ -66,7 +66,8 @@ def figures(prediction: Prediction) -> None:
             f"{prediction.scaling_efficiency:.1%}",
             width="content",
         )
-        st.metric("Speed-up over 1 GPU", f"{prediction.speedup:.2f}", width="content")
+        over = "1 GPU" if prediction.layout is None else "1 replica"
+        st.metric(f"Speed-up over {over}", f"{prediction.speedup:.2f}", width="content")
         if prediction.epoch_time is not None:
             st.metric("Epoch", show(prediction.epoch_time, "s"), width="content")
     spread = prediction.interval
@@ -114,8 +115,8 @@ def page(asked: Asked) -> None:
     figures(prediction)
     charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")
     st.caption(
-        f"{prediction.placement}. Communication takes {show(prediction.communication_time, 's')} in all; "
-        "what the backward pass hides is hatched."
+        f"{prediction.placement}. Communication takes {show(prediction.communication_time, 's')} in all"
+        + ("; what the backward pass hides is hatched." if prediction.layout is None else ".")
     )
     charts.draw(charts.memory(prediction), "memory", "Memory needed against memory there", height=150)
     with st.container(horizontal=True):

@@ -175,8 +175,9 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
         ]
     if prediction.epoch_time:
         report.append(("epoch", show(prediction.epoch_time, "s")))
+    counted = "" if prediction.layout is None else ", masked scores counted"
     report.append(
-        ("utilisation (MFU)", f"{prediction.mfu:.1%} of the {prediction.scenario['precision']} peak")
+        ("utilisation (MFU)", f"{prediction.mfu:.1%} of the {prediction.scenario['precision']} peak{counted}")
     )
     if prediction.hfu is not None and prediction.hfu > prediction.mfu:
         report.append(("", f"{prediction.hfu:.1%} with what is computed again (HFU)"))

@@ -138,6 +138,8 @@ PARTS = (
     "stage_time",
     "layer_time",
     "launches",
+    "gaps",
+    "routing",
     "longer_time",
     "step_time",
     "tensor_parallel_time",

@@ -14,10 +14,12 @@ from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.errors import InputError
 from perfmodel.planning.goal import ALGORITHMS, Goal, sized
 from perfmodel.planning.machines import Machine, server_of
+from perfmodel.prediction.limits import replicas_alone
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.step.terms import TERMS, of_kind
 from perfmodel.sweeps import sweep
+from perfmodel.workloads import workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -240,7 +242,9 @@ def _none_left(goal: Goal, left_out: dict[str, int]) -> str:
         asked = f" with --precision {','.join(goal.precisions)}" if goal.precisions else ""
         return f"none of these machines can train {goal.workload}{asked}"
     reason, count = max(left_out.items(), key=lambda item: item[1])
-    return f"no plan is left of {sum(left_out.values()):,}; {count:,} of them: {reason}"
+    alone = replicas_alone(workload(goal.workload))
+    why = f"{reason}; {alone}" if alone else reason
+    return f"no plan is left of {sum(left_out.values()):,}; {count:,} of them: {why}"
 
 
 def valued(

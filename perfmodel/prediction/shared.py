@@ -9,8 +9,8 @@ from perfmodel.calibration import Calibration
 from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.result import Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.verdict import part, placement
-from perfmodel.resolve import Setting
-from perfmodel.specs.layout import Layout
+from perfmodel.resolve import Setting, is_slice
+from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.step.evaluate import Outcome, outcome_of
 from perfmodel.step.parts import figures
 from perfmodel.step.terms import ANY_TERM, sent
@@ -49,6 +49,11 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
     memory = memory_needed(job, setting.accelerator.memory_capacity)
     uncertain = Interval.made(**ends(time, spread_of(model)), wider_because=_wider(setting), clipped_at=None)
     warnings = list(setting.warnings)
+    warnings += _caveats(setting, layout, bool(case.stack.flash) and not case.stack.checkpoints_operations)
+    if come_to["scaling_efficiency"] > 1.001:
+        warnings.append("above 100 %: replicas share what one replica alone keeps and updates whole")
+    if more.mfu > 1:
+        warnings.append("MFU counts scores that a mask leaves out, which kernels do not compute")
     if not memory.fits:
         warnings.append(_does_not_fit(memory))
     return Prediction.made(
@@ -122,6 +127,20 @@ def _does_not_fit(memory: Memory) -> str:
     if memory.largest_local_batch_size:
         return f"{needed}; the largest micro-batch that does is {memory.largest_local_batch_size}"
     return f"{needed}; not even a micro-batch of 1 does; perfmodel layouts lists what would"
+
+
+def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[str]:
+    """Return what is possible and poor on this machine."""
+    remarks = []
+    domain = setting.accelerators_per_domain
+    if layout.tensor_parallel > domain and not is_slice(setting.scenario, setting.node, setting.intra_link):
+        remarks.append(
+            f"tensor parallelism of {layout.tensor_parallel} leaves {setting.intra_link.id}, "
+            f"which joins {domain}"
+        )
+    if layout.recompute == SELECTIVE and selects_nothing:
+        remarks.append("--recompute selective changes nothing where attention keeps no scores")
+    return remarks
 
 
 def _wider(setting: Setting) -> list[str]:

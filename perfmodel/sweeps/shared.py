@@ -15,7 +15,7 @@ from perfmodel.prediction.bound import end_at, least_computation_time
 from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.resolve import Setting, accelerator_of, resolve
 from perfmodel.sharing import DEGREES, stack_of
-from perfmodel.specs.layout import FULL, RECOMPUTE, SHARDING, Layout
+from perfmodel.specs.layout import FULL, RECOMPUTE, SHARDING, ZERO_3, Layout
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.parts import figures
@@ -140,6 +140,8 @@ def _layouts(rows: _Rows, setting: Setting) -> tuple[Layout, NDArray[np.bool_]]:
     micro = np.where(of_steps, rest, np.maximum(micro, 1))
     able &= (model.heads % tensor == 0) & (stages * chunks <= model.layers) & (length % context == 0)
     able &= (chunks == 1) | (passes % stages == 0)
+    if setting.scenario.strategy == "fsdp":
+        able &= (at["sharding"] < 0) | (at["sharding"] == ZERO_3)
     if model.experts:
         able &= (model.experts % expert == 0) & (data * context * tensor % expert == 0)
     else:

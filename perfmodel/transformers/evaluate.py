@@ -72,4 +72,4 @@ def step_of_setting(setting: Setting, layout: Layout | None = None, p: Values | 
 def one_replica(layout: Layout, strong: bool) -> Layout:
     """Return the layout of a single replica: of its own share of the step, or of all of it, memory aside."""
     steps = layout.accumulation_steps * (layout.data_parallel if strong else 1)
-    return layout._replace(data_parallel=1, accumulation_steps=steps)
+    return layout._replace(data_parallel=1, expert_parallel=1, accumulation_steps=steps)

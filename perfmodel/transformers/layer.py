@@ -71,11 +71,11 @@ class Layer(NamedTuple):
     recomputation: Any
     """What runs again, with its traffic."""
     launches: Any
-    """By which the host's pace lengthens the rest."""
+    """By which the host's pace lengthens the rest, and its wait for the number of routed tokens."""
     tensor: Any
     context: Any
     experts: Any
-    """Traffic of routed tokens, and the host's wait for their number."""
+    """Traffic of routed tokens."""
     backward: Any
     """Of all that, what the backward pass takes."""
 
@@ -204,10 +204,10 @@ def layer_of(job: Job, p: Values, on: Rates) -> Layer:
         time_of_parts(forward=core, backward=core_backward),
         time_of_parts(forward=element, backward=element_backward),
         time_of_parts(computed=repeated, sent=sent_again),
-        where(waiting > ROUNDING * device, waiting, 0.0),
+        time_of_parts(gaps=where(waiting > ROUNDING * device, waiting, 0.0), routing=repeated_time(2, waits)),
         repeated_time(2, beside),
         time_of_parts(forward=context, backward=context_backward),
-        time_of_parts(traffic=repeated_time(2, routed_traffic), host=repeated_time(2, waits)),
+        repeated_time(2, routed_traffic),
         time_of_parts(
             computed=paced_backward,
             tensor=beside,

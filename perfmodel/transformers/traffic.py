@@ -11,6 +11,7 @@ from perfmodel.equations.transformer_exchange import (
     dispatch_bytes,
     distinct_destinations,
 )
+from perfmodel.specs.layout import ZERO_2, ZERO_3
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.layer import any_of, travel_time
 from perfmodel.transformers.parameters import Values
@@ -25,7 +26,7 @@ class Row(NamedTuple):
     collective: str
     ranks: Any
     messages: Any
-    """In a step, of one rank."""
+    """In a step, of one rank; of sharded replicas, gathers of parameters among them."""
     message_bytes: Any
     """Of each [B], as the size of a collective is counted."""
     time: Any
@@ -59,8 +60,16 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
         Row(name, collective, ranks, messages, size, messages * travel_time(way, size, p), shows)
         for name, collective, ranks, messages, size, way, shows in rows
     ]
-    result.append(Row("experts", "all-to-all", expert, routed, tokens, step.experts, step.experts))
+    shown = 1 - ops.where(job.stack.hides_experts, p["tensor_hidden"], 0.0)
+    result.append(Row("experts", "all-to-all", expert, routed, tokens, step.experts / shown, step.experts))
     together = "reduce-scatter, all-gather" if any_of(layout.sharding > 0) else "all-reduce"
     hidden = step.contention / p["contention"]
-    result.append(Row("replicas", together, layout.replicas, 1.0, gradients, step.data + hidden, step.data))
+    where, passes = ops.where, layout.accumulation_steps
+    gathers = where(job.stack.keeps_gathered, 1, passes) * where(layout.sharding == ZERO_3, 2, 0)
+    messages = where(
+        layout.sharding == ZERO_3, gathers + passes, where(layout.sharding == ZERO_2, passes + 1, 2)
+    )
+    messages = where(layout.sharding > 0, messages, 1)
+    whole = step.data + hidden
+    result.append(Row("replicas", together, layout.replicas, messages, gradients, whole, step.data))
     return result
