@@ -372,7 +372,9 @@ def test_no_measured_run_is_faster_than_the_bound():
 def test_only_corpora_of_bert_are_padded(network, share):
     def bound(source):
         return least_computation_time(
-            resolve(Scenario(workload=network, input=source, local_batch_size=512), CATALOGUE)
+            resolve(
+                Scenario(workload=network, input=source, local_batch_size=512, framework="pytorch"), CATALOGUE
+            )
         )
 
     assert bound("real") == pytest.approx(share * bound("synthetic"))
