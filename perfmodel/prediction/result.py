@@ -12,7 +12,8 @@ from perfmodel.units import rate, show
 class _Result(BaseModel):
     """Built by ``predict`` without validation."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    # older pydantic warns of a field whose name begins as its own methods do
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, protected_namespaces=())
 
     @classmethod
     def made(cls, **values: Any) -> Self:
