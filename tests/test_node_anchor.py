@@ -1,9 +1,11 @@
-"""A measurement on several accelerators of one machine as what a prediction starts from."""
+"""A measurement on several accelerators, of one machine or of many, as what a prediction starts from."""
 
 from __future__ import annotations
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from perfmodel.cli import main
 from perfmodel.errors import InputError
@@ -59,15 +61,89 @@ def test_a_rate_is_that_of_the_measured_job() -> None:
 @pytest.mark.parametrize(
     ("anchor", "wanted"),
     [
-        ("iteration_time=0.1s@9", "dgx-1v holds 8"),
-        ("iteration_time=0.1s@0", "on several of one machine"),
-        ("iteration_time=0.1s@999999", "on several of one machine"),
+        ("iteration_time=0.1s@0", r"or on several \(@8\), of at most 1,000,000"),
+        ("iteration_time=0.1s@1000001", r"or on several \(@8\), of at most 1,000,000"),
         ("iteration_time=2us@8", "no speed of one v100-sxm2-16gb leads to"),
+        ("iteration_time=2ms@64", "no speed of one v100-sxm2-16gb leads to"),
     ],
 )
 def test_what_no_machine_can_have_measured_is_refused(anchor: str, wanted: str) -> None:
     with pytest.raises(InputError, match=wanted):
         ask(world_size=16, anchor=anchor)
+
+
+SEVERAL = [
+    ({}, 16, "2 nodes of 8 accelerators"),
+    ({"inter_link": "ethernet-10g-tcp"}, 64, "8 nodes of 8 accelerators"),
+    ({"accelerators_per_node": 4}, 16, "4 nodes of 4 accelerators"),
+    ({"world_size": 2}, 32, "4 nodes of 8 accelerators"),
+    ({"rack_nodes": 2, "oversubscription": 8.0}, 64, "8 nodes of 8 accelerators"),
+    ({"strategy": "parameter-server", "servers": 2}, 16, "2 nodes of 8 accelerators"),
+    ({"input": "real"}, 24, "3 nodes of 8 accelerators"),
+    ({"accelerator": "gb300"}, 8, "2 nodes of 4 accelerators in one NVLink domain"),
+    ({"accelerator": "gb300"}, 72, "18 nodes of 4 accelerators in one NVLink domain"),
+    ({"accelerator": "gb300"}, 144, "36 nodes of 4 accelerators in 2 NVLink domains"),
+    ({"accelerator": "gb300", "accelerators_per_node": 2}, 36, "18 nodes of 2 accelerators in one NVLink"),
+]
+
+
+@pytest.mark.parametrize(("more", "ranks", "place"), SEVERAL)
+def test_machines_that_measured_are_predicted_as_measured(
+    more: dict[str, object], ranks: int, place: str
+) -> None:
+    """Their nodes, NVLink domains and links are those of the same plan on as many accelerators."""
+    options = {"workload": "vgg16", "local_batch_size": 256} | more
+    specs = ask(**options | {"world_size": ranks})
+    assert specs.placement.startswith(place)
+    for factor in (1.1, 2.0):
+        anchor = f"iteration_time={factor * specs.iteration_time!r}s@{ranks}"
+        there = ask(**options | {"world_size": ranks, "anchor": anchor})
+        assert there.iteration_time == pytest.approx(factor * specs.iteration_time, rel=1e-9)
+        assert there.communication_time == pytest.approx(specs.communication_time, rel=1e-9)
+        elsewhere = ask(**{"world_size": 8} | options | {"anchor": anchor})
+        assert any(f"the anchor's run, {place}" in words for words in elsewhere.warnings)
+
+
+@given(
+    st.sampled_from(["v100-sxm2-16gb", "gb300"]),
+    st.sampled_from([2, 4, 8, 12, 16, 40, 64, 72, 76, 144, 288]),
+    st.floats(0.05, 2),
+    st.sampled_from(["all-reduce", "parameter-server"]),
+)
+@settings(max_examples=25, deadline=None)
+def test_any_number_gives_back_the_accelerator_it_was_predicted_from(
+    accelerator: str, ranks: int, alone: float, strategy: str
+) -> None:
+    options = {"accelerator": accelerator, "strategy": strategy}
+    many = ask(**options, world_size=ranks, anchor=f"iteration_time={alone!r}s@1").iteration_time
+    for world_size in (1, 72, 256):
+        back, first = (
+            ask(**options, world_size=world_size, anchor=anchor).iteration_time
+            for anchor in (f"iteration_time={many!r}s@{ranks}", f"iteration_time={alone!r}s@1")
+        )
+        assert back == pytest.approx(first, rel=1e-5)
+
+
+def test_what_the_measured_run_took_by_default_is_named() -> None:
+    """A job of one machine crosses no network; the run that it starts from did."""
+    answer = ask(world_size=4, anchor="iteration_time=0.3s@32", strategy="all-reduce")
+    assert "--inter-link ib-edr-100g" in answer.defaults
+    odd = ask(world_size=8, anchor="iteration_time=0.3s@12")
+    assert any(words.startswith("the anchor's run: 12 GPUs fill 1 node of 8") for words in odd.warnings)
+
+
+def test_strategies_of_one_machine_measured_on_one() -> None:
+    with pytest.raises(InputError, match=r"^anchor 'iteration_time=0.1s@16': --strategy data-para"):
+        ask(world_size=8, strategy="data-parallel-single-process", anchor="iteration_time=0.1s@16")
+
+
+def test_a_network_for_a_stack_is_measured_with_the_batch_of_its_copies() -> None:
+    """Eight replicas of 8 sequences, measured at 80 a second, are predicted at 80 a second."""
+    options = {"workload": "gpt2-xl", "accelerator": "a100-sxm4-80gb", "world_size": 8}
+    answer = ask(**options, anchor="samples_per_second=80@8")
+    assert answer.samples_per_second == pytest.approx(80, rel=1e-9)
+    by_time = ask(**options, anchor="iteration_time=1s@8")
+    assert by_time.iteration_time == pytest.approx(1, rel=1e-9)
 
 
 def test_a_sweep_refuses_it_and_an_explanation_holds() -> None:

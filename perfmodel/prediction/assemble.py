@@ -112,9 +112,9 @@ def settled(
     scenario = scenario_of(scenario)
     if scenario.profile is None:
         if scenario.anchor is not None and not scenario.anchor.strip().endswith("@1"):
-            from perfmodel.prediction.node_anchor import anchored_on_one
+            from perfmodel.prediction.node_anchor import anchored_setting
 
-            scenario = anchored_on_one(scenario, catalogue, constants)
+            return anchored_setting(scenario, catalogue, constants), constants
         return resolve(scenario, catalogue), constants
     return _with_profile(scenario, catalogue, constants)
 

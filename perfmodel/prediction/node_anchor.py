@@ -1,4 +1,4 @@
-"""Converts an anchor measured on several accelerators of one machine to one on a single accelerator."""
+"""Converts an anchor measured on several accelerators, of one machine or of many, to one on a single one."""
 
 from __future__ import annotations
 
@@ -7,58 +7,94 @@ import math
 from perfmodel.anchor import parse_anchor
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
+from perfmodel.prediction.verdict import placement
 from perfmodel.resolve import Setting, resolve
 from perfmodel.root import bisect
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.evaluate import outcome
 
 WIDEST = math.log(1e4)
 """Of the logarithm of measured over predicted time; beyond it, a slip of the unit."""
+UNIT = "iteration_time=1s@1"
+"""An anchor to be replaced: what is resolved with one starts from a measurement."""
 
 
-def anchored_on_one(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> Scenario:
-    """Return the scenario with an anchor on one accelerator that predicts the measured time on several.
+def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibration) -> Setting:
+    """Return the setting of a scenario with an anchor, as one on a single accelerator.
 
-    The time on several grows with that on one, so halving an interval finds it.
+    What several accelerators measured holds their exchange of gradients, over the links of the scenario:
+    inside their machine, inside an NVLink domain, or over adapters.  The time of one is that with which the
+    measured time is predicted.  The time on several grows with that on one, so halving an interval finds it.
+
+    Up to a machine's number they are those of one machine.  More fill machine after machine as the scenario
+    does, with its ``accelerators_per_node``.
 
     Raises
     ------
-    InputError : more accelerators than a machine of the scenario holds, or a time that no speed of one
-        accelerator leads to, since the exchange alone takes longer
+    InputError : accelerators that the scenario has no place for, or a time that no speed of one accelerator
+        leads to, since the exchange alone takes longer
     """
     given = str(scenario.anchor)
     anchor = parse_anchor(given)
     if anchor.world_size == 1:
-        return scenario
-    whole = resolve(_with(scenario, anchor=None), catalogue)
-    if anchor.world_size > whole.node.accelerators:
-        raise InputError(
-            f"anchor {given!r}: {whole.node.id} holds {whole.node.accelerators} accelerators; "
-            "expected a run on one of them (@1), or on several of one machine"
-        )
-    measured_on = {
-        "anchor": None,
+        return resolve(scenario, catalogue)
+    whole = resolve(_with(scenario, anchor=UNIT), catalogue)
+    try:
+        one, many = (_measured(scenario, whole, ranks, catalogue) for ranks in (1, anchor.world_size))
+        measured = anchor.iteration_time(many.global_batch_size)
+        time = _time_on_one(measured, one, many, constants)
+    except InputError as error:
+        raise InputError(f"anchor {given!r}: {error}") from error
+    setting = resolve(_with(scenario, anchor=_on_one(time)), catalogue)
+    named = set(setting.defaults)
+    return setting._replace(
+        defaults=(*setting.defaults, *(each for each in many.defaults if each not in named)),
+        warnings=(*setting.warnings, *_remarks(setting, many, 1 - time / measured)),
+    )
+
+
+def _measured(scenario: Scenario, whole: Setting, ranks: int, catalogue: Catalogue) -> Setting:
+    """Return the setting of so many accelerators that do each what one does in the whole job."""
+    options: dict[str, object] = {
+        "anchor": UNIT,
         "global_batch_size": None,
         "local_batch_size": whole.local_batch_size,
-        "accelerators_per_node": None,
+        "world_size": ranks,
     }
-    one = _with(scenario, **measured_on, world_size=1)
-    many = _with(scenario, **measured_on, world_size=anchor.world_size)
-    alone = _time(resolve(one, catalogue), constants)
-    measured = anchor.iteration_time(anchor.world_size * whole.local_batch_size * whole.accumulation_steps)
+    if ranks <= whole.node.accelerators:
+        options["accelerators_per_node"] = None
+    return resolve(_with(scenario, **options), catalogue)
+
+
+def _time_on_one(measured: float, one: Setting, many: Setting, constants: Calibration) -> float:
+    """Return the iteration time of one accelerator that leads to the measured one of many [s]."""
+    free = one._replace(scenario=_with(one.scenario, anchor=None))
+    alone = float(outcome(free, constants).iteration_time)
 
     def misses(log_factor: float) -> float:
-        started = _with(many, anchor=_on_one(alone * math.exp(log_factor)))
-        return _time(resolve(started, catalogue), constants) - measured
+        started = _with(many.scenario, anchor=_on_one(alone * math.exp(log_factor)))
+        return float(outcome(many._replace(scenario=started), constants).iteration_time) - measured
 
     low, high = -WIDEST, WIDEST
     if misses(low) > 0 or misses(high) < 0:
         raise InputError(
-            f"anchor {given!r}: no speed of one {whole.accelerator.id} leads to {measured:.3g} s on "
-            f"{anchor.world_size}; check the unit, the batch and the link"
+            f"no speed of one {many.accelerator.id} leads to {measured:.3g} s on "
+            f"{many.world_size}; check the unit, the batch and the link"
         )
     _, high = bisect(lambda log_factor: misses(log_factor) <= 0, low, high)
-    return _with(scenario, anchor=_on_one(alone * math.exp(high)))
+    return alone * math.exp(high)
+
+
+def _remarks(setting: Setting, many: Setting, rest: float) -> list[str]:
+    """Say of the measured run what is not said of the job, and on several machines what its traffic takes."""
+    result = [f"the anchor's run: {words}" for words in many.warnings if words not in setting.warnings]
+    if many.nodes > 1:
+        result.append(
+            f"the anchor's run, {placement(many)}: {rest:.0%} of its time is predicted traffic and waiting, "
+            "the rest sets the speed of one accelerator"
+        )
+    return result
 
 
 def _on_one(time: float) -> str:
@@ -68,9 +104,3 @@ def _on_one(time: float) -> str:
 def _with(scenario: Scenario, **options: object) -> Scenario:
     given = {name: getattr(scenario, name) for name in scenario.model_fields_set} | options
     return Scenario.model_construct(**{name: value for name, value in given.items() if value is not None})
-
-
-def _time(setting: Setting, constants: Calibration) -> float:
-    from perfmodel.prediction.assemble import time_of
-
-    return time_of(setting, constants)
