@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_rows import TransformerRun
+from perfmodel.transformers.anchor import OTHER, REACH, SAME, distance, place_of, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
-NEAR = 1.0
-"""Distance of runs of which little but the layout differs."""
-KINDS = ("near", "far", "other machine or precision")
-ELSEWHERE = KINDS.index("other machine or precision")
+REACHES = np.geomspace(0.25, 16.0, 25)
+"""Distances at which 1/e of an anchor's share is left, of which one is learned."""
 
 
 class Anchor(NamedTuple):
@@ -29,7 +29,35 @@ class Anchor(NamedTuple):
 
     row: int
     kind: str
-    """Of ``KINDS``."""
+    """``SAME`` or ``OTHER``."""
+    apart: float
+    """Distance of the two."""
+
+
+class Group(NamedTuple):
+    """Runs of one network and source, and each run's distance to each."""
+
+    rows: list[int]
+    apart: Array
+    """Shape (rows, rows)."""
+    is_same: NDArray[np.bool_]
+    """Whether two are of one machine and precision, shape (rows, rows)."""
+
+
+def groups_of(runs: Sequence[TransformerRun]) -> dict[str, list[Group]]:
+    """Return the groups of each source."""
+    members: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row, run in enumerate(runs):
+        if run.case is not None and not math.isnan(run.time):
+            members[run.source, run.workload].append(row)
+    result: dict[str, list[Group]] = defaultdict(list)
+    for (source, _), rows in members.items():
+        cases = [case for row in rows if (case := runs[row].case) is not None]
+        places = np.array([place_of(case.layout, case.sequence_length) for case in cases])
+        machines = np.array([f"{runs[row].accelerator} {runs[row].precision}" for row in rows])
+        apart = np.array(distance(places.T[:, :, None], places.T[:, None, :]))
+        result[source].append(Group(rows, apart, machines[:, None] == machines))
+    return result
 
 
 def anchors_of(runs: Sequence[TransformerRun]) -> list[Anchor | None]:
@@ -38,75 +66,77 @@ def anchors_of(runs: Sequence[TransformerRun]) -> list[Anchor | None]:
     A run on the same accelerator in the same precision is nearer than any other; one of trust C anchors none
     that is better.
     """
-    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for row, run in enumerate(runs):
-        if run.case is not None and not math.isnan(run.time):
-            groups[run.source, run.workload].append(row)
     result: list[Anchor | None] = [None] * len(runs)
-    for group in groups.values():
-        for row, anchor in zip(group, _nearest([runs[row] for row in group]), strict=True):
-            result[row] = anchor and Anchor(group[anchor.row], anchor.kind)
+    for group in (each for of_source in groups_of(runs).values() for each in of_source):
+        unsure = np.array([runs[row].trust not in TRUSTED for row in group.rows])
+        ranked = group.apart + np.where(group.is_same, 0.0, 1e3)
+        ranked[~unsure[:, None] & unsure] = np.inf
+        np.fill_diagonal(ranked, np.inf)
+        for place, row in enumerate(group.rows):
+            best = int(np.argmin(ranked[place]))
+            if np.isfinite(ranked[place, best]):
+                kind = SAME if group.is_same[place, best] else OTHER
+                result[row] = Anchor(group.rows[best], kind, float(group.apart[place, best]))
     return result
 
 
-def _nearest(runs: list[TransformerRun]) -> list[Anchor | None]:
-    """Return the nearest other of each run of a group."""
-    cases = [run.case for run in runs if run.case is not None]
-    places = np.array(
-        [
-            (
-                2 * math.log(case.layout.world_size),
-                math.log(case.layout.micro_batch_size),
-                math.log(case.sequence_length),
-                math.log(case.layout.tensor_parallel),
-                math.log(case.layout.pipeline_parallel),
-            )
-            for case in cases
-        ]
-    )
-    machines = np.array([f"{run.accelerator} {run.precision}" for run in runs])
-    unsure = np.array([run.trust not in TRUSTED for run in runs])
-    anchors: list[Anchor | None] = []
-    for row, place in enumerate(places):
-        apart = 0.5 * np.abs(places - place).sum(axis=1)
-        ranked = apart + np.where(machines == machines[row], 0.0, 1e3)
-        if not unsure[row]:
-            ranked[unsure] = np.inf
-        ranked[row] = np.inf
-        best = int(np.argmin(ranked))
-        if not np.isfinite(ranked[best]):
-            anchors.append(None)
-            continue
-        alike = 0 if apart[best] < NEAR else 1
-        anchors.append(Anchor(best, KINDS[alike if machines[best] == machines[row] else ELSEWHERE]))
-    return anchors
+class Shared(NamedTuple):
+    """Means over the pairs of one source, by reach: shape (reaches,)."""
+
+    both: Array
+    """Product of the two misses, as far as the anchor reaches."""
+    own: Array
+    """Square of the anchor's, likewise."""
 
 
-def anchor_weights(
-    runs: Sequence[TransformerRun], misses: Array, without: str | None = None
-) -> dict[str, float]:
-    """Return by kind how much of an anchor's miss another run shares: least squares, every source alike.
+Pairs = Mapping[str, Mapping[str, Shared]]
+"""By kind of anchor, then by source."""
+
+
+def pairs_of(runs: Sequence[TransformerRun], misses: Array) -> Pairs:
+    """Return what the misses of all pairs of runs of a network and source have in common.
 
     Parameters
     ----------
     runs : measured
     misses : ln(measured / predicted) of each, shape (runs,)
+    """
+    result: dict[str, dict[str, Shared]] = {SAME: {}, OTHER: {}}
+    for source, groups in groups_of(runs).items():
+        for kind, of_sources in result.items():
+            count, both, own = 0, np.zeros(len(REACHES)), np.zeros(len(REACHES))
+            for group in groups:
+                which = (group.is_same if kind == SAME else ~group.is_same) & ~np.eye(
+                    len(group.rows), dtype=bool
+                )
+                run, anchor = np.nonzero(which)
+                at = misses[group.rows]
+                count += len(run)
+                for place, reach in enumerate(REACHES):
+                    left = np.exp(-group.apart[which] / reach)
+                    both[place] += float(np.sum(at[run] * at[anchor] * left))
+                    own[place] += float(np.sum((at[anchor] * left) ** 2))
+            if count:
+                of_sources[source] = Shared(both / count, own / count)
+    return result
+
+
+def anchor_weights(pairs: Pairs, without: str | None = None) -> dict[str, float]:
+    """Return share by kind and the reach of anchors: least squares over all pairs, every source alike.
+
+    Parameters
+    ----------
+    pairs : of all sources
     without : a source that must not be looked at
     """
-    anchors = anchors_of(runs)
-    sums: dict[str, dict[str, list[float]]] = {kind: {} for kind in KINDS}
-    for row, anchor in enumerate(anchors):
-        if anchor is not None and runs[row].source != without:
-            of_source = sums[anchor.kind].setdefault(runs[row].source, [0.0, 0.0, 0.0])
-            of_source[0] += float(misses[row] * misses[anchor.row])
-            of_source[1] += float(misses[anchor.row] ** 2)
-            of_source[2] += 1.0
-    result = {}
-    for kind, sources in sums.items():
-        shared = sum(both / count for both, _, count in sources.values())
-        whole = sum(own / count for _, own, count in sources.values())
-        result[kind] = min(max(shared / whole, 0.0), 1.0) if whole else 0.0
-    return result
+    gain, shares = np.zeros(len(REACHES)), {}
+    for kind, sources in pairs.items():
+        seen = [each for source, each in sources.items() if source != without]
+        both, own = (sum((each[part] for each in seen), np.zeros(len(REACHES))) for part in (0, 1))
+        shares[kind] = np.clip(both / np.where(own > 0, own, 1.0), 0.0, 1.0)
+        gain += 2 * shares[kind] * both - shares[kind] ** 2 * own
+    best = int(np.argmax(gain))
+    return {kind: float(share[best]) for kind, share in shares.items()} | {REACH: float(REACHES[best])}
 
 
 def anchored_logs(
@@ -119,7 +149,9 @@ def anchored_logs(
     anchors : of each run
     logs : of its predicted time, shape (runs,)
     misses : ln(measured / predicted), shape (runs,)
-    weights : by the anchor's kind
+    weights : share by kind, and reach
     """
-    moved = [0.0 if each is None else weights[each.kind] * misses[each.row] for each in anchors]
+    moved = [
+        0.0 if each is None else weight(each.kind, each.apart, weights) * misses[each.row] for each in anchors
+    ]
     return np.asarray(logs + np.array(moved))

@@ -11,7 +11,7 @@ import numpy as np
 
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.summary import by_reason, errors, over_sources
-from perfmodel.accuracy.transformer_anchor import anchor_weights, anchored_logs, anchors_of
+from perfmodel.accuracy.transformer_anchor import anchor_weights, anchored_logs, anchors_of, pairs_of
 from perfmodel.accuracy.transformer_fit import (
     Data,
     data_of,
@@ -154,10 +154,10 @@ def _out_of_sample(able: list[TransformerRun], data: Data) -> Judged:
 def _anchored(able: list[TransformerRun], data: Data, judged: Judged, out_of_sample: bool) -> Judged:
     anchors, misses = anchors_of(able), data.logs - judged.logs
     trusted = [row for row, run in enumerate(able) if run.trust in TRUSTED]
-    runs, of_runs = [able[row] for row in trusted], misses[trusted]
+    pairs = pairs_of([able[row] for row in trusted], misses[trusted]) if out_of_sample else {}
     logs = judged.logs.copy()
     for source in np.unique(data.sources).tolist():
-        known = anchor_weights(runs, of_runs, source) if out_of_sample else fitted().anchor_weights
+        known = anchor_weights(pairs, source) if out_of_sample else fitted().anchor_weights
         rows_of = data.sources == source
         logs[rows_of] = anchored_logs(anchors, judged.logs, misses, known)[rows_of]
     held = np.array([anchor is not None for anchor in anchors])

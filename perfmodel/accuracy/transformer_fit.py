@@ -179,12 +179,16 @@ def learned_from(measured: Sequence[TransformerRun]) -> list[TransformerRun]:
 
 def refit() -> None:
     """Fit to the shipped runs; write the result, whole or not at all."""
-    from perfmodel.accuracy.transformer_anchor import anchor_weights
+    from perfmodel.accuracy.transformer_anchor import anchor_weights, anchored_logs, anchors_of, pairs_of
 
     learned = learned_from(shipped_transformer_runs())
     data = data_of(learned)
     scores = fit(data)
     logs, parameters = left_out(data, scores), named(scores)
+    misses, anchors = data.logs - logs, anchors_of(learned)
+    of_anchors = anchor_weights(pairs_of(learned, misses))
+    held = np.array([each is not None for each in anchors])
+    anchored = anchored_logs(anchors, logs, misses, of_anchors)[held]
     file = (folder("validation") / "measured" / "transformer_runs.csv").read_bytes()
     table: dict[str, Any] = {
         "made_by": "python -m perfmodel.accuracy.transformer_fit",
@@ -192,9 +196,10 @@ def refit() -> None:
         "runs": len(data.logs),
         "sources": len(np.unique(data.sources)),
         "spreads": {kind: float(f"{of:.4g}") for kind, of in spreads(data, logs).items()},
-        "anchor_weights": {
-            kind: float(f"{of:.4g}") for kind, of in anchor_weights(learned, data.logs - logs).items()
+        "anchored_spreads": {
+            kind: float(f"{of:.4g}") for kind, of in spreads(data.rows(held), anchored).items()
         },
+        "anchor_weights": {kind: float(f"{of:.4g}") for kind, of in of_anchors.items()},
         "parameters": {name: float(f"{parameters[name]:.6g}") for name in PARAMETERS},
     }
     write_whole(RESULT, json.dumps(table, indent=1) + "\n")

@@ -107,8 +107,10 @@ class Fitted(NamedTuple):
     parameters: Mapping[str, float]
     spreads: Mapping[str, float]
     """Standard deviation of ln(measured / predicted) out of sample, by class."""
+    anchored_spreads: Mapping[str, float]
+    """The same of a prediction that starts from the nearest other run."""
     anchor_weights: Mapping[str, float]
-    """Of the logarithm of measured over predicted time of another run."""
+    """Of the logarithm of measured over predicted time of another run: its share by kind, and its reach."""
 
 
 @cache
@@ -116,4 +118,4 @@ def fitted() -> Fitted:
     """The fit that comes with the package, read once."""
     table: Mapping[str, Any] = json.loads(RESULT.read_text("utf-8"))
     parameters = {name: table["parameters"][name] for name in PARAMETERS}
-    return Fitted(parameters, table["spreads"], table["anchor_weights"])
+    return Fitted(parameters, table["spreads"], table["anchored_spreads"], table["anchor_weights"])
