@@ -233,6 +233,7 @@ QUANTITIES: dict[str, Quantity] = {
     "achieved_fraction": Quantity("\\phi", "1", "share of a nominal rate that large messages reach"),
     "kernel_fraction": Quantity("\\phi_k", "1", "the same share over the kernel's TCP"),
     "kernel_bandwidth": Quantity("B_k", "B/s", "what the kernel's TCP carries at most"),
+    "uplinks_bandwidth": Quantity("B_u", "B/s", "what the uplinks of racks carry of one node's"),
     "connections": Quantity("n_c", "1", "connections over TCP between two machines"),
     "flow_bandwidth": Quantity("B_f", "B/s", "what a provider lets one connection carry"),
     "connections_bandwidth": Quantity("B_c", "B/s", "what a provider lets all connections carry"),

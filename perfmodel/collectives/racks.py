@@ -1,10 +1,15 @@
-"""Racks whose uplinks carry less than their nodes could send: by how much they slow a collective."""
+"""Racks whose uplinks carry less than their nodes could send: by how much they slow what crosses them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from perfmodel.equations.topology import contiguous_ring_factor, random_ring_factor
+from perfmodel.equations.topology import (
+    contiguous_ring_factor,
+    random_ring_factor,
+    server_exchange_factor,
+    server_push_factor,
+)
 from perfmodel.specs.scenario import Placement
 
 
@@ -35,3 +40,17 @@ class Racks(NamedTuple):
         if collective == "all-to-all" or self.placement == "random":
             return float(random_ring_factor(nodes, self.oversubscription, in_rack))
         return float(contiguous_ring_factor(self.oversubscription, in_rack))
+
+    def server_slowdown(self, nodes: int, servers: int, pipelined: bool) -> float:
+        """Return how many times less adapters carry to parameter servers and back; 1 within one rack.
+
+        Parameters
+        ----------
+        nodes : that push gradients
+        servers : spread over the racks of those nodes as evenly as they go, in whatever order the nodes lie
+        pipelined : whether a pull runs beside the push of what comes next
+        """
+        if nodes <= self.nodes:
+            return 1.0
+        factor = server_exchange_factor if pipelined else server_push_factor
+        return float(factor(nodes, servers, self.oversubscription, self.nodes))

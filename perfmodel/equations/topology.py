@@ -69,6 +69,77 @@ def random_ring_factor(group_size: Real, oversubscription: Real, ranks_per_rack:
 
 
 @formula(cites=())
+def server_push_factor(nodes: Real, servers: Real, oversubscription: Real, ranks_per_rack: Real) -> Real:
+    r"""Factor on the time of a worker's port for a push to parameter servers in all racks, or a pull.
+
+    .. math:: f = \max\left(1, o\left(\frac{N}{r} - 1\right) \max\left(\frac{1}{s}, \frac{r}{N}\right)\right)
+
+    Every node sends each server its shard, wherever that is: not one edge of a ring, but all that is not for
+    the sender's own rack leaves it.  Servers are spread over the N/r racks as evenly as they go, so the
+    fullest rack holds a share max(1/s, r/N) of the model, for which the N - r other nodes send through its
+    downlinks, of r/o ports.  With servers in all racks that is o (1 - r/N): the share that stays at home is
+    one over the racks.
+
+    Parameters
+    ----------
+    nodes : N [1], that push, at least r
+    servers : s [1]
+    oversubscription : o [1], at least 1
+    ranks_per_rack : r [1], nodes of a rack
+
+    Returns
+    -------
+    factor [1]
+
+    Examples
+    --------
+    16 nodes in four racks of four, 4 to 1.  Eight servers, two in each rack: three quarters of a push leave
+    a rack, four times as slowly.  One server: 12 nodes' pushes come through the uplinks of its rack, which
+    are worth one port.
+
+    >>> server_push_factor(16, 8, 4, 4), server_push_factor(16, 1, 4, 4)
+    (3.0, 12.0)
+    """
+    fullest = ops.maximum(1 / servers, ranks_per_rack / nodes)
+    return ops.maximum(1, oversubscription * (nodes / ranks_per_rack - 1) * fullest)
+
+
+@formula(cites=())
+def server_exchange_factor(nodes: Real, servers: Real, oversubscription: Real, ranks_per_rack: Real) -> Real:
+    r"""Factor on the time of a worker's port that pushes to parameter servers and pulls from them at once.
+
+    .. math:: f = \max\left(1, o\left(\left(\frac{N}{r} - 1\right) c + 1 - c\right)\right), \quad
+              c = \max\left(\frac{1}{s}, \frac{r}{N}\right)
+
+    A port sends one way and receives the other, so a pull hides behind a push.  Down the links of the
+    fullest rack come both: the others' pushes to its servers, and what its own nodes pull from elsewhere.
+    As ``server_push_factor`` else.
+
+    Parameters
+    ----------
+    nodes : N [1], that push, at least r
+    servers : s [1]
+    oversubscription : o [1], at least 1
+    ranks_per_rack : r [1], nodes of a rack
+
+    Returns
+    -------
+    factor [1]
+
+    Examples
+    --------
+    16 nodes in four racks of four, 4 to 1.  Eight servers: twice what a push alone takes.  One server: its
+    rack pulls nothing from elsewhere.
+
+    >>> server_exchange_factor(16, 8, 4, 4), server_exchange_factor(16, 1, 4, 4)
+    (6.0, 12.0)
+    """
+    fullest = ops.maximum(1 / servers, ranks_per_rack / nodes)
+    crossing = (nodes / ranks_per_rack - 1) * fullest + 1 - fullest
+    return ops.maximum(1, oversubscription * crossing)
+
+
+@formula(cites=())
 def oversubscribed_all_to_all_time(
     group_size: Real,
     message_bytes: Real,

@@ -227,7 +227,7 @@ def _more_bandwidth(faster: float) -> Any:
 def _variants(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fabric:
     """The fabric as it is, and with more bandwidth or half the latency of the link that matters."""
     bandwidth, latency, same = _more_bandwidth(faster), _HALF_THE_LATENCY, _AS_IT_IS
-    alike = setting.server_node.id == setting.node.id
+    alike = setting.server_node.id == setting.node.id and on.server_bandwidth == on.inter_link_bandwidth
     if crosses_network(setting):
         between = on.inter_link_bandwidth * (bandwidth if ports is setting else same)
         servers = between if alike else on.server_bandwidth * (bandwidth if ports is not setting else same)

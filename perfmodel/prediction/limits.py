@@ -72,6 +72,7 @@ def limit_words(setting: Setting, limit: str) -> str:
         "connections": f"the provider's limit on {_counted(setting.connections, 'connection')}",
         "path": "the accelerators' own way to their adapters",
         "server": "what one server adds up",
+        "uplinks": "what the uplinks of racks carry to servers and back",
         "sockets": "the way between sockets",
     }[limit]
 

@@ -90,19 +90,26 @@ def narrowest(limits: dict[str, float]) -> float:
 
 
 def at_servers(setting: Setting) -> Setting:
-    """Return the setting with the adapters of a parameter server for those of a node."""
-    if setting.server_node.id == setting.node.id:
-        return setting
+    """Return the setting with the adapters of a parameter server for those of a node.
+
+    What crosses uplinks of racks is counted for the nodes, not once more for the servers.
+    """
+    if setting.strategy == "parameter-server" and _racks(setting) is not None:
+        asked = setting.scenario.model_copy(update={"oversubscription": 1.0})
+        setting = setting._replace(scenario=asked)
     server = setting.server_node
+    if server.id == setting.node.id:
+        return setting
     return setting._replace(node=server, inter_link=setting.server_link, nics=server.nics or 1)
 
 
 def busiest_ports(setting: Setting, calibration: Calibration) -> Setting:
     """Return the setting, with the adapters of its servers where those are busy longer than its nodes'."""
-    if setting.server_node.id == setting.node.id:
+    at = at_servers(setting)
+    if at is setting:
         return setting
     workers, servers = port_times(setting, fabric(setting, calibration))
-    return at_servers(setting) if servers > workers else setting
+    return at if servers > workers else setting
 
 
 def port_times(setting: Setting, on: Fabric) -> tuple[float, float]:
@@ -119,8 +126,8 @@ def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, floa
 
     ``link``: their ports; ``kernel``: its TCP; ``connections``: what a provider lets each carry; ``machine``:
     what the provider lets whole machines send; ``path``: what accelerators reach their adapters over, by a
-    library; ``server``: what one parameter server adds up.  Uplinks of racks slow what ports and machines
-    send, not what a host is too slow for.
+    library; ``server``: what one parameter server adds up; ``uplinks``: what the uplinks of racks carry to
+    such servers and back.  Uplinks slow what ports and machines send, not what a host is too slow for.
     """
     link, served = setting.inter_link, setting.strategy == "parameter-server"
     joined = setting.nodes_per_domain
@@ -143,6 +150,11 @@ def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, floa
         limits["path"] = node_bandwidth(path, setting.accelerators_per_domain, 1.0, 1.0)
     if served:
         limits["server"] = calibration.server_ceiling
+        if (racks := _racks(setting)) is not None:
+            sent = narrowest({name: limits[name] for name in ("link", "machine") if name in limits})
+            pipelined = setting.framework.pipelined_servers
+            crossed = racks.server_slowdown(setting.nodes, setting.servers, pipelined)
+            limits["uplinks"] = node_bandwidth(sent, 1, 1.0, crossed)
     return limits
 
 
@@ -220,12 +232,19 @@ def ring_bandwidth(link: Link, group_size: int, calibration: Calibration) -> flo
     return bulk_bandwidth(link, calibration)
 
 
-def _rack_factor(setting: Setting) -> float:
-    """How many times less adapters send out of oversubscribed racks; 1 within one rack."""
+def _racks(setting: Setting) -> Racks | None:
+    """The racks of a setting; None where their uplinks carry all that nodes send."""
     asked = setting.scenario
     if asked.oversubscription == 1 or asked.rack_nodes is None:
+        return None
+    return Racks(asked.rack_nodes, asked.oversubscription, asked.placement)
+
+
+def _rack_factor(setting: Setting) -> float:
+    """How many times less adapters send out of oversubscribed racks in a collective; 1 within one rack."""
+    racks = _racks(setting)
+    if racks is None or setting.strategy == "parameter-server":
         return 1.0
-    racks = Racks(asked.rack_nodes, asked.oversubscription, asked.placement)
     return racks.slowdown("all-reduce", setting.domains, setting.nodes)
 
 

@@ -124,6 +124,9 @@ class Groups:
         self, fixed: dict[str, Any], world_sizes: tuple[int, ...]
     ) -> tuple[Placements, list[Refusal]]:
         shared = {name: fixed[name] for name in ("accelerator", *WAY) if name not in DATA}
+        if fixed["strategy"] == "parameter-server":
+            # whether it pulls beside its pushes decides what the uplinks of racks carry
+            shared["framework"] = fixed["framework"]
         key = (*shared.values(), world_sizes)
         if key not in self._placements:
             if len(self._placements) >= MOST_KEPT:
