@@ -1,49 +1,117 @@
-"""A measurement to start from: ``iteration_time=0.145s@1`` or ``samples_per_second=220@1``."""
+"""A measurement to start from: ``iteration_time=0.145s@1`` or ``samples_per_second=220@1``.
+
+Of a transformer that is shared out the options of the measured run may follow:
+``iteration_time=6.2s@512,tensor_parallel=8``.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import units
-from perfmodel.errors import InputError
-from perfmodel.specs.scenario import LARGEST_WORLD_SIZE
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario, field_of
 
-_FORM = re.compile(r"(iteration_time|samples_per_second)=([^@]+)@(\d{1,9})", re.ASCII)
-RANGES = {"iteration_time": (1e-6, 1e7), "samples_per_second": (1e-6, 1e10)}
-"""What one accelerator can be thought to do; anything else is a slip of the unit."""
+if TYPE_CHECKING:
+    from perfmodel.specs.store import Catalogue
+
+_FORM = re.compile(r"(\w+)=([^@]+)@(\d{1,9})((?:,[^,]*)*)", re.ASCII)
+RANGES = {
+    "iteration_time": (1e-6, 1e7),
+    "samples_per_second": (1e-6, 1e10),
+    "tokens_per_second": (1e-6, 1e13),
+}
+"""What accelerators can be thought to do; anything else is a slip of the unit."""
+MACHINE = ("accelerator", "node", "accelerators_per_node", "intra_link", "inter_link", "nics")
+BATCH = ("micro_batch_size", "global_batch_size", "accumulation_steps")
+DEGREES = (
+    "tensor_parallel",
+    "pipeline_parallel",
+    "virtual_stages",
+    "context_parallel",
+    "expert_parallel",
+    "sharding",
+    "recompute",
+)
+OWN = (*DEGREES, *BATCH, "sequence_length", "precision", *MACHINE)
+"""Options in which a measured run of a transformer may differ from the job that is predicted."""
+TAKES = {
+    "global_batch_size": ("accumulation_steps",),
+    "accumulation_steps": ("global_batch_size",),
+    "micro_batch_size": ("local_batch_size",),
+    "accelerator": MACHINE,
+    "node": MACHINE,
+}
+"""An option of the measured run -> those of the job that follow from it, or go with it, and hold no more."""
 
 
 class Anchor(NamedTuple):
-    """One measured run of the same plan."""
+    """One measured run of the same plan, or of the same network in another layout."""
 
     quantity: str
     value: float
-    """Seconds, or samples per second of the whole job."""
+    """Seconds, or samples or tokens per second of the whole job."""
     world_size: int
-    """Accelerators it was measured on: of one machine, or of several."""
+    options: Mapping[str, Any] = {}
+    """Of the measured run, where it says them; else they are those of the job."""
 
-    def iteration_time(self, samples: int) -> float:
-        """Return the measured iteration time [s] of ``samples`` per iteration."""
-        return self.value if self.quantity == "iteration_time" else samples / self.value
+    def iteration_time(self, samples: Any, sequence_length: Any = None) -> Any:
+        """Return the measured iteration time [s] of ``samples`` per iteration.
+
+        Raises
+        ------
+        InputError : a rate of tokens, of samples that are no sequences
+        """
+        if self.quantity == "iteration_time":
+            return self.value
+        if self.quantity == "samples_per_second":
+            return samples / self.value
+        if sequence_length is None:
+            raise InputError("anchor tokens_per_second: samples of this network are no sequences of tokens")
+        return samples * sequence_length / self.value
+
+    def words(self) -> str:
+        """Return the anchor as people write it."""
+        options = "".join(f",{name}={value}" for name, value in self.options.items())
+        return f"{self.quantity}={self.value!r}@{self.world_size}{options}"
+
+    @property
+    def unlike(self) -> set[str]:
+        """Options in which the measured run is not as the job says."""
+        return {"anchor", "world_size", *self.options, *(e for o in self.options for e in TAKES.get(o, ()))}
+
+    def of_run(self, job: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of the measured run: its own, and for the rest those of the job.
+
+        >>> parse_anchor("iteration_time=2s@8,tensor_parallel=4").of_run({"gpus": 64, "tensor_parallel": 8})
+        {'gpus': 64, 'tensor_parallel': 4, 'world_size': 8}
+        """
+        kept = {name: value for name, value in job.items() if name not in self.unlike}
+        return {**kept, **self.options, "world_size": self.world_size}
 
 
 def parse_anchor(text: str) -> Anchor:
     """Read an anchor.
 
     >>> parse_anchor("iteration_time=145ms@1")
-    Anchor(quantity='iteration_time', value=0.145, world_size=1)
+    Anchor(quantity='iteration_time', value=0.145, world_size=1, options={})
+    >>> parse_anchor("tokens_per_second=1.2e6@512,tensor-parallel=8").options
+    {'tensor_parallel': 8}
 
     Raises
     ------
-    InputError : another form, or a value that no accelerator can have measured
+    InputError : another form, a value that no accelerators can have measured, or an option that a measured
+        run has not
     """
     match = _FORM.fullmatch(text.strip())
-    if not match:
+    if not match or match[1] not in RANGES:
         raise InputError(
-            f"anchor {text!r}: expected iteration_time=0.145s@1 or samples_per_second=220@1 (@ accelerators)"
+            f"anchor {text!r}: expected iteration_time=0.145s@1 or samples_per_second=220@1 (@ GPUs), "
+            "or of a layout tokens_per_second=1e6@512,tensor_parallel=8"
         )
-    quantity, value, world_size = match.groups()
+    quantity, value, world_size, options = match.groups()
     if not 1 <= int(world_size) <= LARGEST_WORLD_SIZE:
         raise InputError(
             f"anchor {text!r}: expected a run on one accelerator (@1), or on several (@8), "
@@ -53,4 +121,60 @@ def parse_anchor(text: str) -> Anchor:
     low, high = RANGES[quantity]
     if not low <= measured <= high:
         raise InputError(f"anchor {text!r}: expected {quantity} between {low:g} and {high:g}, in SI units")
-    return Anchor(quantity, measured, int(world_size))
+    return Anchor(quantity, measured, int(world_size), _options(text, options))
+
+
+def _options(text: str, written: str) -> dict[str, Any]:
+    """Return what an anchor says of its run, as values of a scenario."""
+    result: dict[str, Any] = {}
+    for each in written.split(",")[1:]:
+        key, equals, value = (part.strip() for part in each.partition("="))
+        name = field_of(key)
+        if not equals or not value:
+            raise InputError(f"anchor {text!r}: {each!r}: expected an option=value, e.g. tensor_parallel=8")
+        if name not in OWN:
+            raise unknown_name("option of an anchor's run", key, OWN)
+        if name in result:
+            raise InputError(f"anchor {text!r}: {name} is given twice")
+        number = int(value) if re.fullmatch(r"\d{1,12}", value, re.ASCII) else value
+        result[name] = getattr(Scenario(**{name: number}), name)
+    return result
+
+
+def with_measured_run(
+    scenario: Scenario,
+    software: str,
+    precision: str,
+    catalogue: Catalogue,
+    resolve: Callable[[Scenario, Catalogue], Any],
+) -> tuple[Scenario, Any]:
+    """Return a scenario whose anchor says all of its run, and the ``Setting`` of that run.
+
+    Parameters
+    ----------
+    scenario : of a transformer that is shared out, with an anchor
+    software, precision : of the job, which are the run's, too
+    catalogue, resolve : what names mean, and how a scenario becomes a setting
+
+    Raises
+    ------
+    InputError : no anchor, or a run that cannot be
+    """
+    text = str(scenario.anchor)
+    anchor = parse_anchor(text)
+    job = {name: getattr(scenario, name) for name in scenario.model_fields_set}
+    of_run = anchor.of_run(job | {"framework": software, "precision": precision})
+    try:
+        run = resolve(Scenario.model_construct(**of_run), catalogue)
+        anchor.iteration_time(run.global_batch_size, run.workload.sequence_length)
+    except InputError as error:
+        raise InputError(f"anchor {text!r}: {error}") from error
+    assert run.layout is not None
+    words = run.layout.words()
+    said: dict[str, Any] = {name: words[name] for name in (*DEGREES, "micro_batch_size")}
+    said |= {"global_batch_size": run.global_batch_size, "precision": run.precision}
+    said |= {"sequence_length": run.workload.sequence_length}
+    machine = {name: getattr(run.scenario, name) for name in MACHINE}
+    machine |= {"accelerator": run.accelerator.id, "node": run.node.id}
+    said |= {name: value for name, value in machine.items() if value is not None}
+    return scenario.model_copy(update={"anchor": anchor._replace(options=said).words()}), run

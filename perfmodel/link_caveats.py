@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from perfmodel.errors import InputError
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.scenario import Scenario
 from perfmodel.units import show
+
+LARGEST_OVERSUBSCRIPTION = 1000
 
 
 def doubt_links(scenario: Scenario, intra: Link, inter: Link, warnings: list[str]) -> None:
@@ -30,3 +33,17 @@ def doubt_adapters(node: Node, link: Link, nics: int, warnings: list[str]) -> No
     else:
         return
     warnings.append(f"{node.id} may send {show(limit.value, 'B/s')} over {what}")
+
+
+def check_racks(oversubscription: float, rack_nodes: int | None) -> float:
+    """Return the oversubscription, where it is one that racks may have.
+
+    Raises
+    ------
+    InputError : out of range; above 1 without the nodes of a rack
+    """
+    if not 1 <= oversubscription <= LARGEST_OVERSUBSCRIPTION:
+        raise InputError(f"--oversubscription {oversubscription:g}: expected 1 to 1,000, e.g. 4")
+    if oversubscription > 1 and rack_nodes is None:
+        raise InputError("--oversubscription needs --rack-nodes, the nodes under one switch")
+    return oversubscription

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from perfmodel import ops
+from perfmodel.anchor import with_measured_run
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
-from perfmodel.link_caveats import doubt_adapters, doubt_links
+from perfmodel.link_caveats import check_racks, doubt_adapters, doubt_links
 from perfmodel.named import by_id
 from perfmodel.sharing import batch_of, shared
 from perfmodel.specs.accelerator import Accelerator
@@ -40,7 +41,6 @@ OVERLAPS = {"all-reduce": "bucketed", "parameter-server": "wfbp", "parameter-ser
 NCCL_CONNECTIONS = 16
 """Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
 is a virtual one, it finds none and opens one."""
-LARGEST_OVERSUBSCRIPTION = 1000
 WITHIN_A_NODE = ("parameter-server-local", "data-parallel-single-process")
 """Strategies whose accelerators share one host."""
 
@@ -103,6 +103,8 @@ class Setting(NamedTuple):
     """How a transformer is shared out; None where copies of the network are trained."""
     stack: Stack | None = None
     """Facts of the software that does."""
+    measured: Setting | None = None
+    """The run that an anchor was measured on, where a transformer is shared out."""
 
     @property
     def domains(self) -> Any:
@@ -209,6 +211,9 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     optimizer = taken.take("optimizer", scenario.optimizer, usual)
     if software != scenario.framework:
         taken.append(f"--framework {software}")
+    measured = None
+    if sharing is not None and scenario.anchor is not None:
+        scenario, measured = with_measured_run(scenario, software, precision, catalogue, resolve)
     if accelerator.board_devices > 1:
         warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")
     return Setting(
@@ -253,21 +258,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         warnings=tuple(warnings),
         layout=None if sharing is None else sharing.layout,
         stack=None if sharing is None else sharing.stack,
+        measured=measured,
     )
-
-
-def check_racks(oversubscription: float, rack_nodes: int | None) -> float:
-    """Return the oversubscription, where it is one that racks may have.
-
-    Raises
-    ------
-    InputError : out of range; above 1 without the nodes of a rack
-    """
-    if not 1 <= oversubscription <= LARGEST_OVERSUBSCRIPTION:
-        raise InputError(f"--oversubscription {oversubscription:g}: expected 1 to 1,000, e.g. 4")
-    if oversubscription > 1 and rack_nodes is None:
-        raise InputError("--oversubscription needs --rack-nodes, the nodes under one switch")
-    return oversubscription
 
 
 def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:

@@ -30,7 +30,6 @@ FIXED = {
     "overlap": (None, "a stack decides itself what it hides"),
     "algorithm": ("auto", "a stack leaves that to its library"),
     "input": ("synthetic", "of a stack nothing is known about the input of samples"),
-    "anchor": (None, "a stack's times start from no measurement yet"),
     "profile": (None, "a profile is of a single accelerator's kernels"),
 }
 """Options that a shared job leaves alone: the only value, and why."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from perfmodel.accuracy.runs import TRUSTED
 from perfmodel.accuracy.transformer_rows import TransformerRun
-from perfmodel.transformers.anchor import OTHER, REACH, SAME, distance, place_of, weight
+from perfmodel.transformers.anchor import OTHER, REACH, SAME, Place, distance, place_of, weight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def groups_of(runs: Sequence[TransformerRun]) -> dict[str, list[Group]]:
         cases = [case for row in rows if (case := runs[row].case) is not None]
         places = np.array([place_of(case.layout, case.sequence_length) for case in cases])
         machines = np.array([f"{runs[row].accelerator} {runs[row].precision}" for row in rows])
-        apart = np.array(distance(places.T[:, :, None], places.T[:, None, :]))
+        apart = np.array(distance(Place(*places.T[:, :, None]), Place(*places.T[:, None, :])))
         result[source].append(Group(rows, apart, machines[:, None] == machines))
     return result
 

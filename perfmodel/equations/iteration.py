@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @formula(cites=())
 def anchored_time(time: Real, anchor_factor: Real) -> Real:
-    r"""A time of one accelerator, brought to what was measured there.
+    r"""A predicted time, brought to what was measured.
 
     .. math:: t' = a\,t
 

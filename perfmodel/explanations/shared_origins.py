@@ -110,6 +110,9 @@ def shared_notes(setting: Setting) -> dict[str, str]:
             "inner_wire_time": setting.intra_link.id,
             "outer_wire_time": f"{setting.nics} x {setting.inter_link.id}",
             "overlap_window": "computation that can hide it: a fitted share of the passes",
+            "measured_time": "the anchor",
+            "predicted_time": "perfmodel predict, of the measured run",
+            "anchor_weight": "learned from pairs of measured runs; 1 of the very same job",
             "straggler_time": "in the growth with nodes",
             "launch_overhead_time": "the host keeps up",
         }

@@ -224,6 +224,10 @@ def _of_measurement(case: Case) -> list[Source]:
         cited = f"your profile, by {profile.made_by}, of {', '.join(profile.files) or 'no named file'}"
     if cited is None:
         return []
+    of_anchor = (
+        "the time of one accelerator" if case.setting.layout is None else "how far predictions are off"
+    )
+    used_for = of_anchor if asked.anchor else "what it holds"
     return [
         {
             "key": "anchor" if asked.anchor else asked.profile or "",
@@ -231,7 +235,7 @@ def _of_measurement(case: Case) -> list[Source]:
             "cited": cited,
             "url": None,
             "date": None,
-            "used_for": ["the time of one accelerator" if asked.anchor else "what it holds"],
+            "used_for": [used_for],
         }
     ]
 

@@ -8,7 +8,8 @@ from typing import NamedTuple, get_args
 from perfmodel.collectives.place import Point, joined
 from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_INTER_LINK, GENERIC_NODE, check_racks
+from perfmodel.link_caveats import check_racks
+from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_INTER_LINK, GENERIC_NODE
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node

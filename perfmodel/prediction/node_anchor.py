@@ -37,12 +37,20 @@ def anchored_setting(scenario: Scenario, catalogue: Catalogue, constants: Calibr
     """
     given = str(scenario.anchor)
     anchor = parse_anchor(given)
+    whole = resolve(_with(scenario, anchor=None), catalogue)
+    if whole.layout is not None:
+        return resolve(scenario, catalogue)
+    if anchor.options:
+        raise InputError(
+            f"anchor {given!r}: copies of a network are measured by the options of the job itself; "
+            f"leave {', '.join(anchor.options)} out"
+        )
     if anchor.world_size == 1:
         return resolve(scenario, catalogue)
     whole = resolve(_with(scenario, anchor=UNIT), catalogue)
     try:
         one, many = (_measured(scenario, whole, ranks, catalogue) for ranks in (1, anchor.world_size))
-        measured = anchor.iteration_time(many.global_batch_size)
+        measured = anchor.iteration_time(many.global_batch_size, many.workload.sequence_length)
         time = _time_on_one(measured, one, many, constants)
     except InputError as error:
         raise InputError(f"anchor {given!r}: {error}") from error

@@ -11,7 +11,7 @@ from perfmodel.prediction.result import Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting, is_slice
 from perfmodel.specs.layout import SELECTIVE, Layout
-from perfmodel.step.evaluate import Outcome, outcome_of
+from perfmodel.step.evaluate import MeasuredRun, Outcome, measured_run, outcome_of
 from perfmodel.step.parts import figures
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.transformers.evaluate import (
@@ -25,10 +25,13 @@ from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.memory import memory_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import ROOM
-from perfmodel.transformers.step import step_of
-from perfmodel.transformers.traffic import Row, traffic_of
+from perfmodel.transformers.step import Step, step_of
+from perfmodel.transformers.traffic import Row, moved, traffic_of
 from perfmodel.transformers.words import short
 from perfmodel.units import show
+
+IMPLAUSIBLE = 2.0
+"""Measured over predicted time, or the reverse, that hardly any of the measured runs has."""
 
 
 def shared_prediction(setting: Setting, constants: Calibration, understood: dict[str, object]) -> Prediction:
@@ -38,17 +41,23 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
     case = case_of_setting(setting)
     job = job_of(case)
     step = step_of(job, fitted().parameters)
-    result = outcome_of(setting, step, constants)
-    time = float(result.iteration_time)
+    start = measured_run(setting, constants)
+    result = outcome_of(setting, step, constants, start)
+    time, factor = float(result.iteration_time), result.anchor_factor
     single = one_replica(layout, setting.scaling == "strong")
-    baseline_time = float(step_of_setting(setting, single).iteration_time)
+    baseline_time = float(step_of_setting(setting, single).iteration_time * factor)
     exposed = float(sent(result.terms))
-    traffic = traffic_of(job, step, fitted().parameters)
+    traffic = [moved(row, factor) for row in traffic_of(job, step, fitted().parameters)]
+    step = Step(*(part * factor for part in step))
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
     more = figures_of(model, case, step, time, setting.peak_flops)
     memory = memory_needed(job, setting.accelerator.memory_capacity)
-    uncertain = Interval.made(**ends(time, spread_of(model)), wider_because=_wider(setting), clipped_at=None)
+    spread = spread_of(model, start and start.weight)
+    uncertain = Interval.made(**ends(time, spread), wider_because=_wider(setting), clipped_at=None)
     warnings = list(setting.warnings)
+    least_time = least_iteration_time(setting)
+    if setting.measured is not None and start is not None:
+        warnings += _anchored(setting.measured, start, time, least_time)
     warnings += _caveats(setting, layout, bool(case.stack.flash) and not case.stack.checkpoints_operations)
     if come_to["scaling_efficiency"] > 1.001:
         warnings.append("above 100 %: replicas share what one replica alone keeps and updates whole")
@@ -59,8 +68,8 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
     return Prediction.made(
         iteration_time=time,
         terms={name: float(each) for name, each in result.terms.items()},
-        interval=physical(uncertain, time, least_iteration_time(setting)),
-        mode="specs",
+        interval=physical(uncertain, time, least_time),
+        mode="specs" if start is None else "anchored",
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
@@ -140,6 +149,26 @@ def _caveats(setting: Setting, layout: Layout, selects_nothing: bool) -> list[st
         )
     if layout.recompute == SELECTIVE and selects_nothing:
         remarks.append("--recompute selective changes nothing where attention keeps no scores")
+    return remarks
+
+
+def _anchored(run: Setting, start: MeasuredRun, time: float, least_time: float) -> list[str]:
+    """Return what a prediction owes to a measured run, and whether that can be."""
+    measured, predicted, weight = (float(each) for each in start)
+    ratio = measured / predicted
+    words = "the same job" if weight == 1 else f"weight {weight:.2f}, as learned of runs as far apart"
+    remarks = [
+        f"anchored on {show(measured, 's')} measured on {run.world_size} GPUs ("
+        f"{short(layout_of_setting(run).words())}), {ratio:.2f} x what is predicted of that run; {words}: "
+        f"all times x {ratio**weight:.2f}"
+    ]
+    if not 1 / IMPLAUSIBLE < ratio < IMPLAUSIBLE:
+        remarks.append("check the anchor's unit, batch and layout: few measured runs are as far off")
+    if time < least_time:
+        remarks.append(
+            f"{show(time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
+            "check the unit and the batch of what was measured"
+        )
     return remarks
 
 

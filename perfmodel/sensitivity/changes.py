@@ -240,7 +240,7 @@ def of_jitter(case: Case) -> float | None:
 def anchor(case: Case, factor: float) -> Case:
     """Multiply what was measured."""
     anchor = parse_anchor(str(case.setting.scenario.anchor))
-    return with_scenario(case, anchor=f"{anchor.quantity}={anchor.value * factor!r}@{anchor.world_size}")
+    return with_scenario(case, anchor=anchor._replace(value=anchor.value * factor).words())
 
 
 def of_anchor(case: Case, quantity: str) -> float | None:

@@ -361,6 +361,14 @@ INPUTS: tuple[Input, ...] = (
         {"s": -1},
     ),
     Input(
+        "measured_tokens_per_second",
+        "1/s",
+        "the anchor",
+        partial(changes.of_anchor, quantity="tokens_per_second"),
+        changes.anchor,
+        {"s": -1},
+    ),
+    Input(
         "price",
         "$/h",
         "of one node",

@@ -11,6 +11,9 @@ _BOTH = (
     "intra_link_hop_latency",
     "inter_link_bandwidth",
     "inter_link_hop_latency",
+    "measured_iteration_time",
+    "measured_samples_per_second",
+    "measured_tokens_per_second",
     "price",
 )
 SHARED_INPUTS: tuple[Input, ...] = (

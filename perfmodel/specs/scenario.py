@@ -147,7 +147,8 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     sample_bytes : [B] Of a stored sample, e.g. 115kB.  [default: as the data set has it]
     decode_rate : [1/s] Samples/s one loader worker decodes.
     jitter : Spread of a worker's time: lognormal:cv=0.05, empirical:FILE, none.
-    anchor : Measured with that share of the batch on one GPU, iteration_time=0.145s@1, or on several, @8.
+    anchor : Measured with that share of the batch on one GPU, iteration_time=0.145s@1, or on several, @8;
+        of a transformer that is shared out as the job is, but for what follows: @512,tensor_parallel=8.
     profile : Your own measurement, a file of perfmodel calibrate --trace.
 
     Raises

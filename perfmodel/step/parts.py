@@ -84,9 +84,9 @@ def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -
 
     micro, steps = setting.local_batch_size, setting.accumulation_steps
     anchor = parse_anchor(setting.scenario.anchor)
-    if anchor.world_size > 1:
+    if anchor.world_size > 1 or anchor.options:
         raise InputError(f"anchor {setting.scenario.anchor!r}: expected a run on one accelerator (@1) here")
-    measured = anchor.iteration_time(micro * steps)
+    measured = anchor.iteration_time(micro * steps, setting.workload.sequence_length)
     return equations.anchor_factor(measured, alone_time(setting, work, micro, steps, 1.0, constants))
 
 

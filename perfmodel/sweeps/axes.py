@@ -145,8 +145,18 @@ def _law(spec: str) -> None:
 def _anchor(spec: str) -> None:
     from perfmodel.anchor import parse_anchor
 
-    if parse_anchor(spec).world_size > 1:
-        raise InputError(f"anchor {spec!r}: a sweep takes the time of one accelerator (@1)")
+    parse_anchor(spec)
+
+
+def check_anchor_of_copies(spec: str | None) -> None:
+    """Refuse an anchor that copies of a network take no sweep from.
+
+    Raises
+    ------
+    InputError : a run on several accelerators, or in a layout
+    """
+    if spec is not None and not spec.strip().endswith("@1"):
+        raise InputError(f"anchor {spec!r}: a sweep takes the time of one accelerator (@1), but of layouts")
 
 
 def _profile(path: str) -> None:

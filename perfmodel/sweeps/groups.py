@@ -17,7 +17,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import message_times
 from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
-from perfmodel.sweeps.axes import COMPUTATION, DATA, LAYOUT, PLACE, PLAN, WAY, Axes
+from perfmodel.sweeps.axes import COMPUTATION, DATA, LAYOUT, PLACE, PLAN, WAY, Axes, check_anchor_of_copies
 from perfmodel.sweeps.batches import Batches, Work
 from perfmodel.sweeps.placements import Placements, Refusal, placements_of
 from perfmodel.sweeps.shared import by_stack, shared_blocks
@@ -86,6 +86,7 @@ class Groups:
             alone["accelerator"] = self._catalogue.node(fixed["node"]).accelerator
         crossed = int(np.prod([len(self._axes[name]) for name in PLACE])) * len(world_sizes)
         try:
+            check_anchor_of_copies(fixed["anchor"])
             batches, refused = self._work.batches(alone, self._axes, world_sizes[0])
         except InputError as error:
             self._refuse(crossed * self._batch_count(), str(error))

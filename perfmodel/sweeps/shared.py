@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel.anchor import Anchor, parse_anchor
 from perfmodel.calibration import Calibration
-from perfmodel.equations.iteration import iteration_time as added_up
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import end_at, least_computation_time
 from perfmodel.prediction.shared import largest_micro_batch
@@ -18,9 +18,11 @@ from perfmodel.sharing import DEGREES, stack_of
 from perfmodel.specs.layout import FULL, RECOMPUTE, SHARDING, ZERO_3, Layout
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.evaluate import MeasuredRun, outcome_of
 from perfmodel.step.parts import figures
-from perfmodel.step.terms import SharedMoment, sent, terms_of
+from perfmodel.step.terms import sent
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
+from perfmodel.transformers.anchor import weight_between
 from perfmodel.transformers.evaluate import case_of_setting, network_of, one_replica
 from perfmodel.transformers.figures import ends, spread_of, step_flops
 from perfmodel.transformers.job import Job, bare_job
@@ -101,6 +103,12 @@ class _Rows:
         layout, plan = divmod(row, len(self._plans))
         return dict(zip(_NAMES, (*self._layouts[layout], *self._plans[plan]), strict=True))
 
+    def of_runs(self, anchor: Anchor) -> dict[str, NDArray[np.int64]]:
+        """Return the numbers of the runs that an anchor is of, one for each row."""
+        usual = {name: Scenario.model_fields[name].default for name in _NAMES}
+        own = {name: anchor.options.get(name, usual[name]) for name in anchor.unlike if name in usual}
+        return self.numbers | {name: np.repeat(_numbers(name, (own[name],)), len(self)) for name in own}
+
     def some(self, which: NDArray[np.intp]) -> dict[str, Any]:
         """Return the options of the layouts of some rows, as columns."""
         table = self._table[which // len(self._plans)]
@@ -117,12 +125,19 @@ def _numbers(name: str, values: tuple[Any, ...]) -> NDArray[np.int64]:
     return np.array([each or 0 for each in values])
 
 
-def _layouts(rows: _Rows, setting: Setting) -> tuple[Layout, NDArray[np.bool_]]:
+class _Runs(NamedTuple):
+    """The measured runs of an anchor, one for each layout of a sweep."""
+
+    anchor: Anchor
+    setting: Setting
+    layout: Layout
+
+
+def _layouts(at: dict[str, NDArray[np.int64]], setting: Setting) -> tuple[Layout, NDArray[np.bool_]]:
     """Return every row as a layout on the setting's accelerators, and which of them are possible.
 
     The rules are those of ``layout_of`` and ``check``, which say of the others why they are not.
     """
-    at = rows.numbers
     model, length = network_of(setting.workload)
     tensor, stages, chunks, context, expert = (at[name] for name in DEGREES)
     replica = tensor * stages * context
@@ -187,20 +202,39 @@ def shared_blocks(
                 refuse(len(rows), str(error))
                 continue
             setting = setting._replace(scaling=scaling)
-            layout, able = _layouts(rows, setting)
+            layout, able = _layouts(rows.numbers, setting)
+            runs = None
+            if fixed["anchor"] is not None:
+                runs, possible = _runs(rows, asked | {"framework": stack}, setting, catalogue)
+                able &= possible
             for row in np.flatnonzero(~able).tolist():
                 refuse(1, _why(asked | rows.of(row), catalogue))
             which = np.flatnonzero(able)
             for first in range(0, len(which), ROWS):
                 some = which[first : first + ROWS]
-                yield _block(setting, _some(layout, some), asked | rows.some(some), constants)
+                of_runs = runs and runs._replace(layout=_some(runs.layout, some))
+                yield _block(setting, _some(layout, some), of_runs, asked | rows.some(some), constants)
+
+
+def _runs(
+    rows: _Rows, asked: dict[str, Any], setting: Setting, catalogue: Catalogue
+) -> tuple[_Runs | None, NDArray[np.bool_]]:
+    """Return the measured runs of an anchor, and which of them are possible."""
+    anchor = parse_anchor(asked["anchor"])
+    try:
+        place = _any_setting(anchor.of_run(asked | {"precision": setting.precision}), catalogue)
+        anchor.iteration_time(1, place.workload.sequence_length)
+    except InputError:
+        return None, np.zeros(len(rows), dtype=bool)
+    layout, able = _layouts(rows.of_runs(anchor), place)
+    return _Runs(anchor, place, layout), able
 
 
 def _any_setting(asked: dict[str, Any], catalogue: Catalogue) -> Setting:
     """Return a setting of the place, with a layout that is always possible: replicas, each of one sample."""
-    plain: dict[str, Any] = dict.fromkeys(DEGREES, 1)
-    plain |= {"micro_batch_size": 1, "sharding": None, "recompute": None}
-    return resolve(Scenario.model_construct(**asked, **plain), catalogue)
+    plain: dict[str, Any] = dict.fromkeys(DEGREES, 1) | dict.fromkeys(PLAN)
+    plain |= {"micro_batch_size": 1, "sharding": None, "recompute": None, "anchor": None}
+    return resolve(Scenario.model_construct(**{**asked, **plain}), catalogue)
 
 
 def _why(asked: dict[str, Any], catalogue: Catalogue) -> str:
@@ -215,7 +249,9 @@ def _some(layout: Layout, which: NDArray[np.intp]) -> Layout:
     return Layout(*(column[which].astype(np.float64) for column in layout))
 
 
-def _block(setting: Setting, layout: Layout, options: dict[str, Any], constants: Calibration) -> Block:
+def _block(
+    setting: Setting, layout: Layout, runs: _Runs | None, options: dict[str, Any], constants: Calibration
+) -> Block:
     def answer() -> dict[str, Any]:
         named = {
             "workload": setting.workload.id,
@@ -226,46 +262,65 @@ def _block(setting: Setting, layout: Layout, options: dict[str, Any], constants:
             "optimizer": setting.optimizer,
             "scaling": setting.scaling,
         }
-        columns = answers(setting, layout, constants)
+        columns = answers(setting, layout, constants, runs)
         return options | named | {name: np.asarray(each)[..., None] for name, each in columns.items()}
 
     return answer
 
 
-def answers(setting: Setting, layout: Layout, constants: Calibration) -> dict[str, Any]:
+def answers(
+    setting: Setting, layout: Layout, constants: Calibration, runs: _Runs | None = None
+) -> dict[str, Any]:
     """Return every number of ``predict`` by its name; arrays of shape (layouts,), or a number all share."""
     model, length = network_of(setting.workload)
+    block = _with_arrays(setting, layout)
     job = _job(setting, layout)
     step = step_of(job, fitted().parameters)
+    start = None if runs is None else _start(runs, block, constants)
+    time, terms, factor = outcome_of(block, step, constants, start)
     whole = step_flops(model, layout.global_batch_size, length)
-    block = setting._replace(
-        local_batch_size=layout.micro_batch_size,
-        accumulation_steps=layout.accumulation_steps,
-        global_batch_size=layout.global_batch_size,
-    )
-    terms = terms_of(SharedMoment(block, step, constants))
-    time = added_up(**terms)
-    baseline = step_of(
-        _job(setting, one_replica(layout, setting.scaling == "strong")), fitted().parameters
-    ).iteration_time
+    single = _job(setting, one_replica(layout, setting.scaling == "strong"))
+    baseline = step_of(single, fitted().parameters).iteration_time * factor
     traffic = sent(terms)
     memory = memory_of(job)
     capacity = setting.accelerator.memory_capacity
     report: dict[str, Any] = {"iteration_time": time, **terms}
     report |= figures(block, time, baseline, traffic, layout.data_parallel)
-    report |= cut_ends(ends(time, spread_of(model)), time, least_computation_time(block))
+    report |= cut_ends(
+        ends(time, spread_of(model, start and start.weight)), time, least_computation_time(block)
+    )
     return report | {
         "mfu": whole / (time * setting.world_size * setting.peak_flops),
         "local_batch_size": layout.micro_batch_size,
         "global_batch_size": layout.global_batch_size,
         "accumulation_steps": layout.accumulation_steps,
         "baseline_time": baseline,
-        "communication_time": sum(row.time for row in traffic_of(job, step, fitted().parameters)),
+        "communication_time": sum(row.time for row in traffic_of(job, step, fitted().parameters)) * factor,
         "memory_bytes": memory.total,
         "memory_capacity": capacity,
         "fits": memory.total <= ROOM * capacity,
         "largest_local_batch_size": largest_micro_batch(job, memory.total, ROOM * capacity),
     }
+
+
+def _with_arrays(setting: Setting, layout: Layout) -> Setting:
+    return setting._replace(
+        layout=layout,
+        local_batch_size=layout.micro_batch_size,
+        accumulation_steps=layout.accumulation_steps,
+        global_batch_size=layout.global_batch_size,
+    )
+
+
+def _start(runs: _Runs, block: Setting, constants: Calibration) -> MeasuredRun:
+    """Return what was measured of the runs of an anchor, and what is predicted of them."""
+    run = _with_arrays(runs.setting, runs.layout)
+    step = step_of(_job(runs.setting, runs.layout), fitted().parameters)
+    return MeasuredRun(
+        runs.anchor.iteration_time(run.global_batch_size, run.workload.sequence_length),
+        outcome_of(run, step, constants).iteration_time,
+        weight_between(run, block),
+    )
 
 
 def cut_ends(ends_of_time: dict[str, Any], time: Any, least_time: Any) -> dict[str, Any]:

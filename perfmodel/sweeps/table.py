@@ -14,7 +14,7 @@ from perfmodel.errors import InputError, needed, unknown_name
 from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import SHARED_TERMS, TERMS
-from perfmodel.sweeps.axes import Axes, axes
+from perfmodel.sweeps.axes import Axes, axes, check_anchor_of_copies
 from perfmodel.sweeps.groups import Block, Groups
 from perfmodel.sweeps.shared import shares_out
 from perfmodel.tables import Record, Table
@@ -140,7 +140,10 @@ class Sweep(Table):
         asked = dict.fromkeys(
             (*ALWAYS, *(name for name in Scenario.model_fields if name in by_field(options)))
         )
-        own = answer_columns(shares_out(self._axes, catalogue))
+        shared = shares_out(self._axes, catalogue)
+        for anchor in () if shared else self._axes["anchor"]:
+            check_anchor_of_copies(anchor)
+        own = answer_columns(shared)
         self.columns = tuple(map(field_of, columns)) if columns else (*asked, *own)
         """Of the table, in order."""
         known = (*Scenario.model_fields, *own)

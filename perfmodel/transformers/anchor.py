@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import ops
 from perfmodel.equations.transformer_anchor import anchor_weight
+from perfmodel.transformers.parameters import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from perfmodel.resolve import Setting
     from perfmodel.specs.layout import Layout
 
 SAME, OTHER = "same machine and precision", "other machine or precision"
@@ -56,15 +58,54 @@ def weight(kind: str, apart: Any, learned: Mapping[str, float]) -> Any:
     return anchor_weight(learned[kind], apart, learned[REACH])
 
 
-def anchored_spread(alone: float, anchored: float, weight: Any, learned: Mapping[str, float]) -> Any:
-    """Return the standard deviation of ln(measured / predicted) of an anchored prediction.
+def weight_between(run: Setting, job: Setting) -> Any:
+    """Return the weight of a measured run in the prediction of a job: 1 of the very same job.
 
-    From that of the best anchors it grows to that without one as the weight falls to nothing.
+    Published rows do not say that a repeated run is the same: 230 pairs that state one layout, network and
+    machine differ by other options and releases, by 3 % in the median and up to 30 %, and share no more of
+    their misses than near runs do.  Who names a job and its time means that job.
 
     Parameters
     ----------
-    alone, anchored : without an anchor, and on the nearest run
-    weight, learned : of the anchor, and what is learned of anchors
+    run, job : settings with layouts, which may be arrays
     """
-    trusted = ops.minimum(weight / learned[SAME], 1.0)
-    return alone + trusted * (min(anchored, alone) - alone)
+    one, other = run.layout, job.layout
+    assert one is not None
+    assert other is not None
+    lengths = run.workload.sequence_length, job.workload.sequence_length
+    kind = SAME if _chip(run) == _chip(job) else OTHER
+    apart = distance(place_of(one, lengths[0]), place_of(other, lengths[1]))
+    shared = weight(kind, apart, fitted().anchor_weights)
+    if _machine(run) != _machine(job) or lengths[0] != lengths[1]:
+        return shared
+    is_same: Any = True
+    for a, b in zip(one, other, strict=True):
+        is_same = is_same & (a == b)
+    return ops.where(is_same, 1.0, shared)
+
+
+def _chip(setting: Setting) -> tuple[object, ...]:
+    return setting.accelerator.id, setting.precision
+
+
+def _machine(setting: Setting) -> tuple[object, ...]:
+    """Return what a layout runs on, and by what."""
+    links = setting.intra_link.id, setting.inter_link.id, setting.host_link.id
+    size = setting.world_size, setting.nodes, setting.accelerators_per_node, setting.nics
+    return *_chip(setting), setting.node.id, *links, *size, setting.software
+
+
+def anchored_spread(kind: str, weight: Any) -> Any:
+    """Return the standard deviation of ln(measured / predicted) of an anchored prediction.
+
+    From that of runs predicted from the nearest other one it grows, as the weight falls to nothing, to that
+    of runs predicted from specs; a measurement can only narrow that.
+
+    Parameters
+    ----------
+    kind : of the network, a key of the learned spreads
+    weight : of the anchor
+    """
+    fit = fitted()
+    alone, near = fit.spreads[kind], min(fit.anchored_spreads[kind], fit.spreads[kind])
+    return alone + ops.minimum(weight / fit.anchor_weights[SAME], 1.0) * (near - alone)

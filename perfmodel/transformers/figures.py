@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
+from perfmodel import ops
 from perfmodel.equations.transformer import (
     hardware_flops_per_token,
     model_flops_per_token,
@@ -13,8 +13,9 @@ from perfmodel.equations.transformer import (
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, SELECTIVE, Layout
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+from perfmodel.transformers.anchor import anchored_spread
 from perfmodel.transformers.job import Case
-from perfmodel.transformers.parameters import Fitted, fitted
+from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import Step
 
 
@@ -66,13 +67,19 @@ def computed_again(model: Architecture, case: Case) -> float:
     return float(scores / step_flops(model, 1, case.sequence_length) * case.sequence_length)
 
 
-def spread_of(model: Architecture, fit: Fitted | None = None) -> float:
-    """Return the standard deviation of ln(measured / predicted) on unseen sources."""
-    spreads = (fit or fitted()).spreads
-    return spreads["experts" if model.experts else "dense, stated layout"]
+def spread_of(model: Architecture, anchor_weight: Any = None) -> Any:
+    """Return the standard deviation of ln(measured / predicted) on unseen sources.
+
+    Parameters
+    ----------
+    model : what is trained
+    anchor_weight : of the measured run that the prediction starts from; None without one
+    """
+    kind = "experts" if model.experts else "dense, stated layout"
+    return fitted().spreads[kind] if anchor_weight is None else anchored_spread(kind, anchor_weight)
 
 
-def ends(time: Any, spread: float) -> dict[str, Any]:
+def ends(time: Any, spread: Any) -> dict[str, Any]:
     """Return where a time lies with 80 and 95 % confidence [s]."""
-    near, wide = math.exp(NORMAL_80 * spread), math.exp(NORMAL_95 * spread)
+    near, wide = ops.exp(NORMAL_80 * spread), ops.exp(NORMAL_95 * spread)
     return {"low_80": time / near, "high_80": time * near, "low_95": time / wide, "high_95": time * wide}

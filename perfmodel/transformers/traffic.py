@@ -35,6 +35,11 @@ class Row(NamedTuple):
     """What it adds to the step [s]."""
 
 
+def moved(row: Row, factor: Any) -> Row:
+    """Return what a group sends, its times multiplied."""
+    return row._replace(time=row.time * factor, exposed_time=row.exposed_time * factor)
+
+
 def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
     """Return what one step sends, or many as arrays, by group; a group of a single rank sends nothing."""
     layout, model, groups = job.layout, job.model, job.groups

@@ -1,0 +1,249 @@
+"""A measured run of a transformer as what the prediction of another layout of it starts from."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import perfmodel
+from perfmodel.anchor import OWN, parse_anchor
+from perfmodel.cli import main
+from perfmodel.errors import InputError
+from perfmodel.explanations import explain
+from perfmodel.prediction import predict
+from perfmodel.sensitivity.elasticity import sensitivity
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.sweeps import sweep
+from perfmodel.transformers.parameters import fitted
+
+LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100"}
+JOB = LLAMA | {"gpus": 64, "tensor_parallel": 4, "pipeline_parallel": 2, "global_batch_size": 256}
+RUN = LLAMA | {"gpus": 16, "tensor_parallel": 2, "micro_batch_size": 2, "global_batch_size": 128}
+"""Another run of the same network."""
+OF_RUN = "@16,tensor-parallel=2,pipeline-parallel=1,micro-batch-size=2,global-batch-size=128"
+
+
+def factor(answer, **job):
+    return answer.iteration_time / predict(**job).iteration_time
+
+
+def test_a_run_moves_another_by_its_learned_share():
+    """Accelerators 4 times, micro-batch half, tensors twice, stages twice: (2 ln 4 + 3 ln 2) / 2 apart."""
+    known = fitted().anchor_weights
+    weight = known["same machine and precision"] * math.exp(-3.5 * math.log(2) / known["reach"])
+    specs = predict(**RUN).iteration_time
+    for ratio in (0.9, 1.3):
+        answer = predict(**JOB, anchor=f"iteration_time={specs * ratio!r}s{OF_RUN}")
+        assert factor(answer, **JOB) == pytest.approx(ratio**weight, rel=1e-12)
+        assert answer.mode == "anchored"
+        assert sum(answer.terms.values()) == pytest.approx(answer.iteration_time, rel=1e-12)
+        alone = predict(**JOB)
+        assert answer.scaling_efficiency == pytest.approx(alone.scaling_efficiency, rel=1e-12)
+        assert answer.bubble_fraction == pytest.approx(alone.bubble_fraction, rel=1e-12)
+        assert answer.mfu == pytest.approx(alone.mfu / ratio**weight, rel=1e-12)
+    tokens = 128 * 8192 / specs / 1.3
+    by_rate = predict(**JOB, anchor=f"tokens_per_second={tokens!r}{OF_RUN}")
+    assert by_rate.iteration_time == pytest.approx(answer.iteration_time, rel=1e-12)
+
+
+def test_the_measured_job_itself_is_predicted_as_measured():
+    for job in (JOB, LLAMA | {"gpus": 8}, JOB | {"workload": "mixtral-8x7b", "expert_parallel": 8}):
+        answer = predict(**job, anchor=f"iteration_time=9.5s@{job['gpus']}")
+        assert answer.iteration_time == pytest.approx(9.5, rel=1e-12)
+        assert any("the same job" in words for words in answer.warnings)
+        other = predict(
+            **job | {"recompute": "full"}, anchor=f"iteration_time=9.5s@{job['gpus']},recompute=none"
+        )
+        assert not any("the same job" in words for words in other.warnings)
+
+
+def test_a_measurement_narrows_the_interval_the_more_the_nearer_it_is():
+    specs = predict(**JOB)
+    width = [math.log(specs.interval.high_80 / specs.iteration_time)]
+    for size in (1024, 16, 64):
+        run = predict(**JOB | {"gpus": size}).iteration_time
+        answer = predict(**JOB, anchor=f"iteration_time={run!r}s@{size}")
+        assert answer.iteration_time == pytest.approx(specs.iteration_time, rel=1e-12)
+        width.append(math.log(answer.interval.high_80 / answer.iteration_time))
+    assert width == sorted(width, reverse=True)
+    assert width[-1] == pytest.approx(
+        width[0] * fitted().anchored_spreads["dense, stated layout"] / 0.1106, 0.01
+    )
+
+
+def test_another_machine_or_precision_says_less():
+    near, machine, precision = (
+        parse_anchor(f"iteration_time=1s@64{more}") for more in ("", ",node=dgx-a100-80gb", ",precision=fp8")
+    )
+    moved = []
+    for anchor in (near, machine, precision):
+        run = predict(anchor.of_run({k: v for k, v in JOB.items() if k != "gpus"})).iteration_time
+        job = JOB | {"recompute": "full"} if anchor is near else JOB
+        words = anchor._replace(value=1.5 * run, options={**anchor.options, "recompute": "none"}).words()
+        moved.append(factor(predict(**job, anchor=words), **job))
+    assert moved[1] == pytest.approx(moved[2])
+    assert moved[0] > moved[1] > 1
+
+
+def test_an_answers_scenario_has_the_same_answer():
+    answer = predict(**JOB, anchor="iteration_time=30s@16,pipeline_parallel=1")
+    assert predict(answer.scenario).iteration_time == answer.iteration_time
+    again = predict(json.loads(answer.to_json())["scenario"])
+    assert (again.iteration_time, again.interval.high_95) == (answer.iteration_time, answer.interval.high_95)
+    said = parse_anchor(answer.scenario["anchor"]).options
+    assert said["tensor_parallel"] == 4
+    assert said["global_batch_size"] == 256
+    assert set(said) <= set(OWN)
+
+
+@pytest.mark.parametrize(
+    ("anchor", "message"),
+    [
+        ("iteration_time=5s@0", "expected a run on one accelerator"),
+        ("iteration_time=5s@3", "@3': --tensor-parallel x --pipeline-parallel .* does not divide 3 GPUs"),
+        ("iteration_time=5s@64,tensor-parallel=3", "does not divide 64 GPUs"),
+        ("iteration_time=5s@64,tensor-paralel=3", "unknown option of an anchor's run 'tensor-paralel'"),
+        ("iteration_time=5s@64,workload=gpt2", "unknown option of an anchor's run 'workload'"),
+        ("iteration_time=5s@64,tensor-parallel", "expected an option=value"),
+        ("iteration_time=5s@64,tensor-parallel=2,tensor_parallel=2", "tensor_parallel is given twice"),
+        ("iteration_time=5s@64,recompute=some", "recompute"),
+        ("iteration_time=5s@64,node=dgx-h10", "dgx-h10"),
+        ("iteration_time=5 GB@64", "GB"),
+        ("iteration_time=1e9s@64", "between 1e-06 and 1e"),
+        ("mfu=0.4@64", "expected iteration_time=0.145s@1"),
+        ("iteration_time=5s@64,accumulation-steps=3,global-batch-size=64", "does not divide"),
+    ],
+)
+def test_nonsense_is_refused(anchor, message):
+    with pytest.raises(InputError, match=message):
+        predict(**JOB, anchor=anchor)
+    done = CliRunner().invoke(
+        main, ["predict", "--workload", "llama-3-8b", "--gpus", "64", "--anchor", anchor]
+    )
+    assert done.exit_code in (0, 2)
+    assert "Traceback" not in done.output
+
+
+def test_what_is_far_off_or_beyond_physics_is_said():
+    assert any(
+        "check the anchor's unit" in each for each in predict(**JOB, anchor="iteration_time=50s@64").warnings
+    )
+    said = predict(**JOB, anchor="iteration_time=5ms@64").warnings
+    assert any("less than" in each and "peaks and links allow" in each for each in said)
+
+
+def test_copies_take_no_options_and_images_no_tokens():
+    with pytest.raises(InputError, match="leave tensor_parallel out"):
+        predict(gpus=8, anchor="iteration_time=0.2s@8,tensor_parallel=2")
+    with pytest.raises(InputError, match="no sequences of tokens"):
+        predict(gpus=8, anchor="tokens_per_second=1000@1")
+    alone = predict(workload="bert-large", anchor="tokens_per_second=10000@1")
+    assert alone.tokens_per_second == pytest.approx(10000)
+
+
+def anchors():
+    return st.builds(
+        lambda time, size, tensor, more: f"iteration_time={time}s@{size},tensor_parallel={tensor}{more}",
+        st.sampled_from([0.5, 7.0]),
+        st.sampled_from([8, 12, 16]),
+        st.sampled_from([1, 2, 3]),
+        st.sampled_from(
+            ["", ",global_batch_size=48", ",precision=fp8,micro_batch_size=1", ",recompute=full"]
+        ),
+    ) | st.sampled_from(["samples_per_second=30@8", "tokens_per_second=3e5@16,accumulation_steps=4"])
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    anchor=anchors(),
+    name=st.sampled_from(["llama-3-8b", "mixtral-8x7b", "gpt2"]),
+    batch=st.sampled_from([{"global_batch_size": [48]}, {"accumulation_steps": [1, 4]}, {}]),
+)
+def test_a_sweep_is_predict(anchor, name, batch):
+    lists = {
+        "gpus": [8, 16],
+        "tensor_parallel": [1, 2],
+        "pipeline_parallel": [1, 2],
+        "virtual_stages": [1, 2],
+        "sharding": [None, "zero3"],
+        "accumulation_steps": [None],
+        **batch,
+    }
+    fixed = {"workload": name, "node": "dgx-h100", "anchor": anchor}
+    expected, refused = [], {}
+    for values in itertools.product(*lists.values()):
+        try:
+            expected.append(predict(**fixed, **dict(zip(lists, values, strict=True))))
+        except InputError as error:
+            refused[str(error)] = refused.get(str(error), 0) + 1
+    crossed = sweep(**fixed, **lists)
+    try:
+        table = crossed.records()
+    except InputError:
+        assert not expected
+        return
+    assert crossed.refused == refused
+    key = ("world_size", "tensor_parallel", "pipeline_parallel", "virtual_stages", "accumulation_steps")
+    rows = {(*(row[name] for name in key), row["sharding"] or "zero1"): row for row in table}
+    assert len(rows) == len(expected)
+    for answer in expected:
+        row = rows[(*(answer.scenario[name] for name in key), answer.layout["sharding"])]
+        for column in ("iteration_time", "baseline_time", "communication_time", "mfu", "scaling_efficiency"):
+            assert row[column] == pytest.approx(getattr(answer, column), rel=1e-9)
+        for column in ("low_80", "high_80", "low_95", "high_95"):
+            assert row[column] == pytest.approx(getattr(answer.interval, column), rel=1e-9)
+        for term, time in answer.terms.items():
+            assert row[term] == pytest.approx(time, rel=1e-9, abs=1e-15)
+
+
+def test_explain_is_complete_and_multiplies_out():
+    words = "iteration_time=9s@16,pipeline_parallel=1"
+    result = explain(Scenario(**JOB, anchor=words), Catalogue.built_in())
+    assert result.complete
+    assert result.iteration_time == predict(**JOB, anchor=words).iteration_time
+    text = result.to_json()
+    assert "weighted_anchor_factor" in text
+    assert "perfmodel predict, of the measured run" in text
+
+
+def test_sensitivity_is_the_models_and_the_anchors_weight():
+    words = "iteration_time=9s@16,pipeline_parallel=1"
+    plain, anchored = (
+        {row.name: row.time.value for row in sensitivity(Scenario(**JOB, **more), Catalogue.built_in()).rows}
+        for more in ({}, {"anchor": words})
+    )
+    known = fitted().anchor_weights
+    apart = (2 * math.log(4) + math.log(2)) / 2
+    weight = known["same machine and precision"] * math.exp(-apart / known["reach"])
+    assert anchored.pop("measured_iteration_time") == pytest.approx(weight, rel=1e-3)
+    assert anchored == pytest.approx(plain, abs=1e-9)
+
+
+def test_every_door_takes_it():
+    anchor = "iteration_time=9s@16,pipeline_parallel=1"
+    flags = [
+        "--workload",
+        "llama-3-8b",
+        "--node",
+        "dgx-h100",
+        "--tensor-parallel",
+        "4",
+        "--global-batch-size",
+    ]
+    flags += ["256", "--pipeline-parallel", "2", "--anchor", anchor]
+    one = predict(**JOB, anchor=anchor)
+    for command in (["predict", "--gpus", "64"], ["scale", "--gpus", "64"], ["explain", "--gpus", "64"]):
+        done = CliRunner().invoke(main, [*command, *flags, "--json"])
+        assert done.exit_code == 0, done.output
+        assert f"{one.iteration_time!r}"[:12] in done.stdout
+    done = CliRunner().invoke(main, ["predict", "--gpus", "64", *flags])
+    assert "anchored on" in done.stdout
+    both = perfmodel.compare(JOB | {"anchor": anchor}, JOB)
+    assert repr(one.iteration_time)[:12] in both.to_json()
