@@ -18,6 +18,7 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.specs.updates import KINDS, Updates, network_of, updates_of
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads import workload as workload_named
 from perfmodel.workloads.data import decoding, fed
@@ -105,6 +106,13 @@ class Setting(NamedTuple):
     """Facts of the software that does."""
     measured: Setting | None = None
     """The run that an anchor was measured on, where a transformer is shared out."""
+    updates: Updates | None = None
+    """How gradients become updates, where that is not one update from all of them in step."""
+
+    @property
+    def local_aggregation(self) -> bool:
+        """Whether a node sums its gradients before a server sees them; workers out of step cannot."""
+        return self.scenario.local_aggregation and self.updates is None
 
     @property
     def domains(self) -> Any:
@@ -169,7 +177,11 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
     )
     sharing = shared(scenario, workload, accelerator, warnings.append)
-    over_adapters = scenario.strategy == "parameter-server" or intra.domains(nodes, node.accelerators) > 1
+    strategy = network_of(scenario.strategy)
+    updates = updates_of(
+        scenario.strategy, scenario.k, scenario.local_steps, scenario.backups, scenario.world_size
+    )
+    over_adapters = strategy == "parameter-server" or intra.domains(nodes, node.accelerators) > 1
     one_slice = sharing is not None and is_slice(scenario, node, intra)
     if scenario.inter_link is None and over_adapters and not one_slice:
         taken.append(f"--inter-link {node.inter_link or DEFAULT_INTER_LINK}")
@@ -194,12 +206,15 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     software = sharing.software if sharing else with_usual_year(named, accelerator.year)
     framework, year = parse_framework(software)
     shards, server_node = framework.server_shards, node
-    if scenario.strategy == "parameter-server":
+    if strategy == "parameter-server":
         servers = taken.take("servers", scenario.servers, 1)
         shards = taken.take("server-shards", scenario.server_shards, shards)
         server_node = catalogue.node(taken.take("server-node", scenario.server_node, node.id))
     else:
         _refuse_server_options(scenario)
+    if updates is not None:
+        for name, value in updates.options(scenario.world_size).items():
+            taken.take(name.replace("_", "-"), getattr(scenario, name), value)
     if scenario.world_size > 1 and scenario.jitter is None and sharing is None:
         taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
@@ -239,7 +254,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         software=software,
         framework=framework,
         software_year=year,
-        strategy="all-reduce" if scenario.strategy == "fsdp" else scenario.strategy,
+        strategy="all-reduce" if strategy == "fsdp" else strategy,
         overlap=_overlap(scenario, taken) if sharing is None else "none",
         servers=servers,
         server_shards=shards,
@@ -259,6 +274,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         layout=None if sharing is None else sharing.layout,
         stack=None if sharing is None else sharing.stack,
         measured=measured,
+        updates=updates,
     )
 
 
@@ -273,7 +289,7 @@ def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:
         return
     if "strategy" not in said:
         taken.append(f"--strategy {scenario.strategy}")
-    if "algorithm" not in said and scenario.strategy == "all-reduce":
+    if "algorithm" not in said and network_of(scenario.strategy) == "all-reduce":
         taken.append(f"--algorithm {scenario.algorithm}")
 
 
@@ -357,9 +373,16 @@ def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[in
 
 
 def _overlap(scenario: Scenario, taken: _Defaults) -> str:
-    if scenario.world_size == 1 and scenario.strategy != "parameter-server":
+    strategy = network_of(scenario.strategy)
+    if strategy != scenario.strategy and KINDS[scenario.strategy].option == "local_steps":
+        if scenario.overlap not in (None, "none"):
+            raise InputError(
+                f"--overlap {scenario.overlap}: {scenario.strategy} exchanges parameters after its local steps"
+            )
+        return "none"
+    if scenario.world_size == 1 and strategy != "parameter-server":
         return scenario.overlap or "none"
-    usual = OVERLAPS.get(scenario.strategy, "none")
+    usual = OVERLAPS.get(strategy, "none")
     if scenario.strategy == "data-parallel-single-process" and scenario.overlap not in (None, "none"):
         raise InputError(
             f"--overlap {scenario.overlap}: a single process exchanges gradients after the backward pass"
@@ -368,7 +391,7 @@ def _overlap(scenario: Scenario, taken: _Defaults) -> str:
 
 
 def _connections(scenario: Scenario, over_adapters: bool, link: Link, taken: _Defaults) -> int:
-    usual = NCCL_CONNECTIONS if scenario.strategy == "all-reduce" else 1
+    usual = NCCL_CONNECTIONS if network_of(scenario.strategy) == "all-reduce" else 1
     if link.flow_bandwidth is None or not over_adapters:
         return scenario.connections or usual
     return taken.take("connections", scenario.connections, usual)

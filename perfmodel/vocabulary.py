@@ -279,6 +279,15 @@ QUANTITIES: dict[str, Quantity] = {
     "slowdown": Quantity("s", "1", "mean time of the slow worker over that of the others"),
     "gradient_time": Quantity("\\bar{X}", "s", "of one worker for one gradient, push and pull included"),
     "time_per_update": Quantity("E[T]", "s", "mean time between two updates of the shared parameters"),
+    "round_factor": Quantity(
+        "\\phi", "1", "mean time in which each worker's gradient comes about, over the mean of one"
+    ),
+    "update_rate": Quantity("X", "1/s", "updates, or visits of workers to a server, in a second"),
+    "visit_time": Quantity("t_v", "s", "of a push and a pull alone, as far as they are not hidden"),
+    "repeated_time": Quantity("t_r", "s", "of as many updates as bring a gradient for each worker"),
+    "counted_time": Quantity("t_k", "s", "of the gradients that count"),
+    "wait": Quantity("w", "s", "for the K-th gradient of an update, beyond the mean of one"),
+    "queued_wait": Quantity("w_q", "s", "what pushes of others leave of it"),
     "gradients_per_update": Quantity("K", "1", "gradients an update of the shared parameters waits for"),
     "mean_staleness": Quantity("\\tau", "1", "mean of the updates between reading and applying"),
     "staleness": Quantity("\\tau_i", "1", "of one gradient: updates between reading and applying"),

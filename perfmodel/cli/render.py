@@ -157,6 +157,7 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     memory = prediction.memory
     unit = f"{prediction.sample}s"
     report = [("throughput", f"{rate(prediction.samples_per_second)} {unit}/s")]
+    report += update_lines(prediction)
     if prediction.tokens_per_second:
         report.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))
     if prediction.scenario["world_size"] > 1:
@@ -191,6 +192,19 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     if uses := listed(memory.rows):
         report.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))
     return report
+
+
+def update_lines(prediction: Prediction) -> list[tuple[str, str]]:
+    """Return how often parameters are updated, and by how old gradients, by label."""
+    if prediction.updates_per_second is None or prediction.update_bounds is None:
+        return []
+    bounds, gradients = prediction.update_bounds, prediction.gradients_per_update
+    line = f"{rate(prediction.updates_per_second)}/s, of {gradients} gradient{'' if gradients == 1 else 's'} each"
+    if bounds.status != "exact":
+        line += f"; between {rate(bounds.low)} and {rate(bounds.high)}"
+    fresh = prediction.fresh_fraction
+    known = "" if fresh is None else f"; {fresh:.1%} of gradients fresh"
+    return [("updates", line), ("staleness", f"{prediction.mean_staleness:.2f} updates on average{known}")]
 
 
 def show_scaling(scaling: Scaling) -> None:

@@ -163,7 +163,9 @@ def _panels_from_zero(distribution: Distribution, workers: int, order: int) -> P
     """Panels that resolve one worker's time and that of the k-th of all, from the start of the work."""
     one = order_panels([(distribution, 1)], 1).edges
     many = order_panels([(distribution, workers)], order).edges
-    return Panels([0.0, *(edge for edge in (*one, *many) if edge > 0)])
+    # what is left of the first of many is about as long as a mean shared out among them
+    first = (distribution.mean * 2.0**-halving for halving in range(workers.bit_length() + 5))
+    return Panels(sorted({0.0, *first, *(edge for edge in (*one, *many) if edge > 0)}))
 
 
 def k_async_estimate(distribution: Distribution, workers: int, gradients: int) -> tuple[float, float]:
@@ -172,6 +174,7 @@ def k_async_estimate(distribution: Distribution, workers: int, gradients: int) -
     At each update K workers start afresh.  The other P - K are taken to be in equilibrium: what they have
     left has the survival function 1 - integral of P(X > t) / E[X].  Exact for one gradient (async), for all
     (sync) and for exponential times; elsewhere a time off by up to a quarter, most where times hardly vary.
+    More than ``LARGEST_COUNT`` gradients are taken as that many of accordingly fewer workers, within 1 %.
 
     Parameters
     ----------
@@ -193,6 +196,9 @@ def k_async_estimate(distribution: Distribution, workers: int, gradients: int) -
     import numpy as np
 
     late = workers - gradients
+    if gradients > LARGEST_COUNT and late:
+        fewer = max(LARGEST_COUNT + 1, round(workers * LARGEST_COUNT / gradients))
+        return k_async_estimate(distribution, fewer, LARGEST_COUNT)
     panels = _panels_from_zero(distribution, workers, gradients)
     running, done = distribution.survival(panels.nodes), distribution.cdf(panels.nodes)
     left = np.clip(panels.integral_to_end(running) / distribution.mean, 0.0, 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, get_args
 
 from perfmodel.equations.distribution import Distribution
@@ -29,7 +29,7 @@ from perfmodel.units import show
 
 Status = Literal["exact", "bound", "approximation"]
 Variant = Literal[
-    "sync", "k-sync", "k-batch-sync", "async", "k-async", "k-batch-async", "backup", "local-sgd"
+    "sync", "k-sync", "k-batch-sync", "async", "k-async", "k-batch-async", "backup", "local-sgd", "elastic"
 ]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 
@@ -65,7 +65,8 @@ class StragglerPrediction:
 
     variant: str
     update_time: float
-    """Mean time between two updates of the shared parameters [s]; of local SGD, between two averages."""
+    """Mean time between two updates of the shared parameters [s]; of local SGD, between two averages; of
+    elastic averaging, between two visits of workers to the centre."""
     time_per_gradient: float
     """update_time / gradients_per_update [s]: what an epoch costs, by gradient."""
     gradients_per_update: int
@@ -120,9 +121,9 @@ def straggler_variant(
     workers : all that are started, the backup workers among them
     k : gradients an update waits for.  sync and async fix it; K-sync, backup and K-async need 1..workers of
         different workers; the batch variants at least 1.
-    local_steps : of local-sgd, steps between two averages
+    local_steps : of local-sgd, steps between two averages; of elastic, between two visits to the centre
     communication_time : after the barrier, common to all [s]; sync variants and local-sgd
-    server_time : a parameter server's time for one push and pull [s]; async and k-batch-async
+    server_time : a parameter server's time for one push and pull [s]; async, k-batch-async and elastic
 
     Raises
     ------
@@ -163,13 +164,13 @@ def _check_extras(
         raise InputError("communication_time and server_time must be at least 0 s")
     if local_steps != int(local_steps) or local_steps < 1:
         raise InputError(f"local_steps must be a whole number of at least 1, not {local_steps}")
-    if local_steps != 1 and variant != "local-sgd":
-        raise InputError(f"{variant} takes no local_steps; local-sgd does")
-    if communication_time and variant in ("async", "k-async", "k-batch-async"):
+    if local_steps != 1 and variant not in ("local-sgd", "elastic"):
+        raise InputError(f"{variant} takes no local_steps; local-sgd and elastic do")
+    if communication_time and variant in ("async", "k-async", "k-batch-async", "elastic"):
         raise InputError(f"{variant} has no barrier: put its communication into the distribution")
-    if server_time and variant not in ("async", "k-batch-async"):
-        raise InputError(f"{variant} takes no server_time; async and k-batch-async do")
-    if len(classes) > 1 and (variant in ("k-async", "k-batch-sync", "local-sgd") or server_time):
+    if server_time and variant not in ("async", "k-batch-async", "elastic"):
+        raise InputError(f"{variant} takes no server_time; async, k-batch-async and elastic do")
+    if len(classes) > 1 and (variant in ("k-async", "k-batch-sync", "local-sgd", "elastic") or server_time):
         raise InputError(f"{variant}: workers that differ are known for sync, k-sync, backup, async only")
     for law, _ in classes:
         if law.lower < 0 and float(law.cdf(0.0)) > 1e-3:
@@ -177,7 +178,7 @@ def _check_extras(
 
 
 def _gradients(variant: str, workers: int, k: int | None) -> int:
-    fixed = {"sync": workers, "local-sgd": workers, "async": 1}.get(variant)
+    fixed = {"sync": workers, "local-sgd": workers, "async": 1, "elastic": 1}.get(variant)
     if fixed is not None:
         if k not in (None, fixed):
             raise InputError(f"{variant} with {workers} workers has k = {fixed}, not {k}")
@@ -350,6 +351,27 @@ def _local(variant: str, classes: Classes, k: int, extras: _Extras) -> Straggler
     )
 
 
+def _elastic(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
+    """Elastic averaging: as asynchronous SGD of visits, each after ``local_steps`` gradients of a worker.
+
+    How often nobody else came in between is known of exponential times and one step alone.
+    """
+    (law, workers), steps, service = classes[0], extras.local_steps, extras.server_time
+    if steps == 1:
+        return replace(_async("elastic", classes, 1, extras), variant=variant)
+    visit = steps * _mean(law)
+    time = low = high = float(k_batch_async_time(workers, 1, visit))
+    status: Status = "exact"
+    if service:
+        time = 1 / float(server_update_rate(workers, visit, service))
+        low, high = max((visit + service) / workers, service), (visit + workers * service) / workers
+        status = "approximation"
+    staleness = float(k_batch_async_staleness(workers, 1))
+    return StragglerPrediction(
+        variant, time, time / steps, steps, staleness, None, status, low, high, "approximation"
+    )
+
+
 _VARIANT: dict[str, Callable[[str, Classes, int, _Extras], StragglerPrediction]] = {
     "sync": _barrier,
     "k-sync": _barrier,
@@ -359,4 +381,5 @@ _VARIANT: dict[str, Callable[[str, Classes, int, _Extras], StragglerPrediction]]
     "k-async": _k_async,
     "k-batch-async": _async,
     "local-sgd": _local,
+    "elastic": _elastic,
 }

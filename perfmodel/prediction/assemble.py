@@ -185,6 +185,12 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     return _prediction(setting, ports, step, network, baseline_time, uncertain, constants)
 
 
+NO_UPDATES = dict.fromkeys(
+    ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction", "update_bounds")
+)
+"""Of training in step, whose updates are its iterations."""
+
+
 def _too_fast(iteration_time: float, least_time: float) -> str:
     return (
         f"{show(iteration_time, 's')} is less than the {show(least_time, 's')} that peaks and links allow: "
@@ -301,6 +307,11 @@ def _prediction(
         warnings.append(
             f"{come_to['mfu']:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}"
         )
+    updates = NO_UPDATES
+    if setting.updates is not None:
+        from perfmodel.prediction.updates import updates_of
+
+        updates = updates_of(setting, step, constants)
     return Prediction.made(
         iteration_time=iteration_time,
         terms=step.terms,
@@ -322,6 +333,7 @@ def _prediction(
         hfu=None,
         model_flops=None,
         bubble_fraction=None,
+        **updates,
     )
 
 

@@ -76,6 +76,16 @@ class Interval(_Result):
     (or to the prediction itself, where an anchor put that below it too); else None."""
 
 
+class UpdateBounds(_Result):
+    """What updates a second lie between."""
+
+    status: Literal["exact", "bound", "approximation"]
+    """exact: the mean of the law of times; bound: an estimate between proven bounds; approximation: of the
+    queue at the servers, between what no queue can pass."""
+    low: float
+    high: float
+
+
 class Prediction(_Result):
     """One answer; times in seconds."""
 
@@ -128,6 +138,16 @@ class Prediction(_Result):
     """Of an iteration, recomputation left out, all scores counted [FLOP]; likewise."""
     bubble_fraction: float | None = None
     """Share of the iteration in which pipeline stages wait for each other; likewise."""
+    updates_per_second: float | None = None
+    """Of the shared parameters, where gradients become updates otherwise than all in step: an iteration is
+    then the time in which as many gradients count as there are workers.  None elsewhere, as are those below."""
+    gradients_per_update: int | None = None
+    mean_staleness: float | None = None
+    """Updates between reading the parameters and applying the gradient."""
+    fresh_fraction: float | None = None
+    """Share of gradients without staleness, by the spread of computation alone; None where unknown."""
+    update_bounds: UpdateBounds | None = None
+    """How sure ``updates_per_second`` is, given the times of computation and network."""
 
     @property
     def headline(self) -> str:

@@ -36,6 +36,8 @@ def understood(setting: Setting) -> dict[str, object]:
         "storage": setting.storage or None,
         "scaling": setting.scaling,
     }
+    if setting.updates is not None:
+        filled |= setting.updates.options(setting.world_size)
     if setting.layout is not None:
         if is_slice(setting.scenario, setting.node, setting.intra_link):
             filled["inter_link"] = None

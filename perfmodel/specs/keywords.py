@@ -53,6 +53,9 @@ class Options(RunOptions, total=False):
     rack_nodes: int | None
     placement: Placement
     strategy: Strategy
+    k: int | None
+    local_steps: int | None
+    backups: int | None
     tensor_parallel: int
     pipeline_parallel: int
     virtual_stages: int

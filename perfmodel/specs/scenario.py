@@ -8,12 +8,13 @@ from pydantic import Field, ValidationError, model_validator
 from perfmodel.errors import InputError
 from perfmodel.specs.layout import Recompute, Sharding
 from perfmodel.specs.options import Described, OptionInfo, declared
+from perfmodel.specs.updates import UpdateStrategy
 
 StrategyOfCopies = Literal[
     "all-reduce", "parameter-server", "parameter-server-local", "data-parallel-single-process"
 ]
 """How copies of a whole network combine gradients."""
-Strategy = Literal[StrategyOfCopies, "fsdp"]
+Strategy = Literal[StrategyOfCopies, "fsdp", UpdateStrategy]
 PrecisionOfCopies = Literal["fp32", "tf32", "fp16", "amp", "bf16"]
 Precision = Literal[PrecisionOfCopies, "fp8"]
 Overlap = Literal["none", "wfbp", "bucketed", "fused", "priority", "optimal"]
@@ -50,6 +51,9 @@ SYNONYMS: dict[str, dict[str, str]] = {
         "parameter-servers": "parameter-server",
         "ps-local": "parameter-server-local",
         "fully-sharded": "fsdp",
+        "asynchronous": "async",
+        "easgd": "elastic",
+        "backup-workers": "backup",
     },
     "precision": {
         "float32": "fp32",
@@ -82,6 +86,7 @@ LARGEST_RATE = 1e9
 """[samples/s]"""
 
 _Count = Annotated[int, Field(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+_Workers = Annotated[int, Field(ge=0, le=LARGEST_WORLD_SIZE, strict=True)]
 _Samples = Annotated[int, Field(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
 _Most = Annotated[int, Field(ge=1, le=LARGEST_DATA_SET, strict=True)]
 _Bytes = Annotated[float, Field(gt=0, le=LARGEST_SAMPLE)]
@@ -114,6 +119,11 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     rack_nodes : [1] Nodes under one switch, with oversubscription.
     placement : How the job's ring lies on the racks.
     strategy : How gradients are combined; ddp, dp, horovod, ps are understood; fsdp is all-reduce with zero3.
+    k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.
+        [default: half the workers]
+    local_steps : [1] Steps between two averages, of local-sgd, or visits to the centre, of elastic.
+        [default: 10]
+    backups : [1] Workers whose gradients an update does without: backup.  [default: 1]
     tensor_parallel : [1] Accelerators that share every product of a transformer.
     pipeline_parallel : [1] Stages that a transformer's layers are dealt out to.
     virtual_stages : [1] Chunks of layers on each stage, interleaved.
@@ -128,8 +138,8 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     server_shards : How gradients are dealt out to servers: split evenly, whole tensors in turn, whole tensors
         to the server that holds least, or only large ones split.  [default: as the framework does]
     server_node : Machine of a parameter server.  [default: as those that train]
-    local_aggregation : Whether a node sums its gradients before a parameter server sees them.
-        [default: it does]
+    local_aggregation : Whether a node sums its gradients before a parameter server sees them; never where
+        workers are out of step, or some come to nothing.  [default: it does]
     algorithm : All-reduce algorithm; auto is what NCCL or RCCL chooses, and a ring where neither runs.
     overlap : How gradients travel during the backward pass.  [default: as the strategy's framework does]
     precision : Arithmetic of training.  [default: amp, or fp32 on accelerators without fp16]
@@ -190,6 +200,9 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
     rack_nodes: Annotated[_Count | None, OptionInfo(axis="place")] = None
     placement: Annotated[Placement, OptionInfo(axis="place")] = "contiguous"
     strategy: Annotated[Strategy, OptionInfo(synonyms=SYNONYMS["strategy"], basic=True)] = "all-reduce"
+    k: Annotated[_Count | None, OptionInfo(label="K, gradients an update waits for")] = None
+    local_steps: Annotated[_Count | None, OptionInfo(label="Local steps between averages")] = None
+    backups: Annotated[_Workers | None, OptionInfo(label="Backup workers")] = None
     tensor_parallel: Annotated[_Count, OptionInfo(label="Tensor parallel", axis="layout")] = 1
     pipeline_parallel: Annotated[_Count, OptionInfo(label="Pipeline stages", axis="layout")] = 1
     virtual_stages: Annotated[_Count, OptionInfo(label="Chunks of layers on a stage", axis="layout")] = 1

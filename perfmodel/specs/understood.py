@@ -37,6 +37,9 @@ class Understood(TypedDict):
     rack_nodes: int | None
     placement: Placement
     strategy: Strategy
+    k: int | None
+    local_steps: int | None
+    backups: int | None
     tensor_parallel: int
     pipeline_parallel: int
     virtual_stages: int

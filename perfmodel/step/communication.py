@@ -83,7 +83,7 @@ def _parameter_server_times(setting: Setting, message_bytes: Array, on: Fabric) 
     through_servers = (
         pipelined_parameter_server_time if setting.framework.pipelined_servers else parameter_server_time
     )
-    if not setting.scenario.local_aggregation:
+    if not setting.local_aggregation:
         return through_servers(
             setting.world_size,
             setting.servers,

@@ -114,7 +114,7 @@ def busiest_ports(setting: Setting, calibration: Calibration) -> Setting:
 
 def port_times(setting: Setting, on: Fabric) -> tuple[float, float]:
     """Return how long a push of 1 GB keeps a worker's port busy, and the fullest server's [s]."""
-    aggregated = setting.scenario.local_aggregation
+    aggregated = setting.local_aggregation
     workers = setting.nodes if aggregated else setting.world_size
     port = float(on.inter_link_bandwidth) / (1 if aggregated else setting.accelerators_per_node)
     of_servers = setting.servers * float(on.server_bandwidth)
@@ -178,7 +178,7 @@ def crosses_network(setting: Setting) -> bool:
 def adds_on_accelerators(setting: Setting) -> bool:
     """Whether the accelerators of a node add up gradients among themselves, by a collective."""
     if setting.strategy == "parameter-server":
-        return setting.scenario.local_aggregation
+        return setting.local_aggregation
     return setting.strategy == "all-reduce"
 
 

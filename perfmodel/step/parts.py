@@ -125,9 +125,27 @@ def exchange(
         alone, exposed = (np.stack(times) for times in zip(*ways, strict=True))
         least = exposed.argmin(axis=0)[None]
         return np.take_along_axis(alone, least, 0)[0], np.take_along_axis(exposed, least, 0)[0]
+    if setting.updates is not None:
+        from perfmodel.step.updates import exchange_of_round
+
+        return exchange_of_round(setting, work, on, variants, constants, _together)
+    return _together(setting, work, on, variants, constants)
+
+
+def _together(
+    setting: Setting, work: Computation, on: Fabric, variants: Fabric, constants: Calibration
+) -> tuple[Any, Any]:
+    """Return the exchange of all workers at once."""
     alone, exposed = communication(setting, work, on, variants, merging_cost(setting, constants))
     cost = hiding_cost(setting, alone, variants, constants)
     return alone, contended_time(alone, exposed, cost)
+
+
+def visit_time(setting: Setting, work: Computation, on: Fabric, constants: Calibration) -> float:
+    """Return what a push and a pull add to a gradient of a worker that meets nobody on its way [s]."""
+    from perfmodel.step.updates import alone
+
+    return float(_together(alone(setting), work, on, on, constants)[1])
 
 
 def merging_cost(setting: Setting, constants: Calibration) -> float:

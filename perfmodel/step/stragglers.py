@@ -27,6 +27,8 @@ def push_share(setting: Setting) -> float:
     return 1.0 if setting.framework.pipelined_servers else 0.5
 
 
+ALIKE = Distribution("uniform", (1 - 1e-9, 1 + 1e-9))
+"""Of workers whose times do not spread."""
 NOTED = 0.05
 """Part of the iteration from which the wait for stragglers is worth a note on what it rests on: what 16
 accelerators of the default spread wait, so that small jobs do without."""
@@ -52,6 +54,14 @@ def _usual_law(jitter: float) -> Distribution:
     return Distribution("lognormal", (1.0, jitter))
 
 
+def law_of(setting: Setting, calibration: Calibration) -> Distribution | None:
+    """Return how a worker's time spreads, in any unit; None where it does not."""
+    given = setting.scenario.jitter
+    if given is None:
+        return _usual_law(calibration.jitter) if calibration.jitter else None
+    return _law(given)
+
+
 def straggler_time(
     setting: Setting, busy_time: Any, exposed_communication_time: Any, calibration: Calibration
 ) -> Any:
@@ -68,16 +78,12 @@ def straggler_time(
     exposed_communication_time : push and pull after overlap [s]
     calibration : holds the default spread
     """
-    given = setting.scenario.jitter
-    if given is None:
-        law = _usual_law(calibration.jitter) if calibration.jitter else None
-    else:
-        law = _law(given)
+    law = law_of(setting, calibration)
     if law is None:
         return 0.0
     n = setting.world_size
     wait = slowest_worker.straggler_time(busy_time, law, n)
     if setting.strategy == "parameter-server":
-        workers = setting.nodes if setting.scenario.local_aggregation else n
+        workers = setting.nodes if setting.local_aggregation else n
         return queue_behind_wait(wait, push_share(setting), exposed_communication_time, workers)
     return wait

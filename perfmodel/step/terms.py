@@ -39,6 +39,15 @@ class Moment(NamedTuple):
     exposed_communication_time: Any
     constants: Calibration
 
+    @property
+    def counted(self) -> Computation:
+        """Times of the gradients that count: late ones may be cut short."""
+        if self.setting.updates is None:
+            return self.work
+        from perfmodel.step.updates import counted_work
+
+        return counted_work(self.setting, self.work, self.constants)
+
 
 class SharedMoment(NamedTuple):
     """What the terms of a transformer that is shared out are taken from; numbers, or in a sweep arrays."""
@@ -68,15 +77,15 @@ class Term(NamedTuple):
 
 
 def _forward(moment: Moment, _: Mapping[str, Any]) -> Any:
-    return accumulated_time(moment.setting.accumulation_steps, moment.work.forward_time)
+    return accumulated_time(moment.setting.accumulation_steps, moment.counted.forward_time)
 
 
 def _backward(moment: Moment, _: Mapping[str, Any]) -> Any:
-    return accumulated_time(moment.setting.accumulation_steps, moment.work.backward_time)
+    return accumulated_time(moment.setting.accumulation_steps, moment.counted.backward_time)
 
 
 def _launches(moment: Moment, _: Mapping[str, Any]) -> Any:
-    setting, work = moment.setting, moment.work
+    setting, work = moment.setting, moment.counted
     return launch_overhead_time(
         setting.accumulation_steps,
         work.launch_overhead_time,
@@ -86,7 +95,7 @@ def _launches(moment: Moment, _: Mapping[str, Any]) -> Any:
 
 
 def _update(moment: Moment, _: Mapping[str, Any]) -> Any:
-    return moment.work.update_time
+    return moment.counted.update_time
 
 
 def _communication(moment: Moment, _: Mapping[str, Any]) -> Any:
@@ -96,6 +105,10 @@ def _communication(moment: Moment, _: Mapping[str, Any]) -> Any:
 def _stragglers(moment: Moment, before: Mapping[str, Any]) -> Any:
     """A worker's whole iteration spreads; of a profile only its passes do, not the idling measured beside."""
     setting, work, steps = moment.setting, moment.work, moment.setting.accumulation_steps
+    if setting.updates is not None:
+        from perfmodel.step.updates import update_wait
+
+        return update_wait(setting, work, before["exposed_communication_time"], moment.constants)
     if setting.profile is None:
         busy_time = work.alone(steps)
     else:

@@ -1,0 +1,40 @@
+"""What asynchronous and partly synchronous training comes to: updates a second, how stale, how sure."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from perfmodel.calibration import Calibration
+from perfmodel.prediction.result import UpdateBounds
+from perfmodel.resolve import Setting
+from perfmodel.step.evaluate import Step
+from perfmodel.step.parts import visit_time
+from perfmodel.step.updates import in_step, round_bounds, round_of, update_figures
+
+NOTHING = 1e-9
+"""Share of a round that rounding leaves of communication that is not there."""
+
+
+def updates_of(setting: Setting, step: Step, constants: Calibration) -> dict[str, Any]:
+    """Return the figures of a ``Prediction`` that only such training has."""
+    figures = update_figures(setting, step.iteration_time, constants)
+    fresh = float(figures["fresh_fraction"])
+    return {
+        "updates_per_second": float(figures["updates_per_second"]),
+        "gradients_per_update": int(figures["gradients_per_update"]),
+        "mean_staleness": float(figures["mean_staleness"]),
+        "fresh_fraction": None if math.isnan(fresh) else fresh,
+        "update_bounds": _bounds(setting, step, constants),
+    }
+
+
+def _bounds(setting: Setting, step: Step, constants: Calibration) -> UpdateBounds:
+    exposed = step.terms["exposed_communication_time"]
+    came, work, on = round_of(setting, constants), step.work, step.fabric
+    visit = 0.0 if in_step(setting) else visit_time(setting, work, on, constants)
+    times = round_bounds(setting, work, exposed, visit, on, constants)
+    rates = [setting.world_size / (came.gradients * time) for time in times]
+    sure = came.exact and exposed <= NOTHING * step.iteration_time
+    status = "exact" if sure else "approximation" if came.exact else "bound"
+    return UpdateBounds.made(status=status, low=min(rates), high=max(rates))
