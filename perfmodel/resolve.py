@@ -377,7 +377,7 @@ def _overlap(scenario: Scenario, taken: _Defaults) -> str:
     if strategy != scenario.strategy and KINDS[scenario.strategy].option == "local_steps":
         if scenario.overlap not in (None, "none"):
             raise InputError(
-                f"--overlap {scenario.overlap}: {scenario.strategy} exchanges parameters after its local steps"
+                f"--overlap {scenario.overlap}: {scenario.strategy} sends parameters, after its local steps"
             )
         return "none"
     if scenario.world_size == 1 and strategy != "parameter-server":

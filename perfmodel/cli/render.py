@@ -199,7 +199,8 @@ def update_lines(prediction: Prediction) -> list[tuple[str, str]]:
     if prediction.updates_per_second is None or prediction.update_bounds is None:
         return []
     bounds, gradients = prediction.update_bounds, prediction.gradients_per_update
-    line = f"{rate(prediction.updates_per_second)}/s, of {gradients} gradient{'' if gradients == 1 else 's'} each"
+    each = "1 gradient" if gradients == 1 else f"{gradients} gradients"
+    line = f"{rate(prediction.updates_per_second)}/s, of {each} each"
     if bounds.status != "exact":
         line += f"; between {rate(bounds.low)} and {rate(bounds.high)}"
     fresh = prediction.fresh_fraction

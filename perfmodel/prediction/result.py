@@ -140,7 +140,7 @@ class Prediction(_Result):
     """Share of the iteration in which pipeline stages wait for each other; likewise."""
     updates_per_second: float | None = None
     """Of the shared parameters, where gradients become updates otherwise than all in step: an iteration is
-    then the time in which as many gradients count as there are workers.  None elsewhere, as are those below."""
+    then the time in which as many gradients count as there are workers.  None elsewhere, as all below."""
     gradients_per_update: int | None = None
     mean_staleness: float | None = None
     """Updates between reading the parameters and applying the gradient."""

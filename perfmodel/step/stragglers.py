@@ -39,7 +39,7 @@ def spread_note(setting: Setting, share: float, calibration: Calibration) -> str
 
     None where the wait is a small ``share`` of the iteration, or the spread was given or measured.
     """
-    if share < NOTED or setting.scenario.jitter is not None:
+    if share < NOTED or setting.scenario.jitter is not None or setting.updates is not None:
         return None
     if setting.profile is not None and setting.profile.jitter is not None:
         return None

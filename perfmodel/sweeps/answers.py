@@ -75,6 +75,10 @@ def answers(
     needed = memory_of(block, constants)
     report: dict[str, Any] = {"iteration_time": iteration_time, **terms}
     report |= figures(block, iteration_time, baseline_time, exposed)
+    if block.updates is not None:
+        from perfmodel.step.updates import update_figures
+
+        report |= update_figures(block, iteration_time, constants)
     report |= {"baseline_time": baseline_time, "communication_time": alone}
     report |= {"memory_bytes": needed.bytes, "memory_capacity": needed.capacity}
     report |= {"fits": needed.bytes <= needed.capacity}
@@ -178,11 +182,12 @@ def _each_scenario(
     rows, count = work.forward_time.shape[0], len(placements.world_size)
     result = np.zeros((2, rows, count))
     for i in range(rows):
+        row = setting._replace(accumulation_steps=float(setting.accumulation_steps[i, 0]))
         for j in range(count):
             at: dict[str, Any] = {
                 name: int(getattr(placements, name)[j]) for name in ("world_size", "nodes", "servers")
             }
-            one = setting._replace(**at, accelerators_per_node=int(placements.accelerators_per_node[j]))
+            one = row._replace(**at, accelerators_per_node=int(placements.accelerators_per_node[j]))
             on = Fabric(*(float(column[j]) for column in placements.fabric))
             result[:, i, j] = exchange(one, _row(work, i), on, on, constants)
     return result[0], result[1]

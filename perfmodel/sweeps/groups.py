@@ -14,6 +14,7 @@ from perfmodel.resolve import Setting, resolve
 from perfmodel.sharing import framework_of_copies
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.specs.updates import updates_of
 from perfmodel.step.communication import message_times
 from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
@@ -84,6 +85,9 @@ class Groups:
             alone["input"] = fixed["input"]  # what idles around the copy of real samples is a profile's alone
         if fixed["accelerator"] is None and fixed["node"] is not None:
             alone["accelerator"] = self._catalogue.node(fixed["node"]).accelerator
+        world_sizes = self._known_updates(fixed, world_sizes)
+        if not world_sizes:
+            return
         crossed = int(np.prod([len(self._axes[name]) for name in PLACE])) * len(world_sizes)
         try:
             check_anchor_of_copies(fixed["anchor"])
@@ -115,6 +119,18 @@ class Groups:
         for rows, some in _pieces(setting, batches, placements):
             yield _block(setting, rows, some, constants)
 
+    def _known_updates(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """The world sizes whose workers are enough for what an update waits for."""
+        kept = []
+        for n in world_sizes:
+            try:
+                updates_of(*(fixed[name] for name in ("strategy", "k", "local_steps", "backups")), n)
+                kept.append(n)
+            except InputError as error:
+                placed = int(np.prod([len(self._axes[name]) for name in PLACE]))
+                self._refuse(placed * self._batch_count(), str(error))
+        return tuple(kept)
+
     def _batch_count(self) -> int:
         return int(np.prod([len(self._axes[name]) for name in PLAN]))
 
@@ -132,8 +148,9 @@ class Groups:
         if key not in self._placements:
             if len(self._placements) >= MOST_KEPT:
                 self._placements.clear()
-            # the same in every precision, but only one that the accelerator has can be resolved
-            asked = shared | {"precision": fixed["precision"]}
+            # the same in every precision, but only one that the accelerator has can be resolved; and for any
+            # number of gradients in an update, which some numbers of accelerators are too few for
+            asked = shared | {"precision": fixed["precision"], "k": None, "backups": None}
             self._placements[key] = placements_of(
                 asked, self._axes, world_sizes, self._catalogue, self._constants
             )

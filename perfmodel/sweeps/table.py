@@ -13,6 +13,7 @@ from perfmodel.calibration import Calibration, constants_of
 from perfmodel.errors import InputError, needed, unknown_name
 from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
 from perfmodel.specs.store import Catalogue
+from perfmodel.specs.updates import KINDS
 from perfmodel.step.terms import SHARED_TERMS, TERMS
 from perfmodel.sweeps.axes import Axes, axes, check_anchor_of_copies
 from perfmodel.sweeps.groups import Block, Groups
@@ -64,18 +65,21 @@ ANSWERS = (
     "largest_local_batch_size",
 )
 """Every answer of ``predict`` that is a number, by the same name, but for the terms."""
+UPDATES = ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction")
+"""Those of strategies that do not update all in step."""
 
 
-def answer_columns(shared: bool = False) -> tuple[str, ...]:
+def answer_columns(shared: bool = False, updates: bool = False) -> tuple[str, ...]:
     """Return the names of all answers: those of the terms follow the iteration time they sum to.
 
     Parameters
     ----------
     shared : whether a transformer is shared out in some scenarios, which has terms of its own
+    updates : whether some strategies do not update all in step
     """
     first = ANSWERS.index("iteration_time") + 1
     terms = dict.fromkeys((*TERMS, *SHARED_TERMS)) if shared else TERMS
-    return (*ANSWERS[:first], *terms, *ANSWERS[first:])
+    return (*ANSWERS[:first], *terms, *ANSWERS[first:], *(UPDATES if updates else ()))
 
 
 def sweep(
@@ -143,7 +147,7 @@ class Sweep(Table):
         shared = shares_out(self._axes, catalogue)
         for anchor in () if shared else self._axes["anchor"]:
             check_anchor_of_copies(anchor)
-        own = answer_columns(shared)
+        own = answer_columns(shared, not KINDS.keys().isdisjoint(self._axes["strategy"]))
         self.columns = tuple(map(field_of, columns)) if columns else (*asked, *own)
         """Of the table, in order."""
         known = (*Scenario.model_fields, *own)
@@ -263,7 +267,7 @@ def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         return column.astype(np.int64) if name in WHOLE else column
     if isinstance(values, (int, float)) and not isinstance(values, bool):
         return np.full(size, values)
-    if values is None and name in answer_columns(shared=True):
+    if values is None and name in answer_columns(shared=True, updates=True):
         return np.full(size, np.nan)
     texts = np.empty(size, dtype=object)
     texts.fill(values)
