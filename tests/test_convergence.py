@@ -142,9 +142,9 @@ def test_variants_against_the_clock():
 def test_every_variant_has_a_bound_or_says_why():
     objective = Objective(0.01, 1, 0.5, 10, 32, 2, staleness_bound=0.8)
     for variant in VARIANTS:
-        k = None if variant in ("sync", "async", "local-sgd") else 4
+        k = None if variant in ("sync", "async", "local-sgd", "elastic") else 4
         prediction = straggler_variant(variant, ONE, 8, k=k)
-        if variant == "local-sgd":
+        if variant in ("local-sgd", "elastic"):
             with pytest.raises(InputError, match="local_sgd_gradient_bound"):
                 error_bound(prediction, objective)
         else:

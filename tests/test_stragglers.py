@@ -376,7 +376,7 @@ def test_variants_order_as_they_must(law, workers, data):
 def test_one_worker_is_plain_sgd(law):
     rule = LAWS[law][0]
     for variant in VARIANTS:
-        k = None if variant in ("sync", "async", "local-sgd") else 1
+        k = None if variant in ("sync", "async", "local-sgd", "elastic") else 1
         found = straggler_variant(variant, rule, 1, k=k)
         assert found.update_time == pytest.approx(rule.mean, rel=1e-5), variant
         assert found.mean_staleness == 0
@@ -447,7 +447,7 @@ def test_variants_refused(variant, workers, options, words):
         straggler_variant(variant, ONE, workers, **options)
 
 
-@pytest.mark.parametrize("variant", ["sync", "async", "local-sgd"])
+@pytest.mark.parametrize("variant", ["sync", "async", "local-sgd", "elastic"])
 def test_a_law_without_a_mean_is_refused(variant):
     with pytest.raises(InputError, match="mean"):
         straggler_variant(variant, distribution("pareto", scale=1, shape=1), 4)
@@ -465,7 +465,7 @@ def test_classes_and_negative_times_are_refused():
 def test_no_nan_anywhere():
     for law in LAWS.values():
         for variant in VARIANTS:
-            k = None if variant in ("sync", "async", "local-sgd") else 3
+            k = None if variant in ("sync", "async", "local-sgd", "elastic") else 3
             found = straggler_variant(variant, law[0], 8, k=k)
             assert all(
                 math.isfinite(x) for x in (found.update_time, found.low, found.high, found.mean_staleness)

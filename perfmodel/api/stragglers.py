@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, overload
 
-from perfmodel.arguments import COUNT, TABLE, TEXT, expect
+from perfmodel.arguments import COUNT, NUMBER, TABLE, TEXT, expect
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.distributions import parse_distribution
 from perfmodel.equations.sgd_variants import (
@@ -85,6 +85,7 @@ def stragglers(
     *,
     workers: int = ...,
     k: int | None = ...,
+    backups: int | None = ...,
     distribution: str | Distribution = ...,
     params: Mapping[str, float | str] | None = ...,
     local_steps: int = ...,
@@ -97,6 +98,7 @@ def stragglers(
     *,
     workers: int = ...,
     k: int | None = ...,
+    backups: int | None = ...,
     distribution: str | Distribution = ...,
     params: Mapping[str, float | str] | None = ...,
     local_steps: int = ...,
@@ -108,6 +110,7 @@ def stragglers(
     *,
     workers: int = 16,
     k: int | None = None,
+    backups: int | None = None,
     distribution: str | Distribution = "shifted-exponential",
     params: Mapping[str, float | str] | None = None,
     local_steps: int = 10,
@@ -118,15 +121,16 @@ def stragglers(
 
     Parameters
     ----------
-    variant : sync, k-sync, k-batch-sync, async, k-async, k-batch-async, backup, local-sgd; of ``all`` a table
-        in which each takes the options that it can
+    variant : sync, k-sync, k-batch-sync, async, k-async, k-batch-async, backup, local-sgd, elastic; of ``all``
+        a table in which each takes the options that it can
     workers : backup workers included
     k : gradients an update waits for; by default half the workers
+    backups : workers of ``backup`` whose gradients an update does without, in place of ``k``
     distribution : of one worker's time for one gradient, e.g. ``"lognormal:mean=1,cv=0.1"``
     params : parameters of the distribution by name, besides those in its text
-    local_steps : steps between two averages, of local-sgd
+    local_steps : steps between two averages, of local-sgd, or two visits to the centre, of elastic
     communication_time : after the barrier, common to all [s], or a text such as ``"1ms"``
-    server_time : a parameter server's time for one push and pull [s]; async and k-batch-async
+    server_time : a parameter server's time for one push and pull [s]; async, k-batch-async and elastic
 
     Raises
     ------
@@ -144,6 +148,7 @@ def stragglers(
     """
     expect(COUNT, workers=workers, local_steps=local_steps)
     expect(COUNT.or_none, k=k)
+    expect(NUMBER.or_none, backups=backups)
     expect(TABLE.or_none, params=params)
     law = distribution
     if not isinstance(law, Distribution):
@@ -154,16 +159,29 @@ def stragglers(
     common, service = parse(communication_time, "s"), parse(server_time, "s")
     if variant not in (*VARIANTS, "all"):
         raise unknown_name("variant", str(variant), (*VARIANTS, "all"))
+    if backups is not None:
+        _check_backups(variant, workers, k, backups)
     if variant != "all":
+        k = k if backups is None else workers - backups
         return _one(variant, law, workers, k, local_steps, common, service, alone=True)
     rows: list[StragglerPrediction] = []
     left_out: dict[str, str] = {}
     for name in VARIANTS:
         try:
-            rows.append(_one(name, law, workers, k, local_steps, common, service, alone=False))
+            own = workers - backups if name == "backup" and backups is not None else k
+            rows.append(_one(name, law, workers, own, local_steps, common, service, alone=False))
         except MissingPackage as error:
             left_out[name] = str(error)
     return Stragglers(tuple(rows), law, workers, left_out)
+
+
+def _check_backups(variant: str, workers: int, k: int | None, backups: float) -> None:
+    if variant not in ("backup", "all"):
+        raise InputError(f"--backups goes with backup, not {variant}")
+    if backups % 1 or not 0 <= backups < workers:
+        raise InputError(f"--backups {backups:g}: of {workers} workers 0 to {workers - 1} can be backups")
+    if k is not None and variant == "backup":
+        raise InputError("--k and --backups: give one, the other follows")
 
 
 def law_of(law: str, params: Sequence[str]) -> Distribution:
@@ -199,17 +217,17 @@ def _one(
     alone: bool,
 ) -> StragglerPrediction:
     """One variant's prediction; beside the others it takes the options it can."""
-    takes_k = name not in ("sync", "async", "local-sgd")
-    takes_common = "async" not in name
-    takes_service = name in ("async", "k-batch-async")
+    takes_k = name not in ("sync", "async", "local-sgd", "elastic")
+    takes_common = "async" not in name and name != "elastic"
+    takes_service = name in ("async", "k-batch-async", "elastic")
     if alone and service and not takes_service:
-        raise InputError(f"--server-time goes with async and k-batch-async, not {name}")
+        raise InputError(f"--server-time goes with async, k-batch-async and elastic, not {name}")
     return straggler_variant(
         name,
         law,
         workers,
         k=(k or max(1, workers // 2)) if takes_k else (k if alone else None),
-        local_steps=local_steps if name == "local-sgd" else 1,
+        local_steps=local_steps if name in ("local-sgd", "elastic") else 1,
         communication_time=common if takes_common or alone else 0.0,
         server_time=service if takes_service else 0.0,
     )

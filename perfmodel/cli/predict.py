@@ -11,6 +11,7 @@ import click
 from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.export import csv_text, export_options, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.types import Number
 from perfmodel.errors import InputError
 
 
@@ -23,10 +24,22 @@ from perfmodel.errors import InputError
     type=click.Choice(["stock", "mlperf"]),
     help="How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]",
 )
+@click.option(
+    "--time-to-loss",
+    "loss",
+    type=Number(),
+    metavar="LOSS",
+    help="Also error against time, of every way to update, down to this loss; below 2, where the bound starts.",
+)
 @click.option("--timeline", metavar="FILE", help="Also write the predicted step as a Chrome trace.")
 @export_options
 def command(
-    target: bool, recipe: str | None, timeline: str | None, specs: tuple[str, ...], **options: Any
+    target: bool,
+    recipe: str | None,
+    loss: float | None,
+    timeline: str | None,
+    specs: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """How long one training iteration takes, where the time goes, and how well it scales.
 
@@ -36,6 +49,7 @@ def command(
       perfmodel predict --workload vgg16 --accelerator p100-sxm2-16gb --gpus 8
       perfmodel predict --gpus 16 --strategy parameter-server --servers 2
       perfmodel predict --gpus 64 --global-batch-size 4096 --time-to-target
+      perfmodel predict --gpus 16 --strategy k-async --k 4 --time-to-loss 0.1
       perfmodel predict --gpus 4 --timeline step.json
       perfmodel predict --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
@@ -74,9 +88,15 @@ def command(
         from perfmodel.prediction.target import time_to_target
 
         reached = time_to_target(prediction, recipe, catalogue)
+    lost = None
+    if loss is not None:
+        from perfmodel.prediction.time_to_loss import time_to_loss
+
+        lost = time_to_loss(prediction, loss, catalogue)
     if form in ("json", "csv"):
         text = prediction.to_json()
-        more = {key: value for key, value in (("time_to_target", reached), ("economics", money)) if value}
+        extra = (("time_to_target", reached), ("time_to_loss", lost), ("economics", money))
+        more = {key: value for key, value in extra if value}
         if form == "csv":
             click.echo(csv_text([json.loads(text) | more]), nl=False)
         else:
@@ -89,6 +109,10 @@ def command(
         from perfmodel.cli.render import show_prediction
 
         show_prediction(prediction, reached)
+        if lost is not None:
+            from perfmodel.cli.time_to_loss import show_time_to_loss
+
+            show_time_to_loss(lost)
         if money is not None:
             from perfmodel.cli.economics_options import show_economics
 

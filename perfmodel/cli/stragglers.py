@@ -11,7 +11,7 @@ import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.spelling import Option
-from perfmodel.cli.types import COUNT, MOST_DIGITS
+from perfmodel.cli.types import COUNT, MOST_DIGITS, Count
 from perfmodel.equations.sgd_variants import VARIANTS, Variant
 from perfmodel.units import show
 
@@ -56,6 +56,11 @@ class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     help="Gradients an update waits for.  [default: half the workers]",
 )
 @click.option(
+    "--backups",
+    type=Count(least=0),
+    help="Workers of backup whose gradients an update does without, in place of --k.",
+)
+@click.option(
     "--distribution",
     "law",
     default="shifted-exponential",
@@ -66,7 +71,11 @@ class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     "--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the distribution."
 )
 @click.option(
-    "--local-steps", type=COUNT, default=10, show_default=True, help="Steps between averages: local-sgd."
+    "--local-steps",
+    type=COUNT,
+    default=10,
+    show_default=True,
+    help="Steps between averages: local-sgd, elastic.",
 )
 @click.option(
     "--communication-time", default="0s", show_default=True, help="After the barrier, common to all."
@@ -82,6 +91,7 @@ def command(
     variant: Variant | Literal["all"],
     workers: int,
     k: int | None,
+    backups: int | None,
     law: str,
     params: tuple[str, ...],
     local_steps: int,
@@ -112,6 +122,7 @@ def command(
         variant,
         workers=workers,
         k=k,
+        backups=backups,
         distribution=distribution,
         local_steps=local_steps,
         communication_time=communication_time,

@@ -113,8 +113,8 @@ class Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     name = "counts"
 
-    def __init__(self, largest: int = LARGEST_WORLD_SIZE, most: int = MOST_VALUES) -> None:
-        self.largest, self.most = largest, most
+    def __init__(self, largest: int = LARGEST_WORLD_SIZE, most: int = MOST_VALUES, least: int = 1) -> None:
+        self.largest, self.most, self.least = largest, most, least
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -128,9 +128,11 @@ class Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             if not all(map(_is_whole, numbers)) or (colon and not dash):
                 self.fail(f"{value!r}: expected whole numbers such as 1,2,4,8 or 1-8 or 8-64:8", param, ctx)
             low, high, step = int(first), int(last) if dash else int(first), int(by) if colon else 1
-            if not 1 <= low <= high <= self.largest or step < 1 or (high - low) // step >= self.most:
+            if not self.least <= low <= high <= self.largest or step < 1 or (high - low) // step >= self.most:
                 self.fail(
-                    f"{part.strip()!r}: expected numbers from 1 to {self.largest:,}, rising", param, ctx
+                    f"{part.strip()!r}: expected numbers from {self.least} to {self.largest:,}, rising",
+                    param,
+                    ctx,
                 )
             counts += range(low, high + 1, step)
         return tuple(counts)
@@ -180,5 +182,5 @@ def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-i
 def types_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-ignore]
     """Return what it takes where many values are crossed."""
     if one.type is int:
-        return Counts(int(one.most or LARGEST_WORLD_SIZE))
+        return Counts(int(one.most or LARGEST_WORLD_SIZE), least=1 if one.least is None else int(one.least))
     return type_of(one) if one.info.commas else Names(type_of(one))

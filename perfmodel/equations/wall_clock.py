@@ -64,7 +64,7 @@ def error_bound(prediction: StragglerPrediction, objective: Objective) -> ErrorB
 
     Parameters
     ----------
-    prediction : of ``straggler_variant``; not of local-sgd
+    prediction : of ``straggler_variant``; not of local-sgd or elastic
     objective : the constants of the bound
 
     Returns
@@ -73,7 +73,7 @@ def error_bound(prediction: StragglerPrediction, objective: Objective) -> ErrorB
 
     Raises
     ------
-    InputError : local SGD, an unknown share of fresh gradients, or a learning rate for which the bound does
+    InputError : averaging, an unknown share of fresh gradients, or a learning rate for which the bound does
         not hold
 
     Examples
@@ -87,8 +87,10 @@ def error_bound(prediction: StragglerPrediction, objective: Objective) -> ErrorB
     >>> round(bound.at(2), 9) == round(2 * 0.95**2, 9)
     True
     """
-    if prediction.variant == "local-sgd":
-        raise InputError("local-sgd has another bound: adaptive_synchrony.local_sgd_gradient_bound")
+    if prediction.variant in ("local-sgd", "elastic"):
+        raise InputError(
+            f"{prediction.variant} has another bound, see adaptive_synchrony.local_sgd_gradient_bound"
+        )
     if prediction.fresh_fraction is None:
         raise InputError(f"{prediction.variant}: the share of fresh gradients is not known here")
     gradients = prediction.gradients_per_update

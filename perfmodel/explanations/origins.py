@@ -161,6 +161,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
     }.get(way.overlap, "gradients, one tensor each")
     of_collectives = "fitted to measured collectives"
     notes = dict.fromkeys(FITTED, "fitted")
+    notes["slowest_factor"] = f"mean of the largest of {setting.world_size} times: an order statistic"
     notes |= dict.fromkeys(OF_THE_NETWORK, "the layer table")
     notes |= dict.fromkeys(OF_THE_SCENARIO, "the scenario")
     group = "a node"
@@ -169,6 +170,8 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         notes |= {"accelerators_per_node": f"of {group}", "nodes": "NVLink domains"}
     if setting.scenario.algorithm == IN_NETWORK and by_library(setting):
         notes["nodes"] = "sums in the network take as long as trees over two"
+    if setting.updates is not None:
+        notes |= _of_updates(setting.updates.variant, setting.world_size)
     notes |= {
         "effect": f"fitted: {setting.workload.id}",
         "peak_flops": f"{setting.accelerator.id}, {setting.peak_format}",
@@ -228,12 +231,25 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "cycle_time": "Horovod's default",
         "fusion_threshold_bytes": "Horovod's default",
         "time": "by the profile, or before the measurement",
-        "slowest_factor": f"mean of the largest of {setting.world_size} times: an order statistic",
         "straggler_time": "no jitter" if setting.scenario.jitter == "none" else "one worker",
         "input_time": "synthetic samples",
         "exposed_communication_time": "nothing travels",
     }
     return notes
+
+
+def _of_updates(variant: str, workers: int) -> dict[str, str]:
+    """Where numbers of asynchronous and partly synchronous strategies come from."""
+    of_law = (
+        f"{variant}: formula sgd_variants.straggler_variant, {workers} workers' times, communication apart"
+    )
+    return {
+        "round_factor": of_law,
+        "slowest_factor": of_law,
+        "gradients_per_update": "the scenario",
+        "gradient_bytes": "the layer table",
+        "local_steps": "the scenario",
+    }
 
 
 def _of_profile(case: Case) -> dict[int, str]:

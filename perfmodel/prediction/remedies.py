@@ -167,7 +167,8 @@ def other_options(setting: Setting, step: Step, constants: Calibration) -> list[
 
 
 def _options(setting: Setting) -> Iterator[dict[str, Any]]:
-    if setting.strategy != "data-parallel-single-process":
+    averages = setting.updates is not None and setting.updates.kind.option == "local_steps"
+    if setting.strategy != "data-parallel-single-process" and not averages:
         yield from ({"overlap": way} for way in WAYS if way not in (MERGED, "none", setting.overlap))
     by_library = runs_nccl(setting.accelerator)  # whose measured times no textbook's may be held against
     if setting.strategy == "all-reduce" and setting.scenario.algorithm != "best" and not by_library:

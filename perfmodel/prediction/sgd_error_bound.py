@@ -66,7 +66,7 @@ class ErrorCurves(Table):
 
 
 def error_curves(predictions: Sequence[StragglerPrediction], learning_rate: float) -> ErrorCurves:
-    """Return the error bound of each variant over a common span of time; none is known of local SGD.
+    """Return the error bound of each variant over a common span of time; none is known of averaging.
 
     Raises
     ------
@@ -74,9 +74,11 @@ def error_curves(predictions: Sequence[StragglerPrediction], learning_rate: floa
     """
     if not 0 < learning_rate <= 1:
         raise InputError(f"--learning-rate {learning_rate:g}: expected a number above 0, at most 1")
-    bounded = [row for row in predictions if row.variant != "local-sgd"]
+    bounded = [row for row in predictions if row.variant not in ("local-sgd", "elastic")]
     if not bounded:
-        raise InputError("--curve: no bound is known for local-sgd; take another --variant, or all")
+        raise InputError(
+            f"--curve: no bound is known for {predictions[0].variant}; take another --variant, or all"
+        )
     slowest = max(row.time_per_gradient for row in bounded)
     times = np.geomspace(1, 10_000, POINTS) * slowest
     curves = []

@@ -70,7 +70,7 @@ def choices(case: Case) -> list[Choice]:
             result.append(_queue(case, work, on))
             if by_library(setting):
                 result.append(_way(case, work, on))
-        if setting.strategy == "parameter-server":
+        if setting.strategy == "parameter-server" and setting.updates is None:
             result.append(_ports(case, on))
     waits_as_measured = setting.profile is not None and setting.profile.measures_input
     if setting.scenario.input == "real" and not waits_as_measured:

@@ -49,7 +49,8 @@ def _strategies(
     setting: Setting, asked: dict[str, Any], catalogue: Catalogue, constants: Calibration
 ) -> list[Crossover]:
     """A ring against parameter servers, in step with the workers."""
-    if setting.strategy not in ("all-reduce", "parameter-server") or _is_fixed(setting):
+    in_step = setting.updates is None and setting.strategy in ("all-reduce", "parameter-server")
+    if not in_step or _is_fixed(setting):
         return []
     servers = setting.servers or 1
     dropped = ("strategy", "servers", "overlap", "algorithm", "global_batch_size", "world_size")

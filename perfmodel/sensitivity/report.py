@@ -52,7 +52,7 @@ def sensitivity_report(
     return {
         "title": (
             f"{setting.workload.id} on {setting.world_size} x {setting.accelerator.id}, {setting.precision}, "
-            f"batch {setting.local_batch_size} each, {setting.strategy}"
+            f"batch {setting.local_batch_size} each, {setting.scenario.strategy}"
         ),
         "sample": setting.workload.sample,
         "iteration_time": result.answer.iteration_time,

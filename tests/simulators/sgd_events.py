@@ -64,9 +64,13 @@ def simulate(
     sync is k-sync with all, backup is k-sync, async is k-async with K = 1, and a worker of local-sgd is done
     after ``local_steps`` times.
     """
-    kind = {"sync": "k-sync", "backup": "k-sync", "local-sgd": "k-sync", "async": "k-async"}.get(
-        variant, variant
-    )
+    kind = {
+        "sync": "k-sync",
+        "backup": "k-sync",
+        "local-sgd": "k-sync",
+        "async": "k-async",
+        "elastic": "k-async",
+    }.get(variant, variant)
     waits, cancels = kind in ("k-sync", "k-async"), kind in ("k-sync", "k-batch-sync")
     times = _stream(draw)
     version, token = 0, [0] * workers
@@ -118,3 +122,36 @@ def server_queue(draw: Draw, serve: Draw, workers: int, pushes: int) -> Run:
         ends.append(free)
         heapq.heappush(heap, (free + next(times), worker))
     return Run(np.diff(ends)[pushes // 10 :], np.zeros(1, dtype=np.int64))
+
+
+def through_port(
+    draw: Draw, serve: Draw, workers: int, k: int, updates: int, *, waits: bool = False, local_steps: int = 1
+) -> Run:
+    """Workers out of step, each of whose deliveries passes one port, first come first served.
+
+    After ``local_steps`` times a worker queues for the port; an update comes after ``k`` deliveries.  Where it
+    ``waits`` a worker starts again at the update it contributed to, else at its delivery.
+    """
+    times, services = _stream(draw), _stream(serve)
+
+    def work() -> float:
+        return sum(next(times) for _ in range(local_steps))
+
+    heap = [(work(), worker, 0) for worker in range(workers)]
+    heapq.heapify(heap)
+    free, version, ends, stale, delivered = 0.0, 0, [0.0], [], []
+    while version < updates:
+        arrival, worker, read = heapq.heappop(heap)
+        free = max(free, arrival) + next(services)
+        stale.append(version - read)
+        delivered.append(worker)
+        full = len(delivered) == k
+        version += full
+        if full:
+            ends.append(free)
+        for each in (delivered if full else []) if waits else [worker]:
+            heapq.heappush(heap, (free + work(), each, version))
+        if full:
+            delivered = []
+    skip = updates // 10
+    return Run(np.diff(ends)[skip:], np.array(stale[skip * k :]))
