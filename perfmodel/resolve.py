@@ -16,9 +16,10 @@ from perfmodel.specs.formats import FORMATS, OPTIMIZERS, Format, OptimizerStates
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framework, with_usual_year
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
+from perfmodel.specs.overlap import usual_overlap
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.specs.updates import KINDS, Updates, network_of, updates_of
+from perfmodel.specs.updates import Updates, network_of, updates_of
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads import workload as workload_named
 from perfmodel.workloads.data import decoding, fed
@@ -36,8 +37,6 @@ DEFAULT_INTER_LINK = "ethernet-25g-tcp"
 DEFAULT_STORAGE = "local-ssd"
 DEFAULT_LOADER_WORKERS = 4
 """Of each accelerator, where nobody knows the processor."""
-OVERLAPS = {"all-reduce": "bucketed", "parameter-server": "wfbp", "parameter-server-local": "wfbp"}
-"""What the usual framework of each strategy does; a single process exchanges after the backward pass."""
 
 NCCL_CONNECTIONS = 16
 """Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
@@ -274,7 +273,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         layout=None if sharing is None else sharing.layout,
         stack=None if sharing is None else sharing.stack,
         measured=measured,
-        updates=updates,
+        updates=updates and updates.settled(scenario.world_size),
     )
 
 
@@ -373,21 +372,8 @@ def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[in
 
 
 def _overlap(scenario: Scenario, taken: _Defaults) -> str:
-    strategy = network_of(scenario.strategy)
-    if strategy != scenario.strategy and KINDS[scenario.strategy].option == "local_steps":
-        if scenario.overlap not in (None, "none"):
-            raise InputError(
-                f"--overlap {scenario.overlap}: {scenario.strategy} sends parameters, after its local steps"
-            )
-        return "none"
-    if scenario.world_size == 1 and strategy != "parameter-server":
-        return scenario.overlap or "none"
-    usual = OVERLAPS.get(strategy, "none")
-    if scenario.strategy == "data-parallel-single-process" and scenario.overlap not in (None, "none"):
-        raise InputError(
-            f"--overlap {scenario.overlap}: a single process exchanges gradients after the backward pass"
-        )
-    return taken.take("overlap", scenario.overlap, usual)
+    usual = usual_overlap(scenario)
+    return scenario.overlap or "none" if usual is None else taken.take("overlap", scenario.overlap, usual)
 
 
 def _connections(scenario: Scenario, over_adapters: bool, link: Link, taken: _Defaults) -> int:

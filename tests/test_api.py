@@ -73,7 +73,7 @@ TABLES = {
     ),
     "scale": (lambda: perfmodel.scale(gpus=[1, 8]), 2),
     "collective": (lambda: perfmodel.collective(ranks=16, size=["1KB", 1e6, 10**9], node="dgx-a100"), 3),
-    "stragglers": (lambda: perfmodel.stragglers(workers=8), 8),
+    "stragglers": (lambda: perfmodel.stragglers(workers=8), 9),
     "error curves": (lambda: perfmodel.stragglers(workers=8).error_curves(), 12),
     "learning rates": (lambda: perfmodel.learning_rate(0.1, 256, 8192, staleness=3), 4),
     "speed-ups of a model": (lambda: perfmodel.model_parallel("image", [1, 81, 100]), 3),

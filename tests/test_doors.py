@@ -18,8 +18,6 @@ WITHOUT_DOOR = {
     "barrier.server_push_lower_bound",
     "compression.gathered_exchange_time",
     "compression.powersgd_ratio",
-    "convergence.largest_async_learning_rate",
-    "convergence.largest_sync_learning_rate",
     "convergence.nonconvex_gradient_bound",
     "parameter_server.colocated_parameter_server_time",
     "parameter_server.extra_server_time",

@@ -32,6 +32,7 @@ from perfmodel.specs.keywords import Options
 from perfmodel.specs.options import MEASURED, Declared, declared
 from perfmodel.specs.run import Run
 from perfmodel.specs.store import Catalogue
+from perfmodel.specs.updates import KINDS
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, is_number
 from tests import keywords
 
@@ -142,8 +143,8 @@ def test_an_option_of_money_is_the_same_wherever_it_is_offered(one):
         assert parameters("plan")[one.name].help == parameters("sensitivity")[one.name].help == words(one)
 
 
-OF_LAYOUTS = ("fsdp", "fp8")
-"""Values of transformers that are shared out, which no plan does."""
+OF_LAYOUTS = ("fsdp", "fp8", *KINDS)
+"""Values of transformers that are shared out, and of updates out of step, which no plan does."""
 
 
 def test_what_all_candidates_of_a_plan_share_is_as_elsewhere():

@@ -15,7 +15,6 @@ from perfmodel.calibration import calibration
 from perfmodel.equations.distributions import parse_distribution
 from perfmodel.equations.sgd_variants import VARIANTS, straggler_variant
 from perfmodel.equations.update_times import sync_over_async_exponential
-from perfmodel.equations.wall_clock import error_bound
 from perfmodel.errors import InputError
 from perfmodel.prediction.time_to_loss import time_to_loss
 from perfmodel.resolve import resolve
@@ -182,7 +181,9 @@ def test_waiting_for_all_is_training_in_step(options, servers, overlap):
 @pytest.mark.parametrize("gpus", [1, 8, 24])
 def test_an_average_every_step_is_an_all_reduce_after_it(gpus):
     averaged = predict(gpus=gpus, strategy="local-sgd", local_steps=1)
-    assert averaged.iteration_time == pytest.approx(predict(gpus=gpus, overlap="none").iteration_time, rel=1e-12)
+    assert averaged.iteration_time == pytest.approx(
+        predict(gpus=gpus, overlap="none").iteration_time, rel=1e-12
+    )
     assert predict(gpus=gpus, strategy="local-sgd", local_steps=8).iteration_time <= averaged.iteration_time
 
 
@@ -198,11 +199,10 @@ def test_what_an_answer_holds_to(options):
     assert gradients * options["local_batch_size"] == pytest.approx(answer.samples_per_second, rel=1e-9)
     assert predict(answer.scenario).iteration_time == pytest.approx(answer.iteration_time, rel=1e-12)
     assert answer.fresh_fraction is None or 0 <= answer.fresh_fraction <= 1
-    if options["strategy"] in ("async", "k-batch-async", "k-async", "elastic"):
+    if not KINDS[options["strategy"]].in_step:
         setting, _, _, service = parts(**options)
-        assert answer.updates_per_second * setting.updates.awaited(1) <= (1 + 1e-9) * max(
-            1 / service * (1 if setting.updates.local_steps > 1 else 1), 0
-        ) or answer.gradients_per_update > 1
+        visits = answer.updates_per_second * setting.updates.awaited(setting.world_size)
+        assert visits * service <= 1 + 1e-9  # of the port that all share
 
 
 FIGURES = ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction")
@@ -241,7 +241,8 @@ def test_a_sweep_gives_what_predict_gives(strategies, k, jitter, overlap):
             own = answer.terms.get(name, getattr(answer, name, None))
             assert row[name] == pytest.approx(own, rel=1e-9, abs=1e-15), (key, name)
         for name in FIGURES:
-            assert row.get(name) == pytest.approx(getattr(answer, name), rel=1e-9, abs=1e-15), (key, name)
+            own = getattr(answer, name)
+            assert row.get(name) == (own if own is None else pytest.approx(own, rel=1e-9, abs=1e-15)), key
 
 
 @pytest.mark.parametrize("strategy", EACH)
@@ -315,7 +316,6 @@ def test_time_to_a_loss_is_where_the_bound_meets_it():
     assert noisy["floor"] > own["floor"]
     errors = reached["curve"]["errors"]["k-batch-sync"]
     assert errors == sorted(errors, reverse=True)
-    assert error_bound is not None
 
 
 def test_time_to_a_loss_on_the_command_line(invoke):

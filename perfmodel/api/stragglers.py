@@ -121,8 +121,8 @@ def stragglers(
 
     Parameters
     ----------
-    variant : sync, k-sync, k-batch-sync, async, k-async, k-batch-async, backup, local-sgd, elastic; of ``all``
-        a table in which each takes the options that it can
+    variant : sync, k-sync, k-batch-sync, async, k-async, k-batch-async, backup, local-sgd, elastic; of
+        ``all`` a table in which each takes the options that it can
     workers : backup workers included
     k : gradients an update waits for; by default half the workers
     backups : workers of ``backup`` whose gradients an update does without, in place of ``k``

@@ -29,7 +29,7 @@ from perfmodel.errors import InputError
     "loss",
     type=Number(),
     metavar="LOSS",
-    help="Also error against time, of every way to update, down to this loss; below 2, where the bound starts.",
+    help="Also error against time of every way to update, down to this loss; the bound starts at 2.",
 )
 @click.option("--timeline", metavar="FILE", help="Also write the predicted step as a Chrome trace.")
 @export_options

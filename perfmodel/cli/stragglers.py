@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.options import scenario_option
 from perfmodel.cli.spelling import Option
-from perfmodel.cli.types import COUNT, MOST_DIGITS, Count
+from perfmodel.cli.types import COUNT, MOST_DIGITS
 from perfmodel.equations.sgd_variants import VARIANTS, Variant
+from perfmodel.specs.updates import USUAL_LOCAL_STEPS
 from perfmodel.units import show
 
 if TYPE_CHECKING:
@@ -48,18 +50,8 @@ class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     show_default=True,
     help="Workers, backup ones included.",
 )
-@click.option(
-    "--k",
-    cls=Option,
-    type=COUNT,
-    label="K, gradients an update waits for",
-    help="Gradients an update waits for.  [default: half the workers]",
-)
-@click.option(
-    "--backups",
-    type=Count(least=0),
-    help="Workers of backup whose gradients an update does without, in place of --k.",
-)
+@scenario_option("k")
+@scenario_option("backups")
 @click.option(
     "--distribution",
     "law",
@@ -70,13 +62,7 @@ class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option(
     "--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the distribution."
 )
-@click.option(
-    "--local-steps",
-    type=COUNT,
-    default=10,
-    show_default=True,
-    help="Steps between averages: local-sgd, elastic.",
-)
+@scenario_option("local_steps", default=USUAL_LOCAL_STEPS)
 @click.option(
     "--communication-time", default="0s", show_default=True, help="After the barrier, common to all."
 )

@@ -57,8 +57,8 @@ def time_to_loss(
     """
     if not 0 < loss < INITIAL_ERROR:
         raise InputError(
-            f"--time-to-loss {loss:g}: expected a loss above 0 and below {INITIAL_ERROR:g}, where the bound's "
-            f"example objective starts"
+            f"--time-to-loss {loss:g}: expected more than 0 and less than {INITIAL_ERROR:g}, where the "
+            f"bound's example starts"
         )
     if prediction.layout is not None:
         raise InputError(

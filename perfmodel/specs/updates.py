@@ -68,6 +68,10 @@ class Updates(NamedTuple):
             return workers - (ops.minimum(1, workers - 1) if self.backups is None else self.backups)
         return 1 if self.variant in ("async", "elastic") else workers
 
+    def settled(self, workers: int) -> Updates:
+        """Return it with what it takes of so many workers."""
+        return self._replace(**self.options(workers))
+
     def options(self, workers: int) -> dict[str, int]:
         """Return what the strategy takes, with its value."""
         awaited = int(self.awaited(workers))

@@ -16,18 +16,18 @@ from perfmodel.calibration import Calibration
 from perfmodel.equations.exchange import queue_behind_wait
 from perfmodel.equations.sgd_variants import StragglerPrediction, straggler_variant
 from perfmodel.equations.slowest_worker import waiting_time
-from perfmodel.equations.update_times import (
+from perfmodel.equations.update_rounds import (
     averaged_time,
     cut_short_time,
     discarded_time,
     queued_time,
     repeated_time,
     round_time,
-    server_update_rate,
     shared_port_time,
     time_away,
     updates_per_second,
 )
+from perfmodel.equations.update_times import server_update_rate
 from perfmodel.resolve import Setting
 from perfmodel.specs.updates import Updates
 from perfmodel.step.computation import Computation

@@ -14,7 +14,8 @@ from perfmodel.resolve import Setting, resolve
 from perfmodel.sharing import framework_of_copies
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.specs.updates import updates_of
+from perfmodel.specs.updates import OPTIONS as UPDATE_OPTIONS
+from perfmodel.specs.updates import Updates, updates_of
 from perfmodel.step.communication import message_times
 from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
@@ -119,12 +120,17 @@ class Groups:
         for rows, some in _pieces(setting, batches, placements):
             yield _block(setting, rows, some, constants)
 
+    @staticmethod
+    def _updates(fixed: dict[str, Any], workers: int) -> Updates | None:
+        """How gradients become updates, open where that hangs on the number of workers."""
+        return updates_of(*(fixed[name] for name in ("strategy", *UPDATE_OPTIONS)), workers)
+
     def _known_updates(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> tuple[int, ...]:
         """The world sizes whose workers are enough for what an update waits for."""
         kept = []
         for n in world_sizes:
             try:
-                updates_of(*(fixed[name] for name in ("strategy", "k", "local_steps", "backups")), n)
+                self._updates(fixed, n)
                 kept.append(n)
             except InputError as error:
                 placed = int(np.prod([len(self._axes[name]) for name in PLACE]))
@@ -169,7 +175,7 @@ class Groups:
         setting = resolve(Scenario.model_construct(**asked), self._catalogue)
         if setting.profile is not None and setting.scenario.anchor is not None:
             raise InputError("anchor and profile: give one, both say how fast one accelerator is")
-        return setting
+        return setting._replace(updates=self._updates(fixed, asked["world_size"]))
 
     def _with_algorithm(self, setting: Setting, placements: Placements, count: int) -> Placements:
         """The placements whose links can do the named algorithm."""

@@ -129,7 +129,7 @@ def through_port(
 ) -> Run:
     """Workers out of step, each of whose deliveries passes one port, first come first served.
 
-    After ``local_steps`` times a worker queues for the port; an update comes after ``k`` deliveries.  Where it
+    After ``local_steps`` times a worker queues for it; an update comes after ``k`` deliveries.  Where it
     ``waits`` a worker starts again at the update it contributed to, else at its delivery.
     """
     times, services = _stream(draw), _stream(serve)
