@@ -15,6 +15,7 @@ from perfmodel.prediction.collective import collective
 from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.prediction.network_cuts import cuts_of, least_time
 from perfmodel.resolve import resolve
+from perfmodel.sensitivity.elasticity import sensitivity
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import fabric
@@ -138,3 +139,64 @@ def test_uplinks_do_not_slow_what_the_kernel_is_too_slow_for():
         for ratio in (1.0, 4.0)
     )
     assert crossed == pytest.approx(plain, rel=0.05)  # half of 12.5 GB/s is twice what its TCP carries
+
+
+EXPERTS = {
+    "workload": "mixtral-8x7b",
+    "node": "dgx-h100",
+    "gpus": 64,
+    "expert_parallel": 8,
+    "tensor_parallel": 8,
+    "accumulation_steps": 4,
+}
+
+
+def experts_time(**options) -> float:
+    return perfmodel.predict(**EXPERTS | options).terms["expert_parallel_time"]
+
+
+def test_tokens_cross_the_uplinks_on_their_way_to_experts():
+    """Eight nodes hold the experts of a layer: of tokens for others, 6 of 7 leave racks of two, 4 to 1."""
+    plain, crossed = experts_time(), experts_time(rack_nodes=2, oversubscription=4.0)
+    started = experts_time(inter_link="ib-ndr-400g", nics=32)
+    assert started < plain < crossed
+    half, same = experts_time(rack_nodes=2, oversubscription=7 / 3), experts_time(nics=4)
+    assert half == pytest.approx(same, rel=1e-9)  # 7/3 of 6/7 is half of the adapters
+    assert experts_time(rack_nodes=8, oversubscription=4.0) == plain
+    near = {"tensor_parallel": 1, "expert_parallel": 8}  # within a node
+    assert experts_time(**near, rack_nodes=2, oversubscription=4.0) == experts_time(**near)
+
+
+@given(
+    st.sampled_from([1, 2, 4, 8]),
+    st.sampled_from([1, 2, 4, 8]),
+    st.sampled_from([1, 2]),
+    st.integers(1, 20),
+    st.floats(1, 50),
+    PLACEMENTS,
+)
+def test_no_uplink_makes_a_layout_faster(tensor, experts, stages, rack, ratio, order):
+    """One as many as in a sweep, which times layouts as arrays."""
+    layout = {"tensor_parallel": tensor, "expert_parallel": experts, "pipeline_parallel": stages}
+    asked = EXPERTS | layout | {"gpus": 128}
+    racks = {"rack_nodes": rack, "placement": order}
+    times = [
+        perfmodel.predict(**asked, **racks, oversubscription=each).iteration_time
+        for each in (1.0, ratio, 2 * ratio)
+    ]
+    assert times == sorted(times)
+    table = perfmodel.sweep(
+        **asked | {"expert_parallel": [1, experts]}, **racks, oversubscription=[1.0, ratio]
+    ).table()
+    of = (table["expert_parallel"] == experts) & (table["oversubscription"] == ratio)
+    assert table["iteration_time"][of] == pytest.approx(times[1], rel=1e-9)
+
+
+def test_an_explanation_and_elasticities_of_a_layout_know_racks():
+    asked = EXPERTS | {"rack_nodes": 2, "oversubscription": 4.0}
+    report = perfmodel.explain(**asked)
+    assert report.complete
+    assert "o, oversubscription = 4" in str(report)
+    assert perfmodel.explain(**EXPERTS).complete
+    rows = {row.name: row.time.value for row in sensitivity(Scenario(**asked)).rows}
+    assert rows["oversubscription"] > 0.01

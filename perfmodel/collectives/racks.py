@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from perfmodel import ops
 from perfmodel.equations.topology import (
     contiguous_ring_factor,
     random_ring_factor,
@@ -22,7 +25,7 @@ class Racks(NamedTuple):
     """What their adapters could send over what the uplinks carry, alike on every rail."""
     placement: Placement = "contiguous"
 
-    def slowdown(self, collective: str, nodes: int, machines: int) -> float:
+    def slowdown(self, collective: str, nodes: Any, machines: Any) -> Any:
         """Return how many times less the adapters carry; 1 within one rack, or one NVLink domain.
 
         In an all-to-all every node sends to all others, as in a ring of random order on average.  Trees are
@@ -31,15 +34,20 @@ class Racks(NamedTuple):
         Parameters
         ----------
         collective : as of ``Point``
-        nodes : groups of ranks that meet over adapters: machines, or NVLink domains of several
-        machines : that the ranks lie on
+        nodes : groups of ranks that meet over adapters: machines, or NVLink domains of several; a number, or
+            an array of them
+        machines : that the ranks lie on, at least as many
         """
-        if nodes == 1 or machines <= self.nodes:
+        leaves = (nodes > 1) & (machines > self.nodes)
+        if not np.any(leaves):
             return 1.0
-        in_rack = max(1.0, self.nodes * nodes / machines)
+        in_rack = ops.maximum(1.0, self.nodes * nodes / machines)
         if collective == "all-to-all" or self.placement == "random":
-            return float(random_ring_factor(nodes, self.oversubscription, in_rack))
-        return float(contiguous_ring_factor(self.oversubscription, in_rack))
+            several = ops.where(leaves, nodes, 2.0)
+            factor = random_ring_factor(several, self.oversubscription, in_rack)
+        else:
+            factor = contiguous_ring_factor(self.oversubscription, in_rack)
+        return ops.where(leaves, factor, 1.0)
 
     def server_slowdown(self, nodes: int, servers: int, pipelined: bool) -> float:
         """Return how many times less adapters carry to parameter servers and back; 1 within one rack.

@@ -107,6 +107,10 @@ def shared_notes(setting: Setting) -> dict[str, str]:
             "other_bandwidth": "no other limit",
             "inner_bandwidth": setting.intra_link.id,
             "outer_bandwidth": f"{setting.nics} x {setting.inter_link.id}",
+            "oversubscription": "as asked",
+            "ranks_per_rack": "as asked",
+            "adapters": "of one accelerator",
+            "server_fraction": "no parameter server",
             "inner_wire_time": setting.intra_link.id,
             "outer_wire_time": f"{setting.nics} x {setting.inter_link.id}",
             "overlap_window": "computation that can hide it: a fitted share of the passes",
@@ -121,6 +125,8 @@ def shared_notes(setting: Setting) -> dict[str, str]:
 
 
 PARTS = (
+    "scatter_time",
+    "gather_time",
     "tensor",
     "context",
     "experts",

@@ -14,6 +14,7 @@ _BOTH = (
     "measured_iteration_time",
     "measured_samples_per_second",
     "measured_tokens_per_second",
+    "oversubscription",
     "price",
 )
 SHARED_INPUTS: tuple[Input, ...] = (

@@ -28,8 +28,8 @@ class Job(NamedTuple):
     """Accelerators that reach each other over the link inside a node."""
     inner_bandwidth: Any
     """Nominal, of one accelerator to its peers [B/s]."""
-    network_bandwidth: Any
-    """Nominal, of one accelerator's part of its node's adapters [B/s]."""
+    dispatch_bandwidth: Any
+    """Nominal, of one accelerator's part of its node's adapters, as its tokens get it [B/s]."""
 
     @property
     def tokens(self) -> Any:
@@ -72,7 +72,7 @@ def jobs_of(cases: Sequence[Case]) -> Job:
 
 
 def bare_job(case: Case, groups: Any = None) -> Job:
-    """Return one job of plain numbers, without the ways of its groups unless they are given."""
+    """Return one job, or that of many layouts, without the ways of its groups unless they are given."""
     return Job(
         case.model,
         case.layout,
@@ -83,7 +83,7 @@ def bare_job(case: Case, groups: Any = None) -> Job:
         case.nodes,
         float(case.fabric.domain),
         case.fabric.link.bandwidth.value,
-        case.fabric.network_bandwidth,
+        case.fabric.dispatch_bandwidth(case.layout),
     )
 
 

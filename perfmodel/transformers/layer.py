@@ -307,7 +307,7 @@ def _dispatch(job: Job, p: Values) -> Any:
         dispatch_bytes(copy, distinct_destinations(group, model.top_k), group),
         dispatch_bytes(copy, distinct_destinations(nodes, model.top_k), nodes),
         job.inner_bandwidth,
-        job.network_bandwidth,
+        job.dispatch_bandwidth,
         p["exchange"],
         DISPATCH_START,
     )

@@ -10,8 +10,9 @@ import numpy as np
 
 from perfmodel import ops
 from perfmodel.collectives.model import curve, fitted
-from perfmodel.collectives.place import USUAL_YEAR, Place, Point, place_of, places
+from perfmodel.collectives.place import USUAL_YEAR, Point, place_of
 from perfmodel.collectives.racks import Racks
+from perfmodel.equations.link_rates import node_bandwidth
 from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.layout import Layout
@@ -107,10 +108,19 @@ class Fabric(NamedTuple):
     racks: Racks | None = None
     """None: every node reaches every other at its adapters' full rate."""
 
-    @property
-    def network_bandwidth(self) -> float:
-        """Nominal, of one accelerator's part of its node's adapters [B/s]."""
-        return self.inter_link.bandwidth.value * self.nics / self.per_node
+    def dispatch_bandwidth(self, layout: Layout) -> Any:
+        """Return what carries one accelerator's tokens to experts on other nodes, nominal [B/s].
+
+        That is its part of its node's adapters; between racks less, as of any all-to-all.  Of many layouts it
+        may be an array.
+        """
+        part = self.inter_link.bandwidth.value * self.nics / self.per_node
+        if self.racks is None:
+            return part
+        experts, apart = layout.expert_parallel, layout.tensor_parallel * layout.context_parallel
+        near = ops.minimum(experts, ops.maximum(self.domain / apart, 1.0))
+        slower = self.racks.slowdown("all-to-all", experts / near, experts * apart / self.per_node)
+        return node_bandwidth(part, 1, 1.0, slower)
 
     def point(self, collective: str, group_size: float, stride: float) -> Point | None:
         """Return a collective of ranks that lie so many apart; None for a single rank.
@@ -255,34 +265,12 @@ def groups_of_many(fabric: Fabric, layouts: Layout) -> Groups:
 
 
 def ways_of(points: Sequence[Point | None]) -> Way:
-    """Return the ways of many groups, shape (points,); equal places are worked out once."""
-    known: dict[tuple[object, ...], Point] = {}
-    for point in points:
-        if point is not None:
-            known.setdefault(point.place, point)
-    index = {place: row for row, place in enumerate(known, start=1)}
-    at = np.array([0 if point is None else index[point.place] for point in points], dtype=np.intp)
-    columns = [np.array([value]) for value in NOWHERE]
-    if known:
-        on = places(list(known.values()))
-        each = (*curve(on, fitted().parameters), *_nominal(on, list(known.values())))
-        count = (len(known),)
-        columns = [
-            np.concatenate((first, np.broadcast_to(column, count)))
-            for first, column in zip(columns, each, strict=True)
-        ]
-    return Way(*(column[at] for column in columns))
+    """Return the ways of many groups, shape (points,)."""
+    return Way(*np.array([_way_of(point) for point in points], np.float64).reshape(-1, len(NOWHERE)).T)
 
 
-def _nominal(at: Place, points: Sequence[Point]) -> tuple[Any, Any]:
-    """Time of one byte at the nominal rates inside a node and of its adapters [s]."""
-    ranks = at.nodes * at.per_node
-    names = np.array([point.collective for point in points])
-    share = (ranks - 1) / ranks
-    volume = np.select([names == "all-reduce", names == "all-gather"], [2 * share, share], 1.0)
-    nominal = np.array([point.link.bandwidth.value for point in points])
-    inner = np.where(at.per_node > 1, volume / nominal, 0.0)
-    return inner, np.where(at.nodes > 1, volume / (at.port * at.adapters), 0.0)
+def _way_of(point: Point | None) -> Way:
+    return NOWHERE if point is None else _way(_Somewhere(point))
 
 
 class _Somewhere:
@@ -316,5 +304,4 @@ def _way(where: _Somewhere) -> Way:
 
 def groups_of(fabric: Fabric, layout: Layout) -> Groups:
     """Return the ways of one layout's groups."""
-    points = group_points(fabric, layout)
-    return Groups(*(NOWHERE if point is None else _way(_Somewhere(point)) for point in points))
+    return Groups(*map(_way_of, group_points(fabric, layout)))

@@ -13,7 +13,7 @@ from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout
 from perfmodel.specs.stack import Stack
 from perfmodel.transformers.architecture import dimensions_of
-from perfmodel.transformers.job import Job
+from perfmodel.transformers.job import Case, bare_job
 from perfmodel.transformers.machine import Fabric, chip_of, groups_of_many
 from perfmodel.transformers.memory import Memory, memory_of
 from perfmodel.transformers.parameters import Values
@@ -115,18 +115,8 @@ def search(
     changes = (layouts.recompute != SELECTIVE) | (not software.flash) | software.checkpoints_operations
     layouts = Layout(*(column[changes] for column in layouts))
     software = software_of(stack, chip, dimensions, layouts, options)
-    job = Job(
-        dimensions,
-        layouts,
-        chip,
-        software,
-        groups_of_many(fabric, layouts),
-        float(sequence_length),
-        max(1.0, world_size / fabric.per_node),
-        fabric.domain,
-        fabric.link.bandwidth.value,
-        fabric.network_bandwidth,
-    )
+    case = Case(dimensions, layouts, chip, software, fabric, sequence_length)
+    job = bare_job(case, groups_of_many(fabric, layouts))
     count = len(layouts.recompute)
     memory = Memory(*(np.broadcast_to(column, (count,)) for column in memory_of(job)))
     total = np.asarray(memory.total)
