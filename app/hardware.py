@@ -34,7 +34,7 @@ def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
     for id in catalogue.ids(kind):
         result = catalogue.spec(kind, id)
         row: dict[str, Any] = {"id": id, "name": result.name}
-        for name, value in result:
+        for name, value in vars(result).items():
             if isinstance(value, Quantity):
                 row[name] = number_text(name, value.value)
             elif isinstance(value, dict) and name == "peak_flops":

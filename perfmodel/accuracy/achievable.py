@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 from functools import cache
 from statistics import fmean, median
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
@@ -20,7 +20,7 @@ from perfmodel.specs.workload import Layer, Workload
 from perfmodel.step.computation import computation
 from perfmodel.templating import render
 
-PRECISION = "bf16"
+PRECISION: Final = "bf16"
 
 
 class Product(NamedTuple):

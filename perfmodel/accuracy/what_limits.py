@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, median
-from typing import Any
+from typing import Any, Final
 
 from perfmodel.accuracy.compare import Row
 from perfmodel.accuracy.summary import counted
 from perfmodel.prediction import predict
-from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.scenario import Scenario, StrategyOfCopies
 from perfmodel.step.terms import of_kind
 from perfmodel.templating import render
 
 NOTICED = 0.03
 """Share of an iteration from which waiting is reported."""
-ONE_PROCESS = "data-parallel-single-process"
+ONE_PROCESS: Final = "data-parallel-single-process"
 EPOCH = 2.5e6
 """Images."""
 COURSE = {"table 1": "DP", "table 2": "DDP", "table 3": "DDP and DALI"}
@@ -132,7 +132,7 @@ def _course_says(strategy: str) -> list[str]:
     return [f"{predict(Scenario.model_validate(asked | {'world_size': n})).speedup:.2f}" for n in (2, 4)]
 
 
-def _small_batch(strategy: str) -> dict[str, Any]:
+def _small_batch(strategy: StrategyOfCopies) -> dict[str, Any]:
     """Shares of an iteration in which accelerators compute, and in which kernels are launched."""
     result = predict(
         Scenario(workload="resnet18", world_size=2, local_batch_size=4, precision="fp32", strategy=strategy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.arguments import COUNT, NUMBER, TEXT, expect
 from perfmodel.errors import InputError
@@ -85,7 +85,7 @@ def compression(
     every = [str(name) for name in KINDS] if names == ["all"] else names
     for name in every:
         expect(TEXT, scheme=name)
-    options = given | {
+    options: dict[str, Any] = given | {
         "workload": workload,
         "world_size": int(gpus),
         "accelerators_per_node": accelerators_per_node,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from perfmodel.arguments import COUNT, FLAG, FROM_ZERO, TEXT, expect
 from perfmodel.equations.model_parallel import DISTBELIEF, FittedModel
@@ -90,7 +90,7 @@ def downpour(
         raise unknown_name("optimizer", server_optimizer, OPTIMIZER_COPIES)
     if (replica_model is None) != (replica_machines == 1):
         raise InputError("replica_model and replica_machines go together; give both or neither")
-    asked = {
+    asked: dict[str, Any] = {
         "workload": workload,
         "accelerator": accelerator,
         "precision": precision,

@@ -271,27 +271,28 @@ def plan(
     >>> found.chosen.run_time < 86400, found.chosen.cost == min(each.cost for each in found.front)
     (True, True)
     """
-    goal = Goal(
-        workload=workload,
-        epochs=epochs,
-        samples=samples,
-        target=target,
-        recipe=recipe,
-        deadline=deadline,
-        budget=budget,
-        accelerators=accelerators,
-        instances=instances,
-        nodes=nodes,
-        max_gpus=max_gpus,
-        strategies=strategies,
-        algorithms=algorithms,
-        precisions=precisions,
-        server_node=server_node,
-        local_batch_sizes=local_batch_sizes,
-        max_global_batch=max_global_batch_size,
-        prices={} if prices is None else prices,
-        purchase_prices={} if purchase_prices is None else purchase_prices,
-        conditions=Conditions() if conditions is None else checked(conditions),
-        options={name: value for name, value in options.items() if value is not None},
-    )
+    asked: dict[str, Any] = {
+        "workload": workload,
+        "epochs": epochs,
+        "samples": samples,
+        "target": target,
+        "recipe": recipe,
+        "deadline": deadline,
+        "budget": budget,
+        "accelerators": accelerators,
+        "instances": instances,
+        "nodes": nodes,
+        "max_gpus": max_gpus,
+        "strategies": strategies,
+        "algorithms": algorithms,
+        "precisions": precisions,
+        "server_node": server_node,
+        "local_batch_sizes": local_batch_sizes,
+        "max_global_batch": max_global_batch_size,
+        "prices": {} if prices is None else prices,
+        "purchase_prices": {} if purchase_prices is None else purchase_prices,
+        "conditions": Conditions() if conditions is None else checked(conditions),
+        "options": {name: value for name, value in options.items() if value is not None},
+    }
+    goal = Goal(**asked)
     return Plans(search(goal, catalogue, constants))

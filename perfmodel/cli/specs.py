@@ -79,7 +79,7 @@ def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
     out.print(Text(f"{spec.name}  ({kind.removesuffix('s')} {spec.id})"), style="bold")
     if others := catalogue.others(kind, id):
         out.print(Text(f"{id} is the name of a family; also {', '.join(others)}"))
-    for name, value in spec:
+    for name, value in vars(spec).items():
         if isinstance(value, (str, int)) and value and name not in ("id", "name"):
             out.print(Text(f"{name.replace('_', ' ')}: {value}"))
     shown = table("number", "value", "basis", "source", left=4)
@@ -126,7 +126,9 @@ def _numbers(spec: SourcedSpec) -> dict[str, Any]:
     """A spec as a row: names, and numbers in SI without where they come from."""
     from perfmodel.specs.provenance import Quantity
 
-    plain = {name: value for name, value in spec if isinstance(value, (str, int)) and name != "note"}
+    plain = {
+        name: value for name, value in vars(spec).items() if isinstance(value, (str, int)) and name != "note"
+    }
     return plain | {name: stated.value for name, stated in spec.statements() if isinstance(stated, Quantity)}
 
 

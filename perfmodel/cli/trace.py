@@ -115,7 +115,7 @@ def _reported(
 
     accelerator = tuple(Catalogue.built_in().accelerator(name).id for name in accelerator)
     named = {"workload": workload, "local_batch_size": local_batch_size, "precision": precision}
-    job = {name: value for name, value in named.items() if value is not None}
+    job: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
     if job and workload is None:
         raise InputError(
             f"--{next(iter(job)).replace('_', '-')} goes with --workload, the network of the job"

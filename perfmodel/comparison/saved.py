@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from perfmodel.comparison.case import Case
 from perfmodel.economics import economics
@@ -41,7 +41,9 @@ def saved_case(path: Path, catalogue: Catalogue | None = None, conditions: Condi
     except ValidationError as error:
         raise InputError(f"{path}: {mistake(error, _Saved)}; {wanted}") from None
     try:
-        asked = {key: value for key, value in prediction.scenario.items() if key in Scenario.model_fields}
+        asked: dict[str, Any] = {
+            key: value for key, value in prediction.scenario.items() if key in Scenario.model_fields
+        }
         Scenario(**asked)
         _Asked.model_validate(prediction.scenario)
     except ValidationError as error:
@@ -64,7 +66,6 @@ def _refuse(constant: str) -> float:
 class _Saved(Prediction):
     """A prediction that somebody else may have written, so every key is checked."""
 
-    model_config = ConfigDict(defer_build=False)
     scenario: dict[str, Any]  # type: ignore[assignment]  # an older answer lacks newer options
 
 

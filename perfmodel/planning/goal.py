@@ -39,7 +39,7 @@ LIKE: Final = {"image": "resnet50", "sequence": "bert"}
 """Benchmarks with the largest published batches, by kind of sample."""
 
 
-class Goal(Run, frozen=True, extra="forbid", defer_build=True):
+class Goal(Run):
     """A ``Run`` with what follows from it."""
 
     def by_id(self, catalogue: Catalogue) -> Self:

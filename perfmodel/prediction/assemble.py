@@ -270,7 +270,7 @@ def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> floa
 
 def _memory(setting: Setting, constants: Calibration) -> Memory:
     rows, needed, capacity, largest = memory_of(setting, constants)
-    return Memory.made(
+    return Memory.model_construct(
         bytes=float(needed),
         capacity=capacity,
         fits=needed <= capacity,
@@ -312,7 +312,7 @@ def _prediction(
         from perfmodel.prediction.updates import updates_of
 
         updates = updates_of(setting, step, constants)
-    return Prediction.made(
+    return Prediction.model_construct(
         iteration_time=iteration_time,
         terms=step.terms,
         interval=uncertain,
@@ -341,7 +341,7 @@ def _traffic(setting: Setting, network: Network) -> list[Traffic]:
     """What replicas exchange; a single accelerator does with parameter servers alone."""
     if not communicates(setting):
         return []
-    row = Traffic.made(
+    row = Traffic.model_construct(
         group="replicas",
         collective="all-reduce" if setting.strategy == "all-reduce" else "push and pull",
         ranks=setting.world_size,

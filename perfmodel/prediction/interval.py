@@ -167,7 +167,7 @@ def interval(
     if spread is None:
         return None
     near, far = factors(result, mode, constants.spread)
-    return Interval.made(
+    return Interval.model_construct(
         low_80=iteration_time / near,
         high_80=iteration_time * near,
         low_95=iteration_time / far,

@@ -1,29 +1,15 @@
 """What a prediction says; the model is the JSON schema people script against."""
 
 import json
-from typing import Any, Literal, Self
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from perfmodel.specs.record import Record, fresh
 from perfmodel.specs.understood import Understood
 from perfmodel.units import rate, show
 
 
-class _Result(BaseModel):
-    """Built by ``predict`` without validation."""
-
-    # older pydantic warns of a field whose name begins as its own methods do
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, protected_namespaces=())
-
-    @classmethod
-    def made(cls, **values: Any) -> Self:
-        """Return what ``model_construct`` returns of every field, without a look at each of them."""
-        one, put = cls.__new__(cls), object.__setattr__
-        put(one, "__dict__", values)
-        put(one, "__pydantic_fields_set__", set(values))
-        put(one, "__pydantic_extra__", None)
-        put(one, "__pydantic_private__", None)
-        return one
+class _Result(Record):
+    """Built by ``predict`` without checks."""
 
     def to_json(self) -> str:
         """Return what ``model_dump_json`` returns, without building a serializer for it."""
@@ -40,7 +26,7 @@ class Memory(_Result):
     fits: bool
     largest_local_batch_size: int
     """The largest that fits; 0 where not even the model does."""
-    rows: dict[str, float] = {}
+    rows: dict[str, float] = fresh(dict)
     """What it is made of, summing to ``bytes``; empty in answers saved before there were any."""
 
 
@@ -128,7 +114,7 @@ class Prediction(_Result):
     warnings: list[str]
     scenario: Understood
     """The question as it was understood."""
-    traffic: list[Traffic] = []
+    traffic: list[Traffic] = fresh(list)
     """What travels, by the group of ranks that sends it; empty where nothing does."""
     layout: dict[str, int | str] | None = None
     """How a transformer is shared out: degrees by name, ``sharding`` and ``recompute``; else None."""

@@ -53,7 +53,7 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
     more = figures_of(model, case, step, time, setting.peak_flops)
     memory = memory_needed(job, setting.accelerator.memory_capacity)
     spread = spread_of(model, start and start.weight)
-    uncertain = Interval.made(**ends(time, spread), wider_because=_wider(setting), clipped_at=None)
+    uncertain = Interval.model_construct(**ends(time, spread), wider_because=_wider(setting), clipped_at=None)
     warnings = list(setting.warnings)
     least_time = least_iteration_time(setting)
     if setting.measured is not None and start is not None:
@@ -65,7 +65,7 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
         warnings.append("MFU counts scores that a mask leaves out, which kernels do not compute")
     if not memory.fits:
         warnings.append(_does_not_fit(memory))
-    return Prediction.made(
+    return Prediction.model_construct(
         iteration_time=time,
         terms={name: float(each) for name, each in result.terms.items()},
         interval=physical(uncertain, time, least_time),
@@ -93,7 +93,9 @@ def _sent(row: Row) -> Traffic:
     numbers = {
         name: float(each) for name, each in row._asdict().items() if name not in ("group", "collective")
     }
-    return Traffic.made(group=row.group, collective=row.collective, **numbers | {"ranks": int(row.ranks)})
+    return Traffic.model_construct(
+        group=row.group, collective=row.collective, **numbers | {"ranks": int(row.ranks)}
+    )
 
 
 def layout_of_setting(setting: Setting) -> Layout:
@@ -106,7 +108,7 @@ def memory_needed(job: Job, capacity: float) -> Memory:
     """Return what the fullest accelerator keeps, and the largest micro-batch that fits in the same passes."""
     rows = {name: float(each) for name, each in memory_of(job)._asdict().items()}
     needed = sum(rows.values())
-    return Memory.made(
+    return Memory.model_construct(
         bytes=needed,
         capacity=capacity,
         fits=needed <= ROOM * capacity,

@@ -1,11 +1,10 @@
 """Spec of an accelerator: its peaks, its memory and its links."""
 
-from typing import Literal
-
-from pydantic import Field, field_validator
+from typing import Annotated, Literal
 
 from perfmodel.errors import InputError
 from perfmodel.specs.provenance import Id, PositiveInt, Quantity, SourcedSpec, Text
+from perfmodel.specs.record import Within, fresh
 
 Format = Literal["fp64", "fp64-matrix", "fp32", "tf32", "fp16-vector", "fp16", "bf16", "fp8", "fp4"]
 """What a peak is of; ``fp16`` is the matrix (tensor) path, ``fp16-vector`` the ordinary one."""
@@ -38,8 +37,8 @@ class Accelerator(SourcedSpec):
     """What one device is, e.g. ``one of two dies of the board``."""
     board_devices: PositiveInt = 1
     """Devices on one board or package: 2 for K80, M60 and MI250X."""
-    year: int = Field(ge=2006, le=2100)
-    compute_capability: float | None = Field(default=None, gt=0)
+    year: Annotated[int, Within(ge=2006, le=2100)]
+    compute_capability: Annotated[float, Within(gt=0)] | None = None
     """CUDA's number of the instruction set, 7.0 for Volta, as NVIDIA lists it; None off NVIDIA."""
     compute_units: PositiveInt | None = None
     """Streaming multiprocessors, compute units or cores."""
@@ -51,9 +50,9 @@ class Accelerator(SourcedSpec):
     """[Hz]"""
     boost_clock: Quantity | None = None
     """[Hz]"""
-    peak_flops: dict[Format, Quantity] = Field(min_length=1)
+    peak_flops: Annotated[dict[Format, Quantity], Within(min_length=1)]
     """Dense peak of each number format [FLOP/s], accumulated in fp32 where there is a choice."""
-    achieved_flops: dict[Format, Quantity] = Field(default_factory=dict)
+    achieved_flops: dict[Format, Quantity] = fresh(dict)
     """The best matrix product somebody measured [FLOP/s]."""
     achieved_tdp: Quantity | None = None
     """Power limit of the module that ``achieved_flops`` was measured on, where it is another [W]."""
@@ -87,14 +86,12 @@ class Accelerator(SourcedSpec):
         """The library that sums gradients and chooses how: NCCL, RCCL or none."""
         return COLLECTIVE_LIBRARIES.get(self.vendor)
 
-    @field_validator("achieved_flops")
-    @classmethod
-    def _no_measurement_without_peak(cls, achieved: dict[str, Quantity], info: object) -> dict[str, Quantity]:
-        peaks = getattr(info, "data", {}).get("peak_flops", achieved)
-        missing = [name for name in achieved if name not in peaks]
+    def check_together(self) -> None:
+        """Refuse a measured product of a format without a peak, and a number without its source."""
+        super().check_together()
+        missing = [name for name in self.achieved_flops if name not in self.peak_flops]
         if missing:
-            raise ValueError(f"{missing[0]} is measured but has no entry in peak_flops")
-        return achieved
+            raise ValueError(f"achieved_flops: {missing[0]} is measured but has no entry in peak_flops")
 
     def training_peak(self, precision: str) -> tuple[float, str]:
         """Return the peak [FLOP/s] that serves a training precision, and the number format it belongs to.

@@ -3,20 +3,19 @@
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import Field, ValidationError
-
 from perfmodel.errors import InputError
 from perfmodel.specs.options import OptionInfo, PlainSignature
+from perfmodel.specs.record import Within
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 LARGEST = 1e12
 
-_Above = Annotated[float, Field(gt=0, le=LARGEST)]
-_From = Annotated[float, Field(ge=0, le=LARGEST)]
-_Share = Annotated[float, Field(gt=0, le=1)]
-_Building = Annotated[float, Field(ge=1, le=10)]
+_Above = Annotated[float, Within(gt=0, le=LARGEST)]
+_From = Annotated[float, Within(ge=0, le=LARGEST)]
+_Share = Annotated[float, Within(gt=0, le=1)]
+_Building = Annotated[float, Within(ge=1, le=10)]
 _EVERY = OptionInfo(plan=True)
 _TIME = OptionInfo(unit="s", plan=True)
 
@@ -75,6 +74,8 @@ def checked(conditions: Conditions) -> Conditions:
     ------
     InputError : a value of another type, or out of its range
     """
+    from pydantic import ValidationError
+
     try:
         result: Conditions = _adapter().validate_python(conditions._asdict())
     except ValidationError as error:

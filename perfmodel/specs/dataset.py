@@ -1,15 +1,14 @@
 """Spec of a data set: number and stored size of its samples."""
 
 from functools import cache
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Annotated, Any, Literal
 
 from perfmodel.errors import unknown_name
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.names import word_of
 from perfmodel.specs.provenance import Quantity, Source, Spec, Text
+from perfmodel.specs.record import Within
 from perfmodel.specs.spec_file import built
 
 FILE = "datasets.toml"
@@ -20,7 +19,7 @@ class DataSet(Spec):
     """A training set, each number with where it comes from; of sequences, those that its text is cut into."""
 
     name: Text
-    aliases: tuple[Text, ...] = Field(default=(), strict=False)
+    aliases: Annotated[tuple[Text, ...], Within(strict=False)] = ()
     sample: Literal["image", "sequence"]
     encoded: bool = False
     """Whether a loader worker must decode each sample."""

@@ -1,13 +1,10 @@
 """Spec of a cloud offer: a node for hire, with the region and date of its price."""
 
-from __future__ import annotations
-
 from datetime import date
-from typing import Self
-
-from pydantic import Field, model_validator
+from typing import Annotated
 
 from perfmodel.specs.provenance import Id, PositiveFloat, Source, Spec, Text
+from perfmodel.specs.record import Within
 
 
 class Instance(Spec):
@@ -26,22 +23,20 @@ class Instance(Spec):
     """A key of the file's ``sources`` table."""
     note: str = ""
 
-    @model_validator(mode="after")
-    def _price_has_region_and_date(self) -> Self:
+    def check_together(self) -> None:
+        """Refuse a price without region, date and source."""
         if self.price_usd_per_hour is not None and not (self.region and self.price_date and self.source):
             raise ValueError(f"{self.instance}: a price needs region, price_date and source")
-        return self
 
 
 class InstanceFile(Spec):
     """The whole of ``instances.toml``."""
 
-    instances: tuple[Instance, ...] = Field(strict=False)
+    instances: Annotated[tuple[Instance, ...], Within(strict=False)]
     sources: dict[str, Source]
 
-    @model_validator(mode="after")
-    def _sources_exist(self) -> Self:
+    def check_together(self) -> None:
+        """Refuse an offer whose source the file does not list."""
         for offer in self.instances:
             if offer.source is not None and offer.source not in self.sources:
                 raise ValueError(f"{offer.instance}: source {offer.source!r} is not in the sources table")
-        return self

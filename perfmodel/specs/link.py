@@ -1,11 +1,10 @@
 """What a link is: bandwidth and latency between two ranks, with what was measured on it."""
 
-from typing import Annotated, Literal, Self
-
-from pydantic import Field, model_validator
+from typing import Annotated, Literal
 
 from perfmodel.specs.peer_graph import PeerGraph
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Provenance, Quantity, SourcedSpec
+from perfmodel.specs.record import Within
 
 Transport = Literal[
     "nvlink",
@@ -25,14 +24,14 @@ Transport = Literal[
 ]
 """Inside a node the first four; ``ethernet-tcp`` passes the operating system's kernel, whatever the cable."""
 
-GroupSize = Annotated[int, Field(strict=False, ge=2)]
+GroupSize = Annotated[int, Within(strict=False, ge=2)]
 """Ranks in the ring; TOML writes every key as text."""
 
 
 class RingBandwidth(Provenance):
     """Bus bandwidth of a ring all-reduce by the number of ranks, where one number cannot say it."""
 
-    by_group_size: dict[GroupSize, PositiveFloat] = Field(min_length=1)
+    by_group_size: Annotated[dict[GroupSize, PositiveFloat], Within(min_length=1)]
     """Ranks -> bus bandwidth [B/s]."""
 
     def __str__(self) -> str:
@@ -47,7 +46,7 @@ class Link(SourcedSpec):
     scope: Literal["intra", "inter"]
     generation: PositiveInt | None = None
     """Of NVLink, PCIe or Infinity Fabric; None for what has no such number."""
-    joins: Annotated[int, Field(ge=2)] | None = None
+    joins: Annotated[int, Within(ge=2)] | None = None
     """The most accelerators that it joins, 2 by a bridge: a ring of more passes the host's link."""
     switched: bool = False
     """Through a switch that joins every accelerator with every other at the full rate (NVSwitch)."""
@@ -65,12 +64,12 @@ class Link(SourcedSpec):
     """The same under the protocol NCCL uses for large messages (Simple) [s]."""
     achieved_fraction: Quantity | None = None
     """What large messages reach, as a part of the nominal bandwidth."""
-    direct_from: float = Field(default=0.0, ge=0)
+    direct_from: Annotated[float, Within(ge=0)] = 0.0
     """Least CUDA compute capability of accelerators whose memory its adapters read and write themselves; what
     others send passes host memory."""
     low_latency: bool = True
     """Whether it carries NCCL's protocols of small messages, LL and LL128."""
-    low_latency_from: float = Field(default=0.0, ge=0)
+    low_latency_from: Annotated[float, Within(ge=0)] = 0.0
     """Least compute capability of the accelerators of which it carries them."""
     one_sided: bool = False
     """Whether an adapter writes to a peer's memory without the peer's host (TCPXO)."""
@@ -104,8 +103,9 @@ class Link(SourcedSpec):
         """Ranks -> measured bus bandwidth [B/s]; empty where nobody measured."""
         return self.ring_bandwidth.by_group_size if self.ring_bandwidth else {}
 
-    @model_validator(mode="after")
-    def _no_more_than_everything(self) -> Self:
+    def check_together(self) -> None:
+        """Refuse more than everything, what only a switch does without one, and numbers without sources."""
+        super().check_together()
         if self.achieved_fraction is not None and self.achieved_fraction.value > 1:
             raise ValueError(f"achieved_fraction.value is {self.achieved_fraction.value}; expected at most 1")
         if self.switch_adds and not self.switched:
@@ -114,4 +114,3 @@ class Link(SourcedSpec):
             raise ValueError(
                 f"domain.value is {self.domain.value:g}; expected a whole number, of a switched link"
             )
-        return self

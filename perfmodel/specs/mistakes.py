@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel
 
 from perfmodel.errors import unknown_name
+from perfmodel.specs.record import Record
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -30,13 +31,14 @@ _EXPECTED = {
     "tuple_type": "expected a list",
 }
 """Messages that replace pydantic's own, by type of error."""
+_Model = type[BaseModel] | type[Record]
 _NO_KEYS = ("[key]", "float", "int", "str")
 """Parts of a location that name no key of the table: a key itself, or which type of several was tried."""
 
 
 def mistake(
     error: ValidationError,
-    model: type[BaseModel] | None = None,
+    model: _Model | None = None,
     *,
     known: Iterable[str] = (),
     kind: str = "key",
@@ -104,7 +106,7 @@ def _shown(given: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _models_at(model: type[BaseModel] | None, place: Iterable[str]) -> set[type[BaseModel]]:
+def _models_at(model: _Model | None, place: Iterable[str]) -> set[_Model]:
     """The models of which one may stand at a place in the table of a model."""
     models = set() if model is None else {model}
     for key in place:
@@ -114,7 +116,7 @@ def _models_at(model: type[BaseModel] | None, place: Iterable[str]) -> set[type[
     return models
 
 
-def _models(annotation: Any) -> set[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _models(annotation: Any) -> set[_Model]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel | Record):
         return {annotation}
     return set().union(*map(_models, get_args(annotation)))

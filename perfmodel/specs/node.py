@@ -1,9 +1,5 @@
 """Spec of a node: its accelerators, their links, network adapters, processors and storage."""
 
-from typing import Self
-
-from pydantic import model_validator
-
 from perfmodel.specs.peer_graph import PeerGraph, ranks_of
 from perfmodel.specs.provenance import Id, PositiveInt, Quantity, SourcedSpec
 
@@ -41,8 +37,8 @@ class Node(SourcedSpec):
         """Processor cores: two of the threads a node counts share one, and decode no faster than it."""
         return (self.vcpus or 0) // 2
 
-    @model_validator(mode="after")
-    def _graph_joins_its_accelerators(self) -> Self:
+    def check_together(self) -> None:
+        """Refuse links between accelerators that it does not have, and numbers without sources."""
+        super().check_together()
         if ranks_of(self.peer_graph) > self.accelerators:
             raise ValueError(f"peer_graph: expected pairs of two of 0..{self.accelerators - 1}")
-        return self

@@ -38,5 +38,5 @@ def number_rows(name: str, stated: Provenance) -> list[tuple[str, str]]:
     """Return name and value of a number; several of what depends on the number of ranks."""
     if isinstance(stated, Quantity):
         return [(name, number_text(name, stated.value))]
-    rings: dict[int, float] = dict(stated)["by_group_size"]
+    rings: dict[int, float] = vars(stated)["by_group_size"]
     return [(f"{name}, {size} ranks", show(value, "B/s")) for size, value in rings.items()]

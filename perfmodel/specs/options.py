@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from inspect import Parameter, Signature, cleandoc, signature
 from types import GenericAlias, NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator
-from pydantic.fields import FieldInfo
-
+from perfmodel.errors import InputError
 from perfmodel.specs.names import NONE, word_of
+from perfmodel.specs.record import Record
 from perfmodel.units import parse
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -80,6 +79,20 @@ class Declared(NamedTuple):
     many: bool = False
     """Whether it takes several values, each of ``type``."""
 
+    def takes(self, value: object) -> bool:
+        """Whether a value is plainly one of its own; pydantic says what any other means, or what is wrong."""
+        if value is None:
+            return self.default is None
+        if self.many or type(value) is not (str if self.choices else self.type):
+            return False
+        if isinstance(value, bool | str):
+            return value in self.choices if self.choices else True
+        if isinstance(value, int | float):
+            least, most = self.least, self.most
+            enough = least is None or value > least or (value == least and not self.above)
+            return enough and (most is None or value <= most)
+        return False
+
     @property
     def label(self) -> str:
         """What people read over a widget, with the unit of a number that is written without one."""
@@ -112,35 +125,58 @@ def _annotation(one: Declared) -> Any:
     return one.type if one.default is not None else one.type | None
 
 
-class Described(BaseModel, defer_build=True):
-    """A model whose fields carry label, words and unit, also in its JSON schema.
+class Described(Record):
+    """A record whose fields carry label, words and unit, also in its JSON schema.
 
     It takes a word in any spelling, or a synonym, and a number with its unit, such as ``115kB``.
     """
 
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Take what is declared into the fields; pydantic calls it when a class is made."""
-        for name, one in declared(cls).items():
-            field = cls.model_fields[name]
-            field.title, field.description = one.label, one.words
-            if one.unit:
-                field.json_schema_extra = {"unit": one.unit}
-            read = _reader(one)
-            if read is not None and not any(isinstance(known, BeforeValidator) for known in field.metadata):
-                field.metadata = [*field.metadata, BeforeValidator(read)]
-        cls.sign()
+    __signature__ = PlainSignature()
+
+    def __init__(self, /, **options: Any) -> None:
+        """Take options by name; an unknown one, or a value that does not fit it, is an InputError."""
+        written, known = self.as_written(options), declared(type(self))  # type: ignore[arg-type]
+        if all(name in known and known[name].takes(value) for name, value in written.items()):
+            self._fill(written)
+            return
+        try:
+            super().__init__(**options)
+        except ValueError as error:
+            raise InputError(self.mistake(error, options)) from None
 
     @classmethod
-    def __pydantic_on_complete__(cls) -> None:
-        """Keep the signature short; pydantic calls it when it has built the class and written its own."""
-        cls.sign()
+    def model_validate(cls, given: Any) -> Self:
+        """Return what the class makes of options by name; errors as of the class."""
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping):
+            raise InputError(f"expected options by name, not {given!r:.60}")
+        return cls(**given)
 
     @classmethod
-    def sign(cls) -> None:
-        """Show the plain fields as the signature; older pydantic tells nobody when a class is built."""
-        if not isinstance(cls.__dict__.get("__signature__"), PlainSignature):
-            cls.__signature__ = PlainSignature()  # type: ignore[assignment]
+    def mistake(cls, error: Any, options: Mapping[str, Any]) -> str:
+        """Return what is wrong with options, in words for people.
+
+        Parameters
+        ----------
+        error : pydantic's ValidationError
+        options : as they were given
+        """
+        from perfmodel.specs.mistakes import mistake
+
+        return mistake(error, cls, kind="option")
+
+    @classmethod
+    def checked_as(cls, name: str) -> Any:
+        """Return the type of a field, with what reads a text and what the JSON schema says of it."""
+        from pydantic import BeforeValidator, Field
+
+        one = declared(cls)[name]  # type: ignore[arg-type]
+        unit: Any = {"unit": one.unit} if one.unit else None
+        words = Field(title=one.label, description=one.words, json_schema_extra=unit)
+        read = _reader(one)
+        kind = super().checked_as(name)
+        return Annotated[kind, words] if read is None else Annotated[kind, BeforeValidator(read), words]
 
 
 def _reader(one: Declared) -> Callable[[Any], Any] | None:
@@ -169,7 +205,7 @@ def declared(cls: type) -> dict[str, Declared]:
 
     Parameters
     ----------
-    cls : a pydantic model or a named tuple, its fields annotated, its docstring with a section ``Parameters``
+    cls : a record or a named tuple, its fields annotated, its docstring with a section ``Parameters``
 
     Examples
     --------
@@ -234,10 +270,9 @@ def _lines(cls: type) -> dict[str, tuple[str, str, str]]:
 
 def _fields(cls: type) -> Iterator[tuple[str, Any, list[Any], Any]]:
     """Name, type, metadata and default."""
-    if issubclass(cls, BaseModel):
+    if issubclass(cls, Record):
         for name, field in cls.model_fields.items():
-            kind, metadata = _plain(field.annotation)
-            yield name, kind, metadata + field.metadata, field.default
+            yield name, *_plain(field.annotation), field.value
         return
     defaults: dict[str, Any] = getattr(cls, "_field_defaults", {})
     for name, annotation in cls.__annotations__.items():
@@ -253,7 +288,9 @@ def _declared(
         metadata = metadata + more
     choices = get_args(kind) if get_origin(kind) is Literal else ()
     info = next((one for one in metadata if isinstance(one, OptionInfo)), OptionInfo())
-    bounds = {name: getattr(one, name) for one in metadata for name in _BOUNDS if hasattr(one, name)}
+    bounds = {
+        name: end for one in metadata for name in _BOUNDS if (end := getattr(one, name, None)) is not None
+    }
     if not usual and isinstance(default, str | float | int) and not isinstance(default, bool):
         usual = f"{default:g}" if isinstance(default, float) else str(default)
     return Declared(
@@ -279,9 +316,7 @@ def _plain(annotation: Any) -> tuple[Any, list[Any]]:
     if origin is Annotated:
         inner, *more = get_args(annotation)
         kind, metadata = _plain(inner)
-        for one in more:
-            metadata += one.metadata if isinstance(one, FieldInfo) else [one]
-        return kind, metadata
+        return kind, metadata + more
     if origin in (Union, UnionType):
         (inner,) = (one for one in get_args(annotation) if one is not NoneType)
         return _plain(inner)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
-
 from perfmodel.specs.provenance import PositiveInt
+from perfmodel.specs.record import Passing, Within
 
-Rank = Annotated[int, Field(ge=0)]
-Edge = Annotated[tuple[Rank, Rank, PositiveInt], Field(strict=False)]
+Rank = Annotated[int, Within(ge=0)]
+Edge = Annotated[tuple[Rank, Rank, PositiveInt], Within(strict=False)]
 
 
 def _pairs_once(graph: tuple[Edge, ...]) -> tuple[Edge, ...]:
@@ -21,7 +20,7 @@ def _pairs_once(graph: tuple[Edge, ...]) -> tuple[Edge, ...]:
     return graph
 
 
-PeerGraph = Annotated[tuple[Edge, ...], Field(strict=False), AfterValidator(_pairs_once)]
+PeerGraph = Annotated[tuple[Edge, ...], Within(strict=False), Passing(_pairs_once)]
 """Links between accelerators as (one, other, number of links); empty where all meet alike."""
 
 

@@ -2,31 +2,28 @@
 
 from collections.abc import Iterator
 from datetime import date
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from perfmodel.specs.record import Record, Within, fresh
 
-PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-PositiveInt = Annotated[int, Field(ge=1)]
-Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+PositiveFloat = Annotated[float, Within(gt=0, allow_inf_nan=False)]
+PositiveInt = Annotated[int, Within(ge=1)]
+Id = Annotated[str, Within(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 """The name of a spec and of its file: letters, digits, dot, dash, underscore."""
-Text = Annotated[str, StringConstraints(min_length=1)]
+Text = Annotated[str, Within(min_length=1)]
 
 
-class Spec(BaseModel):
-    """Base of spec models: frozen, strict, without unknown keys."""
+class Spec(Record):
+    """Base of what the files of ``hardware_specs`` hold: each value of the declared type, no unknown keys."""
 
-    # The strings below the fields are for readers of the code: to make pydantic read them
-    # (use_attribute_docstrings) costs 17 ms of each start, as much as all the rest of this module.
-    # Nor are annotations strings in modules of models: pydantic would compile each of them at every start.
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+    strict = True
 
 
 class Source(Spec):
     """A publication that numbers were read from."""
 
     title: Text
-    url: str | None = Field(default=None, pattern=r"^https?://\S+$")
+    url: Annotated[str, Within(pattern=r"^https?://\S+$")] | None = None
     read_on: date
     """The day a person last compared this file with the source."""
     note: str = ""
@@ -60,15 +57,15 @@ class SourcedSpec(Spec):
     id: Id
     """The name of the file, without ``.toml``."""
     name: Text
-    aliases: tuple[Text, ...] = Field(default=(), strict=False)
+    aliases: Annotated[tuple[Text, ...], Within(strict=False)] = ()
     """What else people call it; case, spaces, underscores and hyphens do not matter."""
     family: str = ""
     """Things that share a name, such as ``v100``; empty for one that stands alone."""
     most_common: bool = False
     """Whether the name of the family means this one."""
     note: str = ""
-    sources: dict[str, Source] = Field(default_factory=dict)
-    accepted: tuple[str, ...] = Field(default=(), strict=False)
+    sources: dict[str, Source] = fresh(dict)
+    accepted: Annotated[tuple[str, ...], Within(strict=False)] = ()
     """Findings of ``perfmodel specs check`` that a person has accepted, by their codes."""
 
     def statements(self) -> Iterator[tuple[str, Provenance]]:
@@ -82,11 +79,10 @@ class SourcedSpec(Spec):
                     if isinstance(item, Provenance):
                         yield f"{field}.{key}", item
 
-    @model_validator(mode="after")
-    def _sources_exist(self) -> Self:
+    def check_together(self) -> None:
+        """Refuse a number whose source the file does not list."""
         for _, number in self.statements():
             if number.source in self.sources or (number.source is None and number.basis == "assumed"):
                 continue
             known = f"; the file has {', '.join(self.sources)}" if number.source and self.sources else ""
             raise ValueError(f"{self.id}: {number} is {number.basis} but names no known source{known}")
-        return self

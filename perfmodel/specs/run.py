@@ -1,14 +1,11 @@
 """A training run to be done, and what may be hired for it."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
-
-from perfmodel.errors import InputError
 from perfmodel.specs.conditions import LARGEST, Conditions
-from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.options import Described, OptionInfo
+from perfmodel.specs.record import Within, fresh
 from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
     SYNONYMS,
@@ -20,12 +17,12 @@ from perfmodel.specs.scenario import (
 LARGEST_SEARCH = 65_536
 """GPUs of a search; beyond, ask for fewer machines."""
 
-_Above = Annotated[float, Field(gt=0, le=LARGEST, strict=True)]
-_Samples = Annotated[int, Field(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
-_GPUs = Annotated[int, Field(ge=1, le=LARGEST_SEARCH, strict=True)]
+_Above = Annotated[float, Within(gt=0, le=LARGEST, strict=True)]
+_Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
+_GPUs = Annotated[int, Within(ge=1, le=LARGEST_SEARCH, strict=True)]
 
 
-class Run(Described, frozen=True, extra="forbid", defer_build=True):
+class Run(Described):
     """A run and what may be hired for it; of what is left open, everything is tried.
 
     Parameters
@@ -97,19 +94,12 @@ class Run(Described, frozen=True, extra="forbid", defer_build=True):
     max_global_batch: Annotated[
         _Samples | None, OptionInfo(name="max-global-batch-size", old="max-global-batch")
     ] = None
-    prices: Annotated[Mapping[str, _Above], OptionInfo(label="Price of a machine", name="price")] = {}
+    prices: Annotated[Mapping[str, _Above], OptionInfo(label="Price of a machine", name="price")] = fresh(
+        dict
+    )
     purchase_prices: Annotated[
         Mapping[str, _Above], OptionInfo(label="Purchase of a machine", name="purchase-price")
-    ] = {}
+    ] = fresh(dict)
     conditions: Conditions = Conditions()
-    options: Mapping[str, Any] = {}
+    options: Mapping[str, Any] = fresh(dict)
     meant: tuple[str, ...] = ()
-
-    if not TYPE_CHECKING:
-
-        def __init__(self, /, **options):
-            try:
-                super().__init__(**options)
-            except ValidationError as error:
-                raise InputError(mistake(error, type(self), kind="option")) from None
-            self.sign()

@@ -1,13 +1,12 @@
 """A scenario: a workload on some hardware under a plan.  What is left open stays None."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
-
-from pydantic import Field, ValidationError, model_validator
 
 from perfmodel.errors import InputError
 from perfmodel.specs.layout import Recompute, Sharding
 from perfmodel.specs.options import Described, OptionInfo, declared
+from perfmodel.specs.record import Within
 from perfmodel.specs.updates import UpdateStrategy
 
 StrategyOfCopies = Literal[
@@ -85,15 +84,15 @@ LARGEST_SAMPLE = 1e12
 LARGEST_RATE = 1e9
 """[samples/s]"""
 
-_Count = Annotated[int, Field(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
-_Workers = Annotated[int, Field(ge=0, le=LARGEST_WORLD_SIZE, strict=True)]
-_Samples = Annotated[int, Field(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
-_Most = Annotated[int, Field(ge=1, le=LARGEST_DATA_SET, strict=True)]
-_Bytes = Annotated[float, Field(gt=0, le=LARGEST_SAMPLE)]
-_Rate = Annotated[float, Field(gt=0, le=LARGEST_RATE)]
+_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+_Workers = Annotated[int, Within(ge=0, le=LARGEST_WORLD_SIZE, strict=True)]
+_Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
+_Most = Annotated[int, Within(ge=1, le=LARGEST_DATA_SET, strict=True)]
+_Bytes = Annotated[float, Within(gt=0, le=LARGEST_SAMPLE)]
+_Rate = Annotated[float, Within(gt=0, le=LARGEST_RATE)]
 
 
-class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
+class Scenario(Described):
     """A training job to predict; options are named as on the command line.
 
     What is left out the model takes as usual and names; ``gpus`` is another word for ``world_size``.
@@ -255,22 +254,28 @@ class Scenario(Described, frozen=True, extra="forbid", defer_build=True):
         """Another name of ``world_size`` where a scenario is written."""
     else:
 
-        def __init__(self, /, **options):
-            try:
-                super().__init__(**options)
-            except ValidationError as error:
-                raise InputError(_mistake(error, options)) from None
-            self.sign()
-
         @property
         def gpus(self):
             """Return ``world_size``."""
             return self.world_size
 
-    @model_validator(mode="before")
     @classmethod
-    def _as_written(cls, given: Any) -> Any:
-        return by_field(given) if isinstance(given, Mapping) else given
+    def as_written(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options under the names of the fields: ``world_size`` of ``gpus``."""
+        return by_field(given)
+
+    @classmethod
+    def mistake(cls, error: Any, options: Mapping[str, Any]) -> str:
+        """Return what is wrong with options, the one as it was written."""
+        from perfmodel.specs.mistakes import mistake
+
+        keys = {field_of(key): key for key in options}
+        return mistake(
+            error,
+            known=OPTIONS,
+            kind="option",
+            written=lambda place: ".".join(keys.get(key, key) for key in place),
+        )
 
 
 SHORT = {one.name: one.field for one in declared(Scenario).values() if one.info.name}
@@ -351,16 +356,3 @@ def laid_over(table: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str,
         replaced |= _BATCH
     kept = {field for field in by_field(table) if field not in replaced}
     return {key: value for key, value in table.items() if field_of(key) in kept} | dict(changed)
-
-
-def _mistake(error: ValidationError, typed: Iterable[str]) -> str:
-    """What is wrong with a scenario, its option as typed."""
-    from perfmodel.specs.mistakes import mistake
-
-    keys = {field_of(key): key for key in typed}
-    return mistake(
-        error,
-        known=OPTIONS,
-        kind="option",
-        written=lambda place: ".".join(keys.get(key, key) for key in place),
-    )

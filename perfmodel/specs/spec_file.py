@@ -6,8 +6,6 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import ValidationError
-
 from perfmodel.errors import InputError
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
@@ -46,6 +44,8 @@ def check(table: dict[str, Any], model: type[Spec], file: Path) -> None:
     ------
     InputError : names the file, the first key that is wrong, its value and what was expected; counts the rest
     """
+    from pydantic import ValidationError
+
     try:
         model.model_validate(table)
     except ValidationError as error:

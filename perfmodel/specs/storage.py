@@ -1,23 +1,20 @@
 """Spec of storage: how fast one host reads samples from it."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Annotated
-
-from pydantic import Field
 
 from perfmodel.errors import unknown_name
 from perfmodel.resources import folder
 from perfmodel.specs.names import Named, meaning
 from perfmodel.specs.provenance import Quantity, Source, Spec, Text
+from perfmodel.specs.record import Within
 from perfmodel.specs.spec_file import load
 
 
 class StorageFile(Spec):
     """Every kind of storage, by its id."""
 
-    called: dict[str, Annotated[tuple[Text, ...], Field(strict=False)]]
+    called: dict[str, Annotated[tuple[Text, ...], Within(strict=False)]]
     """What else people call it."""
     bandwidth: dict[str, Quantity]
     """Of one host reading in large blocks [B/s]."""

@@ -1,0 +1,54 @@
+"""What pydantic checks of a ``Record``: imported where a value that people wrote is to be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
+from pydantic_core import core_schema
+
+from perfmodel.specs.record import REQUIRED, Fresh, Record
+
+
+@cache
+def adapter(cls: type[Record]) -> TypeAdapter[Any]:
+    """Return what makes records of a class from tables."""
+    return TypeAdapter(cls, config=ConfigDict(title=cls.__name__))  # the name that errors begin with
+
+
+@cache
+def model_of(cls: type[Record]) -> type[BaseModel]:
+    """Return the model whose fields are those of a class."""
+    config = ConfigDict(extra="forbid", strict=cls.strict, protected_namespaces=())
+    fields: dict[str, Any] = {
+        name: (cls.checked_as(name), _default(field.default)) for name, field in cls.model_fields.items()
+    }
+    model: type[BaseModel] = create_model(
+        cls.__name__, __config__=config, __doc__=cls.__doc__, __module__=cls.__module__, **fields
+    )
+    return model
+
+
+def _default(default: Any) -> Any:
+    if default is REQUIRED:
+        return ...
+    return default.make() if isinstance(default, Fresh) else default  # pydantic copies it for each model
+
+
+def schema(cls: type[Record], handler: Any) -> core_schema.CoreSchema:
+    """Return pydantic's schema of a class of records: its model's, which then becomes a record."""
+    inner: core_schema.CoreSchema = handler.generate_schema(model_of(cls))  # type: ignore[arg-type]
+    return core_schema.no_info_wrap_validator_function(partial(_record, cls), inner)
+
+
+def _record(cls: type[Record], given: Any, validated: core_schema.ValidatorFunctionWrapHandler) -> Record:
+    if isinstance(given, cls):
+        return given
+    model: BaseModel = validated(cls.as_written(given) if isinstance(given, Mapping) else given)
+    one = cls.model_construct(
+        **{name: getattr(model, name) for name in cls.model_fields if name in model.model_fields_set}
+    )
+    one.check_together()
+    return one

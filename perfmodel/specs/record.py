@@ -1,0 +1,246 @@
+"""Frozen records with annotated fields, which pydantic checks where somebody else wrote the values.
+
+To import pydantic and to build its models takes a quarter of the start of ``perfmodel predict``, whose own
+values need no check.  So a ``Record`` is a plain class with the methods of pydantic's models, and only
+``model_validate`` and ``Record(...)`` ask pydantic (``specs/checking``).  In a model of pydantic's, or as the
+body of a request, it serves as one of its own.
+"""
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from datetime import date
+from inspect import get_annotations
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn, Self, dataclass_transform
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+REQUIRED: Any = type("Required", (), {"__repr__": lambda _: "required"})()
+"""Default of a field that has none."""
+
+
+class Fresh(NamedTuple):
+    """A default that is made anew for each record."""
+
+    make: Callable[[], Any]
+
+
+def fresh(make: Callable[[], Any]) -> Any:
+    """Return the default of a field whose value could be changed: ``fresh(dict)``."""
+    return Fresh(make)
+
+
+class Field(NamedTuple):
+    """What a class says of one field."""
+
+    annotation: Any
+    default: Any
+
+    @property
+    def value(self) -> Any:
+        """What the field is where nobody gives it."""
+        return self.default.make() if isinstance(self.default, Fresh) else self.default
+
+
+class Within(NamedTuple):
+    """Which values of a type a field takes; written in ``Annotated``, as pydantic's ``Field`` is."""
+
+    gt: float | None = None
+    ge: float | None = None
+    le: float | None = None
+    strict: bool | None = None
+    """False: a list where a tuple is meant, the text of a number; True: nothing but the type itself."""
+    allow_inf_nan: bool | None = None
+    min_length: int | None = None
+    pattern: str | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Add the limits to the type's own schema."""
+        return handler(source) | {key: value for key, value in self._asdict().items() if value is not None}
+
+
+class Passing(NamedTuple):
+    """A function that a value passes through, written in ``Annotated``; a ValueError refuses the value."""
+
+    function: Callable[[Any], Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Call the function after the type's own check."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(self.function, handler(source))
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(fresh,))
+class Record:
+    """Base of frozen classes with annotated fields, whose methods are named as pydantic's."""
+
+    __slots__ = ("__dict__", "__weakref__", "model_fields_set")
+
+    model_fields: ClassVar[Mapping[str, Field]] = {}
+    strict: ClassVar[bool] = False
+    """Whether a value must be of the declared type, and not merely understood as one."""
+    if TYPE_CHECKING:
+        model_fields_set: frozenset[str]
+        """The fields that were given."""
+
+    def __init_subclass__(cls) -> None:
+        """Take the annotations of a class as its fields, after those of its base."""
+        own = {
+            name: Field(annotation, cls.__dict__.get(name, REQUIRED))
+            for name, annotation in get_annotations(cls).items()
+        }
+        cls.model_fields = {**cls.model_fields, **own}
+        cls._blank = {name: field.default for name, field in cls.model_fields.items()}
+        cls._fresh = {
+            name: field.default.make
+            for name, field in cls.model_fields.items()
+            if isinstance(field.default, Fresh)
+        }
+
+    _blank: ClassVar[dict[str, Any]] = {}
+    _fresh: ClassVar[dict[str, Callable[[], Any]]] = {}
+
+    def __init__(self, /, **values: Any) -> None:
+        """Check the values; pydantic's ValidationError says what is wrong with them."""
+        checked = self._checked(values)
+        self._take(vars(checked), checked.model_fields_set)
+
+    @classmethod
+    def model_construct(cls, /, **values: Any) -> Self:
+        """Return a record of values that need no check."""
+        one = cls.__new__(cls)
+        one._fill(values)
+        return one
+
+    def _fill(self, values: Mapping[str, Any]) -> None:
+        """Take values that need no check, and the defaults of the other fields."""
+        self._take({**self._blank, **values}, frozenset(values))
+        for name, make in self._fresh.items():
+            if name not in values:
+                self.__dict__[name] = make()
+
+    def _take(self, values: dict[str, Any], given: frozenset[str]) -> None:
+        object.__setattr__(self, "__dict__", values)
+        object.__setattr__(self, "model_fields_set", given)
+
+    @classmethod
+    def model_validate(cls, given: Any) -> Self:
+        """Return the record of a table; pydantic's ValidationError says what is wrong with it."""
+        return cls._checked(given)
+
+    @classmethod
+    def _checked(cls, given: Any) -> Self:
+        one: Self = cls._adapter().validate_python(given)
+        return one
+
+    @classmethod
+    def _adapter(cls) -> "TypeAdapter[Any]":
+        from perfmodel.specs.checking import adapter
+
+        return adapter(cls)  # type: ignore[arg-type]  # mypy holds no class with a hash fit for a cache's key
+
+    @classmethod
+    def model_validate_json(cls, text: str | bytes) -> Self:
+        """Return the record of a text that holds JSON; errors as of ``model_validate``."""
+        one: Self = cls._adapter().validate_json(text)
+        return one
+
+    @classmethod
+    def model_json_schema(cls) -> dict[str, Any]:
+        """Return the JSON schema of its tables."""
+        schema: dict[str, Any] = cls._adapter().json_schema()
+        return schema
+
+    @classmethod
+    def as_written(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a table under the names of the fields; a class whose fields have other names says more."""
+        return given
+
+    @classmethod
+    def checked_as(cls, name: str) -> Any:
+        """Return the type by which pydantic checks a field."""
+        return cls.model_fields[name].annotation
+
+    def check_together(self) -> None:
+        """Refuse, by a ValueError, fields that do not go together; a class that knows such says more."""
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
+        """Return a copy with some fields changed, which are not checked."""
+        changed = dict(update or {})
+        one = type(self).__new__(type(self))
+        one._take(self.__dict__ | changed, self.model_fields_set | changed.keys())
+        return one
+
+    def model_dump(
+        self,
+        *,
+        mode: Literal["python", "json"] = "python",
+        exclude: Collection[str] = (),
+        exclude_unset: bool = False,
+        exclude_defaults: bool = False,
+    ) -> dict[str, Any]:
+        """Return the fields as a table, and inner records; for JSON dates become text, tuples lists."""
+
+        def table(one: Record, without: Collection[str] = ()) -> dict[str, Any]:
+            return {
+                name: plain(value)
+                for name, value in vars(one).items()
+                if name not in without
+                and not (exclude_unset and name not in one.model_fields_set)
+                and not (exclude_defaults and value == one.model_fields[name].value)
+            }
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, Record):
+                return table(value)
+            if isinstance(value, Mapping):
+                return {key: plain(item) for key, item in value.items()}
+            if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+                return [plain(item) for item in value] if mode == "json" else type(value)(map(plain, value))
+            return value.isoformat() if mode == "json" and isinstance(value, date) else value
+
+        return table(self, exclude)
+
+    def model_dump_json(self, *, exclude_defaults: bool = False) -> str:
+        """Return ``model_dump`` as a text that holds JSON."""
+        table = self.model_dump(mode="json", exclude_defaults=exclude_defaults)
+        return json.dumps(table, separators=(",", ":"), ensure_ascii=False)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Let pydantic check it wherever it is a field, or the body of a request."""
+        from perfmodel.specs.checking import schema
+
+        return schema(cls, handler)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(
+            f"{type(self).__name__} is frozen; model_copy(update={{{name!r}: ...}}) changes a copy"
+        )
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is type(self)
+            and vars(self) == vars(other)
+            and self.model_fields_set == getattr(other, "model_fields_set", None)
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({fields})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), vars(self), self.model_fields_set)
+
+
+def _again(cls: type[Record], values: dict[str, Any], given: frozenset[str]) -> Record:
+    """Return a record that was pickled."""
+    one = cls.__new__(cls)
+    one._take(values, given)
+    return one
