@@ -1,7 +1,5 @@
 """Read what ``perfmodel predict --json`` printed, and check every value of it."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Annotated, Any

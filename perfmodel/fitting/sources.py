@@ -2,11 +2,10 @@
 
 from typing import Annotated, NamedTuple
 
-from pydantic import Field
-
 from perfmodel.specs.options import OptionInfo
+from perfmodel.specs.record import Within
 
-_Steps = Annotated[int, Field(ge=0, le=1_000_000)]
+_Steps = Annotated[int, Within(ge=0, le=1_000_000)]
 
 
 class Sources(NamedTuple):

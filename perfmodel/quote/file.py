@@ -1,12 +1,10 @@
 """What a quote file says: a scenario, claims about it, and where they were read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from perfmodel import units
 from perfmodel.arguments import FILE, expect
@@ -17,6 +15,7 @@ from perfmodel.resources import folder
 from perfmodel.sharing import framework_of_copies
 from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec, Text
+from perfmodel.specs.record import Within, fresh
 from perfmodel.specs.scenario import Scenario, laid_over
 from perfmodel.workloads import workload
 
@@ -93,7 +92,7 @@ class Claim(Spec):
     """Buffer on one rank, e.g. ``1GB``; by default a large one."""
     format: str | None = None
     """Number format whose peak is meant, e.g. ``fp8``; no workload is asked then."""
-    scenario: dict[str, Any] = Field(default_factory=dict)
+    scenario: dict[str, Any] = fresh(dict)
     """Options that differ from those of the quote."""
     source: str | None = None
     """A key of the quote's ``sources``."""
@@ -115,8 +114,8 @@ class Claim(Spec):
         """The size in bytes, where one is stated."""
         return None if self.size is None else _number("size", self.size, "B")
 
-    @model_validator(mode="after")
-    def _fits_its_quantity(self) -> Self:
+    def check_together(self) -> None:
+        """Refuse keys that say nothing of its quantity, and numbers that are slips of the unit."""
         for key in GOES_WITH.keys() & self.model_fields_set:
             if self.kind not in GOES_WITH[key]:
                 raise ValueError(f"{key} goes with {' or '.join(GOES_WITH[key])}, not {self.quantity}")
@@ -130,7 +129,6 @@ class Claim(Spec):
             low, high = RANGES[key]
             if number is not None and not low <= number <= high:
                 raise ValueError(f"{key} = {getattr(self, key)!r}: expected a number {_range(low, high)}")
-        return self
 
 
 class Quote(Spec):
@@ -138,18 +136,17 @@ class Quote(Spec):
 
     title: Text
     note: str = ""
-    scenario: dict[str, Any] = Field(default_factory=dict)
+    scenario: dict[str, Any] = fresh(dict)
     """Any of the options of ``perfmodel predict``, by the same names."""
-    claims: tuple[Claim, ...] = Field(strict=False, min_length=1)
-    sources: dict[str, Source] = Field(default_factory=dict)
+    claims: Annotated[tuple[Claim, ...], Within(strict=False, min_length=1)]
+    sources: dict[str, Source] = fresh(dict)
 
-    @model_validator(mode="after")
-    def _sources_exist(self) -> Self:
+    def check_together(self) -> None:
+        """Refuse a claim whose source the file does not list."""
         for index, claim in enumerate(self.claims, 1):
             if claim.source is not None and claim.source not in self.sources:
                 known = ", ".join(self.sources) or "none"
                 raise ValueError(f"claim {index}: source = {claim.source!r}: the file's sources are {known}")
-        return self
 
 
 def scenario_of_claim(quote: Quote, claim: Claim, where: str = "quote") -> Scenario:

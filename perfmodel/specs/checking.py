@@ -40,15 +40,20 @@ def _default(default: Any) -> Any:
 def schema(cls: type[Record], handler: Any) -> core_schema.CoreSchema:
     """Return pydantic's schema of a class of records: its model's, which then becomes a record."""
     inner: core_schema.CoreSchema = handler.generate_schema(model_of(cls))  # type: ignore[arg-type]
-    return core_schema.no_info_wrap_validator_function(partial(_record, cls), inner)
+    return core_schema.json_or_python_schema(
+        json_schema=core_schema.no_info_after_validator_function(partial(_record, cls), inner),
+        python_schema=core_schema.no_info_wrap_validator_function(partial(_record_of, cls), inner),
+    )
 
 
-def _record(cls: type[Record], given: Any, validated: core_schema.ValidatorFunctionWrapHandler) -> Record:
+def _record_of(cls: type[Record], given: Any, validated: core_schema.ValidatorFunctionWrapHandler) -> Record:
     if isinstance(given, cls):
         return given
-    model: BaseModel = validated(cls.as_written(given) if isinstance(given, Mapping) else given)
-    one = cls.model_construct(
-        **{name: getattr(model, name) for name in cls.model_fields if name in model.model_fields_set}
-    )
+    return _record(cls, validated(cls.as_written(given) if isinstance(given, Mapping) else given))
+
+
+def _record(cls: type[Record], model: BaseModel) -> Record:
+    given = model.model_fields_set
+    one = cls.model_construct(**{name: getattr(model, name) for name in cls.model_fields if name in given})
     one.check_together()
     return one

@@ -137,7 +137,7 @@ class Described(Record):
         """Take options by name; an unknown one, or a value that does not fit it, is an InputError."""
         written, known = self.as_written(options), declared(type(self))  # type: ignore[arg-type]
         if all(name in known and known[name].takes(value) for name, value in written.items()):
-            self._fill(written)
+            self._fill(dict(written))
             return
         try:
             super().__init__(**options)

@@ -90,14 +90,20 @@ class Record:
             name: Field(annotation, cls.__dict__.get(name, REQUIRED))
             for name, annotation in get_annotations(cls).items()
         }
+        if any(isinstance(field.annotation, str) for field in own.values()):
+            raise TypeError(
+                f"{cls.__name__}: no `from __future__ import annotations` where a record is declared"
+            )
         cls.model_fields = {**cls.model_fields, **own}
         cls._blank = {name: field.default for name, field in cls.model_fields.items()}
+        cls._every = frozenset(cls.model_fields)
         cls._fresh = {
             name: field.default.make
             for name, field in cls.model_fields.items()
             if isinstance(field.default, Fresh)
         }
 
+    _every: ClassVar[frozenset[str]] = frozenset()
     _blank: ClassVar[dict[str, Any]] = {}
     _fresh: ClassVar[dict[str, Callable[[], Any]]] = {}
 
@@ -113,8 +119,11 @@ class Record:
         one._fill(values)
         return one
 
-    def _fill(self, values: Mapping[str, Any]) -> None:
+    def _fill(self, values: dict[str, Any]) -> None:
         """Take values that need no check, and the defaults of the other fields."""
+        if len(values) == len(self._blank):
+            self._take(values, self._every)
+            return
         self._take({**self._blank, **values}, frozenset(values))
         for name, make in self._fresh.items():
             if name not in values:
