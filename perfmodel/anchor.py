@@ -137,7 +137,8 @@ def _options(text: str, written: str) -> dict[str, Any]:
         if name in result:
             raise InputError(f"anchor {text!r}: {name} is given twice")
         number = int(value) if re.fullmatch(r"\d{1,12}", value, re.ASCII) else value
-        result[name] = getattr(Scenario(**{name: number}), name)
+        read: dict[str, Any] = {name: number}
+        result[name] = getattr(Scenario(**read), name)
     return result
 
 

@@ -1,16 +1,13 @@
 """A measured profile: what a user's own trace says of the job, as a file that ``predict --profile`` reads."""
 
-from __future__ import annotations
-
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
-
-from pydantic import BaseModel, Field, ValidationError
+from typing import Annotated, Literal
 
 from perfmodel.errors import InputError
 from perfmodel.reading import read_toml
+from perfmodel.specs.record import Record, Within
 from perfmodel.writing import write_whole
 
 MEASURES = (
@@ -25,26 +22,26 @@ MEASURES = (
 """Tables of a profile's file that hold one number."""
 
 
-class Measure(BaseModel, frozen=True, extra="forbid"):
+class Measure(Record):
     """A measured number with its standard deviation and basis."""
 
-    value: float = Field(ge=0, allow_inf_nan=False)
-    deviation: float = Field(ge=0, allow_inf_nan=False)
+    value: Annotated[float, Within(ge=0, allow_inf_nan=False)]
+    deviation: Annotated[float, Within(ge=0, allow_inf_nan=False)]
     """Standard deviation, in the unit of the value."""
     basis: str
 
 
-class LinkMeasure(BaseModel, frozen=True, extra="forbid"):
+class LinkMeasure(Record):
     """Start-up time and bandwidth of a ring, from messages of different sizes."""
 
     latency: Measure
     """Of one all-reduce of nothing [s]."""
     bandwidth: Measure
     """Of the bus [B/s]."""
-    group_size: int = Field(ge=2)
+    group_size: Annotated[int, Within(ge=2)]
 
 
-class Profile(BaseModel, frozen=True, extra="forbid"):
+class Profile(Record):
     """What is carried over; what was not measured is absent and stays the model's own."""
 
     made_by: str
@@ -52,11 +49,11 @@ class Profile(BaseModel, frozen=True, extra="forbid"):
     workload: str
     accelerator: str
     precision: str
-    local_batch_size: int = Field(ge=1)
-    accumulation_steps: int = Field(default=1, ge=1)
+    local_batch_size: Annotated[int, Within(ge=1)]
+    accumulation_steps: Annotated[int, Within(ge=1)] = 1
     input: Literal["synthetic", "real"] | None = None
     """Whether the measured loop asked a loader for its samples; None where the file cannot say."""
-    loader_workers: int | None = Field(default=None, ge=0)
+    loader_workers: Annotated[int, Within(ge=0)] | None = None
     """That decoded for it; 0 is the training process itself, None unknown."""
     computation: Measure | None = None
     """Busy time of one step over the model's [1]."""
@@ -122,6 +119,8 @@ def read_profile(path: str) -> Profile:
 
 @lru_cache(maxsize=64)
 def _profile(path: str, changed: int, size: int) -> Profile:
+    from pydantic import ValidationError
+
     try:
         return Profile.model_validate(read_toml(path))
     except ValidationError as error:

@@ -12,7 +12,7 @@ import pytest
 import perfmodel.equations
 
 HEAVY = {"sympy", "scipy", "pandas", "streamlit", "plotly", "matplotlib", "onnx", "jinja2"}
-HEAVY |= {"importlib.metadata"}
+HEAVY |= {"importlib.metadata", "pydantic"}
 PRINT_MODULES = "import sys; print(' '.join(sys.modules), file=sys.stderr)"
 
 
@@ -32,6 +32,11 @@ def test_json_imports_nothing_heavy():
     assert not loaded & (HEAVY | {"rich"})
     assert "perfmodel.equations.slowest_worker" in loaded  # only what the scenario needs
     assert not {f"perfmodel.equations.{name}" for name in ("nccl", "nccl_graph", "input_pipeline")} & loaded
+
+
+def test_what_a_layout_adds_is_not_heavy():
+    words = ["predict", "--workload", "llama-3-8b", "--gpus", "64", "--tensor-parallel", "4", "--json"]
+    assert not modules_after(predicting(*words)) & (HEAVY | {"rich"})
 
 
 def test_text_adds_rich_alone():

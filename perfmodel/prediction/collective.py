@@ -1,11 +1,7 @@
 """One collective on its own: its time by a named algorithm, by NCCL's choice, or by the cheapest."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict
 
 from perfmodel.calibration import before_fit
 from perfmodel.collectives.all_reduce import ALWAYS, BY_LIBRARY, library_choice
@@ -22,6 +18,7 @@ from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.prediction.nccl_choice import nccl_ways
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import NCCL_CONNECTIONS
+from perfmodel.specs.record import Record, fresh
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
 from perfmodel.step.fabric import Fabric, port_limits, ring_bandwidth
 from perfmodel.step.layout import Group
@@ -39,10 +36,8 @@ def _way(algorithm: str, protocol: str | None) -> str:
     return f"{algorithm}/{protocol}" if protocol else algorithm
 
 
-class RunnerUp(BaseModel):
+class RunnerUp(Record):
     """The second-best algorithm."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     algorithm: str
     protocol: str | None
@@ -54,10 +49,8 @@ class RunnerUp(BaseModel):
         return _way(self.algorithm, self.protocol)
 
 
-class Collective(BaseModel):
+class Collective(Record):
     """One collective; times in seconds, bandwidths in B/s."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
 
     collective: str
     group_size: int
@@ -77,7 +70,7 @@ class Collective(BaseModel):
     interval: Interval | None = None
     """Of its time, where a library runs it so; None by an algorithm of textbooks, which nobody measured."""
     runner_up: RunnerUp | None
-    warnings: list[str] = []
+    warnings: list[str] = fresh(list)
     """What names that fit several things were taken to be, and what was taken where nothing was said."""
 
     @property
