@@ -37,4 +37,4 @@ def _bounds(setting: Setting, step: Step, constants: Calibration) -> UpdateBound
     rates = [setting.world_size / (came.gradients * time) for time in times]
     sure = came.exact and exposed <= NOTHING * step.iteration_time
     status = "exact" if sure else "approximation" if came.exact else "bound"
-    return UpdateBounds.made(status=status, low=min(rates), high=max(rates))
+    return UpdateBounds.model_construct(status=status, low=min(rates), high=max(rates))
