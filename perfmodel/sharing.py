@@ -107,7 +107,7 @@ def shared(
     model, length = workload.architecture, workload.sequence_length
     if name is None or model is None or length is None:
         return None
-    from perfmodel.specs.layout import caveats, check, layout_of
+    from perfmodel.specs.layout import caveats, check, check_adapters, layout_of
     from perfmodel.specs.stack import stack_named
 
     software, facts = stack_named(name)
@@ -129,6 +129,7 @@ def shared(
         accumulation_steps=scenario.accumulation_steps,
     )
     check(layout, model, length)
+    check_adapters(scenario.lora, model)
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:
         remark(f"{software} is not known to share {sharding} there; known: {', '.join(known)}")
@@ -185,6 +186,8 @@ def _asked(scenario: Scenario) -> str:
         return "strategy fsdp"
     if scenario.precision == "fp8":
         return "precision fp8"
+    if scenario.lora is not None:
+        return "lora"
     named = (name for name in ("sharding", "recompute") if getattr(scenario, name) not in (None, "none"))
     return next(named, "micro-batch-size" if scenario.micro_batch_size is not None else "")
 

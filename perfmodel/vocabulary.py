@@ -102,6 +102,10 @@ QUANTITIES: dict[str, Quantity] = {
     "stretch": Quantity("g", "1", "what the pace of the host makes of the accelerator's time"),
     "effect": Quantity("z", "1", "of the network, as measured runs of it were slower or faster"),
     "anchor_factor": Quantity("a", "1", "by which a measured run moves predicted times"),
+    "adapter_rank": Quantity("r", "1", "of adapters of low rank (LoRA)"),
+    "adapted_width": Quantity(
+        "w", "1", "features around attention: of queries, keys and values, and into its output"
+    ),
     "anchor_weight": Quantity("w", "1", "share of a measured run's miss that another run has as well"),
     "anchor_share": Quantity("s", "1", "that share of runs at no distance"),
     "anchor_distance": Quantity("d", "1", "between a measured run and another"),

@@ -213,7 +213,7 @@ def _options(row: Cells, precision: str, year: int, facts: Stack) -> Options:
         compiled="compiled" in words,
         transformer_engine="transformer-engine" in words,
         async_tensor="async-tp" in words,
-        low_rank="lora" in workload,
+        adapter_rank=rules.ADAPTER_RANK if "lora" in workload else 0,
         drops_tokens="tokendrop" in workload,
         graphs=facts.hides_experts and year >= GRAPHS_FROM and row.text("accelerator").startswith("gb"),
         host_update="offload" in words,

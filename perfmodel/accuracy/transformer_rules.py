@@ -37,6 +37,9 @@ STATES_BYTES = 18
 """Of a parameter: weight, gradient, states, and some."""
 STEP_TOKENS, SHARDED_TOKENS = 2**21, 8192
 MOST_TENSOR = 8
+ADAPTER_RANK = 16
+"""Of a row that says LoRA and no more: MLPerf's, with adapters of all products of attention; NeMo's own rank
+of 32 on queries, keys and values alone trains as many parameters."""
 LONG, LARGEST, LARGEST_SHORT = 1024, 4.0, 16.0
 NARROW = 2048
 PUBLISHED_BATCHES = {"llama1-paper": 2048.0}

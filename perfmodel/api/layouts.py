@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 from perfmodel.arguments import COUNT, TEXT, expect
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.layout import check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
-from perfmodel.transformers.figures import ends, spread_of, step_flops
+from perfmodel.transformers.figures import ends, mfu_of, spread_of
 from perfmodel.transformers.flags import flags
 from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
@@ -161,6 +162,7 @@ def layouts(
     sequence_length: int | None = None,
     framework: str = DEFAULT_STACK,
     precision: Precision = "bf16",
+    lora: int | None = None,
     top: int | None = None,
     catalogue: Catalogue | None = None,
 ) -> Layouts:
@@ -177,6 +179,7 @@ def layouts(
     sequence_length : tokens of a sample, by default the network's own
     framework : NAME or NAME@YEAR of ``specs.stack``: megatron-core, nemo, fsdp, torchtitan, ...
     precision : of products: bf16, fp16 or fp8
+    lora : rank of adapters that are trained instead of the weights
     top : so many layouts at most, by default all
     catalogue : hardware to choose from; by default what comes with the package
 
@@ -193,13 +196,14 @@ def layouts(
     expect(TEXT, workload=workload, framework=framework, precision=precision)
     expect(TEXT.or_none, node=node, accelerator=accelerator, inter_link=inter_link)
     expect(COUNT, gpus=gpus, global_batch_size=global_batch_size)
-    expect(COUNT.or_none, nics=nics, sequence_length=sequence_length, top=top)
+    expect(COUNT.or_none, nics=nics, sequence_length=sequence_length, top=top, lora=lora)
     if precision not in PRECISIONS:
         raise unknown_name("precision", precision, PRECISIONS)
     network = workload_named(workload, sequence_length)
     model, length = network.architecture, network.sequence_length
     if model is None or length is None:
         raise InputError(f"{network.name} is no transformer whose architecture is known; try llama-3-8b")
+    check_adapters(lora, model)
     name, _, year = framework.partition("@")
     if year and not (year.isdecimal() and len(year) == 4):
         raise InputError(f"framework {framework}: expected a year after @, e.g. {name}@2024")
@@ -214,7 +218,7 @@ def layouts(
             model,
             fabric_on(known, world, node=node, accelerator=accelerator, inter_link=inter_link, nics=nics),
             facts,
-            Options(precision=precision),
+            Options(precision=precision, adapter_rank=lora or 0),
             fitted().parameters,
             world_size=world,
             global_batch_size=global_batch_size,
@@ -226,7 +230,7 @@ def layouts(
     if not fitting:
         raise InputError(_nothing(result, network.name, gpus, fabric, on))
     shown = range(min(fitting, top or fitting))
-    rows = tuple(_row(result, row, model, fabric, name, length, precision) for row in shown)
+    rows = tuple(_row(result, row, model, fabric, name, length, precision, lora is not None) for row in shown)
     machine = f"{gpus} x {fabric.accelerator.id}"
     if fabric.link.kind == "torus" and fabric.per_node == gpus:
         machine += f", one slice joined by {fabric.link.id}"
@@ -286,6 +290,7 @@ def _row(
     framework: str,
     length: int,
     precision: str,
+    adapts: bool,
 ) -> LayoutRow:
     layout = result.layout(row)
     terms = {name: float(getattr(result.steps, part)[row]) for name, part in PART_OF_STEP.items()}
@@ -293,15 +298,14 @@ def _row(
     time = sum(terms.values())
     rate = float(layout.global_batch_size) * length / time
     peak = fabric.accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
-    flops = step_flops(model, float(layout.global_batch_size), length)
     return LayoutRow(
         layout.words(),
         time,
         ends(time, spread_of(model)),
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
-        float(flops / (time * layout.world_size * peak)),
+        float(mfu_of(model, layout, length, adapts, time, peak)),
         rate,
         (terms["bubble_time"] + terms["unequal_stages_time"]) / time,
-        flags(framework, layout, model, length, precision),
+        [] if adapts else flags(framework, layout, model, length, precision),
     )

@@ -40,6 +40,7 @@ SHOWN, REMEDIES = 10, 5
     show_default=True,
     help="Of matrix products.",
 )
+@scenario_option("lora")
 @click.option("--top", type=COUNT, help="So many layouts.  [default: 10; with --json and --csv all]")
 @specs_option
 @export_options

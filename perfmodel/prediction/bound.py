@@ -57,12 +57,16 @@ CAUSAL_SCORES = 0.5
 
 
 @lru_cache(maxsize=256)
-def least_shared_flops(workload: Workload) -> float:
-    """Return the same of a transformer whose kernels leave masked scores out [FLOP]."""
+def least_shared_flops(workload: Workload, adapts: bool = False) -> float:
+    """Return the same of a transformer whose kernels leave masked scores out [FLOP].
+
+    Of frozen weights beside adapters the backward pass has half: no products with the weights' gradients.
+    """
     scores = sum(
         each.forward_flops + each.backward_flops for each in workload.layers if each.kind == "matmul"
     )
-    return least_flops(workload) - (1 - CAUSAL_SCORES) * scores
+    left_out = sum(each.backward_flops / 2 for each in workload.layers if adapts and each.parameters)
+    return least_flops(workload) - (1 - CAUSAL_SCORES) * scores - left_out
 
 
 @lru_cache(maxsize=256)
@@ -102,7 +106,8 @@ def least_computation_time(setting: Setting) -> Any:
     """
     workload = setting.workload
     if setting.layout is not None:  # ranks share the arithmetic out, and no rank need hold all weights
-        shared = setting.global_batch_size / setting.world_size * least_shared_flops(workload)
+        flops = least_shared_flops(workload, setting.scenario.lora is not None)
+        shared = setting.global_batch_size / setting.world_size * flops
         return physical_iteration_time(
             shared, 0.0, fastest(setting)[0], setting.accelerator.memory_bandwidth.value
         )

@@ -63,6 +63,7 @@ class Options(RunOptions, total=False):
     expert_parallel: int
     sharding: Sharding | None
     recompute: Recompute | None
+    lora: int | None
     micro_batch_size: int | None
     servers: int | None
     server_shards: ServerShards | None

@@ -176,6 +176,19 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
         _divides("--expert-parallel", layout.expert_parallel, "ranks of all replicas", ranks)
 
 
+def check_adapters(rank: int | None, model: Architecture) -> None:
+    """Refuse adapters that are wider than what they adapt.
+
+    Raises
+    ------
+    InputError : a rank beyond the features of a layer
+    """
+    if rank is not None and rank > model.hidden:
+        raise InputError(
+            f"--lora {rank}: the most is {model.hidden}, the features of a layer; 8 to 64 are usual"
+        )
+
+
 def caveats(layout: Layout, model: Architecture) -> list[str]:
     """Return what is possible and poor."""
     stages, steps = layout.pipeline_parallel, layout.accumulation_steps

@@ -131,6 +131,7 @@ class Scenario(Described):
     sharding : What replicas share instead of copying: optimizer states (zero1), gradients (zero2), weights
         (zero3).  [default: none, or the stack's own]
     recompute : What the backward pass computes again instead of keeping it.  [default: none]
+    lora : [1] Rank of adapters on all products of attention, trained instead of a transformer's own weights.
     micro_batch_size : [samples] Of one replica in one pass, where it spans accelerators; with a global batch
         the number of passes follows.
     servers : [1] Parameter servers, on machines of their own.  [default: 1]
@@ -209,6 +210,7 @@ class Scenario(Described):
     expert_parallel: Annotated[_Count, OptionInfo(label="Expert parallel", axis="layout")] = 1
     sharding: Annotated[Sharding | None, OptionInfo(synonyms=SYNONYMS["sharding"], axis="layout")] = None
     recompute: Annotated[Recompute | None, OptionInfo(synonyms=SYNONYMS["recompute"], axis="layout")] = None
+    lora: Annotated[_Count | None, OptionInfo(label="Rank of LoRA adapters")] = None
     micro_batch_size: Annotated[
         _Samples | None, OptionInfo(label="Micro-batch of a replica", axis="layout")
     ] = None

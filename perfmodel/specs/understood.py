@@ -47,6 +47,7 @@ class Understood(TypedDict):
     expert_parallel: int
     sharding: Sharding | None
     recompute: Recompute | None
+    lora: int | None
     micro_batch_size: int | None
     servers: int | None
     server_shards: ServerShards | None

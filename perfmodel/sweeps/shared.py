@@ -24,7 +24,7 @@ from perfmodel.step.terms import sent
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
 from perfmodel.transformers.anchor import weight_between
 from perfmodel.transformers.evaluate import case_of_setting, network_of, one_replica
-from perfmodel.transformers.figures import ends, spread_of, step_flops
+from perfmodel.transformers.figures import ends, mfu_of, spread_of
 from perfmodel.transformers.job import Job, bare_job
 from perfmodel.transformers.machine import groups_of_many
 from perfmodel.transformers.memory import memory_of
@@ -278,7 +278,6 @@ def answers(
     step = step_of(job, fitted().parameters)
     start = None if runs is None else _start(runs, block, constants)
     time, terms, factor = outcome_of(block, step, constants, start)
-    whole = step_flops(model, layout.global_batch_size, length)
     single = _job(setting, one_replica(layout, setting.scaling == "strong"))
     baseline = step_of(single, fitted().parameters).iteration_time * factor
     traffic = sent(terms)
@@ -290,7 +289,7 @@ def answers(
         ends(time, spread_of(model, start and start.weight)), time, least_computation_time(block)
     )
     return report | {
-        "mfu": whole / (time * setting.world_size * setting.peak_flops),
+        "mfu": mfu_of(model, layout, length, bool(job.stack.adapts), time, setting.peak_flops),
         "local_batch_size": layout.micro_batch_size,
         "global_batch_size": layout.global_batch_size,
         "accumulation_steps": layout.accumulation_steps,

@@ -53,7 +53,8 @@ def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
         )
     dimensions: Dimensions = known_dimensions(model, length)
     chip = chip_of(setting.accelerator)
-    software = software_of(setting.stack, chip, dimensions, of, Options(PRECISIONS[setting.precision]))
+    options = Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0)
+    software = software_of(setting.stack, chip, dimensions, of, options)
     return Case(dimensions, of, chip, software, fabric_of_setting(setting), length)
 
 

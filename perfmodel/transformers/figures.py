@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel import ops
+from perfmodel.equations.low_rank import frozen_flops_per_token
 from perfmodel.equations.transformer import (
     hardware_flops_per_token,
     model_flops_per_token,
@@ -31,24 +32,37 @@ class Figures(NamedTuple):
     """Share of the step in which stages wait for each other."""
 
 
-def step_flops(model: Architecture, samples: Any, length: int) -> Any:
-    """Return the model's FLOP of a step of so many samples, a number or an array."""
-    each = model_flops_per_token(model.active_parameters, model.layers, model.heads, model.head_size, length)
-    return each * samples * length
+def step_flops(model: Architecture, samples: Any, length: int, adapts: bool = False) -> Any:
+    """Return the model's FLOP of a step of so many samples, a number or an array.
+
+    Parameters
+    ----------
+    model, samples, length : what is trained, on how many sequences of how many tokens
+    adapts : whether adapters of low rank are trained, and weights get no gradient
+    """
+    parameters = model.active_parameters
+    each = model_flops_per_token(parameters, model.layers, model.heads, model.head_size, length)
+    return (frozen_flops_per_token(each, parameters) if adapts else each) * samples * length
+
+
+def mfu_of(
+    model: Architecture, layout: Layout, length: int, adapts: bool, time: Any, peak_flops: float
+) -> Any:
+    """Return the utilisation by the model's FLOP of steps that take ``time`` [s], a number or an array."""
+    samples = layout.global_batch_size
+    each = step_flops(model, 1, length, adapts) / length
+    return model_flops_utilization(each, samples * length / time, layout.world_size, peak_flops)
 
 
 def figures_of(model: Architecture, case: Case, step: Step, time: float, peak_flops: float) -> Figures:
     """Return the figures of a step that takes ``time`` on accelerators of ``peak_flops`` each."""
-    layout, length = case.layout, case.sequence_length
-    each = model_flops_per_token(model.active_parameters, model.layers, model.heads, model.head_size, length)
+    layout, length, adapts = case.layout, case.sequence_length, bool(case.stack.adapts)
     samples = float(layout.global_batch_size)
-    rate, world = samples * length / time, float(layout.world_size)
-    ran = hardware_flops_per_token(each, computed_again(model, case))
+    flops, of_all = (step_flops(model, samples, length, frozen) for frozen in (adapts, False))
+    ran = flops + hardware_flops_per_token(of_all, computed_again(model, case)) - of_all
+    mfu = float(mfu_of(model, layout, length, adapts, time, peak_flops))
     return Figures(
-        float(each * samples * length),
-        float(model_flops_utilization(each, rate, world, peak_flops)),
-        float(model_flops_utilization(ran, rate, world, peak_flops)),
-        float((step.bubble + step.unequal_stages) / time),
+        float(flops), mfu, mfu * float(ran / flops), float((step.bubble + step.unequal_stages) / time)
     )
 
 
@@ -63,8 +77,9 @@ def computed_again(model: Architecture, case: Case) -> float:
         return float(fitted().parameters["selective"])
     if case.stack.flash:
         return 0.0
-    scores = model_flops_per_token(0, model.layers, model.heads, model.head_size, case.sequence_length)
-    return float(scores / step_flops(model, 1, case.sequence_length) * case.sequence_length)
+    length = case.sequence_length
+    scores = model_flops_per_token(0, model.layers, model.heads, model.head_size, length)
+    return float(scores * length / step_flops(model, 1, length))
 
 
 def spread_of(model: Architecture, anchor_weight: Any = None) -> Any:

@@ -38,6 +38,8 @@ FLASH_KERNELS, PLAIN_KERNELS = 22, 28
 ROUTING_KERNELS = 20
 EXPERT_KERNELS, EXPERT_KERNELS_8 = 5, 10
 """Of each local expert."""
+ADAPTER_KERNELS = 12
+"""Of a layer: two products and an addition beside each of four."""
 BACKWARD_KERNELS = 1.6
 """Over forward."""
 ROUNDING = 1e-12
@@ -117,9 +119,21 @@ def rates_of(job: Job, p: Values) -> Rates:
 
 
 def three_products(
-    job: Job, p: Values, on: Rates, n1: Any, n2: Any, n3: Any, count: Any = 1.0, rate: Any = None
+    job: Job,
+    p: Values,
+    on: Rates,
+    n1: Any,
+    n2: Any,
+    n3: Any,
+    count: Any = 1.0,
+    rate: Any = None,
+    frozen: Any = None,
 ) -> tuple[Any, Any]:
-    """Return the times of a product of n1 x n2 by n2 x n3, and of both its gradients."""
+    """Return the times of a product of n1 x n2 by n2 x n3, and of both its gradients.
+
+    The weights' is left out where they are frozen, by default those of a network with adapters.
+    """
+    frozen = job.stack.adapts if frozen is None else frozen
     shared = (
         count,
         on.product if rate is None else rate,
@@ -129,7 +143,7 @@ def three_products(
         p["half_waves"],
     )
     of_inputs = matrix_product_time(n1, n3, n2, *shared)
-    of_weights = ops.where(job.stack.adapts, 0.0, matrix_product_time(n2, n1, n3, *shared))
+    of_weights = ops.where(frozen, 0.0, matrix_product_time(n2, n1, n3, *shared))
     backward = time_of_parts(of_inputs=of_inputs, of_weights=of_weights)
     return matrix_product_time(n1, n2, n3, *shared), backward
 
@@ -230,10 +244,28 @@ def _products(job: Job, p: Values, on: Rates, has_experts: bool) -> tuple[Any, A
         of_experts = _experts(job, p, on)
         forward = mean_over_layers(model.dense_share, forward, of_experts[0])
         backward = mean_over_layers(model.dense_share, backward, of_experts[1])
-    return (
-        time_of_parts(projections=into[0], output=out_of[0], feed_forward=forward),
-        time_of_parts(projections=into[1], output=out_of[1], feed_forward=backward),
+    forward = time_of_parts(projections=into[0], output=out_of[0], feed_forward=forward)
+    backward = time_of_parts(projections=into[1], output=out_of[1], feed_forward=backward)
+    if any_of(job.stack.adapts):
+        adapters = [ops.where(job.stack.adapts, each, 0.0) for each in _adapters(job, p, on)]
+        forward = time_of_parts(products=forward, adapters=adapters[0])
+        backward = time_of_parts(products=backward, adapters=adapters[1])
+    return forward, backward
+
+
+def _adapters(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
+    """Return the times of the products of adapters, in 16 bits: of queries, keys, values and the output."""
+    model, tensor, tokens = job.model, job.layout.tensor_parallel, job.tokens
+    rank, heads = ops.maximum(job.stack.adapter_rank, 1.0), model.heads * model.value_size / tensor
+    each = model.projected_width / (3 * tensor)
+    shapes = ((model.hidden, rank, 3.0), (rank, each, 3.0), (heads, rank, 1.0), (rank, model.hidden, 1.0))
+    times = [three_products(job, p, on, tokens, *shape, rate=on.product_16, frozen=False) for shape in shapes]
+    into, to_heads, out_of, to_hidden = times
+    forward, backward = (
+        time_of_parts(down=into[side], up=to_heads[side], output_down=out_of[side], output_up=to_hidden[side])
+        for side in (0, 1)
     )
+    return forward, backward
 
 
 def _feed_forward(
@@ -322,6 +354,7 @@ def _launches(job: Job, p: Values, routed: Any) -> tuple[Any, Any]:
     each = where(software.in_8_bits, EXPERT_KERNELS_8, EXPERT_KERNELS)
     kernels = where(software.flash, FLASH_KERNELS, PLAIN_KERNELS) + routed * (ROUTING_KERNELS + each * local)
     kernels = kernels + where(job.layout.tensor_parallel > 1, 1, 0)
+    kernels = kernels + where(software.adapts, ADAPTER_KERNELS, 0)
     in_python = (software.launch == EAGER) | ((routed > 0) & (software.static_dispatch == 0))
     floor = where(in_python, p["launch"], p["launch_compiled"])
     return kernels, where(software.launch == CHECKPOINTED, p["launch_checkpointed"], floor)

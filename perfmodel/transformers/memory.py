@@ -15,7 +15,7 @@ from perfmodel.equations.transformer_memory import (
 )
 from perfmodel.specs.layout import FULL, SELECTIVE, ZERO_3
 from perfmodel.transformers.job import Job
-from perfmodel.transformers.step import Held, held_parameters
+from perfmodel.transformers.step import Held, held_parameters, trained_parameters
 
 CONTEXT_BYTES = 1.5e9
 """CUDA, and the buffers of NCCL (assumed)."""
@@ -46,20 +46,21 @@ def memory_of(job: Job) -> Memory:
     """Return what the fullest rank of a job keeps [B]."""
     layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job)
+    trained = trained_parameters(job, held)
     of_expert = ops.maximum(layout.replicas / layout.expert_parallel, 1.0)
 
-    def states(bytes_per_parameter: Any, least: int) -> Any:
+    def states(held: Held, bytes_per_parameter: Any, least: int) -> Any:
         """Bytes of something that replicas share from a stage of ZeRO on."""
         shared = layout.sharding >= least
         of_all = sharded_memory_bytes(held.dense, bytes_per_parameter, where(shared, layout.replicas, 1.0))
         theirs = sharded_memory_bytes(held.experts, bytes_per_parameter, where(shared, of_expert, 1.0))
         return of_all + theirs
 
-    optimizer = where(software.host_update, 0.0, states(software.optimizer_bytes, 1))
+    optimizer = where(software.host_update, 0.0, states(trained, software.optimizer_bytes, 1))
     activations, logits = _activations(job)
     return Memory(
-        states(software.weight_bytes, 3),
-        states(software.kept_gradient_bytes, 2),
+        states(held, software.weight_bytes, 3),
+        states(trained, software.kept_gradient_bytes, 2),
         optimizer,
         activations,
         logits,
@@ -85,7 +86,7 @@ def _gathered(job: Job, held: Held) -> Any:
     several = software.sums_whole_gradients & (layout.accumulation_steps > 1)
     gradients = (2 + where(travels > 2, travels, 0.0)) * layer
     gradients = where(several | software.keeps_gathered, FULL_GRADIENT_BYTES * local, gradients)
-    return 2 * tables + weights + gradients
+    return 2 * tables + weights + where(software.adapts, 0.0, gradients)
 
 
 def _activations(job: Job) -> tuple[Any, Any]:

@@ -64,6 +64,8 @@ class Software(NamedTuple):
     """Products take 8-bit operands."""
     adapts: Any
     """Adapters of low rank are trained, all other weights stay (LoRA)."""
+    adapter_rank: Any
+    """0 where there are none."""
     static_dispatch: Any
     """The host does not wait for the number of routed tokens: dropped tokens, or CUDA graphs."""
     host_update: Any
@@ -82,8 +84,8 @@ class Options(NamedTuple):
     """Under XLA: NVIDIA's fused attention."""
     async_tensor: bool = False
     """Tensor parallelism's traffic runs beside products."""
-    low_rank: bool = False
-    """LoRA."""
+    adapter_rank: int = 0
+    """LoRA: of the adapters that are trained instead of the weights; 0 without."""
     drops_tokens: bool = False
     graphs: bool = False
     host_update: bool = False
@@ -135,7 +137,8 @@ def software_of(stack: Stack, chip: Chip, model: Dimensions, layout: Layout, opt
         casts_weights=stack.casts_weights,
         slow_start=stack.slow_start,
         in_8_bits=options.precision == "fp8",
-        adapts=options.low_rank,
+        adapts=options.adapter_rank > 0,
+        adapter_rank=float(options.adapter_rank),
         static_dispatch=options.drops_tokens or options.graphs,
         host_update=options.host_update,
         tuned=options.tuned,

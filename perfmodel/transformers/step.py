@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel import ops
+from perfmodel.equations.low_rank import adapter_parameters
 from perfmodel.equations.transformer_exchange import activation_message_bytes, beyond_window_time
 from perfmodel.equations.transformer_pipeline import (
     bubble_time,
@@ -28,8 +29,6 @@ from perfmodel.transformers.parameters import Values
 
 EMBEDDING_BYTES = 12
 """Of a feature of the embeddings, or of the norm before the logits."""
-ADAPTED_SHARE = 0.003
-"""Of the weights, what adapters of low rank train (assumed)."""
 AUTOCAST_BYTES, AUTOCAST_STEP_BYTES = 12, 30
 """Of a parameter: to cast fp32 weights for a micro-batch, and what a loop over tensors moves more."""
 
@@ -160,20 +159,36 @@ def held_parameters(job: Job) -> Held:
     return Held(dense, of_experts / (layout.tensor_parallel * layout.expert_parallel))
 
 
+def trained_parameters(job: Job, held: Held) -> Held:
+    """Return those of them that get gradients: all, or adapters of the products of attention (LoRA)."""
+    model, layout, software = job.model, job.layout, job.stack
+    if not any_of(software.adapts):
+        return held
+    width = model.projected_width + model.heads * model.value_size
+    layers = model.layers / layout.pipeline_parallel
+    adapters = (
+        layers * adapter_parameters(software.adapter_rank, model.hidden, width) / layout.tensor_parallel
+    )
+    return Held(
+        ops.where(software.adapts, adapters, held.dense), ops.where(software.adapts, 0.0, held.experts)
+    )
+
+
 def _data(job: Job, p: Values, layer: Layer) -> tuple[Any, Any, Any]:
     """Return exposed and hidden traffic between replicas, and the parameters whose states a rank keeps."""
     layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job)
-    dense = held.dense * where(software.adapts, ADAPTED_SHARE, 1.0)
+    trained = trained_parameters(job, held)
     groups, replicas = job.groups, layout.replicas
-    traffic = _traffic(job, p, dense, groups.gather, groups.reduce)
+    traffic = _traffic(job, p, held.dense, trained.dense, groups.gather, groups.reduce)
     shards = where(layout.sharding > 0, replicas, 1)
-    own = dense / shards
+    own = trained.dense / shards
     if any_of(held.experts > 0):
         of_expert = ops.maximum(replicas / layout.expert_parallel, 1.0)
-        theirs = _traffic(job, p, held.experts, groups.expert_gather, groups.expert_reduce)
+        ways = groups.expert_gather, groups.expert_reduce
+        theirs = _traffic(job, p, held.experts, trained.experts, *ways)
         traffic = time_of_parts(dense=traffic, experts=where(held.experts > 0, theirs, 0.0))
-        own = own + held.experts / where(layout.sharding > 0, of_expert, 1.0)
+        own = own + trained.experts / where(layout.sharding > 0, of_expert, 1.0)
     layers = job.model.layers / layout.pipeline_parallel
     passes = where(layout.sharding > 0, layer.time, layer.backward)
     interleaved = ops.minimum(layout.accumulation_steps, layout.pipeline_parallel)
@@ -186,12 +201,12 @@ def _data(job: Job, p: Values, layer: Layer) -> tuple[Any, Any, Any]:
     return exposed, time_beyond(traffic, exposed), own
 
 
-def _traffic(job: Job, p: Values, parameters: Any, gather_way: Any, reduce_way: Any) -> Any:
+def _traffic(job: Job, p: Values, held: Any, trained: Any, gather_way: Any, reduce_way: Any) -> Any:
     """Time of gradients and parameters of a step between replicas, hidden or not."""
     layout, software, where = job.layout, job.stack, ops.where
-    gradients = software.gradient_bytes * parameters
+    gradients = software.gradient_bytes * trained
     scatter = travel_time(gather_way, gradients, p)
-    gather = travel_time(gather_way, 2 * parameters, p)
+    gather = travel_time(gather_way, 2 * where(layout.sharding == ZERO_3, held, trained), p)
     summed = travel_time(reduce_way, gradients, p)
     starts = 3 * gather_way.start_time * (job.model.layers / layout.pipeline_parallel - 1)
     zero_3 = sharded_traffic_time(

@@ -15,7 +15,7 @@ from perfmodel.specs.layout import ZERO_2, ZERO_3
 from perfmodel.transformers.job import Job
 from perfmodel.transformers.layer import any_of, travel_time
 from perfmodel.transformers.parameters import Values
-from perfmodel.transformers.step import Step, held_parameters
+from perfmodel.transformers.step import Step, held_parameters, trained_parameters
 
 
 class Row(NamedTuple):
@@ -52,7 +52,10 @@ def traffic_of(job: Job, step: Step, p: Values) -> list[Row]:
     expert = layout.expert_parallel
     tokens = dispatch_bytes(stage, distinct_destinations(expert, ops.maximum(model.top_k, 1.0)), expert)
     held = held_parameters(job)
-    gradients = job.stack.gradient_bytes * (held.dense + held.experts)
+    trained = trained_parameters(job, held)
+    gradients = job.stack.gradient_bytes * ops.where(
+        layout.sharding == ZERO_3, held.dense + held.experts, trained.dense + trained.experts
+    )
     tensor, context = layers * (4 + 2 * again), layers * (3 + again)
     routed = layers * (1 - model.dense_share) * (4 + 2 * again)
     sends = 2 * layout.virtual_stages * layout.accumulation_steps

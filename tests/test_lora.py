@@ -1,0 +1,128 @@
+"""Adapters of low rank: what is left of a step, its memory and its traffic when weights are frozen."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import perfmodel
+from perfmodel.accuracy.transformer_rows import shipped_transformer_runs
+from perfmodel.cli import main
+from perfmodel.errors import InputError
+from perfmodel.explanations import explain
+from perfmodel.prediction import predict
+from perfmodel.specs.scenario import Scenario
+from perfmodel.sweeps import sweep
+from perfmodel.transformers.job import job_of
+from perfmodel.transformers.step import held_parameters, trained_parameters
+
+LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 8}
+ADAPTED = 16 * (4 * 4096 + (32 + 2 * 8) * 128 + 4096) * 32
+"""Rank 16, 32 layers: 4 h, the features of queries, keys and values, and those into the output."""
+
+
+def test_adapters_have_gradients_and_states_and_frozen_weights_have_none():
+    full, lora = predict(**LLAMA, sharding="none"), predict(**LLAMA, sharding="none", lora=16)
+    rows = lora.memory.rows
+    assert rows["weights"] == full.memory.rows["weights"]
+    assert rows["activations"] == full.memory.rows["activations"]
+    share = ADAPTED / (full.memory.rows["weights"] / 2)
+    for name in ("gradients", "optimizer"):
+        assert rows[name] == pytest.approx(share * full.memory.rows[name], rel=1e-3)
+    (sent,) = lora.traffic
+    (before,) = full.traffic
+    assert sent.message_bytes == pytest.approx(before.message_bytes * share, rel=1e-3)
+
+
+def test_products_with_the_gradients_of_weights_are_left_out():
+    """Three products become two, and adapters add a few per cent; attention stays."""
+    full, lora = predict(**LLAMA), predict(**LLAMA, lora=16)
+    ratio = lora.terms["products_time"] / full.terms["products_time"]
+    assert 2 / 3 < ratio < 0.72
+    assert lora.terms["attention_time"] == full.terms["attention_time"]
+    assert lora.terms["elementwise_time"] == full.terms["elementwise_time"]
+    assert lora.terms["update_time"] < 0.01 * full.terms["update_time"]
+    tokens = lora.scenario["global_batch_size"] * 8192
+    assert (full.model_flops - lora.model_flops) / tokens == pytest.approx(2 * 8.03e9, rel=0.01)
+    assert lora.hfu == lora.mfu
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    rank=st.integers(1, 256),
+    more=st.sampled_from(
+        [
+            {},
+            {"tensor_parallel": 2},
+            {"sharding": "zero3"},
+            {"recompute": "full"},
+            {"pipeline_parallel": 2, "accumulation_steps": 4},
+            {"workload": "mixtral-8x7b", "expert_parallel": 8},
+            {"framework": "torchtitan"},
+        ]
+    ),
+)
+def test_it_costs_less_than_training_all_and_more_with_rank(rank, more):
+    full = predict(**LLAMA | more)
+    small, large = (predict(**LLAMA | more, lora=each) for each in (rank, 2 * rank))
+    assert small.iteration_time < large.iteration_time < full.iteration_time
+    assert small.memory.bytes < large.memory.bytes < full.memory.bytes
+    assert small.interval.low_95 <= small.iteration_time
+    assert small.interval.clipped_at is None
+
+
+def test_sharded_weights_still_travel():
+    full, lora = (predict(**LLAMA, strategy="fsdp", **more) for more in ({}, {"lora": 16}))
+    assert lora.traffic[-1].message_bytes > 0.9 * full.traffic[-1].message_bytes
+    assert 0.5 * full.traffic[-1].time < lora.traffic[-1].time < full.traffic[-1].time
+
+
+def test_every_door_says_the_same():
+    options = LLAMA | {"lora": 16}
+    one = predict(**options)
+    assert predict(one.scenario).iteration_time == one.iteration_time
+    table = sweep(**LLAMA, lora=[None, 16]).table()
+    assert table["iteration_time"][1] == pytest.approx(one.iteration_time, rel=1e-9)
+    assert table["mfu"][1] == pytest.approx(one.mfu, rel=1e-9)
+    result = explain(Scenario(**options))
+    assert result.complete
+    assert result.iteration_time == one.iteration_time
+    assert "adapter_parameters" in result.to_json()
+    found = perfmodel.layouts("llama-3-8b", gpus=8, node="dgx-h100", global_batch_size=8, lora=16)
+    row = next(each for each in found.rows if each.words == "dp8 zero1")
+    assert row.iteration_time == pytest.approx(one.iteration_time, rel=1e-9)
+    assert row.mfu == pytest.approx(one.mfu, rel=1e-9)
+    assert row.memory["bytes"] == pytest.approx(one.memory.bytes, rel=1e-9)
+    assert row.flags == []
+    flags = ["--workload", "llama-3-8b", "--node", "dgx-h100", "--gpus", "8", "--lora", "16", "--json"]
+    done = CliRunner().invoke(main, ["predict", *flags])
+    assert json.loads(done.stdout)["iteration_time"] == one.iteration_time
+    done = CliRunner().invoke(main, ["layouts", *flags, "--global-batch-size", "8"])
+    assert json.loads(done.stdout)["layouts"][0]["iteration_time"] == found.rows[0].iteration_time
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"workload": "resnet50"}, "--lora: resnet50 is no transformer"),
+        ({"lora": 5000}, "--lora 5000: the most is 4096, the features of a layer"),
+        ({"lora": 0}, "lora"),
+        ({"framework": "pytorch"}, "--lora: pytorch trains copies of the whole network"),
+    ],
+)
+def test_what_has_no_adapters_is_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        predict(**LLAMA | {"lora": 16} | options)
+
+
+def test_measured_rows_that_say_lora_take_the_same_path():
+    rows = [run for run in shipped_transformer_runs() if run.case and run.case.stack.adapts]
+    assert len(rows) == 19
+    for run in rows:
+        job = job_of(run.case)
+        held = held_parameters(job)
+        assert 0.0005 < trained_parameters(job, held).dense / held.dense < 0.004
