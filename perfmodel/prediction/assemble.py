@@ -13,7 +13,7 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import interval, widening_strengths
 from perfmodel.prediction.limits import bottleneck, replicas_alone
-from perfmodel.prediction.result import Interval, Memory, Prediction, Traffic
+from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.understood import understood
 from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
@@ -183,12 +183,6 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
         uncertain = physical(uncertain, step.iteration_time, least_time)
     network = _network(step, binding) if sends else Network(0.0, 0.0, binding)
     return _prediction(setting, ports, step, network, baseline_time, uncertain, constants)
-
-
-NO_UPDATES = dict.fromkeys(
-    ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction", "update_bounds")
-)
-"""Of training in step, whose updates are its iterations."""
 
 
 def _too_fast(iteration_time: float, least_time: float) -> str:

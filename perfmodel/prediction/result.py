@@ -72,6 +72,12 @@ class UpdateBounds(_Result):
     high: float
 
 
+NO_UPDATES = dict.fromkeys(
+    ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction", "update_bounds")
+)
+"""Of training in step, whose updates are its iterations."""
+
+
 class Prediction(_Result):
     """One answer; times in seconds."""
 

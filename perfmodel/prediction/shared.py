@@ -7,7 +7,7 @@ from typing import Any
 from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.prediction.bound import least_iteration_time, physical
-from perfmodel.prediction.result import Interval, Memory, Prediction, Traffic
+from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting, is_slice
 from perfmodel.specs.layout import SELECTIVE, Layout
@@ -86,6 +86,7 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
         hfu=more.hfu,
         model_flops=more.model_flops,
         bubble_fraction=more.bubble_fraction,
+        **NO_UPDATES,
     )
 
 
