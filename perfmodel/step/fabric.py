@@ -245,7 +245,8 @@ def _rack_factor(setting: Setting) -> float:
     racks = _racks(setting)
     if racks is None or setting.strategy == "parameter-server":
         return 1.0
-    return racks.slowdown("all-reduce", setting.domains, setting.nodes)
+    slower: float = racks.slowdown("all-reduce", setting.domains, setting.nodes)
+    return slower
 
 
 def inside_link(setting: Setting) -> Link:
