@@ -119,16 +119,26 @@ def shared(
         if scenario.sharding not in (None, "zero3"):
             raise InputError(f"--strategy fsdp is --sharding zero3, not {scenario.sharding}")
         sharding = "zero3"
-    layout = layout_of(
-        scenario.world_size,
-        **{name: getattr(scenario, name) for name in DEGREES},
-        sharding=sharding,
-        recompute=scenario.recompute or "none",
-        micro_batch_size=_micro_batch(scenario),
-        global_batch_size=scenario.global_batch_size,
-        accumulation_steps=scenario.accumulation_steps,
-    )
-    check(layout, model, length)
+    degrees = {name: getattr(scenario, name) for name in DEGREES}
+    batch = {
+        "micro_batch_size": _micro_batch(scenario),
+        "global_batch_size": scenario.global_batch_size,
+        "accumulation_steps": scenario.accumulation_steps,
+    }
+    try:
+        layout = layout_of(
+            scenario.world_size,
+            **degrees,
+            **batch,
+            sharding=sharding,
+            recompute=scenario.recompute or "none",
+        )
+        check(layout, model, length)
+    except InputError as error:
+        from perfmodel.specs.nearest_layout import Asked, advice
+
+        possible = advice(Asked(**degrees, **batch), scenario.world_size, model, length)
+        raise InputError(f"{error}; the nearest possible: {possible}") from None
     check_adapters(scenario.lora, model)
     known = facts.shardings if layout.pipeline_parallel == 1 else facts.pipelined_shardings
     if sharding not in known and layout.replicas > 1:

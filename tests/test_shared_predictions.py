@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -16,6 +17,7 @@ from perfmodel.cli import main
 from perfmodel.errors import InputError
 from perfmodel.explanations import explain
 from perfmodel.prediction import predict
+from perfmodel.resolve import resolve
 from perfmodel.sensitivity.elasticity import sensitivity
 from perfmodel.sharing import DEGREES
 from perfmodel.specs.scenario import Scenario
@@ -87,8 +89,11 @@ def test_a_network_of_another_kind_is_trained_in_copies():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tensor_parallel": 3}, "does not divide 64 GPUs; the nearest number is 63"),
-        ({"tensor_parallel": 64}, "--tensor-parallel 64 does not divide 32 heads; the nearest is 32"),
+        ({"tensor_parallel": 3}, "does not divide 64 GPUs; the nearest possible: --tensor-parallel 4$"),
+        (
+            {"tensor_parallel": 64},
+            "--tensor-parallel 64 does not divide 32 heads; the nearest possible: --tensor-parallel 32$",
+        ),
         ({"workload": "resnet50", "tensor_parallel": 2}, "--tensor-parallel: resnet50 is no transformer"),
         ({"workload": "resnet50", "framework": "nemo"}, "--framework nemo: resnet50 is no transformer"),
         ({"framework": "pytorch", "tensor_parallel": 2}, "pytorch trains copies of the whole network"),
@@ -98,7 +103,7 @@ def test_a_network_of_another_kind_is_trained_in_copies():
         ({"tensor_parallel": 2, "optimizer": "lamb"}, "--optimizer lamb"),
         (
             {"global_batch_size": 100},
-            "a global batch of 100 does not divide over 64 replicas; 64 or 128 would",
+            "a global batch of 100 does not divide over 64 replicas; the nearest possible: --global-batch-size 128$",
         ),
         ({"micro_batch_size": 2, "local_batch_size": 4}, "give one, they are the same here"),
         ({"workload": "vit-h-14", "tensor_parallel": 2}, "--tensor-parallel: vit-h-14 is no transformer"),
@@ -109,6 +114,48 @@ def test_a_network_of_another_kind_is_trained_in_copies():
 )
 def test_what_does_not_go_together_is_refused_with_what_would(options, message):
     refused(message, **LLAMA | {"gpus": 64} | options)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    name=st.sampled_from(["llama-3-8b", "mixtral-8x7b", "gpt2", "t5-base", "deepseek-v3"]),
+    gpus=st.integers(1, 4096),
+    degrees=st.fixed_dictionaries({each: st.integers(1, 96) for each in DEGREES}),
+    batch=st.fixed_dictionaries(
+        {},
+        optional={
+            "micro_batch_size": st.integers(1, 9),
+            "global_batch_size": st.integers(1, 5000),
+            "accumulation_steps": st.integers(1, 40),
+        },
+    ),
+)
+def test_the_layout_that_a_refusal_advises_is_possible(name, gpus, degrees, batch):
+    options = {"workload": name, "node": "dgx-h100", "gpus": gpus} | degrees | batch
+    try:
+        resolve(Scenario(**options), BUILT_IN)
+        return
+    except InputError as error:
+        _, said, words = str(error).partition("the nearest possible: ")
+        assert said, error
+    written = re.findall(r"--([a-z-]+) (\d+)", words)
+    assert written
+    changed = {option.replace("-", "_"): int(value) for option, value in written}
+    assert resolve(Scenario(**options | changed), BUILT_IN).layout is not None
+
+
+def test_the_advice_changes_as_little_as_it_can():
+    for options, words in (
+        ({"gpus": 63, "tensor_parallel": 3}, "--tensor-parallel 1$"),
+        (
+            {"gpus": 16, "pipeline_parallel": 4, "virtual_stages": 2, "accumulation_steps": 6},
+            "--accumulation-steps 8$",
+        ),
+        ({"gpus": 24, "tensor_parallel": 5, "pipeline_parallel": 2}, "--tensor-parallel 4$"),
+        ({"gpus": 64, "pipeline_parallel": 64}, "--pipeline-parallel 32$"),
+        ({"gpus": 8, "expert_parallel": 2}, "--expert-parallel 1$"),
+    ):
+        refused(f"the nearest possible: {words}", **LLAMA | options)
 
 
 def test_what_is_possible_and_poor_is_remarked():

@@ -101,10 +101,9 @@ def layout_of(
     """
     replica = tensor_parallel * pipeline_parallel * context_parallel
     if world_size % replica:
-        least = max(1, round(world_size / replica)) * replica
         raise InputError(
             f"--tensor-parallel x --pipeline-parallel x --context-parallel = {replica} does not divide "
-            f"{world_size} GPUs; the nearest number is {least}"
+            f"{world_size} GPUs"
         )
     data = world_size // replica
     micro, steps = _passes(data, micro_batch_size, global_batch_size, accumulation_steps)
@@ -130,25 +129,17 @@ def _passes(data: int, micro: int | None, whole: int | None, steps: int | None) 
         return micro or 1, steps or 1
     parts = data * (micro or 1) * (steps or 1)
     if whole % parts:
-        right = " or ".join(
-            str(size) for size in (whole // parts * parts, (whole // parts + 1) * parts) if size
-        )
         each = f" x {steps} passes" if steps else ""
         each += f" of {micro}" if micro else ""
-        raise InputError(
-            f"a global batch of {whole} does not divide over {data} replicas{each}; {right} would"
-        )
+        raise InputError(f"a global batch of {whole} does not divide over {data} replicas{each}")
     if micro and steps and whole != parts:
-        raise InputError(
-            f"{data} replicas x {steps} passes of {micro} are {parts} samples, not {whole}: leave "
-            "--global-batch-size, --micro-batch-size or --accumulation-steps out"
-        )
+        raise InputError(f"{data} replicas x {steps} passes of {micro} are {parts} samples, not {whole}")
     rest = whole // parts
     return (rest, steps) if steps and not micro else (micro or 1, steps or rest)
 
 
 def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
-    """Refuse what a transformer cannot be shared out as, with the nearest that it can.
+    """Refuse what a transformer cannot be shared out as; ``nearest_layout`` says as what it can.
 
     Raises
     ------
@@ -158,19 +149,16 @@ def check(layout: Layout, model: Architecture, sequence_length: int) -> None:
     _divides("--tensor-parallel", tensor, "heads", model.heads)
     if stages * chunks > model.layers:
         raise InputError(
-            f"--pipeline-parallel {stages} x --virtual-stages {chunks} is more than {model.layers} layers; "
-            f"the most is {model.layers // chunks or 1} stages"
+            f"--pipeline-parallel {stages} x --virtual-stages {chunks} is more than {model.layers} layers"
         )
     if chunks > 1 and stages > 1 and layout.accumulation_steps % stages:
-        nearest = max(1, round(layout.accumulation_steps / stages)) * stages
         raise InputError(
-            f"--virtual-stages: {layout.accumulation_steps} micro-batches do not divide by {stages} stages; "
-            f"the nearest is {nearest}"
+            f"--virtual-stages: {layout.accumulation_steps} micro-batches do not divide by {stages} stages"
         )
     _divides("--context-parallel", layout.context_parallel, "tokens of a sequence", sequence_length)
     if layout.expert_parallel > 1:
         if not model.experts:
-            raise InputError("--expert-parallel: the network has no experts; the only degree is 1")
+            raise InputError("--expert-parallel: the network has no experts")
         _divides("--expert-parallel", layout.expert_parallel, "experts", model.experts)
         ranks = layout.replicas * tensor
         _divides("--expert-parallel", layout.expert_parallel, "ranks of all replicas", ranks)
@@ -209,6 +197,4 @@ def caveats(layout: Layout, model: Architecture) -> list[str]:
 
 def _divides(name: str, degree: int, what: str, whole: int) -> None:
     if whole % degree:
-        able = [each for each in range(1, whole + 1) if whole % each == 0]
-        nearest = min(able, key=lambda each: abs(each - degree))
-        raise InputError(f"{name} {degree} does not divide {whole} {what}; the nearest is {nearest}")
+        raise InputError(f"{name} {degree} does not divide {whole} {what}")
