@@ -217,7 +217,7 @@ def test_a_step_takes_half_a_millisecond():
 @pytest.mark.parametrize(
     ("layout", "message"),
     [
-        ({"tensor_parallel": 3}, "does not divide 64 GPUs; the nearest number is 63"),
+        ({"tensor_parallel": 3}, "does not divide 64 GPUs"),
         ({"micro_batch_size": 3, "global_batch_size": 128}, "64 replicas of 3; 192 would"),
         ({"accumulation_steps": 3, "global_batch_size": 256}, "64 replicas x 3 passes; 192 or 384 would"),
         (
@@ -234,7 +234,7 @@ def test_a_layout_that_does_not_multiply_out_is_refused(layout, message):
 @pytest.mark.parametrize(
     ("layout", "model", "message"),
     [
-        ({"tensor_parallel": 64}, GPT3, "--tensor-parallel 64 does not divide 96 heads; the nearest is 48"),
+        ({"tensor_parallel": 64}, GPT3, "--tensor-parallel 64 does not divide 96 heads"),
         (
             {"pipeline_parallel": 64, "virtual_stages": 2},
             GPT3,
@@ -243,13 +243,13 @@ def test_a_layout_that_does_not_multiply_out_is_refused(layout, message):
         (
             {"pipeline_parallel": 4, "virtual_stages": 2, "accumulation_steps": 6},
             GPT3,
-            "6 micro-batches do not divide by 4 stages; the nearest is 8",
+            "6 micro-batches do not divide by 4 stages",
         ),
         ({"expert_parallel": 2}, GPT3, "has no experts"),
         (
             {"expert_parallel": 16},
             MIXTRAL,
-            "--expert-parallel 16 does not divide 8 experts; the nearest is 8",
+            "--expert-parallel 16 does not divide 8 experts",
         ),
         ({"context_parallel": 64}, MIXTRAL, None),
     ],

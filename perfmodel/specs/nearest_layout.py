@@ -1,4 +1,4 @@
-"""The possible layout nearest to one that is none: it keeps every rule at once, so that advice can be followed."""
+"""The possible layout nearest to one that is none, by all rules at once: advice that can be followed."""
 
 from __future__ import annotations
 
@@ -25,11 +25,9 @@ class Asked(NamedTuple):
 
 def advice(asked: Asked, world_size: int, model: Architecture, sequence_length: int) -> str:
     """Return the options to change, as they are written on the command line."""
-    found = nearest(asked, world_size, model, sequence_length)
-    changed = {name: value for name, value in found._asdict().items() if value != getattr(asked, name)}
-    words = (f"--{name.replace('_', '-')} {value}" for name, value in changed.items() if value is not None)
-    left = [f"no --{name.replace('_', '-')}" for name, value in changed.items() if value is None]
-    return ", ".join([" ".join(words), *left]).strip(", ")
+    possible = nearest(asked, world_size, model, sequence_length)
+    changed = {name: value for name, value in possible._asdict().items() if value != getattr(asked, name)}
+    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in changed.items())
 
 
 def nearest(asked: Asked, world_size: int, model: Architecture, sequence_length: int) -> Asked:
@@ -51,10 +49,8 @@ def nearest(asked: Asked, world_size: int, model: Architecture, sequence_length:
                 so_far = far + farther + more
                 if so_far >= least:
                     break
-                ranks = rest * tensor
-                expert, by_experts = next(
-                    _nearest(asked.expert_parallel, math.gcd(model.experts or 1, ranks))
-                )
+                able = math.gcd(model.experts or 1, rest * tensor)
+                expert, by_experts = next(_nearest(asked.expert_parallel, able))
                 degrees = asked._replace(
                     tensor_parallel=tensor,
                     pipeline_parallel=stages,
@@ -78,9 +74,8 @@ def _batches(asked: Asked, data: int, layers: int) -> Iterator[tuple[Asked, floa
         if steps is not None or whole is None:
             passes = _multiple(steps or 1, in_turn)
             off += _apart(passes, steps or 1)
-            one = one._replace(
-                accumulation_steps=None if passes == (steps or 1) and steps is None else passes
-            )
+            if passes != (steps or 1):
+                one = one._replace(accumulation_steps=passes)
             if whole is not None:
                 samples = data * passes * (micro or 1)
                 right = samples if micro else _multiple(whole, samples)
