@@ -409,7 +409,10 @@ QUANTITIES: dict[str, Quantity] = {
     "dense_time": Quantity("t_d", "s", "of a layer without experts"),
     "routed_time": Quantity("t_r", "s", "of a layer with experts"),
     "growth": Quantity("c", "1", "of a step, for each doubling of nodes"),
-    "waiting": Quantity("n_f", "1", "micro-batches between forward and backward pass, without interleaving"),
+    "boundary_bytes": Quantity("S", "B", "activations of a micro-batch between two stages of a pipeline"),
+    "received_chunks": Quantity("v_r", "1", "chunks of layers of a stage that receive inputs"),
+    "sending_chunks": Quantity("v_s", "1", "chunks of layers of a stage that send outputs"),
+    "sent": Quantity("n_s", "1", "micro-batches sent on, whose gradients are not back"),
     "interleaved": Quantity("i", "1", "1 with several chunks of layers on each stage, else 0"),
     # money, energy, failures
     "machine_price": Quantity("p", "$/s", "of one whole machine"),

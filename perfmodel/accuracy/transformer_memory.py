@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from perfmodel.accuracy.transformer_rows import TransformerRun
 
 GIB = 2**30
+RESERVED = "reserved"
+"""What PyTorch's allocator holds, used or not."""
 
 
 class Peak(NamedTuple):
@@ -26,6 +28,7 @@ class Peak(NamedTuple):
     run: TransformerRun
     published: float
     predicted: float
+    """What is used, or where the source counts what is reserved, what that comes to."""
     counted: str
     """``reserved`` or ``allocated``; nothing where the source does not say."""
     open: str
@@ -69,16 +72,43 @@ class Fitting(NamedTuple):
 
 
 def peaks(runs: Iterable[TransformerRun]) -> list[Peak]:
-    """Return the published peaks of some runs, in the order of their file."""
+    """Return the published peaks of some runs, in the order of their file.
+
+    PyTorch's allocator reserves more than is used at once, as it can seldom use all of what lies between
+    blocks: where a source publishes what was reserved, the prediction is what is used times
+    ``reserved_over_used`` of the other sources.
+    """
     known = {run.run_id: run for run in runs}
     with read_table(folder("validation") / "transformer_memory.csv") as file:
         cells = list(csv.DictReader(file))
-    return [_peak(known[row["run_id"]], row) for row in cells if row["run_id"] in known]
+    used = [_peak(known[row["run_id"]], row) for row in cells if row["run_id"] in known]
+    factors = {peak.run.source: reserved_over_used(used, peak.run.source) for peak in used}
+    return [
+        peak._replace(predicted=peak.predicted * factors[peak.run.source])
+        if peak.counted == RESERVED
+        else peak
+        for peak in used
+    ]
+
+
+def reserved_over_used(used: Sequence[Peak], without: str) -> float:
+    """Return published over predicted peaks of what is reserved: the median of sources but one, at least 1.
+
+    Parameters
+    ----------
+    used : with what is used as their prediction
+    without : a source that must not be looked at
+    """
+    ratios: dict[str, list[float]] = {}
+    for peak in used:
+        if peak.counted == RESERVED and not peak.open and peak.run.source != without:
+            ratios.setdefault(peak.run.source, []).append(peak.published / peak.predicted)
+    return max(median(map(median, ratios.values())), 1.0) if ratios else 1.0
 
 
 def _peak(run: TransformerRun, row: dict[str, str]) -> Peak:
-    predicted = needed_bytes(run) - CONTEXT_BYTES
-    return Peak(run, float(row["peak_gib"]) * GIB, predicted, row["counted"], row["open"])
+    used = needed_bytes(run) - CONTEXT_BYTES
+    return Peak(run, float(row["peak_gib"]) * GIB, used, row["counted"], row["open"])
 
 
 def layout_words(run: TransformerRun) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -140,18 +141,18 @@ def product_checkpoint_bytes(
 
 @formula(cites=("narayanan2021", "korthikanti2022"))
 def micro_batches_kept(
-    waiting: Real, pipeline_parallel: Real, virtual_stages: Real, interleaved: Real
+    accumulation_steps: Real, pipeline_parallel: Real, virtual_stages: Real, interleaved: Real
 ) -> Real:
     r"""Micro-batches of a stage's layers whose activations the first stage keeps at once.
 
-    .. math:: k = n_f\left(1 + i\,\frac{p - 1}{p\,v}\right)
+    .. math:: k = \min\left(m,\; p + i\,\frac{p - 1}{v}\right)
 
     1F1B keeps one for each stage behind, itself included, if there are as many; interleaving keeps some
     chunks more (Korthikanti et al. 2022, section 4.2.3).
 
     Parameters
     ----------
-    waiting : n_f [1], the fewer of micro-batches and stages
+    accumulation_steps : m [1], micro-batches
     pipeline_parallel : p [1]
     virtual_stages : v [1]
     interleaved : i [1], 1 with several chunks on each stage, else 0
@@ -162,12 +163,13 @@ def micro_batches_kept(
 
     Examples
     --------
-    Four stages of two chunks: 4 x (1 + 3/8).
+    Four stages of two chunks: 4 + 3/2, but of four micro-batches no more than these.
 
-    >>> micro_batches_kept(4, 4, 2, 1)
-    5.5
+    >>> micro_batches_kept(8, 4, 2, 1), micro_batches_kept(4, 4, 2, 1)
+    (5.5, 4)
     """
-    return waiting * (1 + interleaved * (pipeline_parallel - 1) / (pipeline_parallel * virtual_stages))
+    most = pipeline_parallel + interleaved * (pipeline_parallel - 1) / virtual_stages
+    return ops.minimum(accumulation_steps, most)
 
 
 @formula(cites=("narayanan2021", "korthikanti2022"))
@@ -196,3 +198,39 @@ def last_micro_batches_kept(pipeline_parallel: Real, virtual_stages: Real) -> Re
     (1.0, 2.5)
     """
     return ((virtual_stages - 1) * pipeline_parallel + 1) / virtual_stages
+
+
+@formula(cites="pytorch-pipelining")
+def stage_boundary_bytes(
+    boundary_bytes: Real, received_chunks: Real, sending_chunks: Real, accumulation_steps: Real, sent: Real
+) -> Real:
+    r"""Bytes of what a pipeline stage receives and sends, where buffers are not used again.
+
+    .. math:: A = S\left(v_r\,m + v_s\,(m + n_s)\right)
+
+    ``torch.distributed.pipelining`` has a buffer for the input of each micro-batch on every chunk but the
+    first of all, and one for its gradient on every chunk but the last; outputs stay until their gradients
+    are back.
+
+    Parameters
+    ----------
+    boundary_bytes : S [B], activations of one micro-batch between two stages
+    received_chunks : v_r [1], chunks of the stage that receive inputs
+    sending_chunks : v_s [1], chunks that send outputs, and receive gradients
+    accumulation_steps : m [1], micro-batches
+    sent : n_s [1], of them, whose gradients are not back yet
+
+    Returns
+    -------
+    activation_bytes [B]
+
+    Examples
+    --------
+    A first stage of one chunk: gradients of eight micro-batches, outputs of four.
+
+    >>> stage_boundary_bytes(10.0, 0, 1, 8, 4)
+    120.0
+    """
+    return boundary_bytes * (
+        received_chunks * accumulation_steps + sending_chunks * (accumulation_steps + sent)
+    )

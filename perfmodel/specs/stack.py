@@ -66,6 +66,10 @@ class Stack(NamedTuple):
     """To a multiple of what the matrix units take."""
     keeps_gathered: bool = False
     """A pipeline stage gathers sharded parameters once in a step, not for every micro-batch."""
+    keeps_boundaries: bool = False
+    """A pipeline stage has buffers for what all micro-batches receive, and keeps what they send."""
+    keeps_logits: bool = False
+    """The last stage of a pipeline keeps the logits of all micro-batches until the step ends."""
     gathers_fp8: bool = False
     """Sharded parameters travel in 8 bits where products take 8."""
     checkpoints_operations: bool = False
@@ -131,12 +135,15 @@ _TITAN_2024 = _SHARDED._replace(
     sequence_parallel=True,
     gradient_bytes=4,
     keeps_gathered=True,
+    keeps_boundaries=True,
+    keeps_logits=True,
     gathers_fp8=True,
     logit_bytes=12,
     parallel_logit_bytes=16,
     cuts_by_stages=True,
     dropout=False,
 )
+_TITAN_2025 = _TITAN_2024._replace(compiles_loss=True)
 _KEMPNER_2025 = _SHARDED._replace(
     sequence_parallel=True, states="half", logit_bytes=8, shares_logits=False, sums_whole_gradients=True
 )
@@ -159,7 +166,7 @@ STACKS: dict[str, dict[int, Stack]] = {
             biased_attention=True, logit_bytes=4, dropout=False, pipelined_shardings=_NONE
         )
     },
-    "torchtitan": {2024: _TITAN_2024, 2025: _TITAN_2024._replace(compiles_loss=True)},
+    "torchtitan": {2024: _TITAN_2024, 2025: _TITAN_2025, 2026: _TITAN_2025._replace(keeps_logits=False)},
     "kempnerforge": {2025: _KEMPNER_2025, 2026: _KEMPNER_2025._replace(newest_flash_from=HOPPER)},
     "nanotron": {2024: Stack("eager", fused=True, flash_from=0.0, hides_data=True, gradient_bytes=4)},
     "internevo": {2023: Stack("eager", fused=True, flash_from=0.0, hides_data=True)},
@@ -195,8 +202,12 @@ STACKS: dict[str, dict[int, Stack]] = {
 
 They are those of the projects' documentation and default recipes as far as a prototype knew them.  Assumed,
 and plausible on the runs they were seen with: that Megatron sums bf16 gradients in fp32 until 2023; that
-NeMo on A100 ran without FlashAttention in 2023; that torchtitan keeps gathered parameters under a pipeline
-and KempnerForge does not; that OneFlow and nanotron hide gradients.
+NeMo on A100 ran without FlashAttention in 2023; that KempnerForge gathers parameters anew for each
+micro-batch of a pipeline; that OneFlow and nanotron hide gradients.
+
+Read in code, of December 2024: torchtitan's `apply_fsdp` keeps gathered parameters under a pipeline, and
+`torch.distributed.pipelining` has a receive buffer for each micro-batch and chunk, and `output_chunks` until
+the step ends (`_PipelineStageBase`); torchtitan asks for no outputs since October 2025.
 
 What replicas can share is what options offer: Megatron-LM's distributed optimizer is ZeRO 1, Megatron-FSDP
 (2025) does all without a pipeline; DeepSpeed refuses ZeRO 2 and 3 under a pipeline; torchtitan and

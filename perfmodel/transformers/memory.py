@@ -12,6 +12,7 @@ from perfmodel.equations.transformer_memory import (
     micro_batches_kept,
     product_checkpoint_bytes,
     sharded_memory_bytes,
+    stage_boundary_bytes,
 )
 from perfmodel.specs.layout import FULL, SELECTIVE, ZERO_3
 from perfmodel.transformers.job import Job
@@ -19,6 +20,8 @@ from perfmodel.transformers.step import Held, held_parameters, trained_parameter
 
 CONTEXT_BYTES = 1.5e9
 """CUDA, and the buffers of NCCL (assumed)."""
+KEPT_LOGIT_BYTES = 2
+"""Of a logit that is an output of the last stage: 16 bits."""
 FULL_GRADIENT_BYTES = 4
 """Of a gradient that is summed over micro-batches: fp32."""
 
@@ -94,15 +97,19 @@ def _activations(job: Job) -> tuple[Any, Any]:
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     kept, again = _layer(job)
     stages, layers = layout.pipeline_parallel, model.layers / layout.pipeline_parallel
-    waiting = ops.minimum(layout.accumulation_steps, stages)
-    chunked = where(layout.virtual_stages > 1, 1, 0)
-    first = kept * layers * micro_batches_kept(waiting, stages, layout.virtual_stages, chunked)
-    behind = last_micro_batches_kept(stages, layout.virtual_stages)
-    last = kept * layers * ops.minimum(layout.accumulation_steps, behind)
+    steps, chunks = layout.accumulation_steps, layout.virtual_stages
+    first = kept * layers * micro_batches_kept(steps, stages, chunks, where(chunks > 1, 1, 0))
+    last = kept * layers * ops.minimum(steps, last_micro_batches_kept(stages, chunks))
     tensor, tokens = layout.tensor_parallel, job.tokens * model.predicted_share
+    boundary = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
+    boundary = where(software.keeps_boundaries, boundary, 0.0)
+    sent = ops.minimum(steps, stages)  # and not yet come back
+    first = first + stage_boundary_bytes(boundary, 0, chunks, steps, sent)
+    last = last + stage_boundary_bytes(boundary, chunks, chunks - 1, steps, sent)
     words = model.vocabulary / where(software.shares_logits, tensor, 1)
     gathered = where(job.sequence_shards > 1, 2 * model.hidden, 0.0)
     logits = tokens * (software.logit_bytes * words + gathered)
+    last = last + where(software.keeps_logits, KEPT_LOGIT_BYTES * words * tokens * (steps - 1), 0.0)
     of_last = last + ops.maximum(logits, again)
     is_last = (stages == 1) | (of_last > first + again)
     with_logits = is_last & (logits > again)

@@ -56,6 +56,8 @@ class Software(NamedTuple):
     """Tensor-parallel ranks share them."""
     pads_vocabulary: Any
     keeps_gathered: Any
+    keeps_boundaries: Any
+    keeps_logits: Any
     gathers_8: Any
     checkpoints_operations: Any
     casts_weights: Any
@@ -132,6 +134,8 @@ def software_of(stack: Stack, chip: Chip, model: Dimensions, layout: Layout, opt
         shares_checkpoints=options.shares_checkpoints,
         pads_vocabulary=stack.pads_vocabulary,
         keeps_gathered=(layout.pipeline_parallel > 1) & stack.keeps_gathered,
+        keeps_boundaries=(layout.pipeline_parallel > 1) & stack.keeps_boundaries,
+        keeps_logits=(layout.pipeline_parallel > 1) & stack.keeps_logits,
         gathers_8=stack.gathers_fp8 and options.precision == "fp8",
         checkpoints_operations=(zero_3 & (not xla)) | stack.checkpoints_operations,
         casts_weights=stack.casts_weights,
