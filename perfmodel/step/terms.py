@@ -260,7 +260,7 @@ def only_kind(terms: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     >>> only_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "wait")
     {'input_time': 2.0}
     """
-    return {name: time for name, time in terms.items() if name in ANY_TERM and ANY_TERM[name].kind == kind}
+    return {name: time for name, time in terms.items() if _kind(name) == kind}
 
 
 def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
@@ -269,7 +269,13 @@ def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
     >>> of_kind({"forward_time": 3.0, "update_time": 1.0, "input_time": 2.0}, "busy")
     4.0
     """
-    return sum([time for name, time in terms.items() if name in ANY_TERM and ANY_TERM[name].kind == kind])
+    return sum([time for name, time in terms.items() if _kind(name) == kind])
+
+
+def _kind(name: str) -> Kind | None:
+    """Return the kind of a term; None of what is no term.  A chain of maps takes 2 us a look."""
+    term = TERMS.get(name) or SHARED_TERMS.get(name)
+    return None if term is None else term.kind
 
 
 def in_step_order(names: Iterable[str]) -> list[str]:
