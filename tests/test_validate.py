@@ -459,6 +459,36 @@ def test_anchored_prediction_starts_from_the_measured_time(tmp_path: Path) -> No
     assert double.predicted_iteration_time >= 0.4
 
 
+SIXTEEN = {"run_id": "sixteen", "nodes": "2", "world_size": "16", "iteration_time": "0.24"}
+
+
+def test_several_machines_are_predicted_from_the_time_of_one(tmp_path: Path) -> None:
+    """With as many accelerators in each; a part of one anchors nothing, nor does another strategy."""
+    half = EIGHT | {"run_id": "four", "world_size": "4", "accelerators_per_node": "4", "nodes": "1"}
+    read = runs(tmp_path, ONE, half, EIGHT, EIGHT | SIXTEEN)
+    one, four, eight, sixteen = compare(read, "anchored-machine")
+    assert [row.reason and row.reason.split(":")[0] for row in (one, four, eight)] == ["one machine"] * 3
+    assert (sixteen.anchor, sixteen.reason, sixteen.naive_iteration_time) == ("unique", None, 0.21)
+    scenario = scenario_of_run(read[3], Catalogue.built_in(), 0.21, 8)
+    assert sixteen.predicted_iteration_time == predict(scenario).iteration_time > 0.21
+    assert Anchors(read).of_machine(read[3]._replace(strategy="parameter-server")) is None
+    assert Anchors(read[:2]).of_machine(read[3]) is None
+    alone = read[3]._replace(accelerators_per_node=1)
+    assert Anchors(read).of_machine(alone) == Anchors(read).of(alone) == (0.2, True)
+
+
+def test_only_training_is_anchored_on_a_machine(tmp_path: Path) -> None:
+    for kind in ("mlperf", "collectives", "transformers", "claims"):
+        result = cli("--kind", kind, "--mode", "anchored-machine")
+        assert result.exit_code == 2
+        assert "anchored-machine is of training" in result.stderr
+    result = cli("--mode", "anchored-machine", "--report", tmp_path / "report.md")
+    assert result.exit_code == 2
+    assert "leave --mode anchored-machine out" in result.stderr
+    result = cli("--mode", "anchored-machine", "--data", write(tmp_path / "own.csv", EIGHT, EIGHT | SIXTEEN))
+    assert "each from the time of one machine" in " ".join(result.output.split())
+
+
 @pytest.mark.parametrize(
     ("column", "cell"),
     [

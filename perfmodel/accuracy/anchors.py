@@ -1,4 +1,4 @@
-"""The measured run on one accelerator that a run on several can start from."""
+"""The measured run on one accelerator, or on one machine, that a run on several can start from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AGREEMENT = 1.10
 
 
 class Measured(NamedTuple):
-    """Measured time of one accelerator."""
+    """Measured time of one accelerator, or of one machine."""
 
     iteration_time: float
     """Geometric mean of the candidates [s]."""
@@ -24,28 +24,48 @@ class Measured(NamedTuple):
 
 
 class Anchors:
-    """The runs at world size 1, by what must be the same in a run they anchor."""
+    """The runs on one accelerator, or one machine, by what must be the same in a run they anchor."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
-        """Take every run; those on several accelerators are passed over."""
+        """Take every run; those on several machines, or on a part of one, are passed over."""
         self._by_key: dict[tuple[object, ...], list[tuple[str, float]]] = defaultdict(list)
         for run in runs:
             time = measured_time(run)
-            if run.world_size == 1 and time is not None:
+            if time is None:
+                continue
+            if run.world_size == 1:
                 self._by_key[_key(run)].append((run.locator, time))
+            elif run.nodes == 1 and run.world_size == run.accelerators_per_node:
+                self._by_key[_of_machine(run)].append((run.locator, time))
 
     def of(self, run: Run) -> Measured | None:
-        """Return the anchor of a run, or None.
+        """Return the anchor of a run on one accelerator, or None.
 
         Of several candidates those with the run's own locator count, else all of them.
         """
-        candidates = self._by_key.get(_key(run), [])
+        return self._measured(run, _key(run))
+
+    def of_machine(self, run: Run) -> Measured | None:
+        """Return the anchor of a run on several machines, one of them with as many accelerators, or None.
+
+        Where a machine has one accelerator that is its anchor.
+        """
+        if run.accelerators_per_node == 1:
+            return self.of(run)
+        return self._measured(run, _of_machine(run))
+
+    def _measured(self, run: Run, key: tuple[object, ...]) -> Measured | None:
+        candidates = self._by_key.get(key, [])
         times = [time for locator, time in candidates if locator == run.locator]
         times = times or [time for _, time in candidates]
         if not times:
             return None
         mean = math.exp(math.fsum(map(math.log, times)) / len(times)) if len(times) > 1 else times[0]
         return Measured(mean, max(times) <= AGREEMENT * min(times))
+
+
+def _of_machine(run: Run) -> tuple[object, ...]:
+    return (*_key(run), run.strategy, run.overlap, run.accelerators_per_node)
 
 
 def _key(run: Run) -> tuple[object, ...]:

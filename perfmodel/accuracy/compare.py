@@ -16,7 +16,7 @@ from perfmodel.prediction.result import Interval
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 
-Mode = Literal["specs", "anchored"]
+Mode = Literal["specs", "anchored", "anchored-machine"]
 Constants = Callable[[Run], Calibration | None]
 
 
@@ -96,15 +96,16 @@ def compare(
     ----------
     runs : measured configurations
     mode : ``specs``: from specs alone; ``anchored``: runs on several accelerators from the measured
-        iteration of one, which must be among ``runs``
+        iteration of one, which must be among ``runs``; ``anchored-machine``: those on several machines from
+        that of one of them, all of whose accelerators ran
     catalogue : hardware to look names up in; by default what comes with the package
     constants : what was learned, for each run; None, the default, is what comes with the package
     changed : options of a scenario that every run is given instead of its own, for ablations
     """
     catalogue = Catalogue.of(catalogue)
-    if mode == "anchored":
+    if mode != "specs":
         anchors = Anchors(runs)
-        return [_anchored(run, anchors, catalogue, constants(run), changed or {}) for run in runs]
+        return [_anchored(run, mode, anchors, catalogue, constants(run), changed or {}) for run in runs]
     naive = ConstantUtilisation({*shipped_runs(), *runs}, catalogue)
     return [
         _row(run, mode, catalogue, naive.iteration_time(run), None, constants(run), changed or {})
@@ -114,13 +115,18 @@ def compare(
 
 def _anchored(
     run: Run,
+    mode: Mode,
     anchors: Anchors,
     catalogue: Catalogue,
     constants: Calibration | None,
     changed: Mapping[str, object],
 ) -> Row:
-    anchor = None if run.world_size == 1 else anchors.of(run)
-    return _row(run, "anchored", catalogue, anchor and anchor.iteration_time, anchor, constants, changed)
+    anchor: Measured | None = None
+    if mode == "anchored-machine":
+        anchor = anchors.of_machine(run) if run.nodes > 1 else None
+    elif run.world_size > 1:
+        anchor = anchors.of(run)
+    return _row(run, mode, catalogue, anchor and anchor.iteration_time, anchor, constants, changed)
 
 
 def _row(
@@ -136,7 +142,8 @@ def _row(
     predicted, reason, input_share = None, None, None
     interval: Interval | _NoInterval = NO_INTERVAL
     try:
-        scenario = scenario_of_run(run, catalogue, anchor and anchor.iteration_time)
+        of = run.accelerators_per_node if mode == "anchored-machine" else 1
+        scenario = scenario_of_run(run, catalogue, anchor and anchor.iteration_time, of)
         if changed:
             scenario = _with(scenario, changed)
         if measured is None:
@@ -145,6 +152,10 @@ def _row(
             raise Refused("one accelerator", "it is what others are anchored on")
         if mode == "anchored" and anchor is None:
             raise Refused("unanchored", "no run of the same plan on one accelerator")
+        if mode == "anchored-machine" and run.nodes <= 1:
+            raise Refused("one machine", "it is what others are anchored on")
+        if mode == "anchored-machine" and anchor is None:
+            raise Refused("unanchored", "no run of the same plan on one whole machine")
         prediction = predict(scenario, catalogue, constants)
         predicted, interval = prediction.iteration_time, prediction.interval or NO_INTERVAL
         input_share = prediction.terms["input_time"] / predicted

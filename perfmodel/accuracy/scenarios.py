@@ -38,14 +38,17 @@ def measured_time(run: Run) -> float | None:
     return run.local_batch_size * run.world_size * run.accumulation_steps / run.samples_per_second
 
 
-def scenario_of_run(run: Run, catalogue: Catalogue, anchor_time: float | None = None) -> Scenario:
+def scenario_of_run(
+    run: Run, catalogue: Catalogue, anchor_time: float | None = None, anchor_size: int = 1
+) -> Scenario:
     """Return the scenario of a run.
 
     Parameters
     ----------
     run : the measured configuration; its outcome is not looked at
     catalogue : hardware the names are looked up in
-    anchor_time : measured iteration time of one accelerator [s], to start from
+    anchor_time : measured iteration time of so many accelerators [s], to start from
+    anchor_size : of one, or of a machine's
 
     Raises
     ------
@@ -81,7 +84,7 @@ def scenario_of_run(run: Run, catalogue: Catalogue, anchor_time: float | None = 
         "accumulation_steps": run.accumulation_steps,
         "sequence_length": run.sequence_length,
         "input": run.input or None,
-        "anchor": None if anchor_time is None else f"iteration_time={anchor_time!r}s@1",
+        "anchor": None if anchor_time is None else f"iteration_time={anchor_time!r}s@{anchor_size}",
     }
     return Scenario.model_construct(**{key: value for key, value in chosen.items() if value is not None})
 

@@ -20,7 +20,11 @@ GROUPS: dict[str, Callable[[Row], Any]] = {
 }
 """What rows are grouped by -> the group of a row."""
 
-BASELINES = {"specs": "constant utilisation", "anchored": "linear scaling"}
+BASELINES = {
+    "specs": "constant utilisation",
+    "anchored": "linear scaling",
+    "anchored-machine": "linear scaling",
+}
 
 
 class Errors(NamedTuple):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["training", "transformers", "collectives", "mlperf", "claims"]
 KINDS: tuple[Kind, ...] = ("training", "transformers", "collectives", "mlperf", "claims")
-MODES: tuple[Mode, ...] = ("specs", "anchored")
+MODES: tuple[Mode, ...] = ("specs", "anchored", "anchored-machine")
 
 
 class _Measured(Protocol):
@@ -82,7 +82,7 @@ class Validation(Table, Generic[AnyRow]):
         return json.dumps({"rows": self.records(), "summary": self.summary}, allow_nan=False)
 
     def __repr__(self) -> str:
-        how = "from specs alone" if self.mode == "specs" else "anchored"
+        how = {"specs": "from specs alone", "anchored": "anchored"}.get(self.mode, "anchored on one machine")
         if self.kind == "collectives":
             how = "by the fit to measured collectives"
         title = f"Validation: {len(self.rows)} rows of {self.kind}, {len(self.reasons)} refused, {how}"
@@ -165,7 +165,8 @@ def validate(
         parallelism, ``collectives``, ``mlperf``, times to train, or ``claims``, what others published of
         scaling and of networks
     mode : predict from ``specs`` alone, or ``anchored``: on the measured time of one accelerator, of
-        transformers on the nearest other run of the network and source; not of collectives nor of claims
+        transformers on the nearest other run of the network and source; not of collectives nor of claims.
+        Of training also ``anchored-machine``: runs on several machines, on the measured time of one
     data : CSV file of measured rows; by default those that come with the package; not of claims
     out_of_sample : predict each source by a fit to all the others, some seconds more; not of mlperf nor of
         claims, of which nothing is learned
@@ -187,16 +188,19 @@ def validate(
         raise unknown_name("kind", str(kind), KINDS)
     if mode not in MODES:
         raise unknown_name("mode", str(mode), MODES)
+    if kind != "training" and mode == "anchored-machine":
+        raise InputError(f"mode anchored-machine is of training, not of {kind}")
     if kind in ("collectives", "claims") and mode == "anchored":
         raise InputError(f"mode anchored is of training and mlperf; {kind} take no time on one accelerator")
+    other: Literal["specs", "anchored"] = "specs" if mode == "specs" else "anchored"
     if kind == "claims" and data is not None:
         raise InputError("kind claims takes no data: check_quote judges a file of claims")
     if kind == "transformers":
-        return _transformers(data, mode, out_of_sample, Catalogue.of(catalogue))
+        return _transformers(data, other, out_of_sample, Catalogue.of(catalogue))
     if kind == "collectives":
         return _collectives(data, out_of_sample, Catalogue.of(catalogue))
     if kind == "mlperf":
-        return _mlperf(data, mode, Catalogue.of(catalogue))
+        return _mlperf(data, other, Catalogue.of(catalogue))
     if kind == "claims":
         return _claims(Catalogue.of(catalogue))
     runs = shipped_runs() if data is None else read_runs(str(data))
@@ -237,7 +241,7 @@ def _errors(table: Mapping[str, Any]) -> Errors:
 
 
 def _transformers(
-    data: str | Path | None, mode: Mode, out_of_sample: bool, catalogue: Catalogue
+    data: str | Path | None, mode: Literal["specs", "anchored"], out_of_sample: bool, catalogue: Catalogue
 ) -> Validation[TransformerRow]:
     if data is None:
         ((rows, result),) = compared(shipped_transformer_runs, (mode,), out_of_sample)
@@ -288,7 +292,9 @@ def _collectives(
     )
 
 
-def _mlperf(data: str | Path | None, mode: Mode, catalogue: Catalogue) -> Validation[Answer]:
+def _mlperf(
+    data: str | Path | None, mode: Literal["specs", "anchored"], catalogue: Catalogue
+) -> Validation[Answer]:
     read = Submissions(list(shipped_submissions()), []) if data is None else read_submissions(Path(data))
     answers = compare_mlperf(mode, read.known, catalogue)
     result = errors_by(answers)

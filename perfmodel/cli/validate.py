@@ -39,10 +39,10 @@ GROUPS_OF = {
 )
 @click.option(
     "--mode",
-    type=click.Choice(["specs", "anchored"]),
+    type=click.Choice(["specs", "anchored", "anchored-machine"]),
     default="specs",
     help="Predict from specs alone, or from the measured iteration of one accelerator, of transformers of "
-    "another run.",
+    "another run; training on several machines also from that of one of them.",
     show_default=True,
 )
 @click.option(
@@ -108,6 +108,8 @@ def command(
         raise InputError("--ablation and --plots belong to the report: give --report FILE too")
     if kind != "training" and report is not None:
         raise InputError(f"--report holds every kind: leave --kind {kind} out")
+    if mode == "anchored-machine" and report is not None:
+        raise InputError("--report holds specs and anchored: leave --mode anchored-machine out")
     from perfmodel.api.validate import of_training, validate
 
     catalogue = catalogue_from(specs) if specs else None
@@ -168,6 +170,13 @@ def _write_report(
     return {"specs": specs_rows, "anchored": anchored}
 
 
+STARTS = {
+    "specs": "from specs alone",
+    "anchored": "each from the time of one accelerator",
+    "anchored-machine": "each from the time of one machine",
+}
+
+
 def _show(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> None:
     from rich.text import Text
 
@@ -178,7 +187,7 @@ def _show(answer: Validation[Any], by: tuple[str, ...], out_of_sample: bool) -> 
     out.print(
         Text(
             f"{result['rows']} measured runs, {result['rows'] - result['refused']} predicted, "
-            + ("from specs alone" if result["mode"] == "specs" else "each from the time of one accelerator")
+            + STARTS[result["mode"]]
             + (", by a fit to all other sources" if out_of_sample else ", by the shipped fit")
         ),
         style="bold",
