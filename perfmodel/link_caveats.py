@@ -11,6 +11,11 @@ from perfmodel.units import show
 LARGEST_OVERSUBSCRIPTION = 1000
 
 
+def is_slice(scenario: Scenario, node: Node, link: Link) -> bool:
+    """Whether all accelerators lie on one torus, whose links go on to other hosts."""
+    return link.kind == "torus" and not (scenario.inter_link or node.inter_link)
+
+
 def doubt_links(scenario: Scenario, intra: Link, inter: Link, warnings: list[str]) -> None:
     """Warn if a link that was asked for is used in a place it is not made for."""
     if scenario.intra_link and intra.scope == "inter":

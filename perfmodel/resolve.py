@@ -8,10 +8,11 @@ from perfmodel import ops
 from perfmodel.anchor import with_measured_run
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
-from perfmodel.link_caveats import check_racks, doubt_adapters, doubt_links
+from perfmodel.link_caveats import check_racks, doubt_adapters, doubt_links, is_slice
 from perfmodel.named import by_id
 from perfmodel.sharing import batch_of, shared
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.compression import Scheme, compression_of
 from perfmodel.specs.formats import FORMATS, OPTIMIZERS, Format, OptimizerStates
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framework, with_usual_year
 from perfmodel.specs.link import Link
@@ -105,6 +106,8 @@ class Setting(NamedTuple):
     """Facts of the software that does."""
     measured: Setting | None = None
     """The run that an anchor was measured on, where a transformer is shared out."""
+    compression: Scheme | None = None
+    """How gradients are made smaller."""
     updates: Updates | None = None
     """How gradients become updates, where that is not one update from all of them in step."""
 
@@ -130,11 +133,6 @@ class Setting(NamedTuple):
     def nodes_per_domain(self) -> Any:
         """In the smallest, all of whose adapters carry what leaves it."""
         return self.nodes // self.domains
-
-
-def is_slice(scenario: Scenario, node: Node, link: Link) -> bool:
-    """Whether all accelerators lie on one torus, whose links go on to other hosts."""
-    return link.kind == "torus" and not (scenario.inter_link or node.inter_link)
 
 
 def _profile(path: str | None) -> Profile | None:
@@ -273,6 +271,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         layout=None if sharing is None else sharing.layout,
         stack=None if sharing is None else sharing.stack,
         measured=measured,
+        compression=compression_of(scenario, sharing is not None),
         updates=updates and updates.settled(scenario.world_size),
     )
 

@@ -118,15 +118,28 @@ def test_a_networks_gradient_has_all_its_parameters(name: str) -> None:
     assert gradient.vector_elements < 0.03 * network.parameters
 
 
-def test_times_are_those_of_the_collectives_and_of_coding() -> None:
+@pytest.mark.parametrize("scheme", KINDS)
+def test_the_command_agrees_with_predict(scheme: str) -> None:
+    place = {"gpus": 16, "node": "aws-p3.2xlarge", "inter_link": "ethernet-10g-tcp"}
+    answer = perfmodel.compression(scheme, workload="vgg16", **place)  # type: ignore[arg-type]
+    dense = perfmodel.predict(workload="vgg16", overlap="none", precision="fp32", **place)  # type: ignore[arg-type]
+    assert answer.dense_time == pytest.approx(dense.communication_time, rel=1e-9)
+
+
+def test_times_are_those_of_a_step_near_the_collectives_and_of_coding() -> None:
+    """What ports carry in a training step is learned from such; a collective alone from collectives."""
     place = {"gpus": 16, "node": "aws-p3.2xlarge", "inter_link": "ethernet-10g-tcp"}
     answer = perfmodel.compression(["topk:0.01", "fp16"], workload="vgg16", **place)
     top, half = answer.rows
     fabric = {"ranks": 16, "node": "aws-p3.2xlarge", "inter_link": "ethernet-10g-tcp", "nodes": 16}
     gathered = perfmodel.collective("all-gather", size=16 * top.sent_bytes, **fabric)
-    assert top.communication_time == gathered.time
-    assert half.communication_time == perfmodel.collective(size=half.sent_bytes, **fabric).time
-    assert answer.dense_time == perfmodel.collective(size=answer.gradient_bytes, **fabric).time
+    assert top.communication_time == pytest.approx(gathered.time, rel=0.03)
+    assert half.communication_time == pytest.approx(
+        perfmodel.collective(size=half.sent_bytes, **fabric).time, rel=0.03
+    )
+    assert answer.dense_time == pytest.approx(
+        perfmodel.collective(size=answer.gradient_bytes, **fabric).time, rel=0.03
+    )
     for row in answer.rows:
         assert row.time == pytest.approx(row.encode_time + row.communication_time + row.decode_time)
         assert row.low_80 < row.time < row.high_80

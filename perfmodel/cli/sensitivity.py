@@ -126,7 +126,8 @@ def _show_inputs(out: Console, answer: SensitivityReport) -> None:
     none: list[str] = []
     for each in answer["inputs"]:
         sides = [side for of in (each["time"], each["cost"]) if of for side in (of["below"], of["above"])]
-        largest = max(map(abs, sides))
+        known = [abs(side) for side in sides if side is not None]
+        largest = max(known, default=SMALL)  # where it jumps it has none, and counts
         if largest < SMALL:
             (small if largest > 1e-9 else none).append(each["name"])
             continue

@@ -278,3 +278,28 @@ def all_reduce_byte_time(bus_bandwidth: Real, group_size: Real) -> Real:
     10.0
     """
     return 2 * (group_size - 1) / group_size / bus_bandwidth
+
+
+@formula(cites="thakur2005")
+def gather_byte_time(link_bandwidth: Real, group_size: Real) -> Real:
+    r"""Time on the wire of one byte of all ranks' in an all-gather.
+
+    .. math:: w = \frac{n-1}{n B}
+
+    Parameters
+    ----------
+    link_bandwidth : B [B/s], of one rank, one way
+    group_size : n [1]
+
+    Returns
+    -------
+    wire_byte_time [s/B]
+
+    Examples
+    --------
+    Eight ranks at 175 GB/s: all but a rank's own eighth.
+
+    >>> round(gather_byte_time(175e9, 8) * 1e12, 9)
+    5.0
+    """
+    return (group_size - 1) / group_size / link_bandwidth

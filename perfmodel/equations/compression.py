@@ -262,3 +262,75 @@ def compressed_communication_time(encode_time: Real, communication_time: Real, d
     3.5
     """
     return encode_time + communication_time + decode_time
+
+
+@formula(cites=())
+def compressed_message_bytes(message_bytes: Real, sent_fraction: Real, ranks: Real) -> Real:
+    r"""Size of a message as its collective counts it, once compressed.
+
+    .. math:: S' = r\,x\,S
+
+    Parameters
+    ----------
+    message_bytes : S [B], of gradients as they are
+    sent_fraction : x [1], compressed bytes over those of all gradients
+    ranks : r [1], whose parts are gathered; 1 where they are added up
+
+    Returns
+    -------
+    message_bytes [B]
+
+    Examples
+    --------
+    100 bytes of which every one of four ranks sends a tenth.
+
+    >>> compressed_message_bytes(100, 0.1, 4)
+    40.0
+    """
+    return ranks * sent_fraction * message_bytes
+
+
+@formula(cites=())
+def coding_time(encode_time: Real, decode_time: Real) -> Real:
+    r"""What coding adds to an iteration: it keeps the accelerator busy and hides behind nothing.
+
+    .. math:: T = t_e + t_d
+
+    Parameters
+    ----------
+    encode_time : t_e [s]
+    decode_time : t_d [s], of what all ranks sent, where it is gathered
+
+    Returns
+    -------
+    coding_time [s]
+
+    Examples
+    --------
+    >>> coding_time(1.0, 0.5)
+    1.5
+    """
+    return encode_time + decode_time
+
+
+@formula(cites="vogels2019")
+def in_turn(first_time: Real, second_time: Real) -> Real:
+    r"""Two collectives of which the second needs what the first brought: the factors of a low rank.
+
+    .. math:: T = t_1 + t_2
+
+    Parameters
+    ----------
+    first_time : t_1 [s]
+    second_time : t_2 [s]
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    >>> in_turn(1.0, 0.5)
+    1.5
+    """
+    return first_time + second_time

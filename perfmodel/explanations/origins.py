@@ -172,6 +172,8 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         notes["nodes"] = "sums in the network take as long as trees over two"
     if setting.updates is not None:
         notes |= _of_updates(setting.updates.variant, setting.world_size)
+    if setting.compression is not None:
+        notes |= _of_compression(str(setting.compression))
     notes |= {
         "effect": f"fitted: {setting.workload.id}",
         "peak_flops": f"{setting.accelerator.id}, {setting.peak_format}",
@@ -249,6 +251,19 @@ def _of_updates(variant: str, workers: int) -> dict[str, str]:
         "gradients_per_update": "the scenario",
         "gradient_bytes": "the layer table",
         "local_steps": "the scenario",
+    }
+
+
+def _of_compression(scheme: str) -> dict[str, str]:
+    """Where numbers of compressed gradients come from."""
+    coding = f"{scheme}: memory traffic and kernels, see perfmodel compression"
+    return {
+        "encode_time": coding,
+        "decode_time": coding,
+        "sent_fraction": f"{scheme}: formulas of equations.compression and quantization",
+        "ranks": "all, whose parts are gathered; 1 where they are added up",
+        "trip_fraction": "fitted to measured collectives",
+        "coding_time": "a single accelerator sends nothing",
     }
 
 

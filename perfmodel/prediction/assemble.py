@@ -17,6 +17,7 @@ from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction
 from perfmodel.prediction.understood import understood
 from perfmodel.prediction.verdict import Network, placement, verdict
 from perfmodel.resolve import Setting, resolve
+from perfmodel.specs.compression import caveats as compression_caveats
 from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import choice_note
@@ -293,6 +294,8 @@ def _prediction(
     warnings = list(setting.warnings)
     if (note := spread_note(setting, step.terms["straggler_time"] / iteration_time, constants)) is not None:
         warnings.append(note)
+    if setting.compression is not None:
+        warnings += compression_caveats(setting.compression)
     if not memory.fits:
         warnings.append(_does_not_fit(memory))
         if (alone := replicas_alone(setting.workload)) is not None:
@@ -337,14 +340,30 @@ def _traffic(setting: Setting, network: Network) -> list[Traffic]:
         return []
     row = Traffic.model_construct(
         group="replicas",
-        collective="all-reduce" if setting.strategy == "all-reduce" else "push and pull",
+        collective=_collective(setting),
         ranks=setting.world_size,
         messages=1.0,
-        message_bytes=float(setting.format.gradient_bytes * setting.workload.parameters),
+        message_bytes=_sent_bytes(setting),
         time=network.communication_time,
         exposed_time=network.exposed_communication_time,
     )
     return [row]
+
+
+def _collective(setting: Setting) -> str:
+    if setting.compression is not None:
+        return setting.compression.kind.collective
+    return "all-reduce" if setting.strategy == "all-reduce" else "push and pull"
+
+
+def _sent_bytes(setting: Setting) -> float:
+    """Bytes of all gradients as their collective counts them: of all ranks where they are gathered."""
+    if setting.compression is None:
+        return float(setting.format.gradient_bytes * setting.workload.parameters)
+    from perfmodel.step.compressed import sent_bytes
+
+    gathers = setting.compression.kind.collective == "all-gather"
+    return sum(sent_bytes(setting, setting.compression)) * (setting.world_size if gathers else 1)
 
 
 def _above_peak(setting: Setting, step: Step) -> str:

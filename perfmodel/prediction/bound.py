@@ -142,6 +142,11 @@ def above_peak(setting: Setting) -> str:
     return "it may pass 100%, as MFU " + ", and ".join(reasons)
 
 
+def least_exchanged_bytes(setting: Setting) -> float:
+    """Return the least that a job's gradients come to [B]; of compressed ones nothing is ruled out."""
+    return least_gradient_bytes(setting.workload) if setting.compression is None else 0.0
+
+
 def least_gradient_bytes(workload: Workload) -> float:
     """Return what the gradients of a network come to in the smallest format they are sent in whole [B].
 
@@ -169,7 +174,7 @@ def least_times(setting: Setting) -> tuple[float, float]:
     computing = float(least_computation_time(setting))
     if setting.layout is not None:
         return computing, computing
-    exchanged = least_gradient_bytes(setting.workload) * least_exchange_rate(setting)
+    exchanged = least_exchanged_bytes(setting) * least_exchange_rate(setting)
     return computing, max(computing, float(exchanged))
 
 

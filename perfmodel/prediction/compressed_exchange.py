@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
-from perfmodel.calibration import calibration
+import numpy as np
+
+from perfmodel.calibration import Calibration, calibration
 from perfmodel.collectives.place import Point
+from perfmodel.equations.bandwidths import bus_bandwidth
 from perfmodel.equations.compression import (
     break_even_bandwidth,
     break_even_density,
     compressed_communication_time,
 )
-from perfmodel.prediction.collective import Collective, collective
+from perfmodel.prediction.collective import collective
 from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.compression import Scheme
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.communication import message_times
+from perfmodel.step.compressed import gathered_time
 from perfmodel.step.compression import (
     ASSUMED,
     VALUE_BYTES,
@@ -28,6 +34,7 @@ from perfmodel.step.compression import (
     gradient_of,
     square_gradient,
 )
+from perfmodel.step.parts import fabric_of as step_fabric
 from perfmodel.tables import Record, Table, aligned
 from perfmodel.units import show
 
@@ -132,8 +139,7 @@ def compressed_exchanges(
     fabric = _fabric(setting, asked, catalogue)
     gradient = gradient_of(setting.workload) if gradient_bytes is None else square_gradient(gradient_bytes)
     size = VALUE_BYTES * gradient.elements
-    dense = collective("all-reduce", "auto", fabric, size)
-    low, high = _interval(dense)
+    dense = _sent("all-reduce", setting, fabric, size)
     return CompressedExchanges(
         workload=setting.workload.id if gradient_bytes is None else None,
         accelerator=setting.accelerator.id,
@@ -141,9 +147,9 @@ def compressed_exchanges(
         nodes=setting.nodes,
         gradient_bytes=size,
         dense_time=dense.time,
-        dense_low_80=low,
-        dense_high_80=high,
-        dense_bandwidth=dense.bus_bandwidth,
+        dense_low_80=dense.low,
+        dense_high_80=dense.high,
+        dense_bandwidth=float(bus_bandwidth("all-reduce", size / dense.time, setting.world_size)),
         rows=tuple(_exchange(scheme, gradient, setting, fabric, dense) for scheme in schemes),
         assumed=ASSUMED,
         notes=fabric.notes,
@@ -166,23 +172,50 @@ def _fabric(setting: Setting, asked: Scenario, catalogue: Catalogue) -> Point:
     )
 
 
+class _Sent(NamedTuple):
+    """One collective: its time as in a training step, between what measured ones lie between [s]."""
+
+    time: float
+    low: float
+    high: float
+
+
+def _sent(name: str, setting: Setting, fabric: Point, message_bytes: float) -> _Sent:
+    """Return how long a collective takes in a step of a setting.
+
+    Parameters
+    ----------
+    name : all-reduce or all-gather
+    setting : whose step it is
+    fabric : the same ranks, of whose measured collectives the interval is
+    message_bytes : of all ranks together for an all-gather [B]
+    """
+    on, sizes = step_fabric(setting, calibration()), np.array([message_bytes])
+    times = message_times(setting, sizes, on) if name == "all-reduce" else gathered_time(setting, sizes, on)
+    time = float(times[0])
+    measured = collective(name, "auto", fabric, message_bytes)
+    if measured.interval is None or not measured.time:
+        return _Sent(time, time, time)
+    ends = (measured.interval.low_80 / measured.time, measured.interval.high_80 / measured.time)
+    return _Sent(time, time * ends[0], time * ends[1])
+
+
 def _exchange(
-    scheme: Scheme, gradient: Gradient, setting: Setting, fabric: Point, dense: Collective
+    scheme: Scheme, gradient: Gradient, setting: Setting, fabric: Point, dense: _Sent
 ) -> CompressedExchange:
     kind, ranks = scheme.kind, setting.world_size
     result, constants = coded(scheme, gradient, ranks, setting.software_year), calibration()
     gathers = kind.collective == "all-gather"
     sent = [
         # of all ranks together for an all-gather
-        collective(kind.collective, "auto", fabric, size * (ranks if gathers else 1))
+        _sent(kind.collective, setting, fabric, size * (ranks if gathers else 1))
         for size in result.messages
         if size
     ]
     encode, decode = (coding_time(work, setting, constants) for work in (result.encode, result.decode))
     wire = sum(one.time for one in sent)
-    low, high = (sum(ends) for ends in zip(*map(_interval, sent), strict=True))
+    low, high = sum(one.low for one in sent), sum(one.high for one in sent)
     time = float(compressed_communication_time(encode, wire, decode))
-    port_bytes = result.bytes * ((ranks - 1) if gathers else 2 * (ranks - 1) / ranks)
     size = VALUE_BYTES * gradient.elements
     return CompressedExchange(
         scheme=str(scheme),
@@ -196,7 +229,7 @@ def _exchange(
         low_80=encode + low + decode,
         high_80=encode + high + decode,
         saves=dense.time - time,
-        break_even_bandwidth=float(break_even_bandwidth(ranks, size, port_bytes, encode, decode)),
+        break_even_bandwidth=_turn(scheme, gradient, setting, calibration()),
         break_even_density=float(break_even_density(ranks)) if scheme.name == "topk" else None,
         error_feedback=kind.error_feedback,
         variance_bound=result.variance,
@@ -205,8 +238,21 @@ def _exchange(
     )
 
 
-def _interval(one: Collective) -> tuple[float, float]:
-    return (one.interval.low_80, one.interval.high_80) if one.interval else (one.time, one.time)
+def _turn(scheme: Scheme, gradient: Gradient, setting: Setting, constants: Calibration) -> float:
+    """Bandwidth of a port up to which compressing pays [B/s]; 0 where it moves more."""
+    ranks, gathers = setting.world_size, scheme.kind.collective == "all-gather"
+    result = coded(scheme, gradient, ranks, setting.software_year)
+    port_bytes = result.bytes * ((ranks - 1) if gathers else 2 * (ranks - 1) / ranks)
+    coding = (coding_time(work, setting, constants) for work in (result.encode, result.decode))
+    return float(break_even_bandwidth(ranks, VALUE_BYTES * gradient.elements, port_bytes, *coding))
+
+
+def turn_words(setting: Setting, scheme: Scheme, constants: Calibration) -> str:
+    """Say up to which bandwidth of a port compressing the gradients of a job pays."""
+    turn = _turn(scheme, gradient_of(setting.workload), setting, constants)
+    if not turn:
+        return f"{scheme} never pays: gathering {setting.world_size} ranks' moves more than an all-reduce"
+    return f"{scheme} pays below {show(turn, 'B/s')} a port"
 
 
 def exchange_words(row: CompressedExchange, ranks: int, bandwidth: float) -> str:

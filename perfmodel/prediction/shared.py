@@ -6,10 +6,11 @@ from typing import Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration
+from perfmodel.link_caveats import is_slice
 from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.verdict import part, placement
-from perfmodel.resolve import Setting, is_slice
+from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.step.evaluate import MeasuredRun, Outcome, measured_run, outcome_of
 from perfmodel.step.parts import figures

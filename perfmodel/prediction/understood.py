@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfmodel.resolve import Setting, is_slice
+from perfmodel.link_caveats import is_slice
+from perfmodel.resolve import Setting
 
 if TYPE_CHECKING:
     from perfmodel.specs.layout import Layout

@@ -40,6 +40,7 @@ def crossovers(setting: Setting, catalogue: Catalogue, constants: Calibration) -
     asked |= {"accelerator": setting.accelerator.id, "node": setting.node.id}
     return [
         *_strategies(setting, asked, catalogue, constants),
+        *_compression(setting, constants),
         *_network(setting, asked, catalogue, constants),
         *_batches(setting, asked, catalogue, constants),
     ]
@@ -77,6 +78,15 @@ def _strategies(
         words = f"{_AHEAD[ahead[0]].format(one)} from {both[0]} workers to {both[-1]}"
         return [Crossover(words, "world_size", None)]
     return lines if len(lines) <= MOST_CROSSOVERS else [*lines[:MOST_CROSSOVERS], _NO_END]
+
+
+def _compression(setting: Setting, constants: Calibration) -> list[Crossover]:
+    """The bandwidth of a port up to which compressing gradients pays."""
+    if setting.compression is None or setting.world_size == 1:
+        return []
+    from perfmodel.prediction.compressed_exchange import turn_words
+
+    return [Crossover(turn_words(setting, setting.compression, constants), "compression", None)]
 
 
 _AHEAD = {1: "the ring is ahead of {}", -1: "the ring is behind {}", 0: "the ring is level with {}"}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.names import word_of
 from perfmodel.units import number
+
+if TYPE_CHECKING:
+    from perfmodel.specs.scenario import Scenario
 
 Collective = Literal["all-reduce", "all-gather"]
 
@@ -88,6 +91,44 @@ class Scheme(NamedTuple):
         parameter = self.kind.parameter
         ending = "bit" if parameter == "bits" else ""
         return self.name if parameter is None else f"{self.name}:{self.value:g}{ending}"
+
+
+def caveats(scheme: Scheme) -> list[str]:
+    """Return what must be said of gradients that are compressed so, with the source of what is published."""
+    kind = scheme.kind
+    lines = [f"{scheme}, as published: {kind.convergence} [{kind.source}]"]
+    if kind.error_feedback:
+        lines.append(f"{scheme} keeps what it left out, and adds that to the next gradient")
+    return lines
+
+
+def compression_of(scenario: Scenario, shared: bool) -> Scheme | None:
+    """Return how the gradients of a job are compressed; None where they are not.
+
+    Parameters
+    ----------
+    scenario : of the job
+    shared : whether a transformer is shared out
+
+    Raises
+    ------
+    InputError : an unknown way, or one that does not go with the job's strategy, overlap or algorithm
+    """
+    if scenario.compression is None:
+        return None
+    scheme = parse_scheme(scenario.compression)
+    why = None
+    if shared:
+        why = "a stack that shares a transformer out sends gradients whole; --framework pytorch trains copies"
+    elif scenario.strategy != "all-reduce":
+        why = f"goes with --strategy all-reduce, not {scenario.strategy}"
+    elif scenario.overlap in ("priority", "optimal"):
+        why = f"--overlap {scenario.overlap} cuts whole gradients; none, wfbp, bucketed or fused go with it"
+    elif scheme.kind.collective == "all-gather" and scenario.algorithm != "auto":
+        why = f"{scheme.name} is gathered, not added up: leave out --algorithm {scenario.algorithm}"
+    if why is not None:
+        raise InputError(f"--compression {scenario.compression}: {why}")
+    return scheme
 
 
 def parse_scheme(text: str) -> Scheme:

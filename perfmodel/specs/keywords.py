@@ -71,6 +71,7 @@ class Options(RunOptions, total=False):
     local_aggregation: bool
     algorithm: Algorithm
     overlap: Overlap | None
+    compression: str | None
     precision: Precision | None
     local_batch_size: int | None
     global_batch_size: int | None

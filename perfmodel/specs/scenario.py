@@ -142,6 +142,8 @@ class Scenario(Described):
         workers are out of step, or some come to nothing.  [default: it does]
     algorithm : All-reduce algorithm; auto is what NCCL or RCCL chooses, and a ring where neither runs.
     overlap : How gradients travel during the backward pass.  [default: as the strategy's framework does]
+    compression : How gradients are made smaller: fp16, topk:0.01, randomk:0.01, qsgd:4bit, signsgd, terngrad,
+        powersgd:4, onebit.
     precision : Arithmetic of training.  [default: amp, or fp32 on accelerators without fp16]
     local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.
         [default: the network's usual]
@@ -226,6 +228,7 @@ class Scenario(Described):
     ] = True
     algorithm: Annotated[Algorithm, OptionInfo(synonyms=SYNONYMS["algorithm"])] = "auto"
     overlap: Annotated[Overlap | None, OptionInfo(synonyms=SYNONYMS["overlap"])] = None
+    compression: Annotated[str | None, OptionInfo(label="Compression of gradients")] = None
     precision: Annotated[
         Precision | None, OptionInfo(synonyms=SYNONYMS["precision"], axis="computation", basic=True)
     ] = None

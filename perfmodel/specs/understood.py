@@ -55,6 +55,7 @@ class Understood(TypedDict):
     local_aggregation: bool
     algorithm: Algorithm
     overlap: Overlap | None
+    compression: str | None
     precision: Precision
     local_batch_size: int
     global_batch_size: int

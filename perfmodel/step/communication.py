@@ -59,6 +59,17 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
         )
     if setting.strategy == "data-parallel-single-process":
         return replicate_and_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
+    if setting.compression is not None:
+        from perfmodel.step.compressed import compressed_times
+
+        return compressed_times(
+            setting, setting.compression, message_bytes, on, lambda sizes: _added_times(setting, sizes, on)
+        )
+    return _added_times(setting, message_bytes, on)
+
+
+def _added_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
+    """Time of the all-reduce of each message on its own [s]."""
     asked, group = setting.scenario.algorithm, gradient_group(setting, on)
     if by_library(setting):
         return library_curve(group, asked).time(message_bytes)

@@ -52,6 +52,13 @@ def _activations(setting: Setting, _: Calibration) -> Any:
     return setting.format.activation_bytes * setting.workload.saved_elements
 
 
+def _left_out(setting: Setting, _: Calibration) -> Any:
+    """What compression leaves out of a gradient is kept for the next, in fp32."""
+    scheme = setting.compression
+    kept = scheme is not None and scheme.kind.error_feedback
+    return parameter_memory_bytes(setting.workload.parameters, 4 if kept else 0)
+
+
 def _reserved(_: Setting, constants: Calibration) -> Any:
     return constants.reserved_bytes
 
@@ -64,6 +71,7 @@ ROWS: dict[str, Row] = {
         Row("gradients", "gradients", _gradients),
         Row("optimizer", "optimizer's moments", _optimizer),
         Row("activations", "activations", _activations, grows=True),
+        Row("left_out", "gradients left out", _left_out),
         Row("reserved", "context and libraries", _reserved),
     )
 }

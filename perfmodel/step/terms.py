@@ -129,6 +129,14 @@ def _input(moment: Moment, before: Mapping[str, Any]) -> Any:
     return anchored_time(waits, factor)
 
 
+def _coding(moment: Moment, _: Mapping[str, Any]) -> Any:
+    if moment.setting.compression is None:
+        return 0.0
+    from perfmodel.step.compressed import coding_times
+
+    return coding_times(moment.setting, moment.constants)
+
+
 TRAFFIC = (
     "exposed_communication_time",
     "tensor_parallel_time",
@@ -145,6 +153,7 @@ TERMS: dict[str, Term] = {
         Term("backward_time", "backward", "busy", "compute-bound", "passes", _backward),
         Term("launch_overhead_time", "launch overhead", "host", "host-bound", "passes", _launches),
         Term("update_time", "update", "busy", "update-bound", "update", _update),
+        Term("coding_time", "coding gradients", "busy", "coding-bound", "after", _coding),
         Term(
             "exposed_communication_time",
             "exposed communication",

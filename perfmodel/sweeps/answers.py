@@ -9,7 +9,7 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import iteration_time as added_up
 from perfmodel.errors import InputError
-from perfmodel.prediction.bound import end_at, least_computation_time, least_gradient_bytes
+from perfmodel.prediction.bound import end_at, least_computation_time, least_exchanged_bytes
 from perfmodel.prediction.interval import factors, strengths
 from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
@@ -117,7 +117,7 @@ def _interval(
     near, far = factors(result, mode, constants.spread)
     if setting.profile is not None:
         near, far = _with_noise(setting, setting.profile, terms, near, far)
-    exchanged = least_gradient_bytes(setting.workload) * placements.least_exchange_rate
+    exchanged = least_exchanged_bytes(setting) * placements.least_exchange_rate
     least_time = np.maximum(least_computation_time(setting), exchanged)
     low_95 = iteration_time / far
     return {

@@ -7,7 +7,8 @@ from functools import lru_cache
 from perfmodel.collectives.place import USUAL_YEAR
 from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError
-from perfmodel.resolve import Setting, is_slice
+from perfmodel.link_caveats import is_slice
+from perfmodel.resolve import Setting
 from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import Layout
