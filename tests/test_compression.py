@@ -118,14 +118,6 @@ def test_a_networks_gradient_has_all_its_parameters(name: str) -> None:
     assert gradient.vector_elements < 0.03 * network.parameters
 
 
-@pytest.mark.parametrize("scheme", KINDS)
-def test_the_command_agrees_with_predict(scheme: str) -> None:
-    place = {"gpus": 16, "node": "aws-p3.2xlarge", "inter_link": "ethernet-10g-tcp"}
-    answer = perfmodel.compression(scheme, workload="vgg16", **place)  # type: ignore[arg-type]
-    dense = perfmodel.predict(workload="vgg16", overlap="none", precision="fp32", **place)  # type: ignore[arg-type]
-    assert answer.dense_time == pytest.approx(dense.communication_time, rel=1e-9)
-
-
 def test_times_are_those_of_a_step_near_the_collectives_and_of_coding() -> None:
     """What ports carry in a training step is learned from such; a collective alone from collectives."""
     place = {"gpus": 16, "node": "aws-p3.2xlarge", "inter_link": "ethernet-10g-tcp"}

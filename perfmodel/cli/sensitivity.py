@@ -170,7 +170,8 @@ def _sides(of: dict[str, Any] | None) -> str:
         return "-"
     if of["elasticity"] is not None:
         return f"{of['elasticity']:+.3f}"
-    return f"{of['below']:+.3f} | {of['above']:+.3f}"
+    known = ("jumps" if of[side] is None else f"{of[side]:+.3f}" for side in ("below", "above"))
+    return " | ".join(known)
 
 
 def _show_tornado(out: Console, answer: SensitivityReport) -> None:

@@ -72,7 +72,7 @@ class Updates(NamedTuple):
         """Return it with what it takes of so many workers."""
         return self._replace(**self.options(workers))
 
-    def options(self, workers: int) -> dict[str, int]:
+    def options(self, workers: int) -> dict[str, Any]:
         """Return what the strategy takes, with its value."""
         awaited = int(self.awaited(workers))
         known = {"k": awaited, "local_steps": self.local_steps, "backups": workers - awaited}

@@ -123,7 +123,8 @@ class Groups:
     @staticmethod
     def _updates(fixed: dict[str, Any], workers: int) -> Updates | None:
         """How gradients become updates, open where that hangs on the number of workers."""
-        return updates_of(*(fixed[name] for name in ("strategy", *UPDATE_OPTIONS)), workers)
+        k, local_steps, backups = (fixed[name] for name in UPDATE_OPTIONS)
+        return updates_of(fixed["strategy"], k, local_steps, backups, workers)
 
     def _known_updates(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> tuple[int, ...]:
         """The world sizes whose workers are enough for what an update waits for."""
