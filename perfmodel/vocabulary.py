@@ -284,7 +284,6 @@ QUANTITIES: dict[str, Quantity] = {
     "gradient_time": Quantity("\\bar{X}", "s", "of one worker for one gradient, push and pull included"),
     "time_per_update": Quantity("E[T]", "s", "mean time between two updates of the shared parameters"),
     "sent_fraction": Quantity("x", "1", "compressed bytes over those of all gradients"),
-    "ranks": Quantity("r", "1", "whose compressed gradients one message holds"),
     "coding_time": Quantity("T", "s", "encoding and decoding gradients"),
     "round_factor": Quantity(
         "\\phi", "1", "mean time in which each worker's gradient comes about, over the mean of one"

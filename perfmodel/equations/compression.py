@@ -265,16 +265,16 @@ def compressed_communication_time(encode_time: Real, communication_time: Real, d
 
 
 @formula(cites=())
-def compressed_message_bytes(message_bytes: Real, sent_fraction: Real, ranks: Real) -> Real:
+def compressed_message_bytes(message_bytes: Real, sent_fraction: Real, group_size: Real) -> Real:
     r"""Size of a message as its collective counts it, once compressed.
 
-    .. math:: S' = r\,x\,S
+    .. math:: S' = n\,x\,S
 
     Parameters
     ----------
     message_bytes : S [B], of gradients as they are
     sent_fraction : x [1], compressed bytes over those of all gradients
-    ranks : r [1], whose parts are gathered; 1 where they are added up
+    group_size : n [1], ranks whose parts are gathered; 1 where they are added up
 
     Returns
     -------
@@ -287,7 +287,7 @@ def compressed_message_bytes(message_bytes: Real, sent_fraction: Real, ranks: Re
     >>> compressed_message_bytes(100, 0.1, 4)
     40.0
     """
-    return ranks * sent_fraction * message_bytes
+    return group_size * sent_fraction * message_bytes
 
 
 @formula(cites=())

@@ -261,7 +261,6 @@ def _of_compression(scheme: str) -> dict[str, str]:
         "encode_time": coding,
         "decode_time": coding,
         "sent_fraction": f"{scheme}: formulas of equations.compression and quantization",
-        "ranks": "all, whose parts are gathered; 1 where they are added up",
         "trip_fraction": "fitted to measured collectives",
         "coding_time": "a single accelerator sends nothing",
     }
