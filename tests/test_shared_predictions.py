@@ -23,6 +23,8 @@ from perfmodel.sharing import DEGREES
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import SHARED_TERMS
+from perfmodel.traces.collective_names import is_collective, kind_of
+from perfmodel.traces.timeline import timeline
 from perfmodel.workloads import workload
 
 LLAMA = {"workload": "llama-3-8b", "node": "dgx-h100"}
@@ -158,6 +160,25 @@ def test_the_advice_changes_as_little_as_it_can():
         ({"gpus": 8, "expert_parallel": 2}, "--expert-parallel 1$"),
     ):
         refused(f"the nearest possible: {words}", **LLAMA | options)
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds"),
+    [
+        ({"sharding": "none"}, {"all-reduce"}),
+        ({"sharding": "zero1"}, {"reduce-scatter", "all-gather"}),
+        ({"strategy": "fsdp"}, {"reduce-scatter", "all-gather"}),
+    ],
+)
+def test_the_timeline_names_the_collectives_of_replicas(options, kinds):
+    events = timeline(predict(**LLAMA, gpus=8, **options))["traceEvents"]
+    named = [each["name"] for each in events if each["ph"] == "X" and is_collective(each["name"])]
+    assert {kind_of(name) for name in named} == kinds
+
+
+def test_one_sequence_is_one():
+    assert "1 sequence a step" in str(predict(**LLAMA))
+    assert "8 sequences a step" in str(predict(**LLAMA, gpus=8))
 
 
 def test_what_is_possible_and_poor_is_remarked():

@@ -222,8 +222,8 @@ def test_a_step_takes_half_a_millisecond():
     ("layout", "message"),
     [
         ({"tensor_parallel": 3}, "does not divide 64 GPUs"),
-        ({"micro_batch_size": 3, "global_batch_size": 128}, "64 replicas of 3; 192 would"),
-        ({"accumulation_steps": 3, "global_batch_size": 256}, "64 replicas x 3 passes; 192 or 384 would"),
+        ({"micro_batch_size": 3, "global_batch_size": 128}, "64 replicas of 3"),
+        ({"accumulation_steps": 3, "global_batch_size": 256}, "64 replicas x 3 passes"),
         (
             {"accumulation_steps": 2, "micro_batch_size": 2, "global_batch_size": 512},
             "64 replicas x 2 passes of 2 are 256 samples, not 512",
@@ -242,7 +242,7 @@ def test_a_layout_that_does_not_multiply_out_is_refused(layout, message):
         (
             {"pipeline_parallel": 64, "virtual_stages": 2},
             GPT3,
-            "more than 96 layers; the most is 48 stages",
+            "more than 96 layers",
         ),
         (
             {"pipeline_parallel": 4, "virtual_stages": 2, "accumulation_steps": 6},

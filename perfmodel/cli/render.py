@@ -79,8 +79,16 @@ def _traffic(prediction: Prediction) -> Table:
     for row in prediction.traffic:
         name = f"{row.group}: {row.collective}"
         times = show(row.time, "s"), show(row.exposed_time, "s")
-        rows.add_row(name, str(row.ranks), f"{row.messages:,.0f}", show(row.message_bytes, "B"), *times)
+        rows.add_row(name, str(row.ranks), f"{row.messages:,.0f}", _decimal(row.message_bytes), *times)
     return rows
+
+
+def _decimal(amount: float) -> str:
+    """Return bytes in one kind of unit for a whole column, powers of ten as of links."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if amount >= size:
+            return f"{amount / size:.3g} {unit}"
+    return f"{amount:.3g} B"
 
 
 def filled(text: str, width: int, start: str = "") -> str:

@@ -147,7 +147,8 @@ class Prediction(_Result):
         asked = self.scenario
         batch = f"batch {asked['local_batch_size']} each"
         if self.layout is not None:
-            batch = f"{asked['global_batch_size']:,} {self.sample}s a step"
+            samples = asked["global_batch_size"]
+            batch = f"{samples:,} {self.sample}{'s' if samples > 1 else ''} a step"
         return (
             f"{asked['workload']} on {asked['world_size']} x {asked['accelerator']}, {asked['precision']}, "
             f"{batch}, {asked['strategy']}"

@@ -185,17 +185,32 @@ def _communicate(clock: _Clock, prediction: Prediction) -> None:
         if part <= 0:
             break
         end = (event["ts"] + event["dur"]) * MICROSECOND
-        clock.add(_kernel(prediction), "kernel", end - part, part, COMMUNICATION_STREAM)
+        _draw(clock, prediction, end - part, part)
         left -= part
     if left > LEAST_LEFT * hidden:
         clock.add(HIDDEN, "user_annotation", 0.0, left, HOST_THREAD)
     if exposed:
-        clock.add(_kernel(prediction), "kernel", clock.now, exposed, COMMUNICATION_STREAM)
+        _draw(clock, prediction, clock.now, exposed)
         clock.now += exposed
 
 
-def _kernel(prediction: Prediction) -> str:
-    """Return a name that trace readers recognise as a communication kernel."""
+def _draw(clock: _Clock, prediction: Prediction, start: float, time: float) -> None:
+    """Draw messages between replicas as kernels one after another, each as long as the others."""
+    names = _kernels(prediction)
+    for place, name in enumerate(names):
+        each = time / len(names)
+        clock.add(name, "kernel", start + place * each, each, COMMUNICATION_STREAM)
+
+
+KERNELS = {"all-reduce": "AllReduce", "reduce-scatter": "ReduceScatter", "all-gather": "AllGather"}
+"""Collectives of replicas by the library's words."""
+
+
+def _kernels(prediction: Prediction) -> list[str]:
+    """Return names that trace readers recognise as communication kernels."""
+    if prediction.layout is not None:
+        rows = [row.collective for row in prediction.traffic if row.group == "replicas"] or ["all-reduce"]
+        return [f"ncclKernel_{KERNELS[each]} (predicted)" for each in rows[0].split(", ")]
     if prediction.scenario["strategy"] == "all-reduce":
-        return "ncclKernel_AllReduce (predicted)"
-    return f"ncclKernel_SendRecv (predicted, {prediction.scenario['strategy']})"
+        return ["ncclKernel_AllReduce (predicted)"]
+    return [f"ncclKernel_SendRecv (predicted, {prediction.scenario['strategy']})"]
