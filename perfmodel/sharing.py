@@ -119,8 +119,8 @@ def shared(
         if scenario.sharding not in (None, "zero3"):
             raise InputError(f"--strategy fsdp is --sharding zero3, not {scenario.sharding}")
         sharding = "zero3"
-    degrees = {name: getattr(scenario, name) for name in DEGREES}
-    batch = {
+    degrees: dict[str, Any] = {name: getattr(scenario, name) for name in DEGREES}
+    batch: dict[str, Any] = {
         "micro_batch_size": _micro_batch(scenario),
         "global_batch_size": scenario.global_batch_size,
         "accumulation_steps": scenario.accumulation_steps,

@@ -11,6 +11,7 @@ Quotes are held against this bound, and intervals end at it.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -190,6 +191,18 @@ def end_at(low: Any, iteration_time: Any, least_time: Any) -> Any:
     holds its own point, and the answer warns.
     """
     return ops.maximum(low, ops.minimum(least_time, iteration_time))
+
+
+def cut_ends(ends: dict[str, Any], iteration_time: Any, least_time: Any) -> dict[str, Any]:
+    """Return the ends of many intervals, the lower moved up to what physics allows, and where that was done.
+
+    Parameters
+    ----------
+    ends : ``low_80``, ``high_80``, ``low_95``, ``high_95`` as arrays [s]
+    iteration_time, least_time : of each prediction, and its bound [s]
+    """
+    low = {name: end_at(ends[name], iteration_time, least_time) for name in ("low_80", "low_95")}
+    return ends | low | {"clipped_at": ops.where(ends["low_95"] < least_time, least_time, math.nan)}
 
 
 def clipped_words(least_time: float) -> str:

@@ -23,9 +23,8 @@ from perfmodel.transformers.evaluate import (
 )
 from perfmodel.transformers.figures import ends, figures_of, spread_of
 from perfmodel.transformers.job import Job, job_of
-from perfmodel.transformers.memory import memory_of
+from perfmodel.transformers.memory import ROOM, memory_of
 from perfmodel.transformers.parameters import fitted
-from perfmodel.transformers.search import ROOM
 from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
 from perfmodel.transformers.words import short

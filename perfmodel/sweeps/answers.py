@@ -9,7 +9,7 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import iteration_time as added_up
 from perfmodel.errors import InputError
-from perfmodel.prediction.bound import end_at, least_computation_time, least_exchanged_bytes
+from perfmodel.prediction.bound import cut_ends, least_computation_time, least_exchanged_bytes
 from perfmodel.prediction.interval import factors, strengths
 from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
@@ -119,14 +119,9 @@ def _interval(
         near, far = _with_noise(setting, setting.profile, terms, near, far)
     exchanged = least_exchanged_bytes(setting) * placements.least_exchange_rate
     least_time = np.maximum(least_computation_time(setting), exchanged)
-    low_95 = iteration_time / far
-    return {
-        "low_80": end_at(iteration_time / near, iteration_time, least_time),
-        "high_80": iteration_time * near,
-        "low_95": end_at(low_95, iteration_time, least_time),
-        "high_95": iteration_time * far,
-        "clipped_at": np.where(low_95 < least_time, least_time, np.nan),
-    }
+    ends = {"low_80": iteration_time / near, "high_80": iteration_time * near}
+    ends |= {"low_95": iteration_time / far, "high_95": iteration_time * far}
+    return cut_ends(ends, iteration_time, least_time)
 
 
 def _with_noise(

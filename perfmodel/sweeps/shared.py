@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.anchor import Anchor, parse_anchor
 from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
-from perfmodel.prediction.bound import end_at, least_computation_time
+from perfmodel.prediction.bound import cut_ends, least_computation_time
 from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.resolve import Setting, accelerator_of, resolve
 from perfmodel.sharing import DEGREES, stack_of
@@ -26,10 +26,10 @@ from perfmodel.transformers.anchor import weight_between
 from perfmodel.transformers.evaluate import case_of_setting, network_of, one_replica
 from perfmodel.transformers.figures import ends, mfu_of, spread_of
 from perfmodel.transformers.job import Job, bare_job
+from perfmodel.transformers.job import rows as chosen
 from perfmodel.transformers.machine import groups_of_many
-from perfmodel.transformers.memory import memory_of
+from perfmodel.transformers.memory import ROOM, memory_of
 from perfmodel.transformers.parameters import fitted
-from perfmodel.transformers.search import ROOM
 from perfmodel.transformers.step import step_of
 from perfmodel.transformers.traffic import traffic_of
 from perfmodel.workloads import workload
@@ -166,8 +166,8 @@ def _layouts(at: dict[str, NDArray[np.int64]], setting: Setting) -> tuple[Layout
     sharding = np.where(at["sharding"] < 0, base.sharding, at["sharding"])
     recompute = np.maximum(at["recompute"], 0)
     columns = tensor, stages, chunks, context, expert, data, sharding, recompute
-    layout = Layout(*columns, np.where(recompute == FULL, 1.0, 0.0), micro, passes)
-    return layout, able
+    every = *columns, np.where(recompute == FULL, 1.0, 0.0), micro, passes
+    return Layout(*(column.astype(np.float64) for column in every)), able
 
 
 def shared_blocks(
@@ -212,8 +212,8 @@ def shared_blocks(
             which = np.flatnonzero(able)
             for first in range(0, len(which), ROWS):
                 some = which[first : first + ROWS]
-                of_runs = runs and runs._replace(layout=_some(runs.layout, some))
-                yield _block(setting, _some(layout, some), of_runs, asked | rows.some(some), constants)
+                of_runs = runs and runs._replace(layout=chosen(runs.layout, some))
+                yield _block(setting, chosen(layout, some), of_runs, asked | rows.some(some), constants)
 
 
 def _runs(
@@ -243,10 +243,6 @@ def _why(asked: dict[str, Any], catalogue: Catalogue) -> str:
     except InputError as error:
         return str(error)
     raise AssertionError(f"refused for no reason: {asked}")
-
-
-def _some(layout: Layout, which: NDArray[np.intp]) -> Layout:
-    return Layout(*(column[which].astype(np.float64) for column in layout))
 
 
 def _block(
@@ -320,13 +316,6 @@ def _start(runs: _Runs, block: Setting, constants: Calibration) -> MeasuredRun:
         outcome_of(run, step, constants).iteration_time,
         weight_between(run, block),
     )
-
-
-def cut_ends(ends_of_time: dict[str, Any], time: Any, least_time: Any) -> dict[str, Any]:
-    """Return the ends of intervals, the lower moved up to what physics allows, and where that was done."""
-    low = {name: end_at(ends_of_time[name], time, least_time) for name in ("low_80", "low_95")}
-    clipped = np.where(ends_of_time["low_95"] < least_time, least_time, np.nan)
-    return ends_of_time | low | {"clipped_at": clipped}
 
 
 def _job(setting: Setting, layout: Layout) -> Job:

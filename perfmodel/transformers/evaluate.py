@@ -16,7 +16,7 @@ from perfmodel.specs.workload import Workload
 from perfmodel.transformers.architecture import Dimensions, dimensions_of
 from perfmodel.transformers.job import Case, job_of
 from perfmodel.transformers.machine import Fabric, chip_of
-from perfmodel.transformers.parameters import Values, fitted
+from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.software import Options, software_of
 from perfmodel.transformers.step import Step, step_of
 
@@ -66,9 +66,9 @@ def network_of(workload: Workload) -> tuple[Architecture, int]:
     return workload.architecture, workload.sequence_length
 
 
-def step_of_setting(setting: Setting, layout: Layout | None = None, p: Values | None = None) -> Step:
-    """Return the terms of a setting's step, or of another layout of it, by the shipped fit or by ``p``."""
-    return step_of(job_of(case_of_setting(setting, layout)), fitted().parameters if p is None else p)
+def step_of_setting(setting: Setting, layout: Layout | None = None) -> Step:
+    """Return the terms of a setting's step, or of another layout of it."""
+    return step_of(job_of(case_of_setting(setting, layout)), fitted().parameters)
 
 
 def one_replica(layout: Layout, strong: bool) -> Layout:

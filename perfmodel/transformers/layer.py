@@ -259,7 +259,10 @@ def _adapters(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
     rank, heads = ops.maximum(job.stack.adapter_rank, 1.0), model.heads * model.value_size / tensor
     each = model.projected_width / (3 * tensor)
     shapes = ((model.hidden, rank, 3.0), (rank, each, 3.0), (heads, rank, 1.0), (rank, model.hidden, 1.0))
-    times = [three_products(job, p, on, tokens, *shape, rate=on.product_16, frozen=False) for shape in shapes]
+    times = [
+        three_products(job, p, on, tokens, depth, width, count, on.product_16, frozen=False)
+        for depth, width, count in shapes
+    ]
     into, to_heads, out_of, to_hidden = times
     forward, backward = (
         time_of_parts(down=into[side], up=to_heads[side], output_down=out_of[side], output_up=to_hidden[side])

@@ -22,6 +22,8 @@ CONTEXT_BYTES = 1.5e9
 """CUDA, and the buffers of NCCL (assumed)."""
 KEPT_LOGIT_BYTES = 2
 """Of a logit that is an output of the last stage: 16 bits."""
+ROOM = 0.95
+"""Of the memory a program can use; the rest is lost between blocks (assumed)."""
 FULL_GRADIENT_BYTES = 4
 """Of a gradient that is summed over micro-batches: fp32."""
 

@@ -15,7 +15,7 @@ from perfmodel.specs.stack import Stack
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.job import Case, bare_job
 from perfmodel.transformers.machine import Fabric, chip_of, groups_of_many
-from perfmodel.transformers.memory import Memory, memory_of
+from perfmodel.transformers.memory import ROOM, Memory, memory_of
 from perfmodel.transformers.parameters import Values
 from perfmodel.transformers.remedies import remedies_of
 from perfmodel.transformers.software import Options, software_of
@@ -33,8 +33,6 @@ MOST_CHUNKS = 8
 LARGEST_MICRO_BATCH = 64
 ALIKE_DIGITS = 9
 """Of a logarithm: times that agree in these are the same; then the least memory goes first, then context."""
-ROOM = 0.95
-"""Of the memory a program can use; the rest is lost between blocks (assumed)."""
 
 
 class Changed(NamedTuple):
