@@ -235,6 +235,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "time": "by the profile, or before the measurement",
         "straggler_time": "no jitter" if setting.scenario.jitter == "none" else "one worker",
         "input_time": "synthetic samples",
+        "coding_time": "nothing is compressed, or nothing travels",
         "exposed_communication_time": "nothing travels",
     }
     return notes
@@ -262,7 +263,6 @@ def _of_compression(scheme: str) -> dict[str, str]:
         "decode_time": coding,
         "sent_fraction": f"{scheme}: formulas of equations.compression and quantization",
         "trip_fraction": "fitted to measured collectives",
-        "coding_time": "a single accelerator sends nothing",
     }
 
 
