@@ -495,6 +495,11 @@ def test_json_is_what_pydantic_would_print_and_keeps_its_keys():
         "hfu",
         "model_flops",
         "bubble_fraction",
+        "updates_per_second",
+        "gradients_per_update",
+        "mean_staleness",
+        "fresh_fraction",
+        "update_bounds",
     }
     assert promised | added == table.keys()
     assert {"bytes", "capacity", "fits"} <= table["memory"].keys()

@@ -174,8 +174,9 @@ def _together(
     whole, exposed = exchange(setting, work, on, variants, constants)
     updates = _updates(setting)
     if updates.variant == "local-sgd":
-        return whole, averaged_time(exposed, updates.local_steps)
-    return whole, repeated_time(counts.world_size, round_of(counts, constants).gradients, exposed)
+        return averaged_time(whole, updates.local_steps), averaged_time(exposed, updates.local_steps)
+    n, gradients = counts.world_size, round_of(counts, constants).gradients
+    return repeated_time(n, gradients, whole), repeated_time(n, gradients, exposed)
 
 
 def _apart(
@@ -193,7 +194,8 @@ def _apart(
     factor, busy = round_of(counts, constants).factor, busy_time(setting, work)
     service = service_time(counts, variants)
     rate = server_update_rate(n, time_away(busy, factor, steps, visit, service), service)
-    return own, queued_time(round_time(n, rate, steps), busy, factor)
+    queued = queued_time(round_time(n, rate, steps), busy, factor)
+    return queued + (own - visit) / steps, queued
 
 
 def service_time(setting: Setting, on: Fabric) -> Any:
