@@ -14,7 +14,8 @@ from perfmodel.specs import keywords
 from perfmodel.specs.options import Declared, declared
 
 FILE = Path(keywords.__file__)
-_FIELDS = re.compile(r'(class Options\(TypedDict, total=False\):\n    """.*?"""\n\n)(.*?)(\n\n\n)', re.DOTALL)
+_CLASSES = {"RunOptions(TypedDict": True, "Options(RunOptions": False}
+"""How a class of keywords begins -> whether every candidate of a plan shares its options."""
 
 
 def _type(one: Declared) -> str:
@@ -25,10 +26,15 @@ def _type(one: Declared) -> str:
 
 
 def rewritten(text: str) -> str:
-    """Return the file with the options as they are declared."""
+    """Return the file with the options as they are declared; a ValueError where a class is missing."""
     every = [one for one in declared(scenario.Scenario).values() if one.field != "world_size"]
-    lines = "\n".join(f"    {one.field}: {_type(one)}" for one in every)
-    return _FIELDS.sub(lambda match: match[1] + lines + match[3], text)
+    for begins, shared in _CLASSES.items():
+        lines = "\n".join(f"    {one.field}: {_type(one)}" for one in every if one.info.plan is shared)
+        fields = re.compile(rf'(class {re.escape(begins)}.*?"""\n\n)(.*?)(\n\n\n)', re.DOTALL)
+        text, found = fields.subn(lambda match, lines=lines: match[1] + lines + match[3], text, count=1)
+        if not found:
+            raise ValueError(f"{FILE.name}: no class {begins}")
+    return text
 
 
 if __name__ == "__main__":
