@@ -56,7 +56,8 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
     rows = table("iteration", "time", "share")
     for name, time in prediction.terms.items():
-        if time > NOTHING * prediction.iteration_time or (name in TERMS and TERMS[name].kind == "busy"):
+        busy = name in TERMS and TERMS[name].kind == "busy"
+        if time > (0 if busy else NOTHING * prediction.iteration_time):
             rows.add_row(ANY_TERM[name].label, show(time, "s"), f"{time / prediction.iteration_time:.1%}")
     rows.add_section()
     rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
