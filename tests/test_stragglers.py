@@ -237,6 +237,20 @@ def test_k_async_by_events(law, workers, k):
         assert found.update_time == pytest.approx(run.update_time, rel=0.35), what  # said to err by a quarter
 
 
+@pytest.mark.parametrize(("workers", "k"), [(16, 8), (64, 32), (16, 5), (16, 2), (8, 6)])
+@pytest.mark.parametrize("cv", [0.028, 0.1])
+def test_k_async_of_workers_that_hardly_vary(workers, k, cv):
+    """Late workers started together, and end their updates in turn."""
+    spread, rng = np.log1p(cv * cv), np.random.default_rng(SEED)
+    run = simulate("k-async", lambda n: rng.lognormal(-spread / 2, spread**0.5, n), workers, k, 8_000)
+    found = straggler_variant("k-async", parse_distribution(f"lognormal:cv={cv}"), workers, k=k)
+    what = f"{workers}/{k}, cv {cv}, se {run.standard_error:.2g}, seed {SEED}"
+    near = 0.015 if 2 * k == workers else 0.08
+    assert found.update_time == pytest.approx(run.update_time, rel=near), what
+    assert found.fresh_fraction == pytest.approx(run.fresh_fraction, abs=0.02), what
+    assert found.mean_staleness == pytest.approx(run.staleness.mean(), rel=0.01), what
+
+
 def test_geometric_staleness():
     run = _run("k-async", "exponential", 8, 4)
     counts = np.bincount(run.staleness, minlength=6)[:6] / len(run.staleness)

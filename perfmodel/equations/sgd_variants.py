@@ -290,6 +290,11 @@ def _async_freshness(classes: Classes, k: int) -> tuple[float | None, Status]:
 
 
 def _k_async(variant: str, classes: Classes, k: int, extras: _Extras) -> StragglerPrediction:
+    """K-async SGD by the shorter of two pictures of its late workers.
+
+    Unrelated to those that start afresh, as of ``k_async_estimate``; or, as where times hardly vary, in
+    cohorts of K that started together and end their updates in turn.  The picture that holds is faster.
+    """
     law, workers = classes[0]
     staleness = float(k_async_staleness(workers, k))
     if k == 1:
@@ -301,6 +306,9 @@ def _k_async(variant: str, classes: Classes, k: int, extras: _Extras) -> Straggl
         return _exact(variant, _order_mean(classes, k), k, staleness, fresh)
     low, high = _k_async_bounds(law, workers, k)
     time, fresh = k_async_estimate(law, workers, k)
+    if (in_turn := float(order_statistic(law, k, k)[0]) / (workers // k)) < time:
+        # a gradient is then fresh where it takes less than an update
+        time, fresh = in_turn, min(fresh, float(law.cdf(in_turn)))
     time = min(max(time, low), high)
     return StragglerPrediction(
         variant, time, time / k, k, staleness, fresh, "bound", low, high, "approximation"
