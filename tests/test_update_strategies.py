@@ -16,7 +16,9 @@ from perfmodel.equations.distributions import parse_distribution
 from perfmodel.equations.sgd_variants import VARIANTS, straggler_variant
 from perfmodel.equations.update_times import sync_over_async_exponential
 from perfmodel.errors import InputError
+from perfmodel.prediction.bound import least_iteration_time
 from perfmodel.prediction.time_to_loss import time_to_loss
+from perfmodel.quote.limits import limit_of_iteration
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.updates import KINDS, UpdateStrategy
@@ -203,6 +205,37 @@ def test_what_an_answer_holds_to(options):
         setting, _, _, service = parts(**options)
         visits = answer.updates_per_second * setting.updates.awaited(setting.world_size)
         assert visits * service <= 1 + 1e-9  # of the port that all share
+
+
+SELDOM = [
+    ("local-sgd", {"local_steps": 1000}),
+    ("elastic", {"local_steps": 1000}),
+    ("k-batch-sync", {"k": 96}),
+]
+
+
+@pytest.mark.parametrize(("strategy", "own"), SELDOM)
+def test_the_least_time_counts_no_more_exchanges_than_there_are(strategy, own):
+    job = {"workload": "alexnet", "gpus": 16, "nics": 1, "inter_link": "ethernet-10g-tcp", **own}
+    answer = predict(strategy=strategy, **job)
+    assert answer.interval.clipped_at is None or answer.interval.clipped_at < answer.iteration_time
+    assert not [words for words in answer.warnings if "peaks and links allow" in words]
+    setting = resolve(Scenario(strategy=strategy, **job), Catalogue.built_in())
+    assert limit_of_iteration(setting).value == pytest.approx(least_iteration_time(setting), rel=1e-12)
+    assert least_iteration_time(setting) <= answer.iteration_time
+    (row,) = sweep(strategy=strategy, **job).rows()
+    for name in ("clipped_at", "low_80", "low_95"):
+        end = getattr(answer.interval, name)
+        assert row[name] == (end if end is None else pytest.approx(end, rel=1e-12))
+
+
+def test_compressed_gradients_rule_no_quote_out():
+    job = {"workload": "vgg16", "gpus": 16, "nics": 1, "inter_link": "ethernet-10g-tcp", "node": "dgx-a100"}
+    whole, setting = (
+        resolve(Scenario(compression=scheme, **job), Catalogue.built_in()) for scheme in (None, "topk:0.001")
+    )
+    assert limit_of_iteration(setting).value == least_iteration_time(setting)
+    assert limit_of_iteration(setting).value < limit_of_iteration(whole).value
 
 
 FIGURES = ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction")

@@ -173,8 +173,8 @@ def k_async_estimate(distribution: Distribution, workers: int, gradients: int) -
 
     At each update K workers start afresh.  The other P - K are taken to be in equilibrium: what they have
     left has the survival function 1 - integral of P(X > t) / E[X].  Exact for one gradient (async), for all
-    (sync) and for exponential times; elsewhere too long, by up to a quarter where times vary widely, and by up
-    to 1.8 times where they hardly do: then late workers started together, see ``sgd_variants``.
+    (sync) and for exponential times; elsewhere too long, by up to a quarter where times vary widely, and
+    up to 1.8 times so where they hardly do: then late workers started together, see ``sgd_variants``.
     More than ``LARGEST_COUNT`` gradients are taken as that many of accordingly fewer workers, within 1 %.
 
     Parameters

@@ -143,9 +143,17 @@ def above_peak(setting: Setting) -> str:
     return "it may pass 100%, as MFU " + ", and ".join(reasons)
 
 
-def least_exchanged_bytes(setting: Setting) -> float:
-    """Return the least that a job's gradients come to [B]; of compressed ones nothing is ruled out."""
-    return least_gradient_bytes(setting.workload) if setting.compression is None else 0.0
+def least_exchanged_bytes(setting: Setting) -> Any:
+    """Return the least that an iteration's gradients come to [B]; of compressed ones nothing is ruled out.
+
+    Workers that meet once in several gradients may add theirs up before; each update of more takes one sum.
+    """
+    if setting.compression is not None:
+        return 0.0
+    size = least_gradient_bytes(setting.workload)
+    if setting.updates is None:
+        return size
+    return size * ops.minimum(1.0, setting.updates.exchanges(setting.world_size))
 
 
 def least_gradient_bytes(workload: Workload) -> float:

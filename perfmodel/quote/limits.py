@@ -9,12 +9,11 @@ from perfmodel.errors import unknown_name
 from perfmodel.prediction.bound import (
     LEAST_GRADIENT_BYTES,
     boost,
-    dense_parameters,
     fastest,
     least_computation_time,
+    least_exchanged_bytes,
     least_filled,
     least_flops,
-    least_gradient_bytes,
 )
 from perfmodel.prediction.network_cuts import cuts, exchange_limits, least_time
 from perfmodel.resolve import Setting
@@ -69,7 +68,9 @@ def _exchange(setting: Setting) -> Limit:
     if not limits:
         return Limit(0.0, ())
     rate, cut = max(limits, key=lambda pair: pair[0])
-    size = least_gradient_bytes(setting.workload)
+    size = float(least_exchanged_bytes(setting))
+    if not size:
+        return Limit(0.0, ())
     time = float(size * rate)
     over = cut.words
     if setting.strategy == "parameter-server":
@@ -77,7 +78,7 @@ def _exchange(setting: Setting) -> Limit:
     return Limit(
         time,
         (
-            f"each iteration sums {dense_parameters(setting.workload) / 1e6:.3g} M gradients, "
+            f"each iteration sums {size / LEAST_GRADIENT_BYTES / 1e6:.3g} M gradients, "
             f"{show(size, 'B')} at {LEAST_GRADIENT_BYTES} B each",
             f"over {over}, {show(cut.bandwidth, 'B/s')} in one direction, this takes {show(time, 's')} "
             f"at the least, unless gradients are compressed",

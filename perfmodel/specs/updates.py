@@ -68,6 +68,16 @@ class Updates(NamedTuple):
             return workers - (ops.minimum(1, workers - 1) if self.backups is None else self.backups)
         return 1 if self.variant in ("async", "elastic") else workers
 
+    def exchanges(self, workers: Any) -> Any:
+        """Return how often whole gradients travel in the time that as many gradients take as workers.
+
+        >>> Updates("local-sgd", None, 10, None).exchanges(8), Updates("k-sync", 4, 1, None).exchanges(8)
+        (0.1, 2.0)
+        """
+        if self.kind.in_step and self.kind.option != "local_steps":
+            return workers / self.awaited(workers)
+        return 1 / self.local_steps
+
     def settled(self, workers: int) -> Updates:
         """Return it with what it takes of so many workers."""
         return self._replace(**self.options(workers))
