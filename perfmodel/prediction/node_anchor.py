@@ -70,6 +70,8 @@ def _measured(scenario: Scenario, whole: Setting, ranks: int, catalogue: Catalog
         "local_batch_size": whole.local_batch_size,
         "world_size": ranks,
     }
+    if ranks == 1:  # has nobody to wait for
+        options |= {"k": None, "backups": None}
     if ranks <= whole.node.accelerators:
         options["accelerators_per_node"] = None
     return resolve(_with(scenario, **options), catalogue)
