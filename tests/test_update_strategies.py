@@ -7,7 +7,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from perfmodel import Scenario, explain, predict, sweep
@@ -189,9 +189,13 @@ def test_an_average_every_step_is_an_all_reduce_after_it(gpus):
     assert predict(gpus=gpus, strategy="local-sgd", local_steps=8).iteration_time <= averaged.iteration_time
 
 
-@settings(max_examples=60, deadline=None)
-@given(scenarios)
-def test_what_an_answer_holds_to(options):
+@settings(max_examples=80, deadline=None)
+@given(scenarios, st.sampled_from([None, 24, 40]))
+@example({"strategy": "k-batch-sync", "world_size": 16, "local_batch_size": 64}, 24)
+@example({"strategy": "k-batch-sync", "world_size": 16, "local_batch_size": 64}, 32)
+def test_what_an_answer_holds_to(options, k):
+    if k is not None and "batch" in options["strategy"]:
+        options = options | {"k": k}
     answer = predict(**options)
     assert sum(answer.terms.values()) == pytest.approx(answer.iteration_time, rel=1e-12)
     assert min(answer.terms.values()) >= -1e-12
@@ -310,6 +314,21 @@ def test_nonsense_is_refused(options, words):
 
 def test_an_update_may_wait_for_more_gradients_than_workers_in_a_batch_variant():
     assert predict(gpus=8, strategy="k-batch-async", k=12).gradients_per_update == 12
+
+
+@pytest.mark.parametrize(
+    "own",
+    [{"strategy": "k-sync", "k": 4}, {"strategy": "k-async", "k": 4}, {"strategy": "backup", "backups": 2}],
+)
+def test_an_anchor_of_several_starts_from_one_that_waits_for_nobody(own):
+    """What is predicted on eight leads back to the same speed."""
+    one = predict(gpus=8, anchor="iteration_time=0.1s@1", local_batch_size=32, **own)
+    anchor = f"iteration_time={one.iteration_time!r}s@8"
+    again = predict(gpus=8, anchor=anchor, local_batch_size=32, **own)
+    assert again.iteration_time == pytest.approx(one.iteration_time, rel=1e-9)
+    larger = predict(gpus=16, anchor=anchor, local_batch_size=32, **own)
+    expected = predict(gpus=16, anchor="iteration_time=0.1s@1", local_batch_size=32, **own)
+    assert larger.iteration_time == pytest.approx(expected.iteration_time, rel=1e-6)
 
 
 def test_other_strategies_say_nothing_of_updates():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.exchange import queue_behind_wait
 from perfmodel.equations.sgd_variants import StragglerPrediction, straggler_variant
@@ -227,8 +228,9 @@ def update_wait(setting: Setting, work: Computation, exposed: Any, constants: Ca
     if _updates(setting).variant == "local-sgd" or not np.any(barrier):
         return idle
     n = setting.world_size
-    again = repeated_time(n, came.gradients, busy)
-    wait = waiting_time(again, came.update)
+    # of more gradients than workers all work goes on until the update ends, and nothing hides behind work
+    again = repeated_time(n, ops.minimum(n, came.gradients), busy)
+    wait = waiting_time(again, ops.minimum(came.update, came.factor))
     queued = queue_behind_wait(wait, push_share(setting), exposed, n)
     lost = discarded_time(again, counted(setting, busy, constants), wait, queued)
     return lost if np.all(barrier) else np.where(barrier, lost, idle)
