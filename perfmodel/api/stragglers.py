@@ -11,6 +11,7 @@ from perfmodel.arguments import COUNT, NUMBER, TABLE, TEXT, expect
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.distributions import parse_distribution
 from perfmodel.equations.sgd_variants import (
+    AVERAGING,
     VARIANTS,
     StragglerPrediction,
     Variant,
@@ -217,7 +218,7 @@ def _one(
     alone: bool,
 ) -> StragglerPrediction:
     """One variant's prediction; beside the others it takes the options it can."""
-    takes_k = name not in ("sync", "async", "local-sgd", "elastic")
+    takes_k = name not in ("sync", "async", *AVERAGING)
     takes_common = "async" not in name and name != "elastic"
     takes_service = name in ("async", "k-batch-async", "elastic")
     if alone and service and not takes_service:
@@ -227,7 +228,7 @@ def _one(
         law,
         workers,
         k=(k or max(1, workers // 2)) if takes_k else (k if alone else None),
-        local_steps=local_steps if name in ("local-sgd", "elastic") else 1,
+        local_steps=local_steps if name in AVERAGING else 1,
         communication_time=common if takes_common or alone else 0.0,
         server_time=service if takes_service else 0.0,
     )

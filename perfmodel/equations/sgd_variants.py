@@ -32,6 +32,8 @@ Variant = Literal[
     "sync", "k-sync", "k-batch-sync", "async", "k-async", "k-batch-async", "backup", "local-sgd", "elastic"
 ]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
+AVERAGING: tuple[Variant, ...] = ("local-sgd", "elastic")
+"""Variants that average parameters after steps of their own; no bound on the same error is known of them."""
 
 
 Classes = Sequence[tuple[Distribution, int]]
@@ -164,13 +166,13 @@ def _check_extras(
         raise InputError("communication_time and server_time must be at least 0 s")
     if local_steps != int(local_steps) or local_steps < 1:
         raise InputError(f"local_steps must be a whole number of at least 1, not {local_steps}")
-    if local_steps != 1 and variant not in ("local-sgd", "elastic"):
+    if local_steps != 1 and variant not in AVERAGING:
         raise InputError(f"{variant} takes no local_steps; local-sgd and elastic do")
     if communication_time and variant in ("async", "k-async", "k-batch-async", "elastic"):
         raise InputError(f"{variant} has no barrier: put its communication into the distribution")
     if server_time and variant not in ("async", "k-batch-async", "elastic"):
         raise InputError(f"{variant} takes no server_time; async, k-batch-async and elastic do")
-    if len(classes) > 1 and (variant in ("k-async", "k-batch-sync", "local-sgd", "elastic") or server_time):
+    if len(classes) > 1 and (variant in ("k-async", "k-batch-sync", *AVERAGING) or server_time):
         raise InputError(f"{variant}: workers that differ are known for sync, k-sync, backup, async only")
     for law, _ in classes:
         if law.lower < 0 and float(law.cdf(0.0)) > 1e-3:

@@ -13,7 +13,7 @@ from perfmodel.equations.convergence import (
     staleness_discount,
     updates_in,
 )
-from perfmodel.equations.sgd_variants import StragglerPrediction
+from perfmodel.equations.sgd_variants import AVERAGING, StragglerPrediction
 from perfmodel.errors import InputError
 
 
@@ -87,7 +87,7 @@ def error_bound(prediction: StragglerPrediction, objective: Objective) -> ErrorB
     >>> round(bound.at(2), 9) == round(2 * 0.95**2, 9)
     True
     """
-    if prediction.variant in ("local-sgd", "elastic"):
+    if prediction.variant in AVERAGING:
         raise InputError(
             f"{prediction.variant} has another bound, see adaptive_synchrony.local_sgd_gradient_bound"
         )

@@ -14,7 +14,7 @@ import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.convergence import updates_to_error
-from perfmodel.equations.sgd_variants import StragglerPrediction
+from perfmodel.equations.sgd_variants import AVERAGING, StragglerPrediction
 from perfmodel.equations.wall_clock import ErrorBound, Objective, error_bound
 from perfmodel.errors import InputError
 from perfmodel.prediction.assemble import predict
@@ -33,8 +33,6 @@ LEARNING_RATE = 0.05
 LOSSES = 400
 """Between the start and the loss that is asked for, at which the strategies are compared."""
 POINTS = 12
-AVERAGING = ("local-sgd", "elastic")
-"""Of which no bound on the same error is known."""
 
 
 def time_to_loss(
@@ -128,7 +126,7 @@ def _row(strategy: str, answer: Prediction, loss: float) -> tuple[dict[str, Any]
         "time": None,
         "note": None,
     }
-    if strategy in AVERAGING:
+    if one.variant in AVERAGING:
         return row | {"note": "no bound on the same error is known"}, None
     asked = answer.scenario
     objective = Objective(

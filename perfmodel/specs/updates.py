@@ -25,6 +25,8 @@ class Kind(NamedTuple):
     """How what is exchanged travels."""
     in_step: bool
     """Whether an update ends the work of all, so that nobody computes on old parameters."""
+    averages: bool = False
+    """Whether parameters travel, not gradients: then workers take steps of their own in between."""
 
 
 KINDS: Final[Mapping[str, Kind]] = {
@@ -34,8 +36,8 @@ KINDS: Final[Mapping[str, Kind]] = {
     "k-async": Kind("k", "parameter-server", False),
     "k-batch-async": Kind("k", "parameter-server", False),
     "backup": Kind("backups", "parameter-server", True),
-    "local-sgd": Kind("local_steps", "all-reduce", True),
-    "elastic": Kind("local_steps", "parameter-server", False),
+    "local-sgd": Kind("local_steps", "all-reduce", True, averages=True),
+    "elastic": Kind("local_steps", "parameter-server", False, averages=True),
 }
 """Every one, by the word that ``perfmodel stragglers --variant`` has for it too."""
 
@@ -74,7 +76,7 @@ class Updates(NamedTuple):
         >>> Updates("local-sgd", None, 10, None).exchanges(8), Updates("k-sync", 4, 1, None).exchanges(8)
         (0.1, 2.0)
         """
-        if self.kind.in_step and self.kind.option != "local_steps":
+        if self.kind.in_step and not self.kind.averages:
             return workers / self.awaited(workers)
         return 1 / self.local_steps
 
