@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from perfmodel import Scenario, explain, predict, sweep
 from perfmodel.calibration import calibration
 from perfmodel.equations.distributions import parse_distribution
-from perfmodel.equations.sgd_variants import VARIANTS, straggler_variant
+from perfmodel.equations.sgd_variants import AVERAGING, VARIANTS, straggler_variant
 from perfmodel.equations.update_times import sync_over_async_exponential
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import least_iteration_time
@@ -70,6 +70,7 @@ def parts(**options):
 
 def test_the_words_are_those_of_stragglers():
     assert set(get_args(UpdateStrategy)) == set(KINDS) == set(VARIANTS) - {"sync"}
+    assert {name for name, kind in KINDS.items() if kind.averages} == set(AVERAGING)
 
 
 def test_sync_over_async_reproduces_p_times_its_harmonic_number():
@@ -231,6 +232,43 @@ def test_the_least_time_counts_no_more_exchanges_than_there_are(strategy, own):
     for name in ("clipped_at", "low_80", "low_95"):
         end = getattr(answer.interval, name)
         assert row[name] == (end if end is None else pytest.approx(end, rel=1e-12))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "own", "messages"),
+    [
+        ("local-sgd", {"local_steps": 100}, 0.01),
+        ("elastic", {"local_steps": 100}, 0.01),
+        ("k-sync", {"k": 4}, 4.0),
+        ("backup", {"backups": 8}, 2.0),
+        ("k-batch-sync", {"k": 32}, 0.5),
+        ("k-async", {"k": 16}, 1.0),
+        ("k-async", {"k": 4}, 1.0),
+        ("async", {}, 1.0),
+    ],
+)
+def test_traffic_is_no_faster_than_its_link(strategy, own, messages):
+    link = {"accelerators_per_node": 1, "nics": 1, "inter_link": "ethernet-10g-tcp"}
+    (row,) = predict(strategy=strategy, gpus=16, workload="vgg16", **link, **own).traffic
+    assert row.messages == pytest.approx(messages, rel=1e-12)
+    assert row.messages * row.message_bytes / row.time < 1.25e9
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ({"strategy": "k-sync", "k": 8}, "8 of 16 gradients of every update are pushed and discarded"),
+        ({"strategy": "backup", "backups": 2}, "2 of 16 gradients of every update are pushed and discarded"),
+        ({"strategy": "k-batch-sync", "k": 8}, "gradients under way when an update ends are discarded"),
+        ({"strategy": "k-sync", "k": 16}, None),
+        ({"strategy": "k-async", "k": 8}, None),
+        ({"strategy": "async"}, None),
+    ],
+)
+def test_discarded_work_is_said(own, words):
+    said = [each for each in predict(gpus=16, **own).warnings if "discarded" in each]
+    assert len(said) == (words is not None)
+    assert words is None or words in said[0]
 
 
 def test_compressed_gradients_rule_no_quote_out():

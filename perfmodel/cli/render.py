@@ -80,8 +80,13 @@ def _traffic(prediction: Prediction) -> Table:
     for row in prediction.traffic:
         name = f"{row.group}: {row.collective}"
         times = show(row.time, "s"), show(row.exposed_time, "s")
-        rows.add_row(name, str(row.ranks), f"{row.messages:,.0f}", _decimal(row.message_bytes), *times)
+        rows.add_row(name, str(row.ranks), _count(row.messages), _decimal(row.message_bytes), *times)
     return rows
+
+
+def _count(messages: float) -> str:
+    """Return a number of messages, of few also what is less than one."""
+    return f"{messages:.3g}" if messages < 10 else f"{messages:,.0f}"
 
 
 def _decimal(amount: float) -> str:

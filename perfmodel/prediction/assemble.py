@@ -306,8 +306,10 @@ def _prediction(
         )
     updates = NO_UPDATES
     if setting.updates is not None:
-        from perfmodel.prediction.updates import updates_of
+        from perfmodel.prediction.updates import discarded_note, updates_of
 
+        if (note := discarded_note(setting.updates, setting.world_size)) is not None:
+            warnings.append(note)
         updates = updates_of(setting, step, constants)
     return Prediction.model_construct(
         iteration_time=iteration_time,
@@ -342,7 +344,7 @@ def _traffic(setting: Setting, network: Network) -> list[Traffic]:
         group="replicas",
         collective=_collective(setting),
         ranks=setting.world_size,
-        messages=1.0,
+        messages=1.0 if setting.updates is None else setting.updates.exchanges(setting.world_size),
         message_bytes=_sent_bytes(setting),
         time=network.communication_time,
         exposed_time=network.exposed_communication_time,

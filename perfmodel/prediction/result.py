@@ -39,7 +39,8 @@ class Traffic(_Result):
     collective: str
     ranks: int
     messages: float
-    """In an iteration, of one rank; 1 of gradients, whatever buckets they travel in."""
+    """In an iteration, of one rank; 1 of gradients, whatever buckets they travel in, or as many as there are
+    updates of all workers, or averages."""
     message_bytes: float
     """Of each, as the size of a collective is counted [B]."""
     time: float

@@ -8,6 +8,7 @@ from typing import Any
 from perfmodel.calibration import Calibration
 from perfmodel.prediction.result import UpdateBounds
 from perfmodel.resolve import Setting
+from perfmodel.specs.updates import Updates
 from perfmodel.step.evaluate import Step
 from perfmodel.step.parts import visit_time
 from perfmodel.step.updates import in_step, round_bounds, round_of, update_figures
@@ -27,6 +28,19 @@ def updates_of(setting: Setting, step: Step, constants: Calibration) -> dict[str
         "fresh_fraction": None if math.isnan(fresh) else fresh,
         "update_bounds": _bounds(setting, step, constants),
     }
+
+
+def discarded_note(updates: Updates, workers: int) -> str | None:
+    """Say what of the workers' gradients comes to nothing; its time is in the wait for stragglers."""
+    if not updates.kind.in_step or updates.kind.averages or workers == 1:
+        return None
+    counted = "their time counts as waiting for stragglers"
+    if updates.variant == "k-batch-sync":
+        return f"gradients under way when an update ends are discarded; {counted}"
+    lost = workers - int(updates.awaited(workers))
+    if not lost:
+        return None
+    return f"{lost} of {workers} gradients of every update are pushed and discarded; {counted}"
 
 
 def _bounds(setting: Setting, step: Step, constants: Calibration) -> UpdateBounds:
