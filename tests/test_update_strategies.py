@@ -271,6 +271,42 @@ def test_discarded_work_is_said(own, words):
     assert words is None or words in said[0]
 
 
+RACKS = {"workload": "vgg16", "accelerators_per_node": 1, "inter_link": "ethernet-25g-rdma", "rack_nodes": 4}
+
+
+@pytest.mark.parametrize("framework", ["pytorch", "mxnet"])
+def test_out_of_step_uplinks_carry_pushes_and_pulls_at_once(framework):
+    """Of four racks and as many servers three quarters of the pushes and pulls cross each uplink, of any
+    framework; of one rack's nodes and servers the servers' ports bind."""
+    job = {"servers": 4, "gpus": 16, "framework": framework, "nics": 1, **RACKS}
+    setting, _, _, service = parts(strategy="async", oversubscription=8.0, **job)
+    on = evaluate(setting, calibration()).fabric
+    flat = evaluate(
+        setting._replace(scenario=setting.scenario.model_copy(update={"rack_nodes": None})), calibration()
+    )
+    crossing = 8 * (3 / 4 + 3 / 4)
+    assert float(flat.fabric.inter_link_bandwidth / on.inter_link_bandwidth) == pytest.approx(
+        crossing, rel=1e-9
+    )
+    whole_bytes = float(setting.format.gradient_bytes * setting.workload.parameters)
+    assert service == pytest.approx(whole_bytes / (16 * float(on.inter_link_bandwidth)), rel=1e-9)
+    whole = predict(strategy="parameter-server", local_aggregation=False, oversubscription=8.0, **job)
+    for own in ({"strategy": "k-sync", "k": 16}, {"strategy": "k-async", "k": 16}):
+        assert predict(oversubscription=8.0, **own, **job).iteration_time == pytest.approx(
+            whole.iteration_time, rel=1e-12
+        )
+
+
+@pytest.mark.parametrize("framework", ["pytorch", "mxnet"])
+@pytest.mark.parametrize("strategy", ["async", "k-async", "k-sync", "backup", "elastic"])
+def test_a_sweep_knows_what_uplinks_carry(strategy, framework):
+    k = {"k": 16} if strategy.startswith("k") else {}
+    job = {"strategy": strategy, "framework": framework, "servers": 4, "oversubscription": 8.0, **k, **RACKS}
+    for row in sweep(gpus=[16, 24, 32], **job).rows():
+        expected = predict(gpus=int(row["world_size"]), **job)
+        assert row["iteration_time"] == pytest.approx(expected.iteration_time, rel=1e-9)
+
+
 def test_compressed_gradients_rule_no_quote_out():
     job = {"workload": "vgg16", "gpus": 16, "nics": 1, "inter_link": "ethernet-10g-tcp", "node": "dgx-a100"}
     whole, setting = (

@@ -70,6 +70,14 @@ class Updates(NamedTuple):
             return workers - (ops.minimum(1, workers - 1) if self.backups is None else self.backups)
         return 1 if self.variant in ("async", "elastic") else workers
 
+    def in_step(self, workers: Any) -> Any:
+        """Return whether an update ends the work of all: also where K-async waits for everybody.
+
+        >>> Updates("k-async", 8, 1, None).in_step(8), Updates("k-async", 4, 1, None).in_step(8)
+        (True, False)
+        """
+        return self.awaited(workers) == workers if self.variant == "k-async" else self.kind.in_step
+
     def exchanges(self, workers: Any) -> Any:
         """Return how often whole gradients travel in the time that as many gradients take as workers.
 

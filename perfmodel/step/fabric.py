@@ -152,8 +152,11 @@ def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, floa
         limits["server"] = calibration.server_ceiling
         if (racks := _racks(setting)) is not None:
             sent = narrowest({name: limits[name] for name in ("link", "machine") if name in limits})
-            pipelined = setting.framework.pipelined_servers
-            crossed = racks.server_slowdown(setting.nodes, setting.servers, pipelined)
+            # pushes and pulls go both ways at once: of blocks, or of workers out of step
+            both = setting.framework.pipelined_servers or (
+                setting.updates is not None and not setting.updates.in_step(setting.world_size)
+            )
+            crossed = racks.server_slowdown(setting.nodes, setting.servers, both)
             limits["uplinks"] = node_bandwidth(sent, 1, 1.0, crossed)
     return limits
 

@@ -112,11 +112,8 @@ def alone(setting: Setting) -> Setting:
 
 
 def in_step(setting: Setting) -> Any:
-    """Return whether an update ends the work of all: also where K-async waits for everybody."""
-    updates = _updates(setting)
-    if updates.variant == "k-async":
-        return updates.awaited(setting.world_size) == setting.world_size
-    return updates.kind.in_step
+    """Return whether an update ends the work of all."""
+    return _updates(setting).in_step(setting.world_size)
 
 
 def flat(setting: Setting) -> Setting:

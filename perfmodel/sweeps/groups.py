@@ -15,7 +15,7 @@ from perfmodel.sharing import framework_of_copies
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.updates import OPTIONS as UPDATE_OPTIONS
-from perfmodel.specs.updates import Updates, updates_of
+from perfmodel.specs.updates import Updates, network_of, updates_of
 from perfmodel.step.communication import message_times
 from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
@@ -148,16 +148,15 @@ class Groups:
         self, fixed: dict[str, Any], world_sizes: tuple[int, ...]
     ) -> tuple[Placements, list[Refusal]]:
         shared = {name: fixed[name] for name in ("accelerator", *WAY) if name not in DATA}
-        if fixed["strategy"] == "parameter-server":
+        if network_of(fixed["strategy"]) == "parameter-server":
             # whether it pulls beside its pushes decides what the uplinks of racks carry
             shared["framework"] = fixed["framework"]
         key = (*shared.values(), world_sizes)
         if key not in self._placements:
             if len(self._placements) >= MOST_KEPT:
                 self._placements.clear()
-            # the same in every precision, but only one that the accelerator has can be resolved; and for any
-            # number of gradients in an update, which some numbers of accelerators are too few for
-            asked = shared | {"precision": fixed["precision"], "k": None, "backups": None}
+            # the same in every precision, but only one that the accelerator has can be resolved
+            asked = shared | {"precision": fixed["precision"]}
             self._placements[key] = placements_of(
                 asked, self._axes, world_sizes, self._catalogue, self._constants
             )

@@ -91,7 +91,8 @@ def placements_of(
     for index, values in enumerate(options):
         asked = dict(fixed) | dict(zip(PLACE, values, strict=True))
         try:
-            one = _resolved(asked, 1, catalogue)
+            # a single accelerator has nobody to wait for
+            one = _resolved(asked | {"k": None, "backups": None}, 1, catalogue)
         except InputError as error:
             refusals.append(Refusal(len(sizes), str(error)))
             continue
