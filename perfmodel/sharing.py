@@ -68,7 +68,7 @@ def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -
             )
         else:
             return None
-    if workload.architecture is None or workload.sequence_length is None:
+    if workload.architecture is None or workload.tokens is None:
         if name is not None or asked:
             what = f"--{asked}" if asked else f"--framework {name}"
             raise InputError(
@@ -104,7 +104,7 @@ def shared(
     InputError : a layout that is none, or options that do not go with it
     """
     name = stack_of(scenario, workload, accelerator)
-    model, length = workload.architecture, workload.sequence_length
+    model, length = workload.architecture, workload.tokens
     if name is None or model is None or length is None:
         return None
     from perfmodel.specs.layout import caveats, check, check_adapters, layout_of

@@ -200,7 +200,7 @@ def layouts(
     if precision not in PRECISIONS:
         raise unknown_name("precision", precision, PRECISIONS)
     network = workload_named(workload, sequence_length)
-    model, length = network.architecture, network.sequence_length
+    model, length = network.architecture, network.tokens
     if model is None or length is None:
         raise InputError(f"{network.name} is no transformer whose architecture is known; try llama-3-8b")
     check_adapters(lora, model)

@@ -105,6 +105,14 @@ class Workload:
     architecture: Architecture | None = None
     """Widths and counts of a transformer; None of another network, and where only its layers are known."""
 
+    @property
+    def tokens(self) -> int | None:
+        """Of one sample, as a transformer's layers see it: of a sequence, or of an image's patches."""
+        model = self.architecture
+        if self.sequence_length is None and model is not None and model.patch_elements:
+            return model.positions
+        return self.sequence_length
+
     @cached_property
     def kinds(self) -> NDArray[np.str_]:
         """Kind of each layer."""

@@ -72,7 +72,7 @@ def weight_between(run: Setting, job: Setting) -> Any:
     one, other = run.layout, job.layout
     assert one is not None
     assert other is not None
-    lengths = run.workload.sequence_length, job.workload.sequence_length
+    lengths = run.workload.tokens, job.workload.tokens
     kind = SAME if _chip(run) == _chip(job) else OTHER
     apart = distance(place_of(one, lengths[0]), place_of(other, lengths[1]))
     shared = weight(kind, apart, fitted().anchor_weights)

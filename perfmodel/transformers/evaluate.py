@@ -61,9 +61,9 @@ def case_of_setting(setting: Setting, layout: Layout | None = None) -> Case:
 
 def network_of(workload: Workload) -> tuple[Architecture, int]:
     """Return the architecture of a transformer, and the tokens of a sequence."""
-    if workload.architecture is None or workload.sequence_length is None:
+    if workload.architecture is None or workload.tokens is None:
         raise InputError(f"{workload.id} is no transformer whose architecture is known")
-    return workload.architecture, workload.sequence_length
+    return workload.architecture, workload.tokens
 
 
 def step_of_setting(setting: Setting, layout: Layout | None = None) -> Step:
