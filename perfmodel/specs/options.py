@@ -4,6 +4,7 @@ What ``declared`` returns of a class makes the options of the command line, the 
 widgets of a page and the words of the JSON schema.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from inspect import Parameter, Signature, cleandoc, signature
@@ -137,7 +138,7 @@ class Described(Record):
         """Take options by name; an unknown one, or a value that does not fit it, is an InputError."""
         written, known = self.as_written(options), declared(type(self))  # type: ignore[arg-type]
         if all(name in known and known[name].takes(value) for name, value in written.items()):
-            self._fill(dict(written))
+            self._fill({**self._blank, **written} if len(written) == len(known) else dict(written))
             return
         try:
             super().__init__(**options)
@@ -152,6 +153,11 @@ class Described(Record):
         if not isinstance(given, Mapping):
             raise InputError(f"expected options by name, not {given!r:.60}")
         return cls(**given)
+
+    @classmethod
+    def model_validate_json(cls, text: str | bytes) -> Self:
+        """Return what the class makes of a text that holds JSON; errors as of the class, or of JSON."""
+        return cls.model_validate(json.loads(text))
 
     @classmethod
     def mistake(cls, error: Any, options: Mapping[str, Any]) -> str:

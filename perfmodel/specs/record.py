@@ -10,7 +10,17 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from datetime import date
 from inspect import get_annotations
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn, Self, dataclass_transform
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    Self,
+    dataclass_transform,
+    get_origin,
+)
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -89,14 +99,20 @@ class Record:
         own = {
             name: Field(annotation, cls.__dict__.get(name, REQUIRED))
             for name, annotation in get_annotations(cls).items()
+            if get_origin(annotation) is not ClassVar
         }
         if any(isinstance(field.annotation, str) for field in own.values()):
             raise TypeError(
                 f"{cls.__name__}: no `from __future__ import annotations` where a record is declared"
             )
+        for name in cls.model_fields.keys() & cls.__dict__.keys() - own.keys():
+            raise TypeError(f"{cls.__name__}.{name}: annotate it, as the field that it takes the place of")
         cls.model_fields = {**cls.model_fields, **own}
         cls._blank = {name: field.default for name, field in cls.model_fields.items()}
         cls._every = frozenset(cls.model_fields)
+        cls._required = frozenset(
+            name for name, field in cls.model_fields.items() if field.default is REQUIRED
+        )
         cls._fresh = {
             name: field.default.make
             for name, field in cls.model_fields.items()
@@ -104,6 +120,7 @@ class Record:
         }
 
     _every: ClassVar[frozenset[str]] = frozenset()
+    _required: ClassVar[frozenset[str]] = frozenset()
     _blank: ClassVar[dict[str, Any]] = {}
     _fresh: ClassVar[dict[str, Callable[[], Any]]] = {}
 
@@ -121,9 +138,12 @@ class Record:
 
     def _fill(self, values: dict[str, Any]) -> None:
         """Take values that need no check, and the defaults of the other fields."""
-        if len(values) == len(self._blank):
+        if values.keys() == self._every:
             self._take(values, self._every)
             return
+        if not self._required <= values.keys() <= self._every:
+            wrong = sorted((self._required - values.keys()) | (values.keys() - self._every))
+            raise TypeError(f"{type(self).__name__}: missing or unknown: {', '.join(wrong)}")
         self._take({**self._blank, **values}, frozenset(values))
         for name, make in self._fresh.items():
             if name not in values:
@@ -178,7 +198,7 @@ class Record:
         """Return a copy with some fields changed, which are not checked."""
         changed = dict(update or {})
         one = type(self).__new__(type(self))
-        one._take(self.__dict__ | changed, self.model_fields_set | changed.keys())
+        one._take(self.__dict__ | changed, self.model_fields_set.union(changed))
         return one
 
     def model_dump(
@@ -228,24 +248,21 @@ class Record:
             f"{type(self).__name__} is frozen; model_copy(update={{{name!r}: ...}}) changes a copy"
         )
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is frozen; it keeps its {name}")
 
     def __eq__(self, other: object) -> bool:
-        return (
-            type(other) is type(self)
-            and vars(self) == vars(other)
-            and self.model_fields_set == getattr(other, "model_fields_set", None)
-        )
+        return type(other) is type(self) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
-        return hash((type(self), *vars(self).values()))
+        return hash((type(self), *map(self.__dict__.get, self.model_fields)))
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
         return f"{type(self).__name__}({fields})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), vars(self), self.model_fields_set)
+        return _again, (type(self), dict(vars(self)), self.model_fields_set)
 
 
 def _again(cls: type[Record], values: dict[str, Any], given: frozenset[str]) -> Record:

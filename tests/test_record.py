@@ -1,0 +1,105 @@
+"""Records: plain classes with pydantic's methods, which pydantic checks where people wrote the values."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import pytest
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from perfmodel import InputError, Scenario
+from perfmodel.specs.options import declared
+from perfmodel.specs.provenance import Quantity
+from perfmodel.specs.record import Record, fresh
+
+OF = {"value": 3.0, "basis": "measured"}
+
+
+def made(**fields):
+    """Return a class of records with these fields: a name, and its type and default, if it has one."""
+    annotations = {name: kind for name, (kind, *_) in fields.items()}
+    defaults = {name: rest[0] for name, (_, *rest) in fields.items() if rest}
+    return type("Made", (Record,), {"__annotations__": annotations, **defaults})
+
+
+def test_records_are_equal_by_their_values_in_any_order():
+    full = {one.field: one.default for one in declared(Scenario).values()}
+    one, other = Scenario(**full), Scenario(**dict(reversed(full.items())))
+    assert one == other == Scenario() == Scenario(workload="resnet50")
+    assert len({one, other, Scenario()}) == 1
+    assert list(vars(one)) == list(vars(other)) == list(Scenario.model_fields)
+
+
+def test_copies_share_nothing_that_changes():
+    quantity = Quantity(**OF)
+    for again in (copy.copy(quantity), copy.deepcopy(quantity), pickle.loads(pickle.dumps(quantity))):
+        assert again == quantity
+        assert vars(again) is not vars(quantity)
+    changed = quantity.model_copy(update={"note": "n"})
+    assert changed.note == "n"
+    assert changed.model_fields_set == {"value", "basis", "note"}
+    assert quantity.note == ""
+    hash(changed.model_fields_set)
+
+
+def test_a_record_is_frozen():
+    quantity = Quantity(**OF)
+    with pytest.raises(AttributeError, match="frozen"):
+        quantity.value = 4.0
+    with pytest.raises(AttributeError, match="frozen"):
+        del quantity.value
+
+
+def test_defaults_that_could_be_changed_are_made_anew():
+    cls = made(a=(int,), b=(list, fresh(list)))
+    assert cls(a=1).b == []
+    assert cls(a=1).b is not cls.model_construct(a=1).b
+    assert cls.model_construct(a=1).model_dump() == {"a": 1, "b": []}
+
+
+@pytest.mark.parametrize("values", [{}, {"b": 1}, {"b": 1, "zz": 3}, {"a": 1, "b": 1, "zz": 3}])
+def test_what_is_missing_or_unknown_is_refused_also_where_nothing_is_checked(values):
+    cls = made(a=(int,), b=(int, 2))
+    with pytest.raises(TypeError, match="missing or unknown"):
+        cls.model_construct(**values)
+    with pytest.raises(ValidationError):
+        cls(**values)
+
+
+def test_it_serves_in_models_of_pydantics_own():
+    class Body(BaseModel):
+        scenario: Scenario
+        rate: Quantity | None = None
+
+    body = Body.model_validate({"scenario": {"gpus": 8}, "rate": OF})
+    assert body.scenario == Scenario(gpus=8)
+    assert body.rate == Quantity(**OF)
+    with pytest.raises(ValidationError, match=r"rate\.value"):
+        Body.model_validate({"scenario": {}, "rate": OF | {"value": -1.0}})
+    assert "gpus" not in TypeAdapter(Scenario).json_schema()["properties"]
+
+
+def test_options_are_read_from_json_under_their_written_names():
+    assert Scenario.model_validate_json('{"gpus": 8, "inter-link": "ib-edr-100g"}') == Scenario(
+        gpus=8, inter_link="ib-edr-100g"
+    )
+    with pytest.raises(InputError, match="gpus = 0: expected"):
+        Scenario.model_validate_json('{"gpus": 0}')
+
+
+def test_classes_whose_fields_would_be_lost_are_refused():
+    with pytest.raises(TypeError, match="annotations"):
+        type("Made", (Record,), {"__annotations__": {"a": "int"}})
+    with pytest.raises(TypeError, match="annotate it"):
+        type("More", (made(a=(int,)),), {"a": 5})
+
+
+def test_correct_values_need_no_pydantic():
+    code = "import sys; from perfmodel import Scenario; Scenario(gpus=8, precision='amp'); "
+    code += (
+        "assert 'pydantic' not in sys.modules; Scenario(precision='FP16'); assert 'pydantic' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
