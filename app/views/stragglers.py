@@ -38,7 +38,9 @@ LAW = KNOWN["distribution"]._replace(
     choices=tuple(name for name in EXAMPLES if name in LAWS), kind="choice", session="straggler-law"
 )
 PARAM = KNOWN["param"]._replace(label="Its parameters", usual="an example's")
-K = KNOWN["k"]._replace(kind="slider")
+# of a scenario the two would be those of its strategy
+K = KNOWN["k"]._replace(kind="slider", session="straggler-k")
+LOCAL_STEPS = KNOWN["local-steps"]._replace(session="straggler-local-steps")
 RATE = KNOWN["learning-rate"]
 
 
@@ -207,7 +209,7 @@ asked = ask(
             KNOWN["workers"],
             KNOWN["communication-time"],
             KNOWN["server-time"],
-            KNOWN["local-steps"],
+            LOCAL_STEPS,
             RATE,
         ]
     },
