@@ -75,10 +75,10 @@ def server_push_factor(nodes: Real, servers: Real, oversubscription: Real, ranks
     .. math:: f = \max\left(1, o\left(\frac{N}{r} - 1\right) \max\left(\frac{1}{s}, \frac{r}{N}\right)\right)
 
     Every node sends each server its shard, wherever that is: not one edge of a ring, but all that is not for
-    the sender's own rack leaves it.  Servers are spread over the N/r racks as evenly as they go, so the
-    fullest rack holds a share max(1/s, r/N) of the model, for which the N - r other nodes send through its
-    downlinks, of r/o ports.  With servers in all racks that is o (1 - r/N): the share that stays at home is
-    one over the racks.
+    the sender's own rack leaves it.  Servers are spread evenly over the N/r racks, so a rack holds a share
+    max(1/s, r/N) of the model, for which the N - r other nodes send through its downlinks, of r/o ports;
+    where racks do not divide the servers that is a mean, and the fullest rack holds more.  With servers in
+    all racks it is o (1 - r/N): the share that stays at home is one over the racks.
 
     Parameters
     ----------

@@ -244,15 +244,23 @@ def _turn(scheme: Scheme, gradient: Gradient, setting: Setting, constants: Calib
     result = coded(scheme, gradient, ranks, setting.software_year)
     port_bytes = result.bytes * ((ranks - 1) if gathers else 2 * (ranks - 1) / ranks)
     coding = (coding_time(work, setting, constants) for work in (result.encode, result.decode))
-    return float(break_even_bandwidth(ranks, VALUE_BYTES * gradient.elements, port_bytes, *coding))
+    return float(
+        break_even_bandwidth(ranks, setting.format.gradient_bytes * gradient.elements, port_bytes, *coding)
+    )
 
 
 def turn_words(setting: Setting, scheme: Scheme, constants: Calibration) -> str:
     """Say up to which bandwidth of a port compressing the gradients of a job pays."""
     turn = _turn(scheme, gradient_of(setting.workload), setting, constants)
     if not turn:
-        return f"{scheme} never pays: gathering {setting.world_size} ranks' moves more than an all-reduce"
+        return f"{scheme} never pays: {_moves_more(scheme.kind.collective, setting.world_size)}"
     return f"{scheme} pays below {show(turn, 'B/s')} a port"
+
+
+def _moves_more(collective: str, ranks: int) -> str:
+    if collective == "all-gather":
+        return f"gathering {ranks} ranks' moves more than an all-reduce of everything"
+    return "it moves no less than the gradients as they are"
 
 
 def exchange_words(row: CompressedExchange, ranks: int, bandwidth: float) -> str:
@@ -265,7 +273,7 @@ def exchange_words(row: CompressedExchange, ranks: int, bandwidth: float) -> str
     bandwidth : what a port carries of the dense exchange [B/s]
     """
     if not row.break_even_bandwidth:
-        return f"never pays: gathering {ranks} ranks' moves more than an all-reduce of everything"
+        return f"never pays: {_moves_more(row.collective, ranks)}"
     turn = (
         f"pays below {show(row.break_even_bandwidth, 'B/s')} a port, which carries {show(bandwidth, 'B/s')}"
     )
