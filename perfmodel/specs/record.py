@@ -99,7 +99,7 @@ class Record:
         own = {
             name: Field(annotation, cls.__dict__.get(name, REQUIRED))
             for name, annotation in get_annotations(cls).items()
-            if get_origin(annotation) is not ClassVar
+            if not _is_of_class(annotation)
         }
         if any(isinstance(field.annotation, str) for field in own.values()):
             raise TypeError(
@@ -263,6 +263,11 @@ class Record:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), dict(vars(self)), self.model_fields_set)
+
+
+def _is_of_class(annotation: Any) -> bool:
+    origin: Any = get_origin(annotation)
+    return origin is ClassVar
 
 
 def _again(cls: type[Record], values: dict[str, Any], given: frozenset[str]) -> Record:
