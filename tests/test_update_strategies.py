@@ -469,3 +469,8 @@ def test_backups_in_stragglers(invoke):
         assert invoke("stragglers", "--variant", "backup", "--workers", "8", *wrong).exit_code == 2
     elastic = invoke("stragglers", "--variant", "elastic", "--workers", "8", "--local-steps", "4", "--json")
     assert json.loads(elastic.stdout)["gradients_per_update"] == 4
+
+
+def test_rounding_makes_no_wait_below_nothing():
+    answer = predict(workload="alexnet", accelerator="a10", gpus=249, strategy="async")
+    assert answer.terms["straggler_time"] == 0.0

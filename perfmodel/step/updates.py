@@ -6,6 +6,7 @@ speed-up and cost compare with those of synchronous training.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -69,11 +70,16 @@ def _round(updates: Updates, law: Distribution, workers: int) -> Round:
         return Round(1.0, 1.0, 1.0, float(steps), steps, 0.0, 1.0, True)
     one = variant_of(updates, law, workers)
     each = workers / (one.gradients_per_update * law.mean)
-    bounds = (float(one.low * each), float(one.high * each))
+    bounds = (_of_rounding(one.low * each), _of_rounding(one.high * each))
     fresh = np.nan if one.fresh_fraction is None else float(one.fresh_fraction)
     exact = one.status == "exact"
-    factor, update = float(one.update_time * each), float(one.update_time / law.mean)
+    factor, update = _of_rounding(one.update_time * each), float(one.update_time / law.mean)
     return Round(factor, *bounds, update, one.gradients_per_update, one.mean_staleness, fresh, exact)
+
+
+def _of_rounding(factor: Any) -> float:
+    """Return a factor without what rounding leaves of 1, of which a wait below nothing would come."""
+    return 1.0 if math.isclose(factor, 1.0, rel_tol=1e-12) else float(factor)
 
 
 def variant_of(updates: Updates, law: Distribution, workers: int) -> StragglerPrediction:
