@@ -13,18 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perfmodel import stragglers
+from perfmodel.api.stragglers import Stragglers
 from perfmodel.equations.barrier import server_push_bounds
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.distributions import distribution, parse_distribution
 from perfmodel.equations.local_sgd import slowest_mean
 from perfmodel.equations.parameter_server import staggered_push_finish_time
-from perfmodel.equations.sgd_variants import VARIANTS, straggler_variant, sync_over_async
+from perfmodel.equations.sgd_variants import AVERAGING, VARIANTS, straggler_variant, sync_over_async
 from perfmodel.equations.staleness import k_async_staleness_probability
 from perfmodel.equations.update_times import (
     local_sgd_constant_speedup,
     server_update_rate,
     sync_over_async_exponential,
 )
+from perfmodel.equations.wall_clock import Objective, error_bound
 from perfmodel.errors import InputError
 
 from .simulators.sgd_events import Draw, Run, server_queue, simulate
@@ -235,6 +238,26 @@ def test_k_async_by_events(law, workers, k):
         assert found.status == "bound"
         assert found.low <= found.update_time <= found.high
         assert found.update_time == pytest.approx(run.update_time, rel=0.35), what  # said to err by a quarter
+
+
+def test_error_curves_are_the_bound_and_say_whom_they_leave_out(invoke):
+    answer = stragglers(workers=8)
+    usual = answer.error_curves(0.05)
+    assert {curve.variant for curve in usual.variants} == set(VARIANTS) - set(AVERAGING)
+    assert set(usual.left_out) == set(AVERAGING)
+    large = answer.error_curves(0.9)  # stale updates of several gradients may be larger
+    assert {curve.variant for curve in large.variants} == {"k-async", "k-batch-async"}
+    assert "needs a learning rate in 0..0.5, not 0.9" in large.left_out["sync"]
+    for prediction in answer.rows:
+        if prediction.variant in usual.left_out:
+            continue
+        curve = next(each for each in usual.variants if each.variant == prediction.variant)
+        bound = error_bound(prediction, Objective(0.05, 1.0, 0.5, 10.0, 32, 2.0, staleness_bound=0.2))
+        assert curve.error == pytest.approx(bound.at(np.array(usual.times)), rel=1e-12)
+    with pytest.raises(InputError, match="another bound"):
+        Stragglers(answer.rows[-1:], answer.distribution, 8, {}).error_curves()
+    command = ("stragglers", "--workers", "8", "--curve", "--learning-rate")
+    assert "left out: local-sgd has another bound" in " ".join(invoke(*command, "0.05").stdout.split())
 
 
 @pytest.mark.parametrize(("workers", "k"), [(16, 8), (64, 32), (16, 5), (16, 2), (8, 6)])

@@ -125,6 +125,8 @@ def page(asked: Asked) -> None:
     charts.draw(
         charts.lines(lines, "time [s]", "error bound [1]", log_y=True), "error", "Error against wall clock"
     )
+    for reason in curves.left_out.values():
+        st.caption(f"Left out: {reason}")
     st.caption(curves.note)
     rows = [asdict(row) for row in result]
     command = {k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")} | said

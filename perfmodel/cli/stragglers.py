@@ -208,3 +208,5 @@ def _print_curve(
         shown.add_row(show(time, "s"), *(f"{curve.error[index]:.3g}" for curve in curves.variants))
     out.print(shown)
     out.print(Text(curves.note))
+    for reason in curves.left_out.values():
+        out.print(Text(f"left out: {reason}"))

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from perfmodel.equations.convergence import error_after, error_floor, staleness_discount, updates_in
 from perfmodel.equations.sgd_variants import StragglerPrediction
+from perfmodel.equations.wall_clock import ErrorBound, Objective, error_bound
 from perfmodel.errors import InputError
 from perfmodel.tables import Record, Table, aligned
 from perfmodel.units import show
@@ -44,6 +44,8 @@ class ErrorCurves(Table):
     variants: list[ErrorCurve]
     note: str
     """What was assumed."""
+    left_out: dict[str, str]
+    """Variants of which no bound is known, or none at this learning rate, with the reason."""
 
     def records(self) -> list[Record]:
         """Return a row for each time, with a column for each variant."""
@@ -66,7 +68,7 @@ class ErrorCurves(Table):
 
 
 def error_curves(predictions: Sequence[StragglerPrediction], learning_rate: float) -> ErrorCurves:
-    """Return the error bound of each variant over a common span of time; none is known of averaging.
+    """Return the error bound of each variant over a common span of time, and why others have none.
 
     Raises
     ------
@@ -74,33 +76,34 @@ def error_curves(predictions: Sequence[StragglerPrediction], learning_rate: floa
     """
     if not 0 < learning_rate <= 1:
         raise InputError(f"--learning-rate {learning_rate:g}: expected a number above 0, at most 1")
-    bounded = [row for row in predictions if row.variant not in ("local-sgd", "elastic")]
-    if not bounded:
-        raise InputError(
-            f"--curve: no bound is known for {predictions[0].variant}; take another --variant, or all"
-        )
-    slowest = max(row.time_per_gradient for row in bounded)
+    objective = Objective(
+        learning_rate,
+        SMOOTHNESS,
+        STRONG_CONVEXITY,
+        GRADIENT_VARIANCE,
+        LOCAL_BATCH_SIZE,
+        INITIAL_ERROR,
+        staleness_bound=STALENESS_BOUND,
+    )
+    bounds: dict[str, ErrorBound] = {}
+    left_out: dict[str, str] = {}
+    for row in predictions:
+        try:
+            bounds[row.variant] = error_bound(row, objective)
+        except InputError as error:
+            left_out[row.variant] = str(error)
+    if not bounds:
+        raise InputError(f"--curve: {next(iter(left_out.values()), 'no variant to draw')}")
+    slowest = max(row.time_per_gradient for row in predictions if row.variant in bounds)
     times = np.geomspace(1, 10_000, POINTS) * slowest
-    curves = []
-    for row in bounded:
-        stale = row.mean_staleness > 0
-        discount = staleness_discount(STALENESS_BOUND, row.fresh_fraction or 0.0) if stale else 1.0
-        floor = error_floor(
-            learning_rate,
-            SMOOTHNESS,
-            GRADIENT_VARIANCE,
-            STRONG_CONVEXITY,
-            discount,
-            row.gradients_per_update,
-            LOCAL_BATCH_SIZE,
-        )
-        updates = updates_in(times, row.update_time)
-        error = error_after(INITIAL_ERROR, floor, learning_rate, STRONG_CONVEXITY, discount, updates)
-        curves.append(ErrorCurve(row.variant, float(floor), [float(e) for e in np.asarray(error)]))
+    curves = [
+        ErrorCurve(name, bound.floor, [float(each) for each in np.asarray(bound.at(times))])
+        for name, bound in bounds.items()
+    ]
     note = (
         f"bound for an example objective: L = {SMOOTHNESS:g}, c = {STRONG_CONVEXITY:g}, "
         f"variance {GRADIENT_VARIANCE:g} a sample, {LOCAL_BATCH_SIZE} samples a gradient, "
         f"error {INITIAL_ERROR:g} at 0; "
         f"stale gradients within {STALENESS_BOUND:g} of the fresh ones"
     )
-    return ErrorCurves(times.tolist(), curves, note)
+    return ErrorCurves(times.tolist(), curves, note, left_out)
