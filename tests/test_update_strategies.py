@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from perfmodel import Scenario, explain, predict, sweep
 from perfmodel.calibration import calibration
+from perfmodel.cli.render import update_lines
 from perfmodel.equations.distributions import parse_distribution
 from perfmodel.equations.sgd_variants import AVERAGING, VARIANTS, straggler_variant
 from perfmodel.equations.update_times import sync_over_async_exponential
@@ -24,7 +25,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.specs.updates import KINDS, UpdateStrategy
 from perfmodel.step.evaluate import evaluate
 from perfmodel.step.parts import visit_time
-from perfmodel.step.updates import busy_time, service_time
+from perfmodel.step.updates import busy_time, round_of, service_time
 from tests.simulators.sgd_events import simulate, through_port
 
 SEED = 20261122
@@ -403,6 +404,23 @@ def test_an_anchor_of_several_starts_from_one_that_waits_for_nobody(own):
     larger = predict(gpus=16, anchor=anchor, local_batch_size=32, **own)
     expected = predict(gpus=16, anchor="iteration_time=0.1s@1", local_batch_size=32, **own)
     assert larger.iteration_time == pytest.approx(expected.iteration_time, rel=1e-6)
+
+
+def test_bounds_say_what_they_are_of():
+    """A queue is an approximation whatever the law; without one the law's own status stands."""
+    job = {"strategy": "k-async", "gpus": 8, "k": 3, "jitter": "uniform:low=1,high=2"}
+    assert predict(**job, **SLOW).update_bounds.status == "approximation"
+    setting, _, _, _ = parts(**job, **SLOW)
+    assert round_of(setting, calibration()).status == "bound"
+    assert round_of(parts(**job | {"k": 8}, **SLOW)[0], calibration()).status == "exact"
+
+
+def test_a_range_that_rounds_to_one_number_is_left_out():
+    answer = predict(gpus=8, strategy="async", **SLOW)
+    assert "between" in update_lines(answer)[0][1]
+    near = {"low": answer.updates_per_second * (1 - 1e-9), "high": answer.updates_per_second * (1 + 1e-9)}
+    same = answer.model_copy(update={"update_bounds": answer.update_bounds.model_copy(update=near)})
+    assert "between" not in update_lines(same)[0][1]
 
 
 def test_other_strategies_say_nothing_of_updates():

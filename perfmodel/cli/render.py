@@ -215,8 +215,9 @@ def update_lines(prediction: Prediction) -> list[tuple[str, str]]:
     bounds, gradients = prediction.update_bounds, prediction.gradients_per_update
     each = "1 gradient" if gradients == 1 else f"{gradients} gradients"
     line = f"{rate(prediction.updates_per_second)}/s, of {each} each"
-    if bounds.status != "exact":
-        line += f"; between {rate(bounds.low)} and {rate(bounds.high)}"
+    low, high = rate(bounds.low), rate(bounds.high)
+    if bounds.status != "exact" and low != high:
+        line += f"; between {low} and {high}"
     fresh = prediction.fresh_fraction
     known = "" if fresh is None else f"; {fresh:.1%} of gradients fresh"
     return [("updates", line), ("staleness", f"{prediction.mean_staleness:.2f} updates on average{known}")]

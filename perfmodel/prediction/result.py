@@ -67,8 +67,8 @@ class UpdateBounds(_Result):
     """What updates a second lie between."""
 
     status: Literal["exact", "bound", "approximation"]
-    """exact: the mean of the law of times; bound: an estimate between proven bounds; approximation: of the
-    queue at the servers, between what no queue can pass."""
+    """exact: the mean of the law of times; bound: an estimate between proven bounds; approximation: also
+    of the queue at the servers, between what no queue can pass."""
     low: float
     high: float
 

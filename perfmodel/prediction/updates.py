@@ -49,6 +49,5 @@ def _bounds(setting: Setting, step: Step, constants: Calibration) -> UpdateBound
     visit = 0.0 if in_step(setting) else visit_time(setting, work, on, constants)
     times = round_bounds(setting, work, exposed, visit, on, constants)
     rates = [setting.world_size / (came.gradients * time) for time in times]
-    sure = came.exact and exposed <= NOTHING * step.iteration_time
-    status = "exact" if sure else "approximation" if came.exact else "bound"
+    status = came.status if exposed <= NOTHING * step.iteration_time else "approximation"
     return UpdateBounds.model_construct(status=status, low=min(rates), high=max(rates))

@@ -59,22 +59,21 @@ class Round(NamedTuple):
     staleness: Any
     fresh: Any
     """Share of gradients computed on the newest parameters; NaN where it is not known."""
-    exact: Any
-    """Whether these are the law's own means."""
+    status: Any
+    """Of these means of the law, as of ``StragglerPrediction``."""
 
 
 @lru_cache(maxsize=4096)
 def _round(updates: Updates, law: Distribution, workers: int) -> Round:
     if workers == 1 and updates.kind.option != "k":  # nobody is behind, nobody waits
         steps = updates.local_steps
-        return Round(1.0, 1.0, 1.0, float(steps), steps, 0.0, 1.0, True)
+        return Round(1.0, 1.0, 1.0, float(steps), steps, 0.0, 1.0, "exact")
     one = variant_of(updates, law, workers)
     each = workers / (one.gradients_per_update * law.mean)
     bounds = (_of_rounding(one.low * each), _of_rounding(one.high * each))
     fresh = np.nan if one.fresh_fraction is None else float(one.fresh_fraction)
-    exact = one.status == "exact"
     factor, update = _of_rounding(one.update_time * each), float(one.update_time / law.mean)
-    return Round(factor, *bounds, update, one.gradients_per_update, one.mean_staleness, fresh, exact)
+    return Round(factor, *bounds, update, one.gradients_per_update, one.mean_staleness, fresh, one.status)
 
 
 def _of_rounding(factor: Any) -> float:
