@@ -254,10 +254,10 @@ def test_error_curves_are_the_bound_and_say_whom_they_leave_out(invoke):
         curve = next(each for each in usual.variants if each.variant == prediction.variant)
         bound = error_bound(prediction, Objective(0.05, 1.0, 0.5, 10.0, 32, 2.0, staleness_bound=0.2))
         assert curve.error == pytest.approx(bound.at(np.array(usual.times)), rel=1e-12)
-    with pytest.raises(InputError, match="another bound"):
+    with pytest.raises(InputError, match="no bound is known"):
         Stragglers(answer.rows[-1:], answer.distribution, 8, {}).error_curves()
     command = ("stragglers", "--workers", "8", "--curve", "--learning-rate")
-    assert "left out: local-sgd has another bound" in " ".join(invoke(*command, "0.05").stdout.split())
+    assert "left out: no bound is known for local-sgd" in " ".join(invoke(*command, "0.05").stdout.split())
 
 
 @pytest.mark.parametrize(("workers", "k"), [(16, 8), (64, 32), (16, 5), (16, 2), (8, 6)])

@@ -88,9 +88,7 @@ def error_bound(prediction: StragglerPrediction, objective: Objective) -> ErrorB
     True
     """
     if prediction.variant in AVERAGING:
-        raise InputError(
-            f"{prediction.variant} has another bound, see adaptive_synchrony.local_sgd_gradient_bound"
-        )
+        raise InputError(f"no bound is known for {prediction.variant} on the error of the other variants")
     if prediction.fresh_fraction is None:
         raise InputError(f"{prediction.variant}: the share of fresh gradients is not known here")
     gradients = prediction.gradients_per_update
