@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import units
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario, field_of
 
 if TYPE_CHECKING:
@@ -26,16 +27,8 @@ RANGES = {
 """What accelerators can be thought to do; anything else is a slip of the unit."""
 MACHINE = ("accelerator", "node", "accelerators_per_node", "intra_link", "inter_link", "nics")
 BATCH = ("micro_batch_size", "global_batch_size", "accumulation_steps")
-DEGREES = (
-    "tensor_parallel",
-    "pipeline_parallel",
-    "virtual_stages",
-    "context_parallel",
-    "expert_parallel",
-    "sharding",
-    "recompute",
-)
-OWN = (*DEGREES, *BATCH, "sequence_length", "precision", *MACHINE)
+SHARED_BY = (*DEGREES, "sharding", "recompute")
+OWN = (*SHARED_BY, *BATCH, "sequence_length", "precision", *MACHINE)
 """Options in which a measured run of a transformer may differ from the job that is predicted."""
 TAKES = {
     "global_batch_size": ("accumulation_steps",),
@@ -172,7 +165,7 @@ def with_measured_run(
         raise InputError(f"anchor {text!r}: {error}") from error
     assert run.layout is not None
     words = run.layout.words()
-    said: dict[str, Any] = {name: words[name] for name in (*DEGREES, "micro_batch_size")}
+    said: dict[str, Any] = {name: words[name] for name in (*SHARED_BY, "micro_batch_size")}
     said |= {"global_batch_size": run.global_batch_size, "precision": run.precision}
     said |= {"sequence_length": run.workload.sequence_length}
     machine = {name: getattr(run.scenario, name) for name in MACHINE}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK, FRAMEWORKS
+from perfmodel.specs.layout import DEGREES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,13 +17,6 @@ if TYPE_CHECKING:
     from perfmodel.specs.stack import Stack
     from perfmodel.specs.workload import Workload
 
-DEGREES = (
-    "tensor_parallel",
-    "pipeline_parallel",
-    "virtual_stages",
-    "context_parallel",
-    "expert_parallel",
-)
 HALF = ("fp16", "bf16")
 PRECISIONS = {"amp": "fp16", "fp16": "fp16", "bf16": "bf16", "fp8": "fp8"}
 """In which a stack trains, by what a scenario calls them."""

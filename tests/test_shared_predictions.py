@@ -19,7 +19,7 @@ from perfmodel.explanations import explain
 from perfmodel.prediction import predict
 from perfmodel.resolve import resolve
 from perfmodel.sensitivity.elasticity import sensitivity
-from perfmodel.sharing import DEGREES
+from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import SHARED_TERMS

@@ -13,8 +13,8 @@ from perfmodel.prices import price_of, server_price_of
 from perfmodel.resolve import Setting
 from perfmodel.sensitivity.case import Answer, Case, answer
 from perfmodel.sensitivity.inputs import Input, inputs_of
-from perfmodel.sharing import DEGREES
 from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import crosses_network

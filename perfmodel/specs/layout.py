@@ -19,6 +19,16 @@ ZERO_2, ZERO_3 = 2, 3
 """Into ``SHARDING``."""
 
 
+DEGREES = (
+    "tensor_parallel",
+    "pipeline_parallel",
+    "virtual_stages",
+    "context_parallel",
+    "expert_parallel",
+)
+"""Options by which the accelerators of a job share a transformer, and the chunks of its stages."""
+
+
 class Layout(NamedTuple):
     """Degrees of parallelism, and what a step is cut into; whole numbers, or arrays of them.
 

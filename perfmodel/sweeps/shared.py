@@ -14,8 +14,8 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.bound import cut_ends, least_computation_time
 from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.resolve import Setting, accelerator_of, resolve
-from perfmodel.sharing import DEGREES, stack_of
-from perfmodel.specs.layout import FULL, RECOMPUTE, SHARDING, ZERO_3, Layout
+from perfmodel.sharing import stack_of
+from perfmodel.specs.layout import DEGREES, FULL, RECOMPUTE, SHARDING, ZERO_3, Layout
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import MeasuredRun, outcome_of
