@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from perfmodel import InputError, Scenario
 from perfmodel.specs.options import declared
 from perfmodel.specs.provenance import Quantity
-from perfmodel.specs.record import Record, fresh
+from perfmodel.specs.record import Record, fresh, late
 
 OF = {"value": 3.0, "basis": "measured"}
 
@@ -51,6 +51,28 @@ def test_a_record_is_frozen():
         quantity.value = 4.0
     with pytest.raises(AttributeError, match="frozen"):
         del quantity.value
+
+
+def test_a_late_field_is_worked_out_once_by_whatever_reads_it():
+    cls = made(a=(int,), words=(str, late()))
+    readers = (
+        lambda one: one.words,
+        lambda one: one.model_dump()["words"],
+        lambda one: one.__reduce__()[1][1]["words"],
+        lambda one: one.model_copy(update={"a": 2}).words,
+        lambda one: repr(one).partition("words=")[2].strip("')"),
+    )
+    for read in readers:
+        calls = []
+        one = cls.model_construct(a=1, words=lambda calls=calls: calls.append(1) or "said")
+        assert not calls
+        assert read(one) == "said" == one.words
+        assert len(calls) == 1
+    assert cls.model_construct(a=1, words=lambda: "said") == cls(a=1, words="said")
+    assert hash(cls.model_construct(a=1, words=lambda: "said")) == hash(cls(a=1, words="said"))
+    assert list(cls(a=1, words="said").model_dump()) == ["a", "words"]
+    with pytest.raises(AttributeError, match="frozen"):
+        one.words = "other"
 
 
 def test_defaults_that_could_be_changed_are_made_anew():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,17 +12,16 @@ from perfmodel.calibration import Calibration, constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import interval, widening_strengths
-from perfmodel.prediction.limits import bottleneck, replicas_alone
+from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.understood import understood
-from perfmodel.prediction.verdict import Network, placement, verdict
+from perfmodel.prediction.verdict import placement, verdict
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.compression import caveats as compression_caveats
 from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import choice_note
 from perfmodel.step.evaluate import Step, evaluate, outcome
-from perfmodel.step.fabric import Fabric, busiest_ports, crosses_network
 from perfmodel.step.memory import memory_of
 from perfmodel.step.parts import (
     alone_time,
@@ -98,7 +97,11 @@ def predict(
             return shared_prediction(setting, constants, understood(setting))
         return _predicted(setting, constants)
     except (FloatingPointError, OverflowError) as error:
-        raise InputError(f"{error}: a spec, the workload or an option holds an absurd number") from error
+        raise _absurd(error) from error
+
+
+def _absurd(error: Exception) -> InputError:
+    return InputError(f"{error}: a spec, the workload or an option holds an absurd number")
 
 
 def settled(
@@ -157,11 +160,8 @@ def time_of(setting: Setting, constants: Calibration) -> float:
 
 @np.errstate(over="raise", divide="raise", invalid="raise")
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:
-    ports = busiest_ports(setting, constants)
-    sends = communicates(setting)
-    binding, faster = bottleneck(ports, constants) if sends else ("link", 2.0)
-    step = evaluate(setting, constants, partial(_variants, setting, ports, faster))
-    way = best_way(setting, step.work, step.fabric, constants) if sends else setting
+    step = evaluate(setting, constants)
+    way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
     chosen = choice_note(way, step.work, step.fabric, merging_cost(setting, constants))
     if chosen:
         setting = setting._replace(warnings=(*setting.warnings, chosen))
@@ -182,8 +182,7 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
         setting = setting._replace(warnings=(*setting.warnings, _too_fast(step.iteration_time, least_time)))
     if uncertain is not None:
         uncertain = physical(uncertain, step.iteration_time, least_time)
-    network = _network(step, binding) if sends else Network(0.0, 0.0, binding)
-    return _prediction(setting, ports, step, network, baseline_time, uncertain, constants)
+    return _prediction(setting, step, baseline_time, uncertain, constants)
 
 
 def _too_fast(iteration_time: float, least_time: float) -> str:
@@ -217,38 +216,6 @@ def _widened(interval: Interval, iteration_time: float, deviation: float) -> Int
     )
 
 
-_AS_IT_IS, _HALF_THE_LATENCY = np.ones((3, 1)), np.array([[1.0], [1.0], [0.5]])
-
-
-@lru_cache(maxsize=64)
-def _more_bandwidth(faster: float) -> Any:
-    return np.array([[1.0], [faster], [1.0]])
-
-
-def _variants(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fabric:
-    """The fabric as it is, and with more bandwidth or half the latency of the link that matters."""
-    bandwidth, latency, same = _more_bandwidth(faster), _HALF_THE_LATENCY, _AS_IT_IS
-    alike = setting.server_node.id == setting.node.id and on.server_bandwidth == on.inter_link_bandwidth
-    if crosses_network(setting):
-        between = on.inter_link_bandwidth * (bandwidth if ports is setting else same)
-        servers = between if alike else on.server_bandwidth * (bandwidth if ports is not setting else same)
-        return on._replace(
-            inter_link_bandwidth=between,
-            inter_hop_latency=on.inter_hop_latency * latency,
-            server_bandwidth=servers,
-            # a round trip crosses the link twice; what the host adds to it stays
-            round_trip_time=on.round_trip_time - setting.inter_link.hop_latency.value * (2 - 2 * latency),
-        )
-    return on._replace(
-        intra_link_bandwidth=on.intra_link_bandwidth * bandwidth,
-        intra_hop_latency=on.intra_hop_latency * latency,
-    )
-
-
-def _network(step: Step, binding: str) -> Network:
-    return Network(float(step.communication_time[0]), float(step.exposed_communication_time[0]), binding)
-
-
 def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> float:
     """The iteration that efficiency is measured against [s], on one accelerator.
 
@@ -276,9 +243,7 @@ def _memory(setting: Setting, constants: Calibration) -> Memory:
 
 def _prediction(
     setting: Setting,
-    ports: Setting,
     step: Step,
-    network: Network,
     baseline_time: float,
     uncertain: Interval | None,
     constants: Calibration,
@@ -288,7 +253,7 @@ def _prediction(
         raise InputError(
             f"iteration time comes out as {iteration_time} s; a spec or workload holds an absurd number"
         )
-    exposed = network.exposed_communication_time
+    exposed = float(step.exposed_communication_time)
     come_to = figures(setting, iteration_time, baseline_time, exposed)
     memory = _memory(setting, constants)
     warnings = list(setting.warnings)
@@ -319,15 +284,15 @@ def _prediction(
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
-        communication_time=network.communication_time,
+        communication_time=float(step.communication_time),
         **come_to,
         memory=memory,
-        verdict=verdict(setting, ports, step, network, constants),
+        verdict=partial(_verdict, setting, step, constants),
         placement=placement(setting),
         defaults=list(setting.defaults),
         warnings=warnings,
         scenario=understood(setting),
-        traffic=_traffic(setting, network),
+        traffic=_traffic(setting, step),
         layout=None,
         hfu=None,
         model_flops=None,
@@ -336,7 +301,15 @@ def _prediction(
     )
 
 
-def _traffic(setting: Setting, network: Network) -> list[Traffic]:
+@np.errstate(over="raise", divide="raise", invalid="raise")
+def _verdict(setting: Setting, step: Step, constants: Calibration) -> str:
+    try:
+        return verdict(setting, step, constants)
+    except (FloatingPointError, OverflowError) as error:
+        raise _absurd(error) from error
+
+
+def _traffic(setting: Setting, step: Step) -> list[Traffic]:
     """What replicas exchange; a single accelerator does with parameter servers alone."""
     if not communicates(setting):
         return []
@@ -346,8 +319,8 @@ def _traffic(setting: Setting, network: Network) -> list[Traffic]:
         ranks=setting.world_size,
         messages=1.0 if setting.updates is None else setting.updates.exchanges(setting.world_size),
         message_bytes=_sent_bytes(setting),
-        time=network.communication_time,
-        exposed_time=network.exposed_communication_time,
+        time=float(step.communication_time),
+        exposed_time=float(step.exposed_communication_time),
     )
     return [row]
 

@@ -3,7 +3,7 @@
 import json
 from typing import Literal
 
-from perfmodel.specs.record import Record, fresh
+from perfmodel.specs.record import Record, fresh, late
 from perfmodel.specs.understood import Understood
 from perfmodel.units import rate, show
 
@@ -13,7 +13,7 @@ class _Result(Record):
 
     def to_json(self) -> str:
         """Return what ``model_dump_json`` returns, without building a serializer for it."""
-        return json.dumps(self.__dict__, default=vars)
+        return json.dumps(self._values(), default=_Result._values)
 
 
 class Memory(_Result):
@@ -112,8 +112,9 @@ class Prediction(_Result):
     mfu: float
     """Model FLOPs over what the peaks could do in the time."""
     memory: Memory
-    verdict: str
-    """What binds, and what a better network would bring."""
+    verdict: str = late()
+    """What binds, and what a better network would bring; worked out when it is first read, as it asks for
+    the iteration on other networks."""
     placement: str
     """How the job lies on its nodes."""
     defaults: list[str]

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import numpy as np
 
 from perfmodel.calibration import Calibration
-from perfmodel.prediction.limits import crossed_link, limit_words
+from perfmodel.prediction.limits import bottleneck, crossed_link, limit_words
 from perfmodel.prediction.remedies import remedies, saved
 from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import Step
+from perfmodel.step.fabric import Fabric, busiest_ports, crosses_network
+from perfmodel.step.parts import communicates, exchange
 from perfmodel.step.terms import TERMS
 
 
-class Network(NamedTuple):
-    """Communication of one iteration [s]."""
-
-    communication_time: float
-    """On its own, nothing hidden."""
-    exposed_communication_time: float
-    binding: str
-    """What binds the rate, as ``perfmodel.step.fabric`` names it: ``link`` or another limit."""
-
-
-def verdict(setting: Setting, ports: Setting, step: Step, network: Network, constants: Calibration) -> str:
+def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
     """Return what takes most of the iteration, and what would save of it.
 
     Twice the bandwidth of the link that is crossed; where something else limits the rate, that is named, as a
@@ -32,9 +24,7 @@ def verdict(setting: Setting, ports: Setting, step: Step, network: Network, cons
     Parameters
     ----------
     setting : whose iteration it is
-    ports : the same with the adapters of its servers, where those are busier than its nodes'
-    step : the iteration; the variants of its fabric are as it is, of more bandwidth, of half the latency
-    network : its communication
+    step : the iteration
     constants : as for ``step``
     """
     shares: dict[str, float] = {}
@@ -42,12 +32,15 @@ def verdict(setting: Setting, ports: Setting, step: Step, network: Network, cons
         bound = TERMS[name].bound
         shares[bound] = shares.get(bound, 0.0) + time
     most = max(shares, key=shares.__getitem__)
-    whole = step.iteration_time
-    head = f"{most}: {shares[most] / whole:.0%} of the iteration"
-    if setting.world_size == 1 and not setting.servers:
+    head = f"{most}: {shares[most] / step.iteration_time:.0%} of the iteration"
+    if not communicates(setting):
         return head
-    bandwidth, latency = saved(setting, step, step.exposed_communication_time[1:], constants)
-    said = [head, _hidden(network, whole), _savings(ports, network, bandwidth, latency)]
+    ports = busiest_ports(setting, constants)
+    binding, faster = bottleneck(ports, constants)
+    better = _better(setting, ports, faster, step.fabric)
+    _, exposed = exchange(setting, step.work, step.fabric, better, constants)
+    bandwidth, latency = saved(setting, step, np.broadcast_to(exposed, 2), constants)
+    said = [head, _hidden(step), _savings(ports, binding, bandwidth, latency)]
     if most == "communication-bound":
         known = max(bandwidth, latency)
         result = remedies(setting, ports, step, known, constants)
@@ -55,20 +48,41 @@ def verdict(setting: Setting, ports: Setting, step: Step, network: Network, cons
     return "; ".join(said)
 
 
-def _hidden(network: Network, iteration_time: float) -> str:
-    share = network.exposed_communication_time / iteration_time
-    if not network.communication_time:
+def _better(setting: Setting, ports: Setting, faster: float, on: Fabric) -> Fabric:
+    """Return the fabric with more bandwidth, then with half the latency, of the link that matters."""
+    bandwidth, latency, same = np.array([[faster], [1.0]]), np.array([[1.0], [0.5]]), np.ones((2, 1))
+    if not crosses_network(setting):
+        return on._replace(
+            intra_link_bandwidth=on.intra_link_bandwidth * bandwidth,
+            intra_hop_latency=on.intra_hop_latency * latency,
+        )
+    alike = setting.server_node.id == setting.node.id and on.server_bandwidth == on.inter_link_bandwidth
+    between = on.inter_link_bandwidth * (bandwidth if ports is setting else same)
+    return on._replace(
+        inter_link_bandwidth=between,
+        inter_hop_latency=on.inter_hop_latency * latency,
+        server_bandwidth=between
+        if alike
+        else on.server_bandwidth * (same if ports is setting else bandwidth),
+        # a round trip crosses the link twice; what the host adds to it stays
+        round_trip_time=on.round_trip_time - setting.inter_link.hop_latency.value * (2 - 2 * latency),
+    )
+
+
+def _hidden(step: Step) -> str:
+    share = step.exposed_communication_time / step.iteration_time
+    if not step.communication_time:
         return f"communication adds {share:.1%}"
-    hidden = max(0.0, 1 - network.exposed_communication_time / network.communication_time)
+    hidden = max(0.0, 1 - step.exposed_communication_time / step.communication_time)
     return f"{hidden:.0%} of communication is hidden, the rest adds {share:.1%}"
 
 
-def _savings(ports: Setting, network: Network, bandwidth: float, latency: float) -> str:
+def _savings(ports: Setting, binding: str, bandwidth: float, latency: float) -> str:
     link = crossed_link(ports).id
-    if network.binding == "link":
+    if binding == "link":
         return f"twice the bandwidth of {link} would save {part(bandwidth)}, half its latency {part(latency)}"
     return (
-        f"{limit_words(ports, network.binding)} binds, so a faster {link} would save nothing; "
+        f"{limit_words(ports, binding)} binds, so a faster {link} would save nothing; "
         f"twice the rate would save {part(bandwidth)}, half the latency {part(latency)}"
     )
 

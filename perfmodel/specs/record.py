@@ -40,6 +40,31 @@ def fresh(make: Callable[[], Any]) -> Any:
     return Fresh(make)
 
 
+class Late:
+    """A field that may be given as a function without arguments, called when somebody first reads it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, one: Any, owner: type) -> Any:
+        """Return the value, worked out where it was not yet."""
+        if one is None:
+            return self
+        value = one.__dict__[self.name]
+        if callable(value):
+            value = one.__dict__[self.name] = value()
+        return value
+
+    def __set__(self, one: Any, value: object) -> NoReturn:
+        """Stand before what a record holds; records let nobody set a field."""
+        raise AttributeError(self.name)
+
+
+def late() -> Any:
+    """Return what marks a field as one that is worked out when it is first read."""
+    return Late()
+
+
 class Field(NamedTuple):
     """What a class says of one field."""
 
@@ -81,7 +106,7 @@ class Passing(NamedTuple):
         return core_schema.no_info_after_validator_function(self.function, handler(source))
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(fresh,))
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(fresh, late))
 class Record:
     """Base of frozen classes with annotated fields, whose methods are named as pydantic's."""
 
@@ -97,7 +122,7 @@ class Record:
     def __init_subclass__(cls) -> None:
         """Take the annotations of a class as its fields, after those of its base."""
         own = {
-            name: Field(annotation, cls.__dict__.get(name, REQUIRED))
+            name: Field(annotation, _default(cls.__dict__.get(name, REQUIRED)))
             for name, annotation in get_annotations(cls).items()
             if not _is_of_class(annotation)
         }
@@ -108,6 +133,8 @@ class Record:
         for name in cls.model_fields.keys() & cls.__dict__.keys() - own.keys():
             raise TypeError(f"{cls.__name__}.{name}: annotate it, as the field that it takes the place of")
         cls.model_fields = {**cls.model_fields, **own}
+        late = [name for name in own if isinstance(cls.__dict__.get(name), Late)]
+        cls._late = (*cls._late, *late)
         cls._blank = {name: field.default for name, field in cls.model_fields.items()}
         cls._every = frozenset(cls.model_fields)
         cls._required = frozenset(
@@ -119,6 +146,7 @@ class Record:
             if isinstance(field.default, Fresh)
         }
 
+    _late: ClassVar[tuple[str, ...]] = ()
     _every: ClassVar[frozenset[str]] = frozenset()
     _required: ClassVar[frozenset[str]] = frozenset()
     _blank: ClassVar[dict[str, Any]] = {}
@@ -152,6 +180,12 @@ class Record:
     def _take(self, values: dict[str, Any], given: frozenset[str]) -> None:
         object.__setattr__(self, "__dict__", values)
         object.__setattr__(self, "model_fields_set", given)
+
+    def _values(self) -> dict[str, Any]:
+        """Return all fields by name, none of them still to be worked out."""
+        for name in self._late:
+            getattr(self, name)
+        return self.__dict__
 
     @classmethod
     def model_validate(cls, given: Any) -> Self:
@@ -198,7 +232,7 @@ class Record:
         """Return a copy with some fields changed, which are not checked."""
         changed = dict(update or {})
         one = type(self).__new__(type(self))
-        one._take(self.__dict__ | changed, self.model_fields_set.union(changed))
+        one._take(self._values() | changed, self.model_fields_set.union(changed))
         return one
 
     def model_dump(
@@ -214,7 +248,7 @@ class Record:
         def table(one: Record, without: Collection[str] = ()) -> dict[str, Any]:
             return {
                 name: plain(value)
-                for name, value in vars(one).items()
+                for name, value in one._values().items()
                 if name not in without
                 and not (exclude_unset and name not in one.model_fields_set)
                 and not (exclude_defaults and value == one.model_fields[name].value)
@@ -252,17 +286,21 @@ class Record:
         raise AttributeError(f"{type(self).__name__} is frozen; it keeps its {name}")
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and vars(self) == vars(other)
+        return type(other) is type(self) and self._values() == other._values()
 
     def __hash__(self) -> int:
-        return hash((type(self), *map(self.__dict__.get, self.model_fields)))
+        return hash((type(self), *map(self._values().get, self.model_fields)))
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        fields = ", ".join(f"{name}={value!r}" for name, value in self._values().items())
         return f"{type(self).__name__}({fields})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), dict(vars(self)), self.model_fields_set)
+        return _again, (type(self), dict(self._values()), self.model_fields_set)
+
+
+def _default(stated: Any) -> Any:
+    return REQUIRED if isinstance(stated, Late) else stated
 
 
 def _is_of_class(annotation: Any) -> bool:

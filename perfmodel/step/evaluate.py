@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.calibration import Calibration
@@ -36,9 +35,9 @@ class Step(NamedTuple):
     anchor_factor: float
     fabric: Fabric
     communication_time: Any
-    """On its own, nothing hidden; of every variant of the fabric [s]."""
+    """On its own, nothing hidden [s]."""
     exposed_communication_time: Any
-    """What it adds to the iteration; of every variant of the fabric [s]."""
+    """What it adds to the iteration [s]."""
 
 
 class Outcome(NamedTuple):
@@ -104,26 +103,15 @@ def outcome_of(
     return Outcome(iteration_time(**terms), terms, factor)
 
 
-def evaluate(
-    setting: Setting, constants: Calibration, variants: Callable[[Fabric], Fabric] | None = None
-) -> Step:
-    """Return what one iteration of copies of a network takes.
-
-    Parameters
-    ----------
-    setting : of one scenario
-    constants : the learned efficiencies
-    variants : makes of the fabric one whose numbers are arrays of shape (variants, 1), the first of them as
-        it is; communication is worked out for all of them at once.  By default there is only the one
-    """
+def evaluate(setting: Setting, constants: Calibration) -> Step:
+    """Return what one iteration of copies of a network takes, by the learned efficiencies."""
     work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
     factor = anchor_factor(setting, work, constants)
     work = scaled(work, factor)
     on = fabric_of(setting, constants)
-    alone = exposed = first = 0.0
+    alone = exposed = 0.0
     if communicates(setting):
-        alone, exposed = exchange(setting, work, on, on if variants is None else variants(on), constants)
-        first = exposed if variants is None else float(exposed[0])
-    terms = terms_of(Moment(setting, work, factor, first, constants))
+        alone, exposed = exchange(setting, work, on, on, constants)
+    terms = terms_of(Moment(setting, work, factor, exposed, constants))
     whole: Any = iteration_time(**terms)
     return Step(whole, terms, work, factor, on, alone, exposed)

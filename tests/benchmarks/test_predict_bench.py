@@ -18,7 +18,7 @@ LINKS = ("ethernet-10g-tcp", "ethernet-25g-tcp", "ib-edr-100g")
 
 
 def test_predict(benchmark):
-    """Budget: 0.25 ms, another batch, accelerator and link on each call."""
+    """Budget: 0.25 ms, another batch, accelerator and link on each call; the verdict is not read."""
     scenarios = [
         Scenario(
             workload="resnet50",
