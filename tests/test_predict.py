@@ -652,3 +652,16 @@ def test_a_slower_network_never_makes_parameter_servers_faster(overlap, batch, s
         for link in links
     ]
     assert times == sorted(times)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"strategy": "parameter-server"}, {"overlap": "optimal"}, {"gpus": 1}]
+)
+def test_times_are_numbers_of_python(options):
+    """An anchor is written from one: ``iteration_time=0.145s@1``, and numpy's numbers are not written so."""
+    answer = predict(**{"gpus": 16, **options})
+    numbers = {
+        **answer.terms,
+        **{name: value for name, value in vars(answer).items() if isinstance(value, float)},
+    }
+    assert {type(value) for value in numbers.values()} == {float}

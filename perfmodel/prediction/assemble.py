@@ -160,7 +160,7 @@ def time_of(setting: Setting, constants: Calibration) -> float:
 
 @np.errstate(over="raise", divide="raise", invalid="raise")
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:
-    step = evaluate(setting, constants)
+    step = _plain(evaluate(setting, constants))
     way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
     chosen = choice_note(way, step.work, step.fabric, merging_cost(setting, constants))
     if chosen:
@@ -183,6 +183,16 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     if uncertain is not None:
         uncertain = physical(uncertain, step.iteration_time, least_time)
     return _prediction(setting, step, baseline_time, uncertain, constants)
+
+
+def _plain(step: Step) -> Step:
+    """Return a step whose times are Python's numbers, which are written as people write them."""
+    return step._replace(
+        iteration_time=float(step.iteration_time),
+        terms={name: float(time) for name, time in step.terms.items()},
+        communication_time=float(step.communication_time),
+        exposed_communication_time=float(step.exposed_communication_time),
+    )
 
 
 def _too_fast(iteration_time: float, least_time: float) -> str:
@@ -253,7 +263,7 @@ def _prediction(
         raise InputError(
             f"iteration time comes out as {iteration_time} s; a spec or workload holds an absurd number"
         )
-    exposed = float(step.exposed_communication_time)
+    exposed = step.exposed_communication_time
     come_to = figures(setting, iteration_time, baseline_time, exposed)
     memory = _memory(setting, constants)
     warnings = list(setting.warnings)
@@ -284,7 +294,7 @@ def _prediction(
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
-        communication_time=float(step.communication_time),
+        communication_time=step.communication_time,
         **come_to,
         memory=memory,
         verdict=partial(_verdict, setting, step, constants),
@@ -319,8 +329,8 @@ def _traffic(setting: Setting, step: Step) -> list[Traffic]:
         ranks=setting.world_size,
         messages=1.0 if setting.updates is None else setting.updates.exchanges(setting.world_size),
         message_bytes=_sent_bytes(setting),
-        time=float(step.communication_time),
-        exposed_time=float(step.exposed_communication_time),
+        time=step.communication_time,
+        exposed_time=step.exposed_communication_time,
     )
     return [row]
 
