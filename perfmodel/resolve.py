@@ -42,7 +42,8 @@ DEFAULT_LOADER_WORKERS = 4
 NCCL_CONNECTIONS = 16
 """Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
 is a virtual one, it finds none and opens one."""
-WITHIN_A_NODE = ("parameter-server-local", "data-parallel-single-process")
+ONE_PROCESS = "data-parallel-single-process"
+WITHIN_A_NODE = ("parameter-server-local", ONE_PROCESS)
 """Strategies whose accelerators share one host."""
 
 

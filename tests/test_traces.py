@@ -24,6 +24,7 @@ from perfmodel import InputError, Scenario, predict
 from perfmodel.cli import main
 from perfmodel.profile import read_profile, to_toml
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.terms import ONE_PROCESS_TERMS, of_kind, only_kind, sent
 from perfmodel.sweeps import sweep
 from perfmodel.traces import json_stream, nsight
 from perfmodel.traces.device_trace import intervals, length, overlap, union
@@ -783,17 +784,17 @@ def test_a_timeline_gives_the_terms_back(tmp_path, asked):
     assert len(devices) == asked["world_size"]
     for device in devices:
         step = device["per_step"]
-        busy = terms["forward_time"] + terms["backward_time"] + terms["update_time"]
+        busy = of_kind(terms, "busy")
         assert device["iteration_time"] == pytest.approx(prediction.iteration_time, rel=1e-6)
         assert step["compute_time"] == pytest.approx(busy, rel=1e-6)
-        for name in ("exposed_communication_time", "input_time"):
-            assert step[name] == pytest.approx(terms[name], rel=1e-6, abs=1e-12)
+        assert step["exposed_communication_time"] == pytest.approx(sent(terms), rel=1e-6, abs=1e-12)
+        assert step["input_time"] == pytest.approx(terms["input_time"], rel=1e-6, abs=1e-12)
         for name in ("forward_time", "backward_time", "update_time"):
             assert device["passes"][name] == pytest.approx(terms[name], rel=1e-6)
-        hidden = max(0.0, prediction.communication_time - terms["exposed_communication_time"])
+        hidden = max(0.0, prediction.communication_time - sent(terms))
         assert step["hidden_communication_time"] == pytest.approx(hidden, rel=1e-6, abs=1e-12)
         assert device["verdict"] == prediction.verdict.split(":")[0]
-        for name in ("launch_overhead_time", "straggler_time"):
+        for name in ("straggler_time", *only_kind(terms, "host")):
             assert step.get(name, 0.0) == pytest.approx(terms[name], rel=1e-6, abs=1e-12)
 
 
@@ -870,14 +871,12 @@ def test_one_process_replicates_scatters_gathers_and_reduces():
         predict(Scenario(world_size=n, strategy="data-parallel-single-process", jitter="none"))
         for n in (1, 2)
     )
-    names = [phase.name for phase in Emulator(two).next_step().phases]
-    assert [name for name in names if not name.endswith("_time")] == [
-        "replicate",
-        "scatter",
-        "gather",
-        "reduce",
-    ]
-    assert all(phase.name.endswith("_time") for phase in Emulator(one).next_step().phases)
+    phases = Emulator(two).next_step().phases
+    names = ["scatter", "replicate", "broadcast", "parallel_apply", "forward", "gather", "loss", "backward"]
+    names += ["launch_overhead", "reduce", "update"]
+    assert [phase.name for phase in phases] == [f"{name}_time" for name in names]
+    assert all(phase.time > 0 for phase in phases)
+    assert not {phase.name for phase in Emulator(one).next_step().phases} & ONE_PROCESS_TERMS.keys()
     assert Emulator(two).next_step().iteration_time == pytest.approx(two.iteration_time)
 
 

@@ -18,6 +18,6 @@ TERM = Term(
     label="writing checkpoints",
     kind="host",  # busy, network, host or wait: what the accelerator does meanwhile, and draws
     bound="checkpoint-bound",
-    place="after",  # before, passes, after or update: where in a step the timeline puts it
+    place="after",  # before, start, forward, between, passes, after or update: where in a step
     time=_checkpoint,
 )

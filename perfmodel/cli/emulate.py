@@ -35,6 +35,7 @@ def command(
       perfmodel emulate --gpus 2 --strategy data-parallel-single-process --steps 2 --speed 100 --json
     """
     from perfmodel.prediction import predict
+    from perfmodel.step.terms import ANY_TERM
     from perfmodel.traces.emulate import Emulator
     from perfmodel.units import show
 
@@ -49,5 +50,7 @@ def command(
             click.echo(
                 f"step {step.number}: {show(step.iteration_time, 's')}, {rate:,.0f} {prediction.sample}s/s"
             )
+            for phase in step.phases if step.number == 1 else ():
+                click.echo(f"  {ANY_TERM[phase.name].label:<36}{show(phase.time, 's')}")
     if as_json:
         click.echo(json.dumps({"steps": report}))

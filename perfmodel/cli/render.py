@@ -13,7 +13,7 @@ from rich.text import Text
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Prediction
 from perfmodel.step.memory import listed
-from perfmodel.step.terms import ANY_TERM, TERMS, sent
+from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.units import rate, show, show_range
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
     rows = table("iteration", "time", "share")
     for name, time in prediction.terms.items():
-        busy = name in TERMS and TERMS[name].kind == "busy"
+        busy = prediction.layout is None and ANY_TERM[name].kind == "busy"
         if time > (0 if busy else NOTHING * prediction.iteration_time):
             rows.add_row(ANY_TERM[name].label, show(time, "s"), f"{time / prediction.iteration_time:.1%}")
     rows.add_section()
@@ -200,8 +200,12 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
         report.append(("pipeline", f"stages wait {prediction.bubble_fraction:.1%} of the iteration"))
     what = "batch" if prediction.layout is None else "a micro-batch of"
     fits = f"fits up to {what} {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
+    whose = "per accelerator"
+    if memory.devices:
+        _, others = memory.devices
+        whose = f"on GPU 0, {others.bytes / 2**30:.1f} on each of the others"
     report.append(
-        ("memory", f"{memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB per accelerator; {fits}")
+        ("memory", f"{memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB {whose}; {fits}")
     )
     if uses := listed(memory.rows):
         report.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))

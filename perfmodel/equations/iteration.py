@@ -140,17 +140,16 @@ def fed_time(busy_time: Real, input_time: Real) -> Real:
 
 @formula(cites=())
 def launch_overhead_time(
-    accumulation_steps: Real, launch_overhead_time: Real, one_host_time: Real, iteration_overhead: Real
+    accumulation_steps: Real, launch_overhead_time: Real, iteration_overhead: Real
 ) -> Real:
     r"""All launch overhead of an iteration.
 
-    .. math:: T = m\,t_l + (o + m\,t_o)
+    .. math:: T = m\,t_l + o
 
     Parameters
     ----------
     accumulation_steps : m [1]
     launch_overhead_time : t_l [s], of one micro-batch
-    one_host_time : t_o [s], of one micro-batch, where one process serves every accelerator
     iteration_overhead : o [s], of every iteration
 
     Returns
@@ -159,14 +158,12 @@ def launch_overhead_time(
 
     Examples
     --------
-    Two micro-batches of 3 ms and 1 ms, and 2 ms of every iteration: 2 x 3 + (2 + 2 x 1).
+    Two micro-batches of 3 ms, and 2 ms of every iteration.
 
-    >>> launch_overhead_time(2, 3, 1, 2)
-    10
+    >>> launch_overhead_time(2, 3, 2)
+    8
     """
-    return accumulation_steps * launch_overhead_time + (
-        iteration_overhead + accumulation_steps * one_host_time
-    )
+    return accumulation_steps * launch_overhead_time + iteration_overhead
 
 
 @formula(cites=())

@@ -5,20 +5,46 @@ from perfmodel.ops import Real
 
 
 @formula(cites="pytorch-data-parallel")
-def replicate_and_reduce_time(
-    workers: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real
+def share_bytes(local_batch_size: Real, sample_bytes: Real) -> Real:
+    r"""Bytes of one accelerator's share of the batch: of its samples, or of what the network makes of them.
+
+    .. math:: S_b = b\,x
+
+    Parameters
+    ----------
+    local_batch_size : b [samples]
+    sample_bytes : x [B], of one sample
+
+    Returns
+    -------
+    share_bytes [B]
+
+    Examples
+    --------
+    64 images of 224 x 224 x 3 numbers of 4 B.
+
+    >>> share_bytes(64, 224 * 224 * 3 * 4)
+    38535168
+    """
+    return local_batch_size * sample_bytes
+
+
+@formula(cites="pytorch-data-parallel")
+def first_port_time(
+    workers: Real, trips: Real, share_bytes: Real, hop_latency: Real, link_bandwidth: Real
 ) -> Real:
-    r"""Time to copy the model to every replica and to add all gradients on the first accelerator.
+    r"""Time in which shares of all other accelerators pass the first one's port, one after another.
 
-    .. math:: T = 2(W-1)\alpha + \frac{S}{B}\left(\frac{W-1}{W} + (W-1)\right)
+    .. math:: T = k (W-1)\left(\alpha + \frac{S_b}{B}\right)
 
-    The broadcast is pipelined round the ring; the gradients of W-1 replicas enter the first accelerator's
-    port one after another.  Neither overlaps the backward pass.
+    So samples leave the first accelerator, outputs come to it, their gradients go back, and the gradients of
+    the parameters come to be summed.
 
     Parameters
     ----------
     workers : W [1], replicas, at least 1
-    message_bytes : S [B], gradients, as large as the model
+    trips : k [1], times that a share passes: 2 of outputs, whose gradients go back
+    share_bytes : S_b [B], of one replica
     hop_latency : alpha [s]
     link_bandwidth : B [B/s], of the first accelerator's port
 
@@ -28,19 +54,46 @@ def replicate_and_reduce_time(
 
     Examples
     --------
-    Two replicas, 1 GB at 10 GB/s: half a buffer's time to copy out, a whole one to gather, 0.15 s.
+    The gradients of three other replicas, 1 GB each, at 10 GB/s.
 
-    >>> round(replicate_and_reduce_time(2, 1e9, 0, 10e9), 12)
-    0.15
+    >>> round(first_port_time(4, 1, 1e9, 0, 10e9), 12)
+    0.3
     """
-    copy_out = (workers - 1) / workers
-    gather = workers - 1
-    return 2 * (workers - 1) * hop_latency + (copy_out + gather) * message_bytes / link_bandwidth
+    return trips * (workers - 1) * (hop_latency + share_bytes / link_bandwidth)
+
+
+@formula(cites="pytorch-data-parallel")
+def copy_out_time(workers: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real) -> Real:
+    r"""Time to copy the parameters from the first accelerator to every replica.
+
+    .. math:: T = (W-1)\alpha + \frac{S}{B}\,\frac{W-1}{W}
+
+    The broadcast is pipelined round the ring.
+
+    Parameters
+    ----------
+    workers : W [1], replicas, at least 1
+    message_bytes : S [B], the parameters, as large as their gradients
+    hop_latency : alpha [s]
+    link_bandwidth : B [B/s], of the first accelerator's port
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    Two replicas, 1 GB at 10 GB/s: half a buffer's time.
+
+    >>> round(copy_out_time(2, 1e9, 0, 10e9), 12)
+    0.05
+    """
+    return (workers - 1) * hop_latency + (workers - 1) / workers * message_bytes / link_bandwidth
 
 
 @formula(cites="pytorch-data-parallel")
 def replica_time(workers: Real, replicated: Real, dispatch_time: Real) -> Real:
-    r"""Time one process spends on copying a network out to every replica and launching it there.
+    r"""Time one process spends on copying a network out to every replica, or on launching it there.
 
     .. math:: T = W\, m\, \tau
 
@@ -50,12 +103,12 @@ def replica_time(workers: Real, replicated: Real, dispatch_time: Real) -> Real:
     Parameters
     ----------
     workers : W [1], replicas
-    replicated : m [1], modules, tensors and launches of one replica
+    replicated : m [1], modules and tensors of one replica, or its launches
     dispatch_time : tau [s], of each
 
     Returns
     -------
-    launch_overhead_time [s]
+    time [s]
 
     Examples
     --------
@@ -65,3 +118,28 @@ def replica_time(workers: Real, replicated: Real, dispatch_time: Real) -> Real:
     0.048
     """
     return workers * replicated * dispatch_time
+
+
+@formula(cites="pytorch-data-parallel")
+def first_loss_time(workers: Real, loss_time: Real) -> Real:
+    r"""What the first accelerator takes for the loss of all others' samples, while they wait.
+
+    .. math:: T = (W-1)\,t_L
+
+    Parameters
+    ----------
+    workers : W [1], replicas, at least 1
+    loss_time : t_L [s], of one replica's samples, forward and backward
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    Four replicas whose loss takes 2 ms each: the other three's.
+
+    >>> first_loss_time(4, 2e-3)
+    0.006
+    """
+    return (workers - 1) * loss_time

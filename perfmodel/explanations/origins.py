@@ -15,11 +15,13 @@ from perfmodel.explanations.node import Node
 from perfmodel.explanations.recorder import Call
 from perfmodel.explanations.shared_origins import shared_notes
 from perfmodel.profile import MEASURES, read_profile
+from perfmodel.resolve import ONE_PROCESS
 from perfmodel.sensitivity.case import Case
 from perfmodel.step.communication import HOST_UPLINKS, by_library
 from perfmodel.step.evaluate import Outcome, Step
 from perfmodel.step.messages import MERGED
 from perfmodel.step.parts import best_way, communicates
+from perfmodel.step.terms import ONE_PROCESS_TERMS
 from perfmodel.vocabulary import QUANTITIES
 
 _RETURNS = re.compile(r"^Returns\n-+\n(\w+)", re.M)
@@ -193,7 +195,9 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "ready_times": "released by a clock",
         "workers": f"ways from accelerators to the host's memory: {HOST_UPLINKS}, or the scenario",
         "push_share": "of the exchange, in which workers push",
-        "one_host_time": "each accelerator has a process of its own",
+        "share_bytes": "gradients of all parameters",
+        "trips": "there, or there and back",
+        **dict.fromkeys(ONE_PROCESS_TERMS, "one accelerator, or no copies made in Python"),
         "decode_rate": "measured" if setting.scenario.decode_rate is None else "as asked",
         "storage_bandwidth": setting.storage,
         "stored_bytes": "the data set" if setting.scenario.sample_bytes is None else "as asked",
@@ -238,6 +242,8 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "coding_time": "nothing is compressed, or nothing travels",
         "exposed_communication_time": "nothing travels",
     }
+    if setting.strategy == ONE_PROCESS:
+        notes |= {"workers": "the scenario", "exposed_communication_time": "all that travels has terms"}
     return notes
 
 

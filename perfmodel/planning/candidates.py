@@ -17,7 +17,7 @@ from perfmodel.planning.machines import Machine, server_of
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
-from perfmodel.step.terms import TERMS, of_kind
+from perfmodel.step.terms import ANY_TERM, ONE_PROCESS_TERMS, TERMS, of_kind
 from perfmodel.sweeps import sweep
 from perfmodel.workloads import workload
 
@@ -106,7 +106,7 @@ def candidates(
             accelerator=accelerator,
             catalogue=catalogue,
             constants=constants,
-            columns=(*_PREDICTED, *TERMS),
+            columns=(*_PREDICTED, *TERMS, *ONE_PROCESS_TERMS),
             **options,
             **goal.options,
         )
@@ -285,7 +285,7 @@ def valued(
             (table["high_95"] / point, Z_95),
         )
     )
-    report = {name: column for name, column in table.items() if name not in (*_PARTS, *TERMS)}
+    report = {name: column for name, column in table.items() if name not in (*_PARTS, *ANY_TERM)}
     report["servers"] = of_servers.astype(np.int64)
     report["sequence_length"] = np.full(which.shape, network.sequence_length)  # None of an image
     per_epoch = network.dataset_samples
@@ -343,7 +343,7 @@ def _rates(
         server_price[i] = server.price.usd_per_hour if server.price else np.nan
         waiting[i] = idle_power(server.accelerators, server.held)
     servers = Servers(of_servers, np.where(of_servers > 0, server_price[which], 0.0), waiting[which])
-    terms = {name: table[name] for name in TERMS if name in table}
+    terms = {name: table[name] for name in ANY_TERM if name in table}
     busy, communicating = of_kind(terms, "busy"), of_kind(terms, "network")
 
     def asked(own_electricity: bool) -> Any:

@@ -13,16 +13,16 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import interval, widening_strengths
 from perfmodel.prediction.limits import replicas_alone
-from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
+from perfmodel.prediction.result import NO_UPDATES, DeviceMemory, Interval, Memory, Prediction, Traffic
 from perfmodel.prediction.understood import understood
-from perfmodel.prediction.verdict import placement, verdict
-from perfmodel.resolve import Setting, resolve
+from perfmodel.prediction.verdict import placement, slower_than_one, verdict
+from perfmodel.resolve import ONE_PROCESS, Setting, resolve
 from perfmodel.specs.compression import caveats as compression_caveats
 from perfmodel.specs.scenario import AnyScenario, Scenario, scenario_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.communication import choice_note
 from perfmodel.step.evaluate import Step, evaluate, outcome
-from perfmodel.step.memory import memory_of
+from perfmodel.step.memory import memory_of, of_the_others
 from perfmodel.step.parts import (
     alone_time,
     best_way,
@@ -248,7 +248,19 @@ def _memory(setting: Setting, constants: Calibration) -> Memory:
         fits=needed <= capacity,
         largest_local_batch_size=largest,
         rows=rows,
+        devices=_devices(setting, rows),
     )
+
+
+def _devices(setting: Setting, rows: dict[str, float]) -> list[DeviceMemory]:
+    """The memory of the first accelerator and of the others, where they differ."""
+    others = of_the_others(setting, rows)
+    if others is None:
+        return []
+    return [
+        DeviceMemory.model_construct(first=first, count=count, bytes=float(sum(each.values())), rows=each)
+        for first, count, each in ((0, 1, rows), (1, setting.world_size - 1, others))
+    ]
 
 
 def _prediction(
@@ -267,6 +279,8 @@ def _prediction(
     come_to = figures(setting, iteration_time, baseline_time, exposed)
     memory = _memory(setting, constants)
     warnings = list(setting.warnings)
+    if setting.strategy == ONE_PROCESS and come_to["speedup"] < 1:
+        warnings.append(slower_than_one(setting, step, baseline_time))
     if (note := spread_note(setting, step.terms["straggler_time"] / iteration_time, constants)) is not None:
         warnings.append(note)
     if setting.compression is not None:
@@ -323,6 +337,22 @@ def _traffic(setting: Setting, step: Step) -> list[Traffic]:
     """What replicas exchange; a single accelerator does with parameter servers alone."""
     if not communicates(setting):
         return []
+    if setting.strategy == ONE_PROCESS:
+        from perfmodel.step.one_process import traffic_bytes
+
+        sizes = traffic_bytes(setting)
+        return [
+            Traffic.model_construct(
+                group="replicas",
+                collective=name.removesuffix("_time"),
+                ranks=setting.world_size,
+                messages=1.0,
+                message_bytes=size,
+                time=step.terms[name],
+                exposed_time=step.terms[name],
+            )
+            for name, size in sizes.items()
+        ]
     row = Traffic.model_construct(
         group="replicas",
         collective=_collective(setting),

@@ -16,8 +16,20 @@ class _Result(Record):
         return json.dumps(self._values(), default=_Result._values)
 
 
+class DeviceMemory(_Result):
+    """Memory of some of the accelerators, which keep the same."""
+
+    first: int
+    """Number of the first of them, from 0."""
+    count: int
+    bytes: float
+    """What training needs of each."""
+    rows: dict[str, float]
+    """What it is made of."""
+
+
 class Memory(_Result):
-    """Memory of one accelerator."""
+    """Memory of the fullest accelerator."""
 
     bytes: float
     """What training needs."""
@@ -28,6 +40,8 @@ class Memory(_Result):
     """The largest that fits; 0 where not even the model does."""
     rows: dict[str, float] = fresh(dict)
     """What it is made of, summing to ``bytes``; empty in answers saved before there were any."""
+    devices: list[DeviceMemory] = fresh(list)
+    """By accelerator where they differ, the fullest first; empty where all keep the same."""
 
 
 class Traffic(_Result):

@@ -10,7 +10,7 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import anchored_time
 from perfmodel.prediction.limits import limit_words, limits_inside
-from perfmodel.resolve import Setting
+from perfmodel.resolve import ONE_PROCESS, Setting
 from perfmodel.sensitivity.case import Case
 from perfmodel.step.communication import by_library, message_times
 from perfmodel.step.computation import Computation
@@ -66,7 +66,7 @@ def choices(case: Case) -> list[Choice]:
         on = fabric_of(setting, constants)
         result += _rates(case, on)
         case = case._replace(setting=best_way(setting, work, on, constants))
-        if case.setting.overlap != "priority":
+        if case.setting.overlap != "priority" and setting.strategy != ONE_PROCESS:
             result.append(_queue(case, work, on))
             if by_library(setting):
                 result.append(_way(case, work, on))

@@ -22,7 +22,6 @@ from perfmodel.equations.layer_sums import sum_over_layers
 from perfmodel.equations.overlap import exposed_communication_time
 from perfmodel.equations.parameter_server import parameter_server_time, pipelined_parameter_server_time
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
-from perfmodel.equations.single_process import replicate_and_reduce_time
 from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric, adds_on_accelerators
@@ -57,8 +56,6 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
             on.intra_link_bandwidth,
             on.intra_link_bandwidth,
         )
-    if setting.strategy == "data-parallel-single-process":
-        return replicate_and_reduce_time(g, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth)
     if setting.compression is not None:
         from perfmodel.step.compressed import compressed_times
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from perfmodel import ops
 from perfmodel.calibration import Calibration
-from perfmodel.equations.compute import launch_overhead
 from perfmodel.equations.host_pace import (
     device_time,
     host_stretch,
     host_time,
     launch_time,
     layer_device_times,
-    micro_batch_time,
     once_an_iteration,
     pass_time,
     stretched_time,
@@ -31,9 +27,7 @@ from perfmodel.equations.layer_sums import (
     forward_remainder,
     sum_over_layers,
 )
-from perfmodel.equations.single_process import replica_time
 from perfmodel.resolve import Setting
-from perfmodel.specs.workload import Workload
 from perfmodel.step.layer_rates import (
     arithmetic,
     busy_times,
@@ -44,8 +38,6 @@ from perfmodel.step.layer_rates import (
 )
 from perfmodel.step.layers import layer_table
 
-NORM_BUFFERS = 3
-"""Running mean, running variance and a counter."""
 NEED_FORWARD = ("priority", "optimal")
 """Overlaps that go by when each layer's forward pass needs its gradients."""
 
@@ -151,28 +143,3 @@ def computation(
 def along_layers(factor: Any) -> Any:
     """Return a factor of each plan as one that multiplies times by layer."""
     return factor if isinstance(factor, float) else factor[..., None]
-
-
-@lru_cache(maxsize=256)
-def _replicated(workload: Workload) -> float:
-    """What Python touches to make one replica and run it: modules, their tensors and buffers, launches."""
-    norms = sum(layer.kind == "norm" for layer in workload.layers)
-    touched = len(workload.layers) + float(workload.column("forward_kernels").sum())
-    return touched + layer_table(workload).tensors + NORM_BUFFERS * norms
-
-
-def one_host_time(setting: Setting, work: Computation, calibration: Calibration) -> Any:
-    """Return what one process loses by serving all its accelerators one after another [s], number or array.
-
-    Threads do not help where they share one interpreter lock.
-    """
-    if setting.strategy != "data-parallel-single-process":
-        return 0.0
-    n, dispatch_time = setting.world_size, calibration.efficiency.dispatch_time
-    if setting.framework.python_replicas:
-        each = calibration.replica_dispatches * dispatch_time
-        lost = replica_time(n, _replicated(setting.workload), each)
-    else:
-        steps = setting.accumulation_steps
-        lost = launch_overhead(micro_batch_time(work.alone(steps), steps), n * work.kernels, dispatch_time)
-    return ops.where(n > 1, lost, 0.0)

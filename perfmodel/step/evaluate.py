@@ -18,7 +18,7 @@ from perfmodel.step.parts import (
     fabric_of,
     scaled,
 )
-from perfmodel.step.terms import Moment, SharedMoment, terms_of
+from perfmodel.step.terms import Moment, SharedMoment, exposed_traffic, terms_of
 
 if TYPE_CHECKING:
     from perfmodel.transformers.step import Step as SharedStep
@@ -112,6 +112,6 @@ def evaluate(setting: Setting, constants: Calibration) -> Step:
     alone = exposed = 0.0
     if communicates(setting):
         alone, exposed = exchange(setting, work, on, on, constants)
-    terms = terms_of(Moment(setting, work, factor, exposed, constants))
+    terms = terms_of(Moment(setting, work, factor, exposed_traffic(setting, on, exposed), constants))
     whole: Any = iteration_time(**terms)
     return Step(whole, terms, work, factor, on, alone, exposed)

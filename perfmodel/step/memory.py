@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.memory import (
     activation_memory_bytes,
@@ -16,7 +19,7 @@ from perfmodel.equations.memory import (
     parameter_memory_bytes,
     training_memory_bytes,
 )
-from perfmodel.resolve import Setting
+from perfmodel.resolve import ONE_PROCESS, Setting
 
 
 class Row(NamedTuple):
@@ -59,6 +62,22 @@ def _left_out(setting: Setting, _: Calibration) -> Any:
     return parameter_memory_bytes(setting.workload.parameters, 4 if kept else 0)
 
 
+def _whole_batch(setting: Setting, _: Calibration) -> Any:
+    if setting.strategy != ONE_PROCESS:
+        return 0.0
+    from perfmodel.step.one_process import whole_batch_bytes
+
+    return whole_batch_bytes(setting)
+
+
+def _summed_gradients(setting: Setting, _: Calibration) -> Any:
+    if setting.strategy != ONE_PROCESS:
+        return 0
+    from perfmodel.step.one_process import summed_gradients_bytes
+
+    return summed_gradients_bytes(setting)
+
+
 def _reserved(_: Setting, constants: Calibration) -> Any:
     return constants.reserved_bytes
 
@@ -72,10 +91,14 @@ ROWS: dict[str, Row] = {
         Row("optimizer", "optimizer's moments", _optimizer),
         Row("activations", "activations", _activations, grows=True),
         Row("left_out", "gradients left out", _left_out),
+        Row("whole_batch", "others' samples and outputs", _whole_batch, grows=True),
+        Row("summed_gradients", "sum of all gradients", _summed_gradients),
         Row("reserved", "context and libraries", _reserved),
     )
 }
 """Every use of memory by name; they sum to what training needs."""
+OF_THE_FIRST = ("optimizer", "whole_batch", "summed_gradients")
+"""Rows that GPU 0 alone has where one process shares the batch out and updates the parameters there."""
 SHARED_LABELS = {"logits": "logits", "other": "layers gathered, context and libraries"}
 """What people call those that a transformer has besides where it is shared out."""
 
@@ -89,12 +112,12 @@ class Need(NamedTuple):
     """Of all rows together."""
     capacity: float
     """What a program can use [B]."""
-    largest_local_batch_size: int
-    """The largest that fits; 0 where not even the model does."""
+    largest_local_batch_size: Any
+    """The largest that fits, a whole number; 0 where not even the model does."""
 
 
 def memory_of(setting: Setting, constants: Calibration) -> Need:
-    """Return what training takes of one accelerator's memory."""
+    """Return what training takes of the fullest accelerator's memory."""
     rows: dict[str, Any] = {}
     fixed = each_sample = 0.0
     for name, _, size_of, grows in ROWS.values():
@@ -107,8 +130,15 @@ def memory_of(setting: Setting, constants: Calibration) -> Need:
         rows[name] = size
     capacity = setting.accelerator.memory_capacity
     # a table of layers may say nothing of activations
-    largest = largest_local_batch_size(capacity, fixed, max(each_sample, 1.0))
-    return Need(rows, training_memory_bytes(**rows), capacity, int(float(largest)))
+    largest = largest_local_batch_size(capacity, fixed, ops.maximum(each_sample, 1.0))
+    return Need(rows, training_memory_bytes(**rows), capacity, largest if np.ndim(largest) else int(largest))
+
+
+def of_the_others(setting: Setting, rows: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the rows of the accelerators that are not the first; None where all keep the same."""
+    if setting.strategy != ONE_PROCESS or setting.world_size == 1 or not setting.framework.python_replicas:
+        return None
+    return {name: 0.0 if name in OF_THE_FIRST else size for name, size in rows.items()}
 
 
 def listed(rows: Mapping[str, float]) -> list[tuple[str, float]]:

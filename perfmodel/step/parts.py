@@ -23,7 +23,7 @@ from perfmodel.equations.scaling import (
     weak_speedup,
 )
 from perfmodel.errors import InputError
-from perfmodel.resolve import Setting
+from perfmodel.resolve import ONE_PROCESS, Setting
 from perfmodel.step.communication import communication, hiding_cost
 from perfmodel.step.computation import Computation, along_layers, computation
 from perfmodel.step.fabric import Fabric, fabric
@@ -125,6 +125,12 @@ def exchange(
         alone, exposed = (np.stack(times) for times in zip(*ways, strict=True))
         least = exposed.argmin(axis=0)[None]
         return np.take_along_axis(alone, least, 0)[0], np.take_along_axis(exposed, least, 0)[0]
+    if setting.strategy == ONE_PROCESS:
+        from perfmodel.step.one_process import traffic
+
+        whole: Any = sum(traffic(setting, variants).values())
+        whole = whole[..., 0] if np.ndim(whole) else whole
+        return whole, whole
     if setting.updates is not None:
         from perfmodel.step.updates import exchange_of_round
 
@@ -169,7 +175,7 @@ def whole_batch(setting: Setting, constants: Calibration) -> tuple[int, float]:
 
     The largest that fits, since one accelerator alone would use it.
     """
-    fits = memory_of(setting, constants).largest_local_batch_size
+    fits = memory_of(setting._replace(world_size=1), constants).largest_local_batch_size
     largest = min(setting.global_batch_size, max(fits, 1))
     micro = max(largest, setting.local_batch_size)
     return micro, setting.global_batch_size / micro

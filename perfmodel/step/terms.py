@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from perfmodel.calibration import Calibration
 from perfmodel.equations.iteration import (
@@ -18,15 +18,16 @@ from perfmodel.equations.iteration import (
     launch_overhead_time,
     rest_of_iteration,
 )
-from perfmodel.resolve import Setting
-from perfmodel.step.computation import Computation, one_host_time
+from perfmodel.resolve import ONE_PROCESS, Setting
+from perfmodel.step.computation import Computation
+from perfmodel.step.fabric import Fabric
 from perfmodel.step.stragglers import straggler_time
 
 if TYPE_CHECKING:
     from perfmodel.transformers.step import Step as SharedStep
 
 Kind = Literal["busy", "network", "host", "wait"]
-Place = Literal["before", "passes", "after", "update"]
+Place = Literal["before", "start", "forward", "between", "passes", "after", "update"]
 
 
 class Moment(NamedTuple):
@@ -36,7 +37,8 @@ class Moment(NamedTuple):
     work: Computation
     """Times of one accelerator, an anchor's factor in them."""
     anchor_factor: Any
-    exposed_communication_time: Any
+    traffic: Mapping[str, Any]
+    """Exposed times of what travels, by the names of their terms."""
     constants: Calibration
 
     @property
@@ -70,8 +72,8 @@ class Term(NamedTuple):
     bound: str
     """The verdict where this term, with others of the same verdict, takes most of the iteration."""
     place: Place
-    """Where in a step the timeline and the emulator put it: before the passes, one of the passes, after them,
-    or with the update at the end."""
+    """Where in a step the timeline and the emulator put it: before all else, before the passes, the forward
+    pass, between it and the backward pass, one of the passes, after them, or with the update at the end."""
     time: Callable[[Any, Mapping[str, Any]], Any]
     """Its time [s], from the moment and the terms before it in the table."""
 
@@ -89,7 +91,6 @@ def _launches(moment: Moment, _: Mapping[str, Any]) -> Any:
     return launch_overhead_time(
         setting.accumulation_steps,
         work.launch_overhead_time,
-        one_host_time(setting, work, moment.constants),
         work.iteration_overhead_time,
     )
 
@@ -99,7 +100,7 @@ def _update(moment: Moment, _: Mapping[str, Any]) -> Any:
 
 
 def _communication(moment: Moment, _: Mapping[str, Any]) -> Any:
-    return moment.exposed_communication_time
+    return moment.traffic.get("exposed_communication_time", 0.0)
 
 
 def _stragglers(moment: Moment, before: Mapping[str, Any]) -> Any:
@@ -139,6 +140,10 @@ def _coding(moment: Moment, _: Mapping[str, Any]) -> Any:
 
 TRAFFIC = (
     "exposed_communication_time",
+    "scatter_time",
+    "broadcast_time",
+    "gather_time",
+    "reduce_time",
     "tensor_parallel_time",
     "context_parallel_time",
     "expert_parallel_time",
@@ -149,7 +154,7 @@ TRAFFIC = (
 TERMS: dict[str, Term] = {
     term.name: term
     for term in (
-        Term("forward_time", "forward", "busy", "compute-bound", "passes", _forward),
+        Term("forward_time", "forward", "busy", "compute-bound", "forward", _forward),
         Term("backward_time", "backward", "busy", "compute-bound", "passes", _backward),
         Term("launch_overhead_time", "launch overhead", "host", "host-bound", "passes", _launches),
         Term("update_time", "update", "busy", "update-bound", "update", _update),
@@ -167,6 +172,68 @@ TERMS: dict[str, Term] = {
     )
 }
 """Every term by name, in the order in which they are worked out and listed; they sum to the iteration."""
+
+
+def _travels(name: str, label: str, place: Place) -> Term:
+    """Return a term that is a part of what travels in one process for several accelerators."""
+    return Term(
+        name, label, "network", "communication-bound", place, lambda moment, _: moment.traffic.get(name, 0.0)
+    )
+
+
+def _replicate(moment: Moment, _: Mapping[str, Any]) -> Any:
+    from perfmodel.step.one_process import replicate_time
+
+    return replicate_time(moment.setting, moment.constants)
+
+
+def _parallel_apply(moment: Moment, _: Mapping[str, Any]) -> Any:
+    from perfmodel.step.one_process import parallel_apply_time
+
+    return parallel_apply_time(moment.setting, moment.work, moment.constants)
+
+
+def _loss(moment: Moment, _: Mapping[str, Any]) -> Any:
+    from perfmodel.step.one_process import loss_time
+
+    return loss_time(moment.setting, moment.anchor_factor, moment.constants)
+
+
+ONE_PROCESS_TERMS: dict[str, Term] = {
+    term.name: term
+    for term in (
+        _travels("scatter_time", "scatter: samples from GPU 0", "start"),
+        Term("replicate_time", "replicate: copies made in Python", "host", "host-bound", "start", _replicate),
+        _travels("broadcast_time", "replicate: weights from GPU 0", "start"),
+        Term(
+            "parallel_apply_time",
+            "parallel apply: launches by turns",
+            "host",
+            "host-bound",
+            "start",
+            _parallel_apply,
+        ),
+        _travels("gather_time", "gather: outputs to GPU 0 and back", "between"),
+        Term("loss_time", "loss of the others on GPU 0", "busy", "compute-bound", "between", _loss),
+        _travels("reduce_time", "reduce: gradients to GPU 0", "after"),
+    )
+}
+"""What one process for several accelerators has besides ``TERMS``."""
+
+
+def exposed_traffic(setting: Setting, on: Fabric, exposed: Any) -> dict[str, Any]:
+    """Return the exposed times of what travels, by the names of their terms.
+
+    Parameters
+    ----------
+    setting, on : of the iteration; numbers, or in a sweep arrays
+    exposed : all of it together [s]; 0 where nothing travels
+    """
+    if setting.strategy == ONE_PROCESS:
+        from perfmodel.step.one_process import traffic
+
+        return traffic(setting, on)
+    return {"exposed_communication_time": exposed}
 
 
 def _shared(name: str, label: str, kind: Kind, bound: str, place: Place = "passes") -> Term:
@@ -242,16 +309,20 @@ SHARED_TERMS: dict[str, Term] = {
     )
 }
 """The same of a transformer that is shared out; ``exposed_communication_time`` is that between replicas."""
-ANY_TERM: Mapping[str, Term] = ChainMap(TERMS, SHARED_TERMS)
-"""What a term is called, whichever of the two it is from."""
+ANY_TERM: Mapping[str, Term] = ChainMap(TERMS, SHARED_TERMS, ONE_PROCESS_TERMS)
+"""What a term is called, whichever of them it is from."""
 
 
 def terms_of(moment: Moment | SharedMoment) -> dict[str, Any]:
     """Return the exposed terms of an iteration by name [s], numbers or arrays."""
     result: dict[str, Any] = {}
-    for name, term in (TERMS if isinstance(moment, Moment) else SHARED_TERMS).items():
+    if moment.setting.strategy != ONE_PROCESS:
+        for name, term in (TERMS if isinstance(moment, Moment) else SHARED_TERMS).items():
+            result[name] = term.time(moment, result)
+        return result
+    for name, term in (*ONE_PROCESS_TERMS.items(), *TERMS.items()):
         result[name] = term.time(moment, result)
-    return result
+    return {name: result[name] for name in in_step_order(result)}
 
 
 def sent(terms: Mapping[str, Any]) -> Any:
@@ -283,7 +354,7 @@ def of_kind(terms: Mapping[str, Any], kind: Kind) -> Any:
 
 def _kind(name: str) -> Kind | None:
     """Return the kind of a term; None of what is no term.  A chain of maps takes 2 us a look."""
-    term = TERMS.get(name) or SHARED_TERMS.get(name)
+    term = TERMS.get(name) or SHARED_TERMS.get(name) or ONE_PROCESS_TERMS.get(name)
     return None if term is None else term.kind
 
 
@@ -293,5 +364,5 @@ def in_step_order(names: Iterable[str]) -> list[str]:
     >>> in_step_order(["update_time", "straggler_time", "forward_time", "input_time"])
     ['input_time', 'forward_time', 'straggler_time', 'update_time']
     """
-    places = ("before", "passes", "after", "update")
+    places = get_args(Place)
     return sorted(names, key=lambda name: places.index(ANY_TERM[name].place))

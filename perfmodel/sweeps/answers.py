@@ -11,7 +11,7 @@ from perfmodel.equations.iteration import iteration_time as added_up
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import cut_ends, least_computation_time, least_exchanged_bytes
 from perfmodel.prediction.interval import factors, strengths
-from perfmodel.resolve import Setting
+from perfmodel.resolve import ONE_PROCESS, Setting
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric
 from perfmodel.step.memory import memory_of
@@ -22,7 +22,7 @@ from perfmodel.step.parts import (
     figures,
     scaled,
 )
-from perfmodel.step.terms import Moment, terms_of
+from perfmodel.step.terms import Moment, exposed_traffic, terms_of
 from perfmodel.sweeps.batches import Batches
 from perfmodel.sweeps.placements import Placements
 
@@ -60,7 +60,8 @@ def answers(
     factor = anchor_factor(block, batches.work, constants)
     work = scaled(batches.work, factor)
     alone, exposed = _communication(block, work, placements, constants)
-    terms = terms_of(Moment(block, work, factor, exposed, constants))
+    travelling = exposed_traffic(block, placements.fabric, exposed)
+    terms = terms_of(Moment(block, work, factor, travelling, constants))
     iteration_time = added_up(**terms)
     if not (np.all(np.isfinite(iteration_time)) and np.all(iteration_time > 0)):
         raise InputError("an iteration time is no finite number; a spec or workload holds an absurd number")
@@ -138,6 +139,12 @@ def _communication(
 ) -> tuple[Array, Array]:
     """Communication on its own, and what of it is exposed; each of shape (batches, placements)."""
     rows, count = work.forward_time.shape[0], len(placements.world_size)
+    if setting.strategy == ONE_PROCESS:
+        from perfmodel.step.one_process import traffic
+
+        travelling = traffic(setting, placements.fabric).values()
+        whole = np.zeros((rows, count)) + sum(travelling)
+        return whole, whole
     alone, exposed = np.zeros((rows, count)), np.zeros((rows, count))
     for link, which in kinds(setting.strategy, placements):
         some = placements.at(which)

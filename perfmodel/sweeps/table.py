@@ -11,10 +11,11 @@ import numpy as np
 from perfmodel.arguments import NAMES, expect
 from perfmodel.calibration import Calibration, constants_of
 from perfmodel.errors import InputError, needed, unknown_name
+from perfmodel.resolve import ONE_PROCESS
 from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.updates import KINDS
-from perfmodel.step.terms import SHARED_TERMS, TERMS
+from perfmodel.step.terms import ONE_PROCESS_TERMS, SHARED_TERMS, TERMS
 from perfmodel.sweeps.axes import Axes, axes, check_anchor_of_copies
 from perfmodel.sweeps.groups import Block, Groups
 from perfmodel.sweeps.shared import shares_out
@@ -69,16 +70,18 @@ UPDATES = ("updates_per_second", "gradients_per_update", "mean_staleness", "fres
 """Those of strategies that do not update all in step."""
 
 
-def answer_columns(shared: bool = False, updates: bool = False) -> tuple[str, ...]:
+def answer_columns(shared: bool = False, updates: bool = False, one_process: bool = False) -> tuple[str, ...]:
     """Return the names of all answers: those of the terms follow the iteration time they sum to.
 
     Parameters
     ----------
     shared : whether a transformer is shared out in some scenarios, which has terms of its own
     updates : whether some strategies do not update all in step
+    one_process : whether one process drives all accelerators in some scenarios
     """
     first = ANSWERS.index("iteration_time") + 1
-    terms = dict.fromkeys((*TERMS, *SHARED_TERMS)) if shared else TERMS
+    tables = TERMS, SHARED_TERMS if shared else (), ONE_PROCESS_TERMS if one_process else ()
+    terms = dict.fromkeys(name for table in tables for name in table)
     return (*ANSWERS[:first], *terms, *ANSWERS[first:], *(UPDATES if updates else ()))
 
 
@@ -147,10 +150,11 @@ class Sweep(Table):
         shared = shares_out(self._axes, catalogue)
         for anchor in () if shared else self._axes["anchor"]:
             check_anchor_of_copies(anchor)
-        own = answer_columns(shared, not KINDS.keys().isdisjoint(self._axes["strategy"]))
+        strategies = self._axes["strategy"]
+        own = answer_columns(shared, not KINDS.keys().isdisjoint(strategies), ONE_PROCESS in strategies)
         self.columns = tuple(map(field_of, columns)) if columns else (*asked, *own)
         """Of the table, in order."""
-        known = (*Scenario.model_fields, *own)
+        known = (*Scenario.model_fields, *own, *ONE_PROCESS_TERMS)
         for name in self.columns:
             if name not in known:
                 raise unknown_name("column", name, known)
@@ -257,6 +261,7 @@ def _flat(block: Block, columns: tuple[str, ...]) -> Columns:
     """Answer a block and give every column one value for each scenario."""
     report = block()
     shape = report["iteration_time"].shape
+    report = dict.fromkeys(ONE_PROCESS_TERMS, 0.0) | report  # which another strategy has nothing of
     return {name: _column(name, report.get(name), shape) for name in columns}
 
 
@@ -267,7 +272,7 @@ def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         return column.astype(np.int64) if name in WHOLE else column
     if isinstance(values, (int, float)) and not isinstance(values, bool):
         return np.full(size, values)
-    if values is None and name in answer_columns(shared=True, updates=True):
+    if values is None and name in answer_columns(shared=True, updates=True, one_process=True):
         return np.full(size, np.nan)
     texts = np.empty(size, dtype=object)
     texts.fill(values)

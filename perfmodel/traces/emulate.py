@@ -27,14 +27,12 @@ from perfmodel.step.profiled import with_profile
 from perfmodel.step.terms import ANY_TERM, in_step_order
 from perfmodel.units import is_number
 
-SINGLE_PROCESS = "data-parallel-single-process"
-
 
 class Phase(NamedTuple):
     """One part of a step, as the slowest rank lives it."""
 
     name: str
-    """Of the term; with one process for several accelerators also replicate, scatter, gather, reduce."""
+    """Of the term."""
     time: float
     """[s]"""
 
@@ -121,8 +119,6 @@ class Emulator:
             for name in in_step_order(terms)
             if terms[name] or (name == "straggler_time" and waited)
         ]
-        if self._prediction.scenario["strategy"] == SINGLE_PROCESS and world_size > 1:
-            phases = _single_process(phases)
         self._number += 1
         return Step(self._number, sum(phase.time for phase in phases), ranks, tuple(phases))
 
@@ -160,23 +156,3 @@ def _settled(prediction: Prediction, constants: Calibration) -> Calibration:
 def _computes(name: str) -> bool:
     """Whether a term is a part of what jitters: a worker's own work, launches included."""
     return ANY_TERM[name].kind in ("busy", "host")
-
-
-def _single_process(phases: list[Phase]) -> list[Phase]:
-    """What one process does for several: copy the model out, share out the batch, gather, reduce."""
-    times = {phase.name: phase.time for phase in phases}
-    launches, exchange = times.get("launch_overhead_time", 0.0), times.get("exposed_communication_time", 0.0)
-    ordered = [
-        Phase("replicate", launches / 2 + exchange / 2),
-        Phase("scatter", times.get("input_time", 0.0)),
-        Phase("forward_time", times.get("forward_time", 0.0) + launches / 2),
-        Phase("gather", 0.0),
-        Phase("backward_time", times.get("backward_time", 0.0)),
-        Phase("reduce", exchange / 2),
-        Phase("straggler_time", times.get("straggler_time", 0.0)),
-        Phase("update_time", times.get("update_time", 0.0)),
-    ]
-    shown = {phase.name for phase in ordered}
-    shown |= {"launch_overhead_time", "exposed_communication_time", "input_time"}
-    ordered += [phase for phase in phases if phase.name not in shown]
-    return [phase for phase in ordered if phase.time > 0 or phase.name in ("scatter", "gather")]

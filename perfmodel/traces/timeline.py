@@ -8,7 +8,7 @@ from typing import Any
 
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
-from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.step.terms import ANY_TERM, TRAFFIC, sent
 from perfmodel.writing import write_whole
 
 MICROSECOND = 1e-6
@@ -138,11 +138,14 @@ def _rank(prediction: Prediction, rank: int) -> list[dict[str, Any]]:
             HOST_THREAD,
         )
         clock.now += terms["input_time"]
-    _others(clock, terms, "before")
+    for place in ("before", "start"):
+        _others(clock, terms, place)
     passes = {name: terms[f"{name}_time"] for name in ("forward", "backward") if f"{name}_time" in terms}
     gaps = terms["launch_overhead_time"]
     for name, time in passes.items():
         clock.run(name, time, gaps * time / sum(passes.values()))
+        if name == "forward":
+            _others(clock, terms, "between")
     if gaps and not passes:
         clock.add(LAUNCHES, "user_annotation", clock.now, gaps, HOST_THREAD)
         clock.now += gaps
@@ -168,7 +171,9 @@ def _others(clock: _Clock, terms: dict[str, float], place: str) -> None:
             continue
         if term.kind in STREAMS:
             part = term.label if term.kind == "busy" and place == "passes" else None
-            clock.add(term.label, "kernel", clock.now, time, STREAMS[term.kind], part)
+            # as trace readers recognise what travels
+            label = f"ncclKernel_SendRecv (predicted, {term.label})" if name in TRAFFIC else term.label
+            clock.add(label, "kernel", clock.now, time, STREAMS[term.kind], part)
         else:
             clock.add(f"perfmodel {name}", "user_annotation", clock.now, time, HOST_THREAD)
         clock.now += time

@@ -1,0 +1,116 @@
+"""One process for several accelerators: its parts add up, GPU 0 keeps more, and two may be slower than one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perfmodel import Scenario, explain, predict, sweep
+from perfmodel.cli import main
+from perfmodel.step.terms import ONE_PROCESS_TERMS, TERMS, sent
+from perfmodel.workloads import workload
+
+ONE_PROCESS = "data-parallel-single-process"
+NODE = {"node": "aws-p2.8xlarge", "strategy": ONE_PROCESS}
+PARTS = {"scatter_time", "replicate_time", "broadcast_time", "parallel_apply_time", "gather_time"}
+PARTS |= {"loss_time", "reduce_time"}
+
+
+@given(
+    n=st.integers(2, 8),
+    batch=st.integers(1, 64),
+    steps=st.integers(1, 4),
+    network=st.sampled_from(["resnet50", "alexnet", "bert-base"]),
+)
+def test_the_parts_are_terms_that_add_up(n, batch, steps, network):
+    job = {"workload": network, "local_batch_size": batch, "accumulation_steps": steps, "world_size": n}
+    answer = predict(Scenario(**NODE, **job, framework="pytorch"))
+    assert PARTS == ONE_PROCESS_TERMS.keys()
+    assert all(answer.terms[name] > 0 for name in PARTS)
+    assert sum(answer.terms.values()) == pytest.approx(answer.iteration_time, rel=1e-12)
+    assert sent(answer.terms) == pytest.approx(answer.communication_time, rel=1e-12)
+    assert sum(row.exposed_time for row in answer.traffic) == pytest.approx(answer.communication_time)
+    assert answer.terms["exposed_communication_time"] == 0
+
+
+def test_what_travels_is_counted_by_hand():
+    """Four K80, ResNet-50, 32 images each: every byte that passes GPU 0's port, at the port's rate."""
+    answer = predict(Scenario(**NODE, world_size=4, local_batch_size=32, framework="pytorch"))
+    parameters = workload("resnet50", None).parameters
+    rows = {row.collective: row for row in answer.traffic}
+    assert {name: row.message_bytes for name, row in rows.items()} == {
+        "scatter": 3 * 32 * 3 * 224 * 224 * 4,
+        "broadcast": 4 * parameters,
+        "gather": 2 * 3 * 32 * 1000 * 4,
+        "reduce": 3 * 4 * parameters,
+    }
+    rate = rows["reduce"].message_bytes / rows["reduce"].time
+    assert rows["scatter"].message_bytes / rows["scatter"].time == pytest.approx(rate, rel=0.01)
+    assert rows["broadcast"].time == pytest.approx(rows["reduce"].time / 4, rel=0.01)
+
+
+def test_every_listing_has_the_parts():
+    run = CliRunner().invoke
+    options = [word for key, value in NODE.items() for word in (f"--{key}", value)]
+    listing = run(main, ["predict", "--gpus", "2", *options]).output
+    labels = [term.label for term in ONE_PROCESS_TERMS.values()]
+    assert all(label in listing for label in labels)
+    answer = json.loads(run(main, ["predict", "--gpus", "2", *options, "--json"]).output)
+    assert answer["terms"].keys() == {*TERMS, *PARTS}
+    emulated = run(main, ["emulate", "--gpus", "2", "--steps", "1", "--speed", "1e6", *options]).output
+    assert all(label in emulated for label in labels)
+    explained = explain(Scenario(world_size=2, **NODE))
+    assert {equation.term for equation in explained.equations} >= PARTS
+    table = sweep(strategy=["all-reduce", ONE_PROCESS], node=NODE["node"], world_size=[1, 2, 4]).table()
+    single = table["strategy"] == ONE_PROCESS
+    for name in PARTS:
+        assert (table[name] > 0).tolist() == (single & (table["world_size"] > 1)).tolist()
+    for n in (1, 2, 4):
+        row = single & (table["world_size"] == n)
+        again = predict(Scenario(**NODE, world_size=n))
+        assert table["iteration_time"][row].tolist() == pytest.approx([again.iteration_time], rel=1e-9)
+        assert table["memory_bytes"][row].tolist() == pytest.approx([again.memory.bytes], rel=1e-9)
+        assert table["largest_local_batch_size"][row].tolist() == [again.memory.largest_local_batch_size]
+
+
+def test_frameworks_whose_replicas_stay_share_no_batch():
+    terms = predict(Scenario(**NODE, world_size=4, framework="mxnet")).terms
+    absent = {"scatter_time", "replicate_time", "gather_time", "loss_time"}
+    assert {name for name in PARTS if not terms[name]} >= absent
+    assert terms["broadcast_time"] > 0
+    assert terms["reduce_time"] > 0
+
+
+@given(n=st.integers(2, 8), batch=st.integers(1, 128))
+def test_the_first_accelerator_keeps_more(n, batch):
+    memory = predict(Scenario(**NODE, world_size=n, local_batch_size=batch, optimizer="adam")).memory
+    first, others = memory.devices
+    assert (first.first, first.count, others.first, others.count) == (0, 1, 1, n - 1)
+    assert first.bytes == memory.bytes == pytest.approx(sum(memory.rows.values()))
+    more = memory.rows["whole_batch"] + memory.rows["summed_gradients"] + memory.rows["optimizer"]
+    assert first.bytes - others.bytes == pytest.approx(more)
+    samples_and_outputs = (n - 1) * batch * (3 * 224 * 224 + 3 * 1000) * 4
+    assert memory.rows["whole_batch"] == pytest.approx(samples_and_outputs)
+    assert memory.rows["summed_gradients"] == memory.rows["gradients"]
+    fits = predict(Scenario(**NODE, world_size=n, local_batch_size=memory.largest_local_batch_size))
+    assert fits.memory.fits
+
+
+def test_where_all_keep_the_same_nothing_is_listed_by_device():
+    assert predict(Scenario(world_size=8)).memory.devices == []
+    assert predict(Scenario(**NODE)).memory.devices == []
+
+
+def test_two_slower_than_one_says_why_with_the_numbers():
+    job = {"workload": "squeezenet", "accelerator": "v100-sxm2-16gb", "global_batch_size": 32}
+    one, two = (predict(Scenario(**job, world_size=n, strategy=ONE_PROCESS)) for n in (1, 2))
+    assert two.iteration_time > one.iteration_time
+    (why,) = (note for note in two.warnings if "slower than one" in note)
+    assert f"2 accelerators are slower than one ({one.iteration_time / two.iteration_time:.2f} times" in why
+    assert "replicate: copies made in Python" in why
+    quick = predict(Scenario(**NODE, world_size=2))
+    assert not any("slower than one" in note for note in quick.warnings)
