@@ -1,4 +1,4 @@
-"""One process for several accelerators: its parts add up, GPU 0 keeps more, and two may be slower than one."""
+"""One process for several accelerators: its parts add up, GPU 0 keeps more, two may be slower than one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTS |= {"loss_time", "reduce_time"}
 def test_the_parts_are_terms_that_add_up(n, batch, steps, network):
     job = {"workload": network, "local_batch_size": batch, "accumulation_steps": steps, "world_size": n}
     answer = predict(Scenario(**NODE, **job, framework="pytorch"))
-    assert PARTS == ONE_PROCESS_TERMS.keys()
+    assert ONE_PROCESS_TERMS.keys() == PARTS
     assert all(answer.terms[name] > 0 for name in PARTS)
     assert sum(answer.terms.values()) == pytest.approx(answer.iteration_time, rel=1e-12)
     assert sent(answer.terms) == pytest.approx(answer.communication_time, rel=1e-12)
