@@ -139,8 +139,6 @@ QUANTITIES: dict[str, Quantity] = {
     "tiles": Quantity("q", "1", "output tiles of a matrix product"),
     "input_rate": Quantity("R", "samples/s", "samples one host can deliver"),
     "share_bytes": Quantity("S_b", "B", "of one accelerator's share of a batch"),
-    "trips": Quantity("k", "1", "times that every share passes the first accelerator's port"),
-    "loss_time": Quantity("t_L", "s", "loss of one accelerator's samples, forward and backward"),
     "sample_bytes": Quantity("x", "B", "one sample as it is copied to the accelerator"),
     "stored_bytes": Quantity("d", "B", "one sample as it is stored"),
     "host_bandwidth": Quantity("B_h", "B/s", "from host memory to one accelerator"),

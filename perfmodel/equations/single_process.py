@@ -31,7 +31,7 @@ def share_bytes(local_batch_size: Real, sample_bytes: Real) -> Real:
 
 @formula(cites="pytorch-data-parallel")
 def first_port_time(
-    workers: Real, trips: Real, share_bytes: Real, hop_latency: Real, link_bandwidth: Real
+    workers: Real, repeats: Real, share_bytes: Real, hop_latency: Real, link_bandwidth: Real
 ) -> Real:
     r"""Time in which shares of all other accelerators pass the first one's port, one after another.
 
@@ -43,7 +43,7 @@ def first_port_time(
     Parameters
     ----------
     workers : W [1], replicas, at least 1
-    trips : k [1], times that a share passes: 2 of outputs, whose gradients go back
+    repeats : k [1], times that a share passes: 2 of outputs, whose gradients go back
     share_bytes : S_b [B], of one replica
     hop_latency : alpha [s]
     link_bandwidth : B [B/s], of the first accelerator's port
@@ -59,7 +59,7 @@ def first_port_time(
     >>> round(first_port_time(4, 1, 1e9, 0, 10e9), 12)
     0.3
     """
-    return trips * (workers - 1) * (hop_latency + share_bytes / link_bandwidth)
+    return repeats * (workers - 1) * (hop_latency + share_bytes / link_bandwidth)
 
 
 @formula(cites="pytorch-data-parallel")
@@ -121,7 +121,7 @@ def replica_time(workers: Real, replicated: Real, dispatch_time: Real) -> Real:
 
 
 @formula(cites="pytorch-data-parallel")
-def first_loss_time(workers: Real, loss_time: Real) -> Real:
+def first_loss_time(workers: Real, time: Real) -> Real:
     r"""What the first accelerator takes for the loss of all others' samples, while they wait.
 
     .. math:: T = (W-1)\,t_L
@@ -129,7 +129,7 @@ def first_loss_time(workers: Real, loss_time: Real) -> Real:
     Parameters
     ----------
     workers : W [1], replicas, at least 1
-    loss_time : t_L [s], of one replica's samples, forward and backward
+    time : t_L [s], of one replica's samples, forward and backward
 
     Returns
     -------
@@ -142,4 +142,4 @@ def first_loss_time(workers: Real, loss_time: Real) -> Real:
     >>> first_loss_time(4, 2e-3)
     0.006
     """
-    return (workers - 1) * loss_time
+    return (workers - 1) * time

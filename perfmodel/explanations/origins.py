@@ -196,7 +196,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "workers": f"ways from accelerators to the host's memory: {HOST_UPLINKS}, or the scenario",
         "push_share": "of the exchange, in which workers push",
         "share_bytes": "gradients of all parameters",
-        "trips": "there, or there and back",
+        "repeats": "there, or there and back",
         **dict.fromkeys(ONE_PROCESS_TERMS, "one accelerator, or no copies made in Python"),
         "decode_rate": "measured" if setting.scenario.decode_rate is None else "as asked",
         "storage_bandwidth": setting.storage,

@@ -13,7 +13,8 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import interval, widening_strengths
 from perfmodel.prediction.limits import replicas_alone
-from perfmodel.prediction.result import NO_UPDATES, DeviceMemory, Interval, Memory, Prediction, Traffic
+from perfmodel.prediction.result import NO_UPDATES, DeviceMemory, Interval, Memory, Prediction
+from perfmodel.prediction.traffic import traffic_of
 from perfmodel.prediction.understood import understood
 from perfmodel.prediction.verdict import placement, slower_than_one, verdict
 from perfmodel.resolve import ONE_PROCESS, Setting, resolve
@@ -316,7 +317,7 @@ def _prediction(
         defaults=list(setting.defaults),
         warnings=warnings,
         scenario=understood(setting),
-        traffic=_traffic(setting, step),
+        traffic=traffic_of(setting, step),
         layout=None,
         hfu=None,
         model_flops=None,
@@ -331,54 +332,6 @@ def _verdict(setting: Setting, step: Step, constants: Calibration) -> str:
         return verdict(setting, step, constants)
     except (FloatingPointError, OverflowError) as error:
         raise _absurd(error) from error
-
-
-def _traffic(setting: Setting, step: Step) -> list[Traffic]:
-    """What replicas exchange; a single accelerator does with parameter servers alone."""
-    if not communicates(setting):
-        return []
-    if setting.strategy == ONE_PROCESS:
-        from perfmodel.step.one_process import traffic_bytes
-
-        sizes = traffic_bytes(setting)
-        return [
-            Traffic.model_construct(
-                group="replicas",
-                collective=name.removesuffix("_time"),
-                ranks=setting.world_size,
-                messages=1.0,
-                message_bytes=size,
-                time=step.terms[name],
-                exposed_time=step.terms[name],
-            )
-            for name, size in sizes.items()
-        ]
-    row = Traffic.model_construct(
-        group="replicas",
-        collective=_collective(setting),
-        ranks=setting.world_size,
-        messages=1.0 if setting.updates is None else setting.updates.exchanges(setting.world_size),
-        message_bytes=_sent_bytes(setting),
-        time=step.communication_time,
-        exposed_time=step.exposed_communication_time,
-    )
-    return [row]
-
-
-def _collective(setting: Setting) -> str:
-    if setting.compression is not None:
-        return setting.compression.kind.collective
-    return "all-reduce" if setting.strategy == "all-reduce" else "push and pull"
-
-
-def _sent_bytes(setting: Setting) -> float:
-    """Bytes of all gradients as their collective counts them: of all ranks where they are gathered."""
-    if setting.compression is None:
-        return float(setting.format.gradient_bytes * setting.workload.parameters)
-    from perfmodel.step.compressed import sent_bytes
-
-    gathers = setting.compression.kind.collective == "all-gather"
-    return sum(sent_bytes(setting, setting.compression)) * (setting.world_size if gathers else 1)
 
 
 def _above_peak(setting: Setting, step: Step) -> str:

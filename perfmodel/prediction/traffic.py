@@ -1,0 +1,56 @@
+"""What travels in an iteration of copies of a network, group by group."""
+
+from __future__ import annotations
+
+from perfmodel.prediction.result import Traffic
+from perfmodel.resolve import ONE_PROCESS, Setting
+from perfmodel.step.evaluate import Step
+from perfmodel.step.parts import communicates
+
+
+def traffic_of(setting: Setting, step: Step) -> list[Traffic]:
+    """What replicas exchange; a single accelerator does with parameter servers alone."""
+    if not communicates(setting):
+        return []
+    if setting.strategy == ONE_PROCESS:
+        from perfmodel.step.one_process import traffic_bytes
+
+        sizes = traffic_bytes(setting)
+        return [
+            Traffic.model_construct(
+                group="replicas",
+                collective=name.removesuffix("_time"),
+                ranks=setting.world_size,
+                messages=1.0,
+                message_bytes=size,
+                time=step.terms[name],
+                exposed_time=step.terms[name],
+            )
+            for name, size in sizes.items()
+        ]
+    row = Traffic.model_construct(
+        group="replicas",
+        collective=_collective(setting),
+        ranks=setting.world_size,
+        messages=1.0 if setting.updates is None else setting.updates.exchanges(setting.world_size),
+        message_bytes=_sent_bytes(setting),
+        time=step.communication_time,
+        exposed_time=step.exposed_communication_time,
+    )
+    return [row]
+
+
+def _collective(setting: Setting) -> str:
+    if setting.compression is not None:
+        return setting.compression.kind.collective
+    return "all-reduce" if setting.strategy == "all-reduce" else "push and pull"
+
+
+def _sent_bytes(setting: Setting) -> float:
+    """Bytes of all gradients as their collective counts them: of all ranks where they are gathered."""
+    if setting.compression is None:
+        return float(setting.format.gradient_bytes * setting.workload.parameters)
+    from perfmodel.step.compressed import sent_bytes
+
+    gathers = setting.compression.kind.collective == "all-gather"
+    return sum(sent_bytes(setting, setting.compression)) * (setting.world_size if gathers else 1)
