@@ -544,10 +544,10 @@ def test_no_stage_keeps_more_micro_batches_than_there_are(stages, chunks, steps)
 def test_what_pipelining_keeps_of_all_micro_batches():
     """PyTorch's stages have a receive buffer for each; the last kept all logits until October 2025."""
 
-    def kept(year, steps, **facts):
+    def kept(year, steps, chunks=1, **facts):
         case = case_of(
             world=64, tensor_parallel=8, pipeline_parallel=8, sharding="zero3", recompute="full",
-            accumulation_steps=steps,
+            virtual_stages=chunks, accumulation_steps=steps,
         )  # fmt: skip
         release = stack("torchtitan", year)._replace(**facts)
         software = software_of(release, case.chip, case.model, case.layout, Options())
@@ -557,6 +557,9 @@ def test_what_pipelining_keeps_of_all_micro_batches():
     boundary = 2 * 2048 * GPT3.hidden / 8
     grown = kept(2026, 64) - kept(2026, 8)
     assert grown == pytest.approx(56 * boundary)
+    grown = kept(2026, 64, 2) - kept(2026, 16, 2)
+    # a first stage of two chunks receives on one and sends on both, or a last one the other way round
+    assert grown == pytest.approx(3 * 48 * boundary)
     assert kept(2026, 64, keeps_boundaries=False) == pytest.approx(kept(2026, 8, keeps_boundaries=False))
     assert kept(2025, 64) > kept(2026, 64)
 

@@ -186,6 +186,8 @@ def _case(row: Cells, catalogue: Catalogue, reading: Reading) -> tuple[Case, flo
     layout = _layout(row, facts, chip, architecture, parameters, length, world)
     options = _options(row, precision, year, facts)
     model = dimensions_of(architecture, length)
+    share = rules.packed_share(row.text("source"), workload, length)
+    model = model._replace(attended=model.attended * share)
     software = software_of(facts, chip, model, layout, options)
     if row.text("source") == "korthikanti-2022":  # without sequence parallelism where it recomputes all
         software = software._replace(shares_sequence=row.text("recompute") == "selective")
@@ -248,8 +250,8 @@ def _layout(
     if not micro and steps:
         micro = local / steps
     if not micro:
-        is_fine_tuning = "lora" in workload.lower() or "SFT" in workload
-        micro = rules.micro_batch(facts, local, length, stages, is_sharded, is_fine_tuning)
+        fine_tuning = rules.is_fine_tuning(workload)
+        micro = rules.micro_batch(facts, local, length, stages, is_sharded, fine_tuning)
     micro = min(micro, local)
     steps = steps if steps and abs(micro * steps / local - 1) < 0.02 else max(1.0, local / micro)
     virtual = row.whole("virtual_stages")

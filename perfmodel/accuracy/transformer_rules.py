@@ -18,6 +18,7 @@ Rows state much and never all.  A rule looks at nothing that was measured, and i
 * recomputation: none where the stack's recipes have none; else of attention without a fused kernel, then of
   as many layers as leave 8 % of the memory free.
 * dropout: of networks without gates.
+* attention: of fine-tuning whose source packs short samples into sequences, inside each sample alone.
 * adapters: one of each accelerator, or one where a node has fewer than 4; links as the usual machine's.
 """
 
@@ -40,6 +41,12 @@ MOST_TENSOR = 8
 ADAPTER_RANK = 16
 """Of a row that says LoRA and no more: MLPerf's, with adapters of all products of attention; NeMo's own rank
 of 32 on queries, keys and values alone trains as many parameters."""
+PACKED_SOURCES = ("nemo-24.07", "dgxc-v25.02")
+"""Sources that fine-tune on SQuAD 1.1, its samples packed into sequences: NeMo's performance summary says so of
+4,096 tokens; DGX Cloud's recipe is NeMo's ``finetune_recipe(performance_mode=True)`` on its
+``SquadDataModule`` (both read 2026-11-22)."""
+PACKED_TOKENS = 250
+"""Of a sample of SQuAD 1.1: 94.06 MiB of 98,169 (TensorFlow Datasets' catalogue, read 2026-11-22), at 4 B."""
 LONG, LARGEST, LARGEST_SHORT = 1024, 4.0, 16.0
 NARROW = 2048
 PUBLISHED_BATCHES = {"llama1-paper": 2048.0}
@@ -126,6 +133,21 @@ def micro_batch(
     while size > largest:
         size /= 2
     return max(1.0, size) if local >= 1 else local
+
+
+def is_fine_tuning(workload: str) -> bool:
+    """Whether a row's workload says that a trained network is trained on."""
+    return "lora" in workload.lower() or "SFT" in workload
+
+
+def packed_share(source: str, workload: str, length: int) -> float:
+    """Return the share of a sequence's scores that its samples, packed one after another, have within each.
+
+    >>> packed_share("nemo-24.07", "LLAMA2-7B SFT", 4000), packed_share("nemo-24.07", "LLAMA2-7B", 4000)
+    (0.0625, 1.0)
+    """
+    packs = source in PACKED_SOURCES and is_fine_tuning(workload)
+    return min(1.0, PACKED_TOKENS / length) if packs else 1.0
 
 
 def chunks(stack: Stack, source: str, layers: int, stages: int, interleaved: bool) -> int:

@@ -61,10 +61,12 @@ def memory_of(job: Job) -> Memory:
         theirs = sharded_memory_bytes(held.experts, bytes_per_parameter, where(shared, of_expert, 1.0))
         return of_all + theirs
 
+    weights = states(held, software.weight_bytes, 3)
+    adapters = where(software.adapts, states(trained, software.weight_bytes, 3), 0.0)
     optimizer = where(software.host_update, 0.0, states(trained, software.optimizer_bytes, 1))
     activations, logits = _activations(job)
     return Memory(
-        states(held, software.weight_bytes, 3),
+        weights + adapters,
         states(trained, software.kept_gradient_bytes, 2),
         optimizer,
         activations,
@@ -106,7 +108,7 @@ def _activations(job: Job) -> tuple[Any, Any]:
     boundary = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
     boundary = where(software.keeps_boundaries, boundary, 0.0)
     sent = ops.minimum(steps, stages)  # and not yet come back
-    first = first + stage_boundary_bytes(boundary, 0, chunks, steps, sent)
+    first = first + stage_boundary_bytes(boundary, chunks - 1, chunks, steps, sent)
     last = last + stage_boundary_bytes(boundary, chunks, chunks - 1, steps, sent)
     words = model.vocabulary / where(software.shares_logits, tensor, 1)
     gathered = where(job.sequence_shards > 1, 2 * model.hidden, 0.0)
@@ -122,17 +124,22 @@ def _activations(job: Job) -> tuple[Any, Any]:
 
 
 def _layer(job: Job) -> tuple[Any, Any]:
-    """Bytes of one micro-batch that a layer keeps, and that it takes for the moment when it runs again."""
+    """Bytes of one micro-batch that a layer keeps, and that it takes for the moment when it runs again.
+
+    Products whose weights are frozen need no inputs for their backward pass: what the feed-forward part
+    reads, and what its last product does, is kept for their gradients alone.
+    """
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     routed = 1 - model.dense_share
     width = model.dense_share * model.feed_forward
     width = width + routed * (model.top_k + model.shared_experts) * model.expert_width
     values, tensor = model.heads * model.value_size, layout.tensor_parallel
-    made = model.projected_width + values + model.matrices * width
+    made = model.projected_width + values + (model.matrices - where(software.adapts, 1, 0)) * width
     scores = where(software.flash | (layout.recompute == SELECTIVE), 0.0, model.heads * job.sequence_length)
     whole = layer_activation_bytes(job.tokens, model.hidden, job.sequence_shards, made, tensor, scores)
     inputs = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
     whole = whole - where(software.dropout, 0.0, inputs)  # two masks of one byte are as large as an input
+    whole = whole - where(software.adapts, inputs, 0.0)
     products = model.projected_width + (model.matrices - 1) * width
     selected = product_checkpoint_bytes(
         job.tokens, model.hidden, job.sequence_shards, values, products, tensor
