@@ -42,9 +42,9 @@ ADAPTER_RANK = 16
 """Of a row that says LoRA and no more: MLPerf's, with adapters of all products of attention; NeMo's own rank
 of 32 on queries, keys and values alone trains as many parameters."""
 PACKED_SOURCES = ("nemo-24.07", "dgxc-v25.02")
-"""Sources that fine-tune on SQuAD 1.1, its samples packed into sequences: NeMo's performance summary says so of
-4,096 tokens; DGX Cloud's recipe is NeMo's ``finetune_recipe(performance_mode=True)`` on its
-``SquadDataModule`` (both read 2026-11-22)."""
+"""Sources that fine-tune on SQuAD 1.1, its samples packed into sequences: NeMo's performance summary says so,
+and DGX Cloud's recipe is NeMo's ``finetune_recipe(performance_mode=True)`` on its ``SquadDataModule`` (both
+read 2026-11-22)."""
 PACKED_TOKENS = 250
 """Of a sample of SQuAD 1.1: 94.06 MiB of 98,169 (TensorFlow Datasets' catalogue, read 2026-11-22), at 4 B."""
 LONG, LARGEST, LARGEST_SHORT = 1024, 4.0, 16.0
