@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import InputError
+from perfmodel.explanations import explain
 from perfmodel.prediction import predict
+from perfmodel.resolve import resolve
 from perfmodel.resources import folder
 from perfmodel.specs.dataset import FILE, DataSetFile, data_set, data_sets
 from perfmodel.specs.scenario import Scenario
@@ -270,3 +272,50 @@ def test_what_time_hangs_on_and_its_equations_take_the_rate_that_was_asked_for(i
     assert '"decode_rate"' in told
     assert "50" in told
     assert "as asked" in invoke("explain", *options).stdout
+
+
+SHARED = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 64, "input": "real", "sample_bytes": 1e9}
+
+
+@pytest.mark.parametrize(
+    ("layout", "readers"),
+    [
+        ({}, 8),
+        ({"tensor_parallel": 4}, 2),
+        ({"tensor_parallel": 4, "context_parallel": 2, "sequence_length": 8192}, 1),
+        ({"tensor_parallel": 8, "context_parallel": 2}, 1),
+        ({"pipeline_parallel": 2, "accumulation_steps": 4}, 8),
+    ],
+)
+def test_one_rank_reads_for_those_that_share_a_sample(layout, readers):
+    """1 GB a sample from a disk of 2 GB/s in every node."""
+    answer = predict(**SHARED | layout)
+    samples = readers * layout.get("accumulation_steps", 1)
+    assert answer.iteration_time == pytest.approx(samples * 1e9 / 2e9)
+    assert answer.terms["input_time"] > 0
+    assert answer.verdict.startswith("input-bound")
+    assert answer.baseline_time >= answer.terms["input_time"] / readers
+    table = sweep(**SHARED | layout).table()
+    for name in ("iteration_time", "input_time", "baseline_time"):
+        assert table[name][0] == pytest.approx(getattr(answer, name, answer.terms.get(name)), rel=1e-9)
+
+
+def test_text_is_read_in_no_time():
+    wikipedia = {name: value for name, value in SHARED.items() if name != "sample_bytes"} | {
+        "dataset": "wikipedia"
+    }
+    made, read = predict(**wikipedia | {"input": "synthetic"}), predict(**wikipedia)
+    assert read.terms["input_time"] == 0
+    assert read.iteration_time == made.iteration_time
+    assert "--storage local-ssd" in read.defaults
+
+
+def test_waiting_for_samples_is_explained():
+    result = explain(Scenario(**SHARED, tensor_parallel=2))
+    assert result.complete
+    assert "exposed_input_time" in result.to_json()
+
+
+def test_a_profile_does_not_go_with_a_layout():
+    with pytest.raises(InputError, match=r"kernels of whole layers.*--anchor iteration_time"):
+        resolve(Scenario(**SHARED, tensor_parallel=2, profile="measured.json"), CATALOGUE)

@@ -13,7 +13,7 @@ from perfmodel.collectives.all_reduce import IN_NETWORK
 from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.explanations.node import Node
 from perfmodel.explanations.recorder import Call
-from perfmodel.explanations.shared_origins import shared_notes
+from perfmodel.explanations.shared_origins import input_notes, shared_notes
 from perfmodel.profile import MEASURES, read_profile
 from perfmodel.resolve import ONE_PROCESS
 from perfmodel.sensitivity.case import Case
@@ -198,11 +198,6 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "share_bytes": "gradients of all parameters",
         "repeats": "there, or there and back",
         **dict.fromkeys(ONE_PROCESS_TERMS, "one accelerator, or no copies made in Python"),
-        "decode_rate": "measured" if setting.scenario.decode_rate is None else "as asked",
-        "storage_bandwidth": setting.storage,
-        "stored_bytes": "the data set" if setting.scenario.sample_bytes is None else "as asked",
-        "input_rate": "samples made on the spot",
-        "host_bandwidth": setting.host_link.id,
         "partitions": "of 4 MB",
         "shard_imbalance": f"{setting.server_shards} shards" if setting.servers else "assumed",
         "incast_efficiency": "assumed",
@@ -238,13 +233,12 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "fusion_threshold_bytes": "Horovod's default",
         "time": "by the profile, or before the measurement",
         "straggler_time": "no jitter" if setting.scenario.jitter == "none" else "one worker",
-        "input_time": "synthetic samples",
         "coding_time": "nothing is compressed, or nothing travels",
         "exposed_communication_time": "nothing travels",
     }
     if setting.strategy == ONE_PROCESS:
         notes |= {"workers": "the scenario", "exposed_communication_time": "all that travels has terms"}
-    return notes
+    return notes | input_notes(setting)
 
 
 def _of_updates(variant: str, workers: int) -> dict[str, str]:

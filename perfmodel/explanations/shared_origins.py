@@ -87,6 +87,18 @@ OF_LAYOUT = (
 )
 
 
+def input_notes(setting: Setting) -> dict[str, str]:
+    """Return the origin of each parameter of the input pipeline, which copies of a network have as well."""
+    return {
+        "decode_rate": "measured" if setting.scenario.decode_rate is None else "as asked",
+        "storage_bandwidth": setting.storage,
+        "stored_bytes": "the data set" if setting.scenario.sample_bytes is None else "as asked",
+        "input_rate": "samples made on the spot",
+        "host_bandwidth": setting.host_link.id,
+        "input_time": "synthetic samples",
+    }
+
+
 def shared_notes(setting: Setting) -> dict[str, str]:
     """Return the origin of each parameter that no formula makes."""
     chip = setting.accelerator.id
@@ -97,6 +109,7 @@ def shared_notes(setting: Setting) -> dict[str, str]:
     notes |= dict.fromkeys(OF_LAYOUT, "the layout")
     return (
         notes
+        | input_notes(setting)
         | {
             "product_rate": rate,
             "attention_rate": rate,
@@ -118,6 +131,7 @@ def shared_notes(setting: Setting) -> dict[str, str]:
             "predicted_time": "perfmodel predict, of the measured run",
             "anchor_weight": "learned from pairs of measured runs; 1 of the very same job",
             "straggler_time": "in the growth with nodes",
+            "sample_bytes": "tokens as 32-bit numbers, or pixels",
             "launch_overhead_time": "the host keeps up",
         }
         | dict.fromkeys(PARTS, "nothing of that kind in this layout, or fitted")

@@ -13,6 +13,7 @@ from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.step.evaluate import MeasuredRun, Outcome, measured_run, outcome_of
+from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.transformers.evaluate import (
@@ -45,7 +46,8 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
     result = outcome_of(setting, step, constants, start)
     time, factor = float(result.iteration_time), result.anchor_factor
     single = one_replica(layout, setting.scaling == "strong")
-    baseline_time = float(step_of_setting(setting, single).iteration_time * factor)
+    alone = step_of_setting(setting, single).iteration_time * factor
+    baseline_time = float(alone + shared_input_time(setting, single, alone, constants))
     exposed = float(sent(result.terms))
     traffic = [moved(row, factor) for row in traffic_of(job, step, fitted().parameters)]
     step = Step(*(part * factor for part in step))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.input_pipeline import exposed_input_time, input_rate
+from perfmodel.equations.iteration import accumulated_time
 from perfmodel.resolve import Setting
 from perfmodel.step.fabric import bulk_bandwidth
 from perfmodel.workloads.data import unknown_samples
+
+if TYPE_CHECKING:
+    from perfmodel.specs.layout import Layout
 
 NATIVE_SPEED = 3
 """Of decoding by compiled code made for it, over a Python worker's (assumed)."""
@@ -86,3 +91,22 @@ def input_time(
         bulk_bandwidth(setting.host_link, calibration),
         busy_time,
     )
+
+
+def shared_input_time(setting: Setting, layout: Layout, busy_time: Any, calibration: Calibration) -> Any:
+    """Return the time [s] that a transformer which is shared out waits for the samples of one step.
+
+    Of the ranks that split a sample by tensors or positions one reads it and sends it to the others.
+
+    Parameters
+    ----------
+    setting : as ``input_time`` takes it
+    layout : its own, or that of one replica
+    busy_time, calibration : as ``input_time`` takes them
+    """
+    if setting.scenario.input == "synthetic":
+        return 0.0
+    on_node = ops.minimum(setting.accelerators_per_node, layout.world_size)
+    readers = ops.maximum(on_node / (layout.tensor_parallel * layout.context_parallel), 1.0)
+    samples = accumulated_time(layout.accumulation_steps, layout.micro_batch_size)
+    return input_time(setting, readers, samples, busy_time, calibration)

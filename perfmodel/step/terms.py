@@ -272,6 +272,15 @@ def _shared_stragglers(moment: SharedMoment, before: Mapping[str, Any]) -> Any:
     return straggler_time(moment.setting, busy, 0.0, moment.constants)
 
 
+def _shared_input(moment: SharedMoment, before: Mapping[str, Any]) -> Any:
+    setting = moment.setting
+    if setting.scenario.input == "synthetic" or setting.layout is None:
+        return 0.0
+    from perfmodel.step.input_wait import shared_input_time
+
+    return shared_input_time(setting, setting.layout, iteration_time(**before), moment.constants)
+
+
 SHARED_TERMS: dict[str, Term] = {
     term.name: term
     for term in (
@@ -306,6 +315,7 @@ SHARED_TERMS: dict[str, Term] = {
             "after",
             _shared_stragglers,
         ),
+        Term("input_time", "waiting for input", "wait", "input-bound", "before", _shared_input),
     )
 }
 """The same of a transformer that is shared out; ``exposed_communication_time`` is that between replicas."""

@@ -19,6 +19,7 @@ from perfmodel.specs.layout import DEGREES, FULL, RECOMPUTE, SHARDING, ZERO_3, L
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import MeasuredRun, outcome_of
+from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
 from perfmodel.step.terms import sent
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, Axes
@@ -274,8 +275,9 @@ def answers(
     step = step_of(job, fitted().parameters)
     start = None if runs is None else _start(runs, block, constants)
     time, terms, factor = outcome_of(block, step, constants, start)
-    single = _job(setting, one_replica(layout, setting.scaling == "strong"))
-    baseline = step_of(single, fitted().parameters).iteration_time * factor
+    single = one_replica(layout, setting.scaling == "strong")
+    baseline = step_of(_job(setting, single), fitted().parameters).iteration_time * factor
+    baseline = baseline + shared_input_time(setting, single, baseline, constants)
     traffic = sent(terms)
     memory = memory_of(job)
     capacity = setting.accelerator.memory_capacity
