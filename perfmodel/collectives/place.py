@@ -38,6 +38,8 @@ PATHS = (15.75e9, 31.5e9, 63e9, 63e9)
 """Sixteen lanes of PCIe of the time of NCCL's generations of GPUs: 3, 4, 5, 5 [B/s]."""
 USUAL_YEAR = 2024
 """Of a library whose year nobody says."""
+ANY_SIZE = 1.0
+"""Of a message that nobody asks for [B]."""
 
 
 class Point(NamedTuple):
@@ -55,7 +57,7 @@ class Point(NamedTuple):
     host_link: Link | None = None
     """From an accelerator to its host and its adapter; None: that of the link's time."""
     collective: str = "all-reduce"
-    message_bytes: float = 1.0
+    message_bytes: float = ANY_SIZE
     year: int = USUAL_YEAR
     """Of the library."""
     by_ring: bool = False
@@ -89,8 +91,8 @@ class Point(NamedTuple):
     @property
     def place(self) -> tuple[object, ...]:
         """What tells it from points elsewhere, whatever their size: the specs themselves, not their ids."""
-        here = self._replace(message_bytes=0.0)
-        return tuple(id(each) if isinstance(each, Spec) else each for each in here)
+        here = self if self.message_bytes == ANY_SIZE else self._replace(message_bytes=ANY_SIZE)
+        return tuple([id(each) if isinstance(each, Spec) else each for each in here])
 
 
 class Place(NamedTuple):

@@ -15,7 +15,7 @@ from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.step.evaluate import MeasuredRun, Outcome, measured_run, outcome_of
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
-from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.step.terms import SHARED_TERMS, sent
 from perfmodel.transformers.evaluate import (
     case_of_setting,
     network_of,
@@ -44,6 +44,7 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
     step = step_of(job, fitted().parameters)
     start = measured_run(setting, constants)
     result = outcome_of(setting, step, constants, start)
+    words = layout.words()
     time, factor = float(result.iteration_time), result.anchor_factor
     single = one_replica(layout, setting.scaling == "strong")
     alone = step_of_setting(setting, single).iteration_time * factor
@@ -79,12 +80,12 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
         **come_to | {"mfu": more.mfu},
         memory=memory,
         verdict=_verdict(result),
-        placement=f"{placement(setting)}; {short(layout.words())}",
+        placement=f"{placement(setting)}; {short(words)}",
         defaults=list(setting.defaults),
         warnings=warnings,
         scenario=understood,
         traffic=[_sent(row) for row in traffic if row.ranks > 1],
-        layout=layout.words(),
+        layout=words,
         hfu=more.hfu,
         model_flops=more.model_flops,
         bubble_fraction=more.bubble_fraction,
@@ -187,15 +188,15 @@ def _wider(setting: Setting) -> list[str]:
 def _verdict(result: Outcome) -> str:
     shares: dict[str, float] = {}
     for name, time in result.terms.items():
-        bound = ANY_TERM[name].bound
+        bound = SHARED_TERMS[name].bound
         shares[bound] = shares.get(bound, 0.0) + float(time)
     whole_time = float(result.iteration_time)
     most = max(shares, key=shares.__getitem__)
     said = [f"{most}: {shares[most] / whole_time:.0%} of the iteration"]
     others: dict[str, Any] = {
-        ANY_TERM[name].label: float(time)
+        SHARED_TERMS[name].label: float(time)
         for name, time in result.terms.items()
-        if ANY_TERM[name].kind not in ("busy",) and time / whole_time > 0.02
+        if SHARED_TERMS[name].kind not in ("busy",) and time / whole_time > 0.02
     }
     largest = sorted(others.items(), key=lambda each: -each[1])[:3]
     if largest:

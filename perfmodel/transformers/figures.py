@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from perfmodel import ops
@@ -32,6 +33,11 @@ class Figures(NamedTuple):
     """Share of the step in which stages wait for each other."""
 
 
+@lru_cache(maxsize=256)
+def _active_parameters(model: Architecture) -> int:
+    return model.active_parameters
+
+
 def step_flops(model: Architecture, samples: Any, length: int, adapts: bool = False) -> Any:
     """Return the model's FLOP of a step of so many samples, a number or an array.
 
@@ -40,7 +46,7 @@ def step_flops(model: Architecture, samples: Any, length: int, adapts: bool = Fa
     model, samples, length : what is trained, on how many sequences of how many tokens
     adapts : whether adapters of low rank are trained, and weights get no gradient
     """
-    parameters = model.active_parameters
+    parameters = _active_parameters(model)
     each = model_flops_per_token(parameters, model.layers, model.heads, model.head_size, length)
     return (frozen_flops_per_token(each, parameters) if adapts else each) * samples * length
 
