@@ -24,6 +24,7 @@ from perfmodel.specs.updates import Updates, network_of, updates_of
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads import workload as workload_named
 from perfmodel.workloads.data import decoding, fed
+from perfmodel.workloads.tables import with_embedding
 
 if TYPE_CHECKING:
     from perfmodel.profile import Profile
@@ -175,6 +176,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
     )
     sharing = shared(scenario, workload, accelerator, warnings.append)
+    workload = with_embedding(workload, scenario, taken)
     strategy = network_of(scenario.strategy)
     updates = updates_of(
         scenario.strategy, scenario.k, scenario.local_steps, scenario.backups, scenario.world_size

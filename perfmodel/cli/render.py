@@ -62,7 +62,7 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     rows.add_section()
     rows.add_row("iteration time", show(prediction.iteration_time, "s"), _mode(prediction))
     out.print(rows)
-    if prediction.layout is not None and prediction.traffic:
+    if prediction.traffic and (prediction.layout is not None or len(prediction.traffic) > 1):
         out.print(_traffic(prediction))
     for label, value in [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]:
         out.print(Text(filled(value, out.width, f"{label:<{LABEL}}")))

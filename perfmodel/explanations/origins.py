@@ -48,6 +48,10 @@ OF_THE_NETWORK = (
     "parameters",
     "replicated",
     "sample_bytes",
+    "table_parameters",
+    "largest_table",
+    "looked_up",
+    "tables",
 )
 OF_THE_SCENARIO = (
     "local_batch_size",
@@ -187,6 +191,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "element_bytes": setting.precision,
         "weight_bytes": setting.precision,
         "update_bytes_per_parameter": f"the optimizer, {setting.optimizer}",
+        "row_update_bytes": f"the optimizer, {setting.optimizer}, of single rows",
         "measured_time": "the anchor",
         "anchor_factor": "nothing was measured",
         "message_bytes": overlap,
@@ -203,6 +208,9 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "incast_efficiency": "assumed",
         "launch_time": of_collectives,
         "hop_latency": of_collectives,
+        "peer_latency": of_collectives,
+        "trip_root": of_collectives,
+        "exchange_fraction": of_collectives,
         "round_trip_time": "one node" if setting.domains == 1 else of_collectives,
         "host_latency": of_collectives,
         "crowd_latency": "one node" if setting.domains == 1 else of_collectives,

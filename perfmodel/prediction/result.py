@@ -49,7 +49,7 @@ class Traffic(_Result):
 
     group: str
     """Who takes part: ``replicas``; of a transformer that is shared out also ``tensor``, ``context``,
-    ``experts`` and ``stages``."""
+    ``experts`` and ``stages``; of embedding tables that are, ``tables``."""
     collective: str
     ranks: int
     messages: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perfmodel.prediction.result import Traffic
 from perfmodel.resolve import ONE_PROCESS, Setting
+from perfmodel.specs.workload import Tables
 from perfmodel.step.evaluate import Step
 from perfmodel.step.parts import communicates
 
@@ -28,16 +29,35 @@ def traffic_of(setting: Setting, step: Step) -> list[Traffic]:
             )
             for name, size in sizes.items()
         ]
-    row = Traffic.model_construct(
+    tables = setting.workload.tables
+    rows = [] if tables is None else [_of_tables(setting, tables, step)]
+    beside = sum(row.time for row in rows)
+    gradients = Traffic.model_construct(
         group="replicas",
         collective=_collective(setting),
         ranks=setting.world_size,
         messages=1.0 if setting.updates is None else setting.updates.exchanges(setting.world_size),
         message_bytes=_sent_bytes(setting),
-        time=step.communication_time,
-        exposed_time=step.exposed_communication_time,
+        time=step.communication_time - beside,
+        exposed_time=step.exposed_communication_time - beside,
     )
-    return [row]
+    return [gradients, *rows]
+
+
+def _of_tables(setting: Setting, tables: Tables, step: Step) -> Traffic:
+    """Vectors of tables that are shared out, and their gradients."""
+    from perfmodel.step.tables import exchange_time, exchanged_bytes
+
+    time = float(exchange_time(setting, tables, step.fabric))
+    return Traffic.model_construct(
+        group="tables",
+        collective="all-to-all",
+        ranks=setting.world_size,
+        messages=2.0 * setting.accumulation_steps,
+        message_bytes=float(exchanged_bytes(setting, tables)[0]),
+        time=time,
+        exposed_time=time,
+    )
 
 
 def _collective(setting: Setting) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel.link_caveats import is_slice
 from perfmodel.resolve import Setting
+from perfmodel.workloads.tables import has_tables
 
 if TYPE_CHECKING:
     from perfmodel.specs.layout import Layout
@@ -37,6 +38,10 @@ def understood(setting: Setting) -> dict[str, object]:
         "storage": setting.storage or None,
         "scaling": setting.scaling,
     }
+    if setting.workload.tables is not None:
+        filled["embedding"] = "sharded"
+    elif has_tables(setting.workload):
+        filled["embedding"] = "replicated"
     if setting.updates is not None:
         filled |= setting.updates.options(setting.world_size)
     if setting.layout is not None:

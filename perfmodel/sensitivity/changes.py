@@ -97,7 +97,12 @@ def scaled_layers(case: Case, factor: float, *fields: str) -> Case:
         layer._replace(**{name: multiplied(getattr(layer, name), factor) for name in fields})
         for layer in workload.layers
     )
-    return with_workload(case, replace(workload, layers=layers))
+    tables = workload.tables
+    if tables is not None and "tensors" in fields:
+        tables = tables._replace(parameters=tables.parameters * factor)
+    if tables is not None and "forward_elements" in fields:
+        tables = tables._replace(looked_up=tables.looked_up * factor)
+    return with_workload(case, replace(workload, layers=layers, tables=tables))
 
 
 def multiplied(value: Any, factor: float) -> Any:

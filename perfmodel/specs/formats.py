@@ -36,11 +36,17 @@ class OptimizerStates(NamedTuple):
     """fp32, whatever the precision of the arithmetic."""
     gradient_bytes: int = 4
     """As they are kept, in fp32."""
+    row_moment_bytes: int = 0
+    """``moment_bytes`` of tables of which an update touches single rows."""
+    row_update_bytes: int = 0
+    """``update_bytes`` of such a row."""
 
 
 OPTIMIZERS: dict[str, OptimizerStates] = {
     "none": OptimizerStates(0, 0),  # forward and backward alone, as many benchmarks time them
-    "sgd": OptimizerStates(4, 20),  # with momentum, as these networks are trained
-    "adam": OptimizerStates(8, 28),
-    "lamb": OptimizerStates(8, 40),  # Adam, then norms of weight and update, then the step
+    # with momentum, as these networks are trained; rows of a table without, which would move the others too
+    "sgd": OptimizerStates(4, 20, row_update_bytes=12),
+    "adam": OptimizerStates(8, 28, row_moment_bytes=8, row_update_bytes=28),
+    # Adam, then norms of weight and update, then the step
+    "lamb": OptimizerStates(8, 40, row_moment_bytes=8, row_update_bytes=40),
 }

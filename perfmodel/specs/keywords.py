@@ -9,6 +9,7 @@ from perfmodel.specs.layout import Recompute, Sharding
 from perfmodel.specs.scenario import (
     Algorithm,
     AnyScenario,
+    Embedding,
     Input,
     Optimizer,
     Overlap,
@@ -26,6 +27,7 @@ class RunOptions(TypedDict, total=False):
     """Options of a ``Scenario`` that every candidate of ``plan`` shares."""
 
     sequence_length: int | None
+    embedding: Embedding | None
     optimizer: Optimizer | None
     framework: str | None
     input: Input

@@ -37,6 +37,7 @@ ServerShards = Literal["even", "round-robin", "greedy", "large-split"]
 Placement = Literal["contiguous", "random"]
 Optimizer = Literal["none", "sgd", "adam", "lamb"]
 Input = Literal["synthetic", "real"]
+Embedding = Literal["replicated", "sharded"]
 
 SYNONYMS: dict[str, dict[str, str]] = {
     "strategy": {
@@ -142,6 +143,9 @@ class Scenario(Described):
         workers are out of step, or some come to nothing.  [default: it does]
     algorithm : All-reduce algorithm; auto is what NCCL or RCCL chooses, and a ring where neither runs.
     overlap : How gradients travel during the backward pass.  [default: as the strategy's framework does]
+    embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded,
+        whole tables on different accelerators, which exchange and update the rows that a batch looks up.
+        [default: as the network is usually trained]
     compression : How gradients are made smaller: fp16, topk:0.01, randomk:0.01, qsgd:4bit, signsgd, terngrad,
         powersgd:4, onebit.
     precision : Arithmetic of training.  [default: amp, or fp32 on accelerators without fp16]
@@ -228,6 +232,9 @@ class Scenario(Described):
     ] = True
     algorithm: Annotated[Algorithm, OptionInfo(synonyms=SYNONYMS["algorithm"])] = "auto"
     overlap: Annotated[Overlap | None, OptionInfo(synonyms=SYNONYMS["overlap"])] = None
+    embedding: Annotated[
+        Embedding | None, OptionInfo(label="Embedding tables", axis="computation", plan=True)
+    ] = None
     compression: Annotated[str | None, OptionInfo(label="Compression of gradients")] = None
     precision: Annotated[
         Precision | None, OptionInfo(synonyms=SYNONYMS["precision"], axis="computation", basic=True)

@@ -71,6 +71,34 @@ class Layer(NamedTuple):
         return sum(self.tensors)
 
 
+class Tables(NamedTuple):
+    """Embedding tables that are shared out over accelerators; arrays of shape (tables,)."""
+
+    parameters: NDArray[np.float64]
+    looked_up: NDArray[np.float64]
+    """Elements of the rows that one sample looks up."""
+
+    @property
+    def count(self) -> float:
+        """How many there are."""
+        return float(len(self.parameters))
+
+    @property
+    def all_parameters(self) -> float:
+        """Of all tables together."""
+        return float(self.parameters.sum())
+
+    @property
+    def largest(self) -> float:
+        """Parameters of the largest, which is never cut."""
+        return float(self.parameters.max())
+
+    @property
+    def all_looked_up(self) -> float:
+        """Elements that one sample looks up in all of them."""
+        return float(self.looked_up.sum())
+
+
 @dataclass(frozen=True, eq=False)
 class Workload:
     """A network and the data it is trained on.
@@ -104,6 +132,11 @@ class Workload:
     """Whether half of what it is trained on may be padding, which software can leave out."""
     architecture: Architecture | None = None
     """Widths and counts of a transformer; None of another network, and where only its layers are known."""
+
+    shares_tables: bool = False
+    """Whether it is usually trained with its embedding tables shared out over the accelerators."""
+    tables: Tables | None = None
+    """Those that are shared out, whose layers then hold no tensors; None where every copy has all."""
 
     @property
     def tokens(self) -> int | None:

@@ -112,7 +112,12 @@ def computation(
     passes_on_device = layer_device_times(both_passes(busy_forward, busy_backward), launches.all_on_device)
 
     update_kernels = learned.optimizer_kernels * table.tensors if setting.states.update_bytes else 0.0
-    update = update_on_device(asked.update_time, at.update, update_kernels, learned.kernel_floor)
+    moved = asked.update_time
+    if setting.workload.tables is not None:
+        from perfmodel.step.tables import update_time
+
+        moved = update_time(setting, setting.workload.tables, moved, local_batch_size, steps)
+    update = update_on_device(moved, at.update, update_kernels, learned.kernel_floor)
     device = device_time(steps, passes_on_device, update)
     host = host_time(steps, table.all_kernels, update_kernels, learned.dispatch_time)
     stretch = host_stretch(paced_time(device, host), device)

@@ -50,6 +50,8 @@ class Fabric(NamedTuple):
     """Whether what lies between the nodes carries such a protocol."""
     ramp_factor: Any = 1.0
     """How much stronger the transport makes the ramp of large messages [1]."""
+    exchange_slowdown: Any = 1.0
+    """How many times less adapters carry of an all-to-all than of an all-reduce, by uplinks of racks [1]."""
 
     @property
     def links(self) -> tuple[Any, Any, Any, Any]:
@@ -69,6 +71,7 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         between,
         between if servers is setting else narrowest(adapter_limits(servers, calibration)),
         *_of_library(setting, inside, calibration),
+        exchange_slowdown=_exchange_slowdown(setting),
     )
 
 
@@ -250,6 +253,13 @@ def _rack_factor(setting: Setting) -> float:
         return 1.0
     slower: float = racks.slowdown("all-reduce", setting.domains, setting.nodes)
     return slower
+
+
+def _exchange_slowdown(setting: Setting) -> Any:
+    racks = _racks(setting)
+    if racks is None or setting.strategy != "all-reduce":
+        return 1.0
+    return racks.slowdown("all-to-all", setting.domains, setting.nodes) / _rack_factor(setting)
 
 
 def inside_link(setting: Setting) -> Link:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel import ops
-from perfmodel.collectives import all_gather, all_reduce
+from perfmodel.collectives import all_gather, all_reduce, all_to_all
 from perfmodel.collectives.all_reduce import Curve, Ranks
 from perfmodel.collectives.generation import adds, generation_index
 from perfmodel.collectives.model import ENDLESS, chooses_trees, fitted, ramp_strength
@@ -50,6 +50,11 @@ def library_curve(group: Group, algorithm: str = "auto") -> Curve:
 def library_gather(group: Group) -> Curve:
     """Return how long a library's all-gather takes, for every number of bytes of all ranks together."""
     return all_gather.curve(_ranks(group), fitted().parameters, group.link.kind == "pcie")
+
+
+def library_exchange(group: Group) -> Curve:
+    """Return how long a library's all-to-all takes, for every number of bytes that one rank holds for all."""
+    return all_to_all.curve(_ranks(group), fitted().parameters, group.link.kind == "pcie")
 
 
 def ring_part(link: Link, accelerator: Accelerator | None, ranks: int, bus_bandwidth: float) -> float:

@@ -51,6 +51,15 @@ def _optimizer(setting: Setting, _: Calibration) -> Any:
     return parameter_memory_bytes(setting.workload.parameters, setting.states.moment_bytes)
 
 
+def _tables(setting: Setting, _: Calibration) -> Any:
+    """Embedding tables that are shared out, with their moments."""
+    if setting.workload.tables is None:
+        return 0.0
+    from perfmodel.step.tables import memory_bytes
+
+    return memory_bytes(setting, setting.workload.tables)
+
+
 def _activations(setting: Setting, _: Calibration) -> Any:
     return setting.format.activation_bytes * setting.workload.saved_elements
 
@@ -89,6 +98,7 @@ ROWS: dict[str, Row] = {
         Row("weight_copy", "16-bit weights", _weight_copy),
         Row("gradients", "gradients", _gradients),
         Row("optimizer", "optimizer's moments", _optimizer),
+        Row("tables", "tables shared out", _tables),
         Row("activations", "activations", _activations, grows=True),
         Row("left_out", "gradients left out", _left_out),
         Row("whole_batch", "others' samples and outputs", _whole_batch, grows=True),

@@ -144,7 +144,14 @@ def _together(
     """Return the exchange of all workers at once."""
     alone, exposed = communication(setting, work, on, variants, merging_cost(setting, constants))
     cost = hiding_cost(setting, alone, variants, constants)
-    return alone, contended_time(alone, exposed, cost)
+    exposed = contended_time(alone, exposed, cost)
+    if setting.workload.tables is None:
+        return alone, exposed
+    from perfmodel.equations.tables import with_tables
+    from perfmodel.step.tables import exchange_time
+
+    rows = exchange_time(setting, setting.workload.tables, variants)
+    return with_tables(alone, rows), with_tables(exposed, rows)
 
 
 def visit_time(setting: Setting, work: Computation, on: Fabric, constants: Calibration) -> float:

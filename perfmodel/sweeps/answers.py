@@ -184,7 +184,10 @@ def _each_scenario(
     rows, count = work.forward_time.shape[0], len(placements.world_size)
     result = np.zeros((2, rows, count))
     for i in range(rows):
-        row = setting._replace(accumulation_steps=float(setting.accumulation_steps[i, 0]))
+        of_row: dict[str, Any] = {
+            name: float(getattr(setting, name)[i, 0]) for name in ("accumulation_steps", "local_batch_size")
+        }
+        row = setting._replace(**of_row)
         for j in range(count):
             at: dict[str, Any] = {
                 name: int(getattr(placements, name)[j]) for name in ("world_size", "nodes", "servers")

@@ -24,6 +24,7 @@ from perfmodel.sweeps.batches import Batches, Work
 from perfmodel.sweeps.placements import Placements, Refusal, placements_of
 from perfmodel.sweeps.shared import by_stack, shared_blocks
 from perfmodel.workloads import workload
+from perfmodel.workloads.tables import usual_embedding
 
 BLOCK = 2**20
 """Scenarios of a block times the messages of each."""
@@ -84,6 +85,9 @@ class Groups:
         alone = {name: fixed[name] for name in (*COMPUTATION, "profile")}
         if fixed["profile"] is not None:
             alone["input"] = fixed["input"]  # what idles around the copy of real samples is a profile's alone
+        if fixed["embedding"] is None:  # it hangs on the strategy, which the work of one accelerator does not
+            network = workload(fixed["workload"], fixed["sequence_length"])
+            alone["embedding"] = usual_embedding(network, fixed["strategy"])
         if fixed["accelerator"] is None and fixed["node"] is not None:
             alone["accelerator"] = self._catalogue.node(fixed["node"]).accelerator
         world_sizes = self._known_updates(fixed, world_sizes)

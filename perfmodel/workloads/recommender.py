@@ -94,7 +94,7 @@ def _dlrm(name: str) -> Workload:
         name="DLRM",
         family="recommender",
         layers=tuple(net.layers),
-        variant="Criteo Terabyte, frequency limit 15, embeddings of 128; all tables on every device",
+        variant="Criteo Terabyte, frequency limit 15, embeddings of 128",
         source="naumov2019",
         sample="click",
         input_elements=float(elements),
@@ -102,6 +102,7 @@ def _dlrm(name: str) -> Workload:
         dataset="Criteo Terabyte",
         dataset_samples=4_195_197_692,
         default_local_batch_size=8_192,
+        shares_tables=True,
     )
 
 

@@ -1,0 +1,183 @@
+"""Embedding tables that are shared out over accelerators: rows touched, rows exchanged, memory kept."""
+
+from typing import Any
+
+import numpy as np
+
+from perfmodel import ops
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+
+@formula(cites="naumov2019", symbolic=False)
+def touched_parameters(samples: Real, table_parameters: Any, looked_up: Any) -> Any:
+    r"""Parameters of tables in rows that a batch looks up at least once.
+
+    .. math:: U = \sum_t P_t \left(1 - e^{-b x_t / P_t}\right)
+
+    Of look-ups that fall on every row alike; those of real data repeat more and touch fewer rows, so it is
+    the most that they touch, on average.
+
+    Parameters
+    ----------
+    samples : b [samples]
+    table_parameters : P_t [1], shape (tables,)
+    looked_up : x_t [1], of one sample: rows times their width, shape (tables,)
+
+    Returns
+    -------
+    touched_parameters [1]
+
+    Examples
+    --------
+    100 samples with a row of 10 each: of a table of a billion parameters nearly 1,000, of one of 40 all.
+
+    >>> import numpy as np
+    >>> round(float(touched_parameters(100, np.array([1e9, 40.0]), np.array([10.0, 10.0]))), 2)
+    1040.0
+    """
+    asked = samples * looked_up if np.ndim(samples) == 0 else np.asarray(samples)[..., None] * looked_up
+    return (-table_parameters * np.expm1(-asked / table_parameters)).sum(axis=-1)
+
+
+@formula(cites="naumov2019")
+def update_with_rows(
+    dense_update_time: Real, touched_parameters: Real, row_update_bytes: Real, memory_bandwidth: Real
+) -> Real:
+    r"""Memory traffic of an update of dense layers, and of the rows of tables that a batch touched.
+
+    .. math:: t_u = t_d + \frac{U u}{B_m}
+
+    Parameters
+    ----------
+    dense_update_time : t_d [s]
+    touched_parameters : U [1]
+    row_update_bytes : u [B], read and written of each
+    memory_bandwidth : B_m [B/s]
+
+    Returns
+    -------
+    update_time [s]
+
+    Examples
+    --------
+    1 ms, and 100 million parameters of 12 B at 1.2 TB/s.
+
+    >>> round(update_with_rows(1e-3, 100e6, 12, 1.2e12), 9)
+    0.002
+    """
+    return dense_update_time + touched_parameters * row_update_bytes / memory_bandwidth
+
+
+@formula(cites="naumov2019")
+def table_memory_bytes(
+    table_parameters: Real, largest_table: Real, world_size: Real, bytes_per_parameter: Real
+) -> Real:
+    r"""Memory of the tables that the fullest accelerator holds; a table is never cut.
+
+    .. math:: M_t = k \max\left(\frac{P}{n},\; P_1\right)
+
+    No dealing of whole tables needs less; tables dealt largest first come close to it.
+
+    Parameters
+    ----------
+    table_parameters : P [1], of all tables
+    largest_table : P_1 [1]
+    world_size : n [1]
+    bytes_per_parameter : k [B], weight and moments
+
+    Returns
+    -------
+    memory [B]
+
+    Examples
+    --------
+    10 billion parameters of 4 B on 8 accelerators, the largest table 1 billion, then 2.
+
+    >>> table_memory_bytes(10e9, 1e9, 8, 4), table_memory_bytes(10e9, 2e9, 8, 4)
+    (5000000000.0, 8000000000.0)
+    """
+    return ops.maximum(table_parameters / world_size, largest_table) * bytes_per_parameter
+
+
+@formula(cites="naumov2019")
+def table_message_bytes(
+    local_batch_size: Real, looked_up: Real, element_bytes: Real, tables: Real, world_size: Real
+) -> Real:
+    r"""What the accelerator with most tables holds of them for all in one all-to-all, itself included.
+
+    .. math:: S = n\,b\,x\,e\,\frac{\lceil T/n \rceil}{T}
+
+    Each looks its own tables up for the samples of all, and sends everyone the vectors of theirs; in the
+    backward pass the gradients of these come back.
+
+    Parameters
+    ----------
+    local_batch_size : b [samples]
+    looked_up : x [1], elements of one sample in all tables
+    element_bytes : e [B]
+    tables : T [1]
+    world_size : n [1]
+
+    Returns
+    -------
+    message_bytes [B]
+
+    Examples
+    --------
+    26 tables on 8 accelerators: one holds 4, so 8 x 1000 samples of 4 x 128 elements of 2 B.
+
+    >>> table_message_bytes(1000, 26 * 128, 2, 26, 8)
+    8192000.0
+    """
+    share = ops.ceil(tables / world_size) / tables
+    return local_batch_size * looked_up * element_bytes * (world_size * share)
+
+
+@formula(cites="naumov2019")
+def table_exchange_time(accumulation_steps: Real, communication_time: Real) -> Real:
+    r"""Vectors to all before the rest of the forward pass, and their gradients back after the backward pass.
+
+    .. math:: t_e = 2\,m\,t_a
+
+    Nothing of them is taken to hide: the rest of the network waits for the vectors, and the next batch for
+    the rows that the gradients change.
+
+    Parameters
+    ----------
+    accumulation_steps : m [1]
+    communication_time : t_a [s], of one all-to-all
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    >>> table_exchange_time(1, 0.25)  # 0.25 ms each way
+    0.5
+    """
+    return 2 * accumulation_steps * communication_time
+
+
+@formula(cites="naumov2019")
+def with_tables(communication_time: Real, table_time: Real) -> Real:
+    r"""The exchange of gradients, and that of tables' rows.
+
+    .. math:: t_c' = t_c + t_e
+
+    Parameters
+    ----------
+    communication_time : t_c [s], on its own, or what of it is exposed
+    table_time : t_e [s]
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    >>> with_tables(3, 2)  # 3 ms of gradients, 2 ms of rows
+    5
+    """
+    return communication_time + table_time

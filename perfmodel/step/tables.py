@@ -1,0 +1,70 @@
+"""Embedding tables shared out over accelerators: what a step exchanges of them, updates and keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from perfmodel.equations import tables as equations
+from perfmodel.equations.exchange import least_bandwidth, shared_bandwidth, slowest_hop, sum_of_messages
+from perfmodel.equations.iteration import accumulated_time
+from perfmodel.equations.link_rates import node_bandwidth
+from perfmodel.equations.shuffles import pairwise_all_to_all_time
+from perfmodel.resolve import Setting
+from perfmodel.specs.workload import Tables
+from perfmodel.step.fabric import Fabric
+from perfmodel.step.layout import gradient_group
+from perfmodel.step.library import library_exchange, runs_nccl
+
+
+def exchanged_bytes(setting: Setting, tables: Tables) -> Any:
+    """Return what one accelerator holds for all in each all-to-all [B], an axis of one message behind."""
+    batch = np.asarray(setting.local_batch_size, dtype=np.float64)[..., None]
+    size = setting.format.activation_bytes
+    return equations.table_message_bytes(
+        batch, tables.all_looked_up, size, tables.count, setting.world_size * 1.0
+    )
+
+
+def exchange_time(setting: Setting, tables: Tables, on: Fabric) -> Any:
+    """Return the time of both exchanges of an iteration [s], with the leading axes of ``on``."""
+    size = exchanged_bytes(setting, tables)
+    each = sum_of_messages(_time(setting, size, on))
+    return equations.table_exchange_time(setting.accumulation_steps, each)
+
+
+def _time(setting: Setting, message_bytes: Any, on: Fabric) -> Any:
+    if np.any(on.exchange_slowdown != 1):
+        slowed = node_bandwidth(on.inter_link_bandwidth, 1, 1.0, on.exchange_slowdown)
+        on = on._replace(inter_link_bandwidth=slowed)
+    group = gradient_group(setting, on)
+    if runs_nccl(setting.accelerator):
+        return library_exchange(group).time(message_bytes)
+    several = group.several_nodes
+    hop = slowest_hop(on.intra_hop_latency, on.inter_hop_latency) if several else on.intra_hop_latency
+    narrow = on.intra_link_bandwidth
+    if several:
+        narrow = least_bandwidth(
+            narrow, shared_bandwidth(on.inter_link_bandwidth, setting.accelerators_per_domain)
+        )
+    return pairwise_all_to_all_time(setting.world_size, message_bytes, hop, narrow)
+
+
+def update_time(setting: Setting, tables: Tables, dense_time: Any, micro: Any, steps: Any) -> Any:
+    """Return the time of an update of dense layers, given, and of the rows of an iteration's samples [s]."""
+    samples = accumulated_time(steps, micro if np.ndim(micro) == 0 else micro[:, 0])
+    touched = equations.touched_parameters(samples, tables.parameters, tables.looked_up)
+    bandwidth = setting.accelerator.memory_bandwidth.value
+    return equations.update_with_rows(dense_time, touched, setting.states.row_update_bytes, bandwidth)
+
+
+def memory_bytes(setting: Setting, tables: Tables) -> Any:
+    """Return what the fullest accelerator keeps of tables [B]."""
+    states = setting.states
+    return equations.table_memory_bytes(
+        tables.all_parameters,
+        tables.largest,
+        setting.world_size,
+        states.weight_bytes + states.row_moment_bytes,
+    )

@@ -1,0 +1,100 @@
+"""Takes the embedding tables of a recommender apart from its layers, where accelerators share them out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from perfmodel.errors import InputError
+from perfmodel.specs.scenario import Embedding, Scenario
+from perfmodel.specs.workload import Layer, Tables, Workload
+
+FAMILIES = ("recommender", "custom")
+"""Of networks whose tables hold what samples name; those of words are tied to the rest of a transformer."""
+TRAFFIC = 2
+"""Elements moved by a look-up, over those looked up: each is read and written."""
+
+
+def _is_table(layer: Layer) -> bool:
+    return layer.kind == "embedding" and layer.parameters > 0
+
+
+def usual_embedding(workload: Workload, strategy: str) -> Embedding:
+    """Return how a network's tables are kept where nobody says: all-reduce alone shares them out."""
+    return "sharded" if workload.shares_tables and strategy == "all-reduce" else "replicated"
+
+
+def has_tables(workload: Workload) -> bool:
+    """Whether a network has tables that may be shared out."""
+    return workload.family in FAMILIES and any(_is_table(layer) for layer in workload.layers)
+
+
+def with_embedding(workload: Workload, scenario: Scenario, defaults: list[str]) -> Workload:
+    """Return a workload with its tables apart where they are shared out; else as it is.
+
+    Parameters
+    ----------
+    workload : with its tables among its layers
+    scenario : what is asked
+    defaults : to which what is taken is added
+
+    Raises
+    ------
+    InputError : tables that are not there, or not of a kind that is shared out; another strategy
+    """
+    asked = scenario.embedding
+    if asked is None:
+        asked = usual_embedding(workload, scenario.strategy)
+        if has_tables(workload):
+            defaults.append(f"--embedding {asked}")
+    if asked == "replicated":
+        return workload
+    if not has_tables(workload):
+        raise InputError(
+            f"--embedding sharded: {workload.id} has no tables to share out; "
+            f"expected a recommender, e.g. dlrm"
+        )
+    if scenario.strategy != "all-reduce":
+        raise InputError(
+            f"--embedding sharded goes with --strategy all-reduce, not {scenario.strategy}; "
+            f"replicated goes with all"
+        )
+    return tables_apart(workload)
+
+
+def _looked_up_at_once(found: list[Layer]) -> Layer:
+    """One layer for all tables: trainers that share them out fuse the look-ups of those one device holds.
+
+    So do NVIDIA's DLRM (``joint_sparse``) and TorchRec (batched tables of FBGEMM).
+    """
+    sums = {
+        name: sum(getattr(layer, name) for layer in found)
+        for name in ("forward_elements", "backward_elements", "saved_elements")
+    }
+    return found[0]._replace(name="tables", tensors=(), **sums)
+
+
+@lru_cache(maxsize=64)
+def tables_apart(workload: Workload) -> Workload:
+    """Return a workload whose tables are no tensors of its layers, and are looked up by one kernel.
+
+    Raises
+    ------
+    InputError : it has no other tensors
+    """
+    found = [layer for layer in workload.layers if _is_table(layer)]
+    first = workload.layers.index(found[0])
+    before, after = (
+        tuple(layer for layer in part if not _is_table(layer))
+        for part in (workload.layers[:first], workload.layers[first:])
+    )
+    layers = (*before, _looked_up_at_once(found), *after)
+    if not any(layer.tensors for layer in layers):
+        raise InputError(f"--embedding sharded: {workload.id} has no other parameters than its tables")
+    tables = Tables(
+        np.array([layer.parameters for layer in found], dtype=np.float64),
+        np.array([layer.forward_elements / TRAFFIC for layer in found]),
+    )
+    return replace(workload, layers=layers, tables=tables)
