@@ -30,11 +30,11 @@ def test_no_more_rows_are_touched_than_there_are_or_are_looked_up(samples, rows,
 def test_touched_rows_are_those_of_random_lookups():
     rows, lookups, draws = 1000, 1500, 400
     generator = np.random.default_rng(1)
-    found = [len(np.unique(generator.integers(0, rows, lookups))) for _ in range(draws)]
-    error = np.std(found) / math.sqrt(draws)
+    answer = [len(np.unique(generator.integers(0, rows, lookups))) for _ in range(draws)]
+    error = np.std(answer) / math.sqrt(draws)
     expected = float(touched_parameters(lookups, np.array([rows * 1.0]), np.array([1.0])))
     # the Poisson law of the formula differs by at most half a row
-    assert np.mean(found) == pytest.approx(expected, abs=4 * error + 0.5)
+    assert np.mean(answer) == pytest.approx(expected, abs=4 * error + 0.5)
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=40), st.integers(1, 64))
@@ -92,9 +92,9 @@ def test_racks_slow_the_exchange_of_tables():
 
 
 def test_it_is_explained_completely():
-    found = explain(workload="dlrm", node="dgx-1v-32gb", world_size=16)
-    assert found.complete
-    assert {"tables.touched_parameters", "tables.table_message_bytes"} <= set(found.recorded)
+    answer = explain(workload="dlrm", node="dgx-1v-32gb", world_size=16)
+    assert answer.complete
+    assert {"tables.touched_parameters", "tables.table_message_bytes"} <= set(answer.recorded)
 
 
 def test_networks_are_trained_as_their_trainers_do():
@@ -159,7 +159,7 @@ def test_measured_runs_of_dlrm():
                 }
                 rate = predict(workload="dlrm", **asked).samples_per_second
                 ratios[row["world_size"]].append(float(row["samples_per_second"]) / rate)
-    one, eight = (np.array(found) for found in ratios.values())
+    one, eight = (np.array(answer) for answer in ratios.values())
     assert (len(one), len(eight)) == (22, 28)
     assert 0.6 < one.min() < np.median(one) < 1.7
     assert one.max() < 2.3

@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 from perfmodel.specs.layout import Recompute, Sharding
 from perfmodel.specs.scenario import (
     Algorithm,
+    Embedding,
     Input,
     Optimizer,
     Overlap,
@@ -55,6 +56,7 @@ class Understood(TypedDict):
     local_aggregation: bool
     algorithm: Algorithm
     overlap: Overlap | None
+    embedding: Embedding | None
     compression: str | None
     precision: Precision
     local_batch_size: int

@@ -64,16 +64,16 @@ def with_embedding(workload: Workload, scenario: Scenario, defaults: list[str]) 
     return tables_apart(workload)
 
 
-def _looked_up_at_once(found: list[Layer]) -> Layer:
+def _looked_up_at_once(lookups: list[Layer]) -> Layer:
     """One layer for all tables: trainers that share them out fuse the look-ups of those one device holds.
 
     So do NVIDIA's DLRM (``joint_sparse``) and TorchRec (batched tables of FBGEMM).
     """
     sums = {
-        name: sum(getattr(layer, name) for layer in found)
+        name: sum(getattr(layer, name) for layer in lookups)
         for name in ("forward_elements", "backward_elements", "saved_elements")
     }
-    return found[0]._replace(name="tables", tensors=(), **sums)
+    return lookups[0]._replace(name="tables", tensors=(), **sums)
 
 
 @lru_cache(maxsize=64)
@@ -84,17 +84,17 @@ def tables_apart(workload: Workload) -> Workload:
     ------
     InputError : it has no other tensors
     """
-    found = [layer for layer in workload.layers if _is_table(layer)]
-    first = workload.layers.index(found[0])
+    lookups = [layer for layer in workload.layers if _is_table(layer)]
+    first = workload.layers.index(lookups[0])
     before, after = (
         tuple(layer for layer in part if not _is_table(layer))
         for part in (workload.layers[:first], workload.layers[first:])
     )
-    layers = (*before, _looked_up_at_once(found), *after)
+    layers = (*before, _looked_up_at_once(lookups), *after)
     if not any(layer.tensors for layer in layers):
         raise InputError(f"--embedding sharded: {workload.id} has no other parameters than its tables")
     tables = Tables(
-        np.array([layer.parameters for layer in found], dtype=np.float64),
-        np.array([layer.forward_elements / TRAFFIC for layer in found]),
+        np.array([layer.parameters for layer in lookups], dtype=np.float64),
+        np.array([layer.forward_elements / TRAFFIC for layer in lookups]),
     )
     return replace(workload, layers=layers, tables=tables)
