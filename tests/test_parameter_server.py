@@ -187,24 +187,6 @@ def test_more_extra_servers_than_workers_do_not_help() -> None:
     assert ps.extra_server_time(1, 1, 1.0, 0.0, 1.0) == 0.0
 
 
-def test_staggered_pushes_against_a_queue() -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(200):
-        workers = int(rng.integers(1, 20))
-        arrivals, transfer = rng.exponential(1.0, workers), rng.exponential(0.3)
-        free = 0.0
-        for at in sorted(arrivals):
-            free = max(free, at) + transfer
-        assert ps.staggered_push_finish_time(arrivals, transfer) == pytest.approx(free, rel=1e-12)
-
-
-def test_staggered_pushes_of_many_iterations_at_once() -> None:
-    """16 workers, Exp(1), 0.1 s each: the mean is 3.496, not the 4.98 of waiting for all, then sending."""
-    rng = np.random.default_rng(9)
-    finish = ps.staggered_push_finish_time(rng.exponential(1.0, (100_000, 16)), 0.1)
-    assert finish.mean() == pytest.approx(3.496, rel=0.01)
-
-
 def test_one_large_tensor_fills_a_server() -> None:
     """VGG-16: its first fully connected layer is three quarters of the model, whatever the servers."""
     vgg16 = [1728, 36864, 73728, 147456, 294912, 589824, 589824, 1179648, *[2359296] * 5]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import perfmodel
-from perfmodel.equations import transformer as closed_form
 from perfmodel.equations.transformer_memory import layer_activation_bytes
 from perfmodel.errors import InputError
 from perfmodel.specs.workload import KINDS
@@ -382,14 +381,17 @@ def test_output_size_rounded_up():
 # transformers against their closed forms
 
 
+@pytest.mark.published("Narayanan et al. 2021, eq. 2 and 3, the latter without recomputation")
 @pytest.mark.parametrize("name", ["gpt2", "gpt2-xl"])
 @pytest.mark.parametrize("length", [128, 1024])
 def test_gpt2_is_megatrons_formula(name, length):
     network = workload(name, length)
     layers, hidden = {"gpt2": (12, 768), "gpt2-xl": (48, 1600)}[name]
-    flops = closed_form.transformer_iteration_flops(1, length, layers, hidden, 50257)
+    rest = 1 + length / (6 * hidden) + 50257 / (12 * layers * hidden)
+    flops = 72 * length * layers * hidden**2 * rest
     assert network.training_flops == pytest.approx(flops, rel=1e-12)
-    parameters = closed_form.transformer_parameters(layers, hidden, 50257, 1024)
+    rest = 1 + 13 / (12 * hidden) + (50257 + 1024) / (12 * layers * hidden)
+    parameters = 12 * layers * hidden**2 * rest
     assert network.parameters - 2 * hidden == pytest.approx(parameters, rel=1e-12)
 
 

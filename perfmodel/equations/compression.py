@@ -63,38 +63,6 @@ def random_k_bytes(elements: Real, density: Real, value_bytes: Real = 4) -> Real
 
 
 @formula(cites="lin2018")
-def gathered_exchange_time(
-    group_size: Real, compressed_bytes: Real, hop_latency: Real, link_bandwidth: Real
-) -> Real:
-    r"""Time in which all ranks get the compressed gradients of all, which cannot be added on the way.
-
-    .. math:: T = (n-1)\left(\alpha + \frac{S_c}{B}\right)
-
-    A ring all-gather: what a port carries grows with the ranks, where an
-    all-reduce stays below 2 S.
-
-    Parameters
-    ----------
-    group_size : n [1], at least 1
-    compressed_bytes : S_c [B], of one rank
-    hop_latency : alpha [s]
-    link_bandwidth : B [B/s]
-
-    Returns
-    -------
-    communication_time [s]
-
-    Examples
-    --------
-    Four ranks, 1 GB each at 1 GB/s.
-
-    >>> gathered_exchange_time(4, 1e9, 0, 1e9)
-    3.0
-    """
-    return (group_size - 1) * (hop_latency + compressed_bytes / link_bandwidth)
-
-
-@formula(cites="lin2018")
 def break_even_density(
     group_size: Real, dense_value_bytes: Real = 4, value_bytes: Real = 4, index_bytes: Real = 4
 ) -> Real:
@@ -150,32 +118,6 @@ def powersgd_elements(rows: Real, columns: Real, rank: Real) -> Real:
     300
     """
     return rank * (rows + columns)
-
-
-@formula(cites="vogels2019")
-def powersgd_ratio(rows: Real, columns: Real, rank: Real) -> Real:
-    r"""How many times smaller PowerSGD makes a gradient matrix.
-
-    .. math:: c = \frac{X Y}{r (X + Y)}
-
-    Parameters
-    ----------
-    rows : Y [1], of the gradient matrix
-    columns : X [1], of the gradient matrix
-    rank : r [1]
-
-    Returns
-    -------
-    ratio [1]
-
-    Examples
-    --------
-    100 x 100 with rank 2: 10000 / 400.
-
-    >>> powersgd_ratio(100, 100, 2)
-    25.0
-    """
-    return rows * columns / (rank * (rows + columns))
 
 
 @formula(cites=())

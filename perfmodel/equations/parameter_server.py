@@ -5,15 +5,14 @@ Connections to all servers are open at once, so latency is paid once each way, n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 
 @formula(cites="li2014")
@@ -243,39 +242,3 @@ def extra_server_time(
     # 1 matters only for a single worker, where both sides of the fraction vanish and nothing is sent.
     ports = ops.maximum(workers**2 + extra * (workers - 2), 1)
     return 2 * hop_latency + 2 * workers * (workers - 1) / ports * message_bytes / link_bandwidth
-
-
-@formula(cites="li2014", symbolic=False)
-def staggered_push_finish_time(arrival_times: Any, transfer_time: Any) -> NDArray[np.float64]:
-    r"""When one server has taken in the push of every worker, each starting when its gradient is ready.
-
-    .. math:: T = \max_k\left(t_{(k)} + (W-k+1)\, t_c\right)
-
-    The server's port is a queue: pushes of fast workers hide behind the wait
-    for slow ones, which a ring cannot do.
-
-    Parameters
-    ----------
-    arrival_times : t [s], shape (..., W), when each worker starts to push; any order
-    transfer_time : t_c [s], shape (...), of one worker's buffer through the server's port
-
-    Returns
-    -------
-    finish time [s], shape (...)
-
-    Examples
-    --------
-    Two pushes of 1 s start together at 0, a third at 5: the first two are done
-    by 2, so the end is at 6.
-
-    >>> float(staggered_push_finish_time([5, 0, 0], 1))
-    6.0
-    """
-    import numpy as np
-
-    arrivals = np.sort(np.asarray(arrival_times, dtype=np.float64), axis=-1)
-    still_to_come = np.arange(arrivals.shape[-1], 0, -1.0)
-    finish: NDArray[np.float64] = np.max(
-        arrivals + still_to_come * np.asarray(transfer_time, dtype=np.float64)[..., None], axis=-1
-    )
-    return finish

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from perfmodel import ops
 from perfmodel.formula import formula
-from perfmodel.ops import Real
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,76 +50,4 @@ def priority_iteration_time(
     from_here_on = np.cumsum(compute[..., ::-1], axis=-1)[..., ::-1]
     up_to_here = np.cumsum(communication, axis=-1)
     period: NDArray[np.float64] = np.maximum(from_here_on[..., 0], np.max(from_here_on + up_to_here, axis=-1))
-    return period
-
-
-@formula(cites="peng2019")
-def partitioned_communication_time(
-    communication_time: Real, message_bytes: Real, partition_bytes: Real, partition_overhead: Real
-) -> Real:
-    r"""Time of a message cut into partitions, so that a more urgent one can overtake between two.
-
-    .. math:: T = t_c + \left\lceil\frac{S}{d}\right\rceil\theta
-
-    What overtakes still waits for the partition on its way: up to d bytes more.
-
-    Parameters
-    ----------
-    communication_time : t_c [s], of the whole message in one piece
-    message_bytes : S [B]
-    partition_bytes : d [B], of one partition
-    partition_overhead : theta [s], that each partition adds
-
-    Returns
-    -------
-    communication_time [s]
-
-    Examples
-    --------
-    10 bytes in partitions of 4 are three, each costing 0.5 s more.
-
-    >>> partitioned_communication_time(10, 10, 4, 0.5)
-    11.5
-    """
-    return communication_time + ops.ceil(message_bytes / partition_bytes) * partition_overhead
-
-
-@formula(cites="zhang2017", symbolic=False)
-def barrier_iteration_time(
-    forward_times: Any, backward_times: Any, communication_times: Any
-) -> NDArray[np.float64]:
-    r"""Time of one iteration with messages in ready order, all done before the next forward pass.
-
-    .. math:: T = \sum_i f_i + \max\left(\sum_i b_i,
-              \ \max_i\left(\sum_{j \ge i} b_j + \sum_{j \le i} c_j\right)\right)
-
-    What priority is compared with; layers are in forward order, messages leave
-    in backward order.
-
-    Parameters
-    ----------
-    forward_times : f [s], shape (..., L), in forward order
-    backward_times : b [s], shape (..., L), in forward order
-    communication_times : c [s], shape (..., L), in forward order
-
-    Returns
-    -------
-    iteration_time [s], shape (...)
-
-    Examples
-    --------
-    Four layers, forward 1 s, backward 2 s, messages 0.5, 1, 2, 4 s: the last
-    layer's, 4 s, starts at 2 and everything waits: 4 + 2 + 4 + 2 + 1 + 0.5.
-
-    >>> float(barrier_iteration_time([1, 1, 1, 1], [2, 2, 2, 2], [0.5, 1, 2, 4]))
-    13.5
-    """
-    import numpy as np
-
-    backward = np.asarray(backward_times, dtype=np.float64)
-    communication = np.asarray(communication_times, dtype=np.float64)
-    ready = np.cumsum(backward[..., ::-1], axis=-1)[..., ::-1]
-    remaining = np.cumsum(communication, axis=-1)
-    finish = np.maximum(ready[..., 0], np.max(ready + remaining, axis=-1))
-    period: NDArray[np.float64] = np.sum(np.asarray(forward_times, dtype=np.float64), axis=-1) + finish
     return period

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
 from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
@@ -135,30 +132,6 @@ def qsgd_bytes(elements: Real, levels: Real, scales: Real) -> Real:
 
 
 @formula(cites="alistarh2017")
-def qsgd_dense_bits(elements: Real) -> Real:
-    r"""Expected bits of QSGD with sqrt(d) levels and Elias codes: about this.
-
-    .. math:: b = 2.8 d + 32
-
-    Parameters
-    ----------
-    elements : d [1]
-
-    Returns
-    -------
-    size [bit]
-
-    Examples
-    --------
-    A thousand elements: 2.8 bits each and one fp32 norm.
-
-    >>> qsgd_dense_bits(1000)
-    2832.0
-    """
-    return 14 * elements / 5 + 32
-
-
-@formula(cites="alistarh2017")
 def qsgd_variance_bound(elements: Real, levels: Real) -> Real:
     r"""Bound on the variance QSGD adds, over the squared norm of the gradient.
 
@@ -181,32 +154,3 @@ def qsgd_variance_bound(elements: Real, levels: Real) -> Real:
     0.25
     """
     return ops.minimum(elements / levels**2, ops.sqrt(elements) / levels)
-
-
-@formula(cites="alistarh2017", symbolic=False)
-def qsgd_variance(gradient: Sequence[float], levels: int) -> float:
-    r"""Variance that rounding at random to one of the levels adds to a gradient.
-
-    .. math:: v = \frac{\lVert g\rVert^2}{s^2}\sum_i p_i (1 - p_i),
-              \quad p_i = x_i - \lfloor x_i\rfloor,\ x_i = s\frac{|g_i|}{\lVert g\rVert}
-
-    Parameters
-    ----------
-    gradient : g, shape (d,)
-    levels : s [1], of quantisation
-
-    Returns
-    -------
-    expected squared error, in the gradient's unit squared
-
-    Examples
-    --------
-    (3, 4) has norm 5; with one level they round up with probability 0.6 and
-    0.8: 25 * (0.24 + 0.16).
-
-    >>> round(qsgd_variance([3, 4], 1), 9)
-    10.0
-    """
-    norm = math.sqrt(math.fsum(x * x for x in gradient))
-    parts = [levels * abs(x) / norm for x in gradient]
-    return norm**2 / levels**2 * math.fsum((p - math.floor(p)) * (1 - p + math.floor(p)) for p in parts)

@@ -6,8 +6,6 @@ derived here, by counting the messages that leave a rack.
 
 from __future__ import annotations
 
-import math
-
 from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
@@ -137,89 +135,3 @@ def server_exchange_factor(nodes: Real, servers: Real, oversubscription: Real, r
     fullest = ops.maximum(1 / servers, ranks_per_rack / nodes)
     crossing = (nodes / ranks_per_rack - 1) * fullest + 1 - fullest
     return ops.maximum(1, oversubscription * crossing)
-
-
-@formula(cites=())
-def oversubscribed_all_to_all_time(
-    group_size: Real,
-    message_bytes: Real,
-    hop_latency: Real,
-    link_bandwidth: Real,
-    oversubscription: Real,
-    ranks_per_rack: Real,
-) -> Real:
-    r"""Time of an all-to-all across racks.
-
-    .. math:: T = (n-1)\alpha + \max\left(\frac{n-1}{n}, o\frac{n-r}{n}\right)\frac{S}{B}
-
-    Parameters
-    ----------
-    group_size : n [1]
-    message_bytes : S [B], what one rank holds for all
-    hop_latency : alpha [s]
-    link_bandwidth : B [B/s], of one rank
-    oversubscription : o [1], at least 1
-    ranks_per_rack : r [1], at most n
-
-    Returns
-    -------
-    communication_time [s]
-
-    Examples
-    --------
-    64 ranks in racks of 16, 4 to 1: three quarters leave the rack, four times as slowly.
-
-    >>> oversubscribed_all_to_all_time(64, 1, 0, 1, 4, 16)
-    3.0
-    """
-    share = ops.maximum(
-        (group_size - 1) / group_size, oversubscription * (group_size - ranks_per_rack) / group_size
-    )
-    return (group_size - 1) * hop_latency + share * message_bytes / link_bandwidth
-
-
-@formula(cites="thakur2005")
-def oversubscribed_halving_doubling_time(
-    group_size: Real,
-    message_bytes: Real,
-    hop_latency: Real,
-    link_bandwidth: Real,
-    oversubscription: Real,
-    ranks_per_rack: Real,
-    reduction_bandwidth: Real = math.inf,
-) -> Real:
-    r"""Time of a halving-doubling all-reduce across racks.
-
-    .. math:: T = 2\alpha\log_2 n + 2\left(o\left(1 - \frac{r}{n}\right) + \frac{r-1}{n}\right)\frac{S}{B}
-              + \frac{n-1}{n}\frac{S}{R}
-
-    Partners at a distance of r or more are in other racks, and these are the
-    steps that move the largest parts.
-
-    Parameters
-    ----------
-    group_size : n [1], a power of two
-    message_bytes : S [B]
-    hop_latency : alpha [s]
-    link_bandwidth : B [B/s], of one rank
-    oversubscription : o [1], at least 1
-    ranks_per_rack : r [1], a power of two, at most n
-    reduction_bandwidth : R [B/s], infinite where adding is free
-
-    Returns
-    -------
-    communication_time [s]
-
-    Examples
-    --------
-    Four ranks in racks of two, 2 to 1, 1 GB at 1 GB/s: 0.5 GB across at half
-    the speed, 0.25 GB inside, and the way back.
-
-    >>> oversubscribed_halving_doubling_time(4, 1e9, 0, 1e9, 2, 2)
-    2.5
-    """
-    across = oversubscription * (1 - ranks_per_rack / group_size)
-    inside = (ranks_per_rack - 1) / group_size
-    adding = (group_size - 1) * message_bytes / (group_size * reduction_bandwidth)
-    wire_time = 2 * (across + inside) * message_bytes / link_bandwidth
-    return 2 * ops.log2(group_size) * hop_latency + wire_time + adding

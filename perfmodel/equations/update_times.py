@@ -2,41 +2,11 @@
 
 from typing import Final
 
-from perfmodel.equations.special import harmonic_difference
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
 FULL: Final = 1 - 1e-13
 """Share of the time a server is busy from which more workers change nothing."""
-
-
-@formula(cites=("dutta2018", "chen2016"))
-def k_sync_exponential_time(workers: Real, gradients_per_update: Real, rate: Real) -> Real:
-    r"""Mean time per update of K-sync SGD with exponential times.
-
-    .. math:: E[T] = \frac{H_W - H_{W-K}}{\mu} = \frac{1}{\mu} \sum_{i=W-K+1}^{W} \frac{1}{i}
-
-    K = W is fully synchronous SGD, H_W / mu.  K-async SGD takes as long: what a late worker has left is as
-    long as a fresh gradient.
-
-    Parameters
-    ----------
-    workers : W [1]
-    gradients_per_update : K [1], in 1..W; the others are cancelled
-    rate : mu [1/s]
-
-    Returns
-    -------
-    time [s]
-
-    Examples
-    --------
-    Half of eight workers: 1/8 + 1/7 + 1/6 + 1/5.
-
-    >>> round(k_sync_exponential_time(8, 4, 1), 9)
-    0.63452381
-    """
-    return harmonic_difference(workers, gradients_per_update) / rate
 
 
 @formula(cites="dutta2018")
@@ -66,60 +36,6 @@ def k_batch_async_time(workers: Real, gradients_per_update: Real, gradient_time:
     1.0
     """
     return gradients_per_update * gradient_time / workers
-
-
-@formula(cites="dutta2018")
-def sync_over_async_exponential(workers: Real) -> Real:
-    r"""Time per update of synchronous over asynchronous SGD, exponential times.
-
-    .. math:: \frac{E[T_{sync}]}{E[T_{async}]} = W H_W
-
-    Per update; a synchronous update uses W gradients, so per gradient, and per epoch, the ratio is H_W.
-    W ln W is 20 % too low at 20 workers.
-
-    Parameters
-    ----------
-    workers : W [1]
-
-    Returns
-    -------
-    ratio [1]
-
-    Examples
-    --------
-    Two workers: 2 x (1 + 1/2).
-
-    >>> round(sync_over_async_exponential(2), 12)
-    3.0
-    """
-    return workers * harmonic_difference(workers, workers)
-
-
-@formula(cites="wang2019")
-def local_sgd_constant_speedup(communication_ratio: Real, local_steps: Real) -> Real:
-    r"""Speed-up of local SGD over synchronous SGD where every step takes the same time.
-
-    .. math:: S = \frac{1 + a}{1 + a/\tau}
-
-    Communication of a step-times is paid once in tau steps.
-
-    Parameters
-    ----------
-    communication_ratio : a [1], communication time over the time of one step
-    local_steps : tau [1], steps between two averages
-
-    Returns
-    -------
-    speedup [1]
-
-    Examples
-    --------
-    As much communication as computation, averaged every tenth step: 2 / 1.1.
-
-    >>> round(local_sgd_constant_speedup(1, 10), 6)
-    1.818182
-    """
-    return (1 + communication_ratio) / (1 + communication_ratio / local_steps)
 
 
 @formula(cites="reiser1980", symbolic=False)
