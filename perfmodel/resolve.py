@@ -222,8 +222,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     nics = scenario.nics or node.nics or 1
     if over_adapters:
         doubt_adapters(node, inter, nics, warnings)
-    usual = "adam" if sharing else workload.default_optimizer
-    optimizer = taken.take("optimizer", scenario.optimizer, usual)
+    optimizer = taken.take("optimizer", scenario.optimizer, "adam" if sharing else workload.default_optimizer)
     if software != scenario.framework:
         taken.append(f"--framework {software}")
     measured = None

@@ -79,7 +79,7 @@ class Tables(NamedTuple):
     """Elements of the rows that one sample looks up."""
 
     @property
-    def count(self) -> float:
+    def number(self) -> float:
         """How many there are."""
         return float(len(self.parameters))
 

@@ -23,7 +23,7 @@ def exchanged_bytes(setting: Setting, tables: Tables) -> Any:
     batch = np.asarray(setting.local_batch_size, dtype=np.float64)[..., None]
     size = setting.format.activation_bytes
     return equations.table_message_bytes(
-        batch, tables.all_looked_up, size, tables.count, setting.world_size * 1.0
+        batch, tables.all_looked_up, size, tables.number, setting.world_size * 1.0
     )
 
 
