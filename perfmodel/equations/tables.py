@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
@@ -36,6 +34,8 @@ def touched_parameters(samples: Real, table_parameters: Any, looked_up: Any) -> 
     >>> round(float(touched_parameters(100, np.array([1e9, 40.0]), np.array([10.0, 10.0]))), 2)
     1040.0
     """
+    import numpy as np
+
     asked = samples * looked_up if np.ndim(samples) == 0 else np.asarray(samples)[..., None] * looked_up
     return (-table_parameters * np.expm1(-asked / table_parameters)).sum(axis=-1)
 
