@@ -20,6 +20,7 @@ from perfmodel.specs.node import Node
 from perfmodel.specs.overlap import usual_overlap
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.specs.torus import take_torus
 from perfmodel.specs.updates import Updates, network_of, updates_of
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads import workload as workload_named
@@ -178,10 +179,12 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     sharing = shared(scenario, workload, accelerator, warnings.append)
     workload = with_embedding(workload, scenario, taken)
     strategy = network_of(scenario.strategy)
+    domains = intra.domains(nodes, node.accelerators)
+    take_torus(scenario, strategy, -(-nodes * per_node // domains), domains, taken.take)
     updates = updates_of(
         scenario.strategy, scenario.k, scenario.local_steps, scenario.backups, scenario.world_size
     )
-    over_adapters = strategy == "parameter-server" or intra.domains(nodes, node.accelerators) > 1
+    over_adapters = strategy == "parameter-server" or domains > 1
     one_slice = sharing is not None and is_slice(scenario, node, intra)
     if scenario.inter_link is None and over_adapters and not one_slice:
         taken.append(f"--inter-link {node.inter_link or DEFAULT_INTER_LINK}")
@@ -395,6 +398,4 @@ def _loader_workers(scenario: Scenario, node: Node, per_node: int, taken: _Defau
 
 
 def _storage(scenario: Scenario, taken: _Defaults) -> str:
-    if scenario.input == "synthetic":
-        return ""
-    return taken.take("storage", scenario.storage, DEFAULT_STORAGE)
+    return "" if scenario.input == "synthetic" else taken.take("storage", scenario.storage, DEFAULT_STORAGE)

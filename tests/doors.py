@@ -19,11 +19,6 @@ PACKAGE = "perfmodel.equations"
 EQUATIONS = ROOT.joinpath(*PACKAGE.split("."))
 Name = tuple[str, str]
 """Module of ``equations``, and what it defines."""
-UNUSED_ENTRIES: set[Name] = {
-    ("ring_all_reduce", "torus_all_reduce_time"),
-    ("ring_all_reduce", "shared_card_all_reduce_time"),
-}
-"""Entries of ``GRID_ALGORITHMS`` that no module takes, although others are taken from it."""
 
 
 def formulas() -> set[Name]:
@@ -42,7 +37,7 @@ def without_door() -> set[str]:
     seen: set[Name] = set()
     while waiting:
         name = waiting.pop()
-        if name not in seen and name[0] in inside and name not in UNUSED_ENTRIES:
+        if name not in seen and name[0] in inside:
             seen.add(name)
             waiting += inside[name[0]].needed_by(name[1])
     return {".".join(name) for name in formulas() - seen}

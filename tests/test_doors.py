@@ -18,8 +18,6 @@ WITHOUT_DOOR = {
     "convergence.nonconvex_gradient_bound",
     "parameter_server.colocated_parameter_server_time",
     "parameter_server.extra_server_time",
-    "ring_all_reduce.shared_card_all_reduce_time",
-    "ring_all_reduce.torus_all_reduce_time",
     "server_load.colocated_total_bytes",
     "server_load.parameter_server_total_bytes",
     "server_load.server_port_bytes",

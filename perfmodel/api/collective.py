@@ -76,6 +76,7 @@ def collective(
     rack_nodes: int | None = ...,
     oversubscription: float | None = ...,
     placement: Placement | None = ...,
+    torus_dimensions: str | None = ...,
     link: str | None = ...,
     catalogue: Catalogue | None = ...,
 ) -> Collective: ...
@@ -95,6 +96,7 @@ def collective(
     rack_nodes: int | None = ...,
     oversubscription: float | None = ...,
     placement: Placement | None = ...,
+    torus_dimensions: str | None = ...,
     link: str | None = ...,
     catalogue: Catalogue | None = ...,
 ) -> Collectives: ...
@@ -113,6 +115,7 @@ def collective(
     rack_nodes: int | None = None,
     oversubscription: float | None = None,
     placement: Placement | None = None,
+    torus_dimensions: str | None = None,
     link: str | None = None,
     catalogue: Catalogue | None = None,
 ) -> Collective | Collectives:
@@ -133,6 +136,8 @@ def collective(
     nics : network adapters of a node; by default those of ``node``, else 1
     rack_nodes, oversubscription, placement : nodes under one switch, what they could send over what leaves
         it, and how the ring lies on racks, ``contiguous`` or ``random``; by default no rack slows it
+    torus_dimensions : ranks in a row x in a column, such as ``4x8``, where ``algorithm`` is ``torus``; by
+        default a node is a row
     link : another word for ``intra_link``
     catalogue : hardware to choose from; by default what comes with the package
 
@@ -163,6 +168,7 @@ def collective(
         intra_link=intra_link,
         inter_link=inter_link,
         placement=placement,
+        torus_dimensions=torus_dimensions,
         link=link,
     )
     if link is not None and intra_link is not None:
@@ -181,6 +187,7 @@ def collective(
         rack_nodes=rack_nodes,
         oversubscription=oversubscription,
         placement=placement,
+        torus_dimensions=torus_dimensions,
     )
     named: tuple[tuple[Kind, str | None], ...] = (
         ("accelerators", accelerator),

@@ -93,6 +93,7 @@ class _Sizes(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @scenario_option("rack_nodes")
 @scenario_option("oversubscription")
 @scenario_option("placement")
+@scenario_option("torus_dimensions")
 @click.option(
     "--plot", metavar="FILE.html", help="Also draw time and bus bandwidth by size, beside measured ones."
 )
@@ -112,6 +113,7 @@ def command(
     rack_nodes: int | None,
     oversubscription: float | None,
     placement: Placement | None,
+    torus_dimensions: str | None,
     plot: str | None,
     specs: tuple[str, ...],
     **options: Any,
@@ -140,6 +142,7 @@ def command(
         "rack_nodes": rack_nodes,
         "oversubscription": oversubscription,
         "placement": placement,
+        "torus_dimensions": torus_dimensions,
     }
     if plot is not None:
         from perfmodel.cli.collective_plot import check_plot

@@ -17,6 +17,7 @@ from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.peer_graph import links_of_one, ranks_of
 from perfmodel.specs.provenance import Spec
+from perfmodel.specs.torus import Torus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,6 +65,8 @@ class Point(NamedTuple):
     """Whether a user has taken rings for all sizes."""
     machines: int = 0
     """That the ranks lie on, where they are more than ``nodes``."""
+    torus: Torus | None = None
+    """Its dimensions, where one is asked for and they are not the usual ones."""
     racks: Racks | None = None
     """None: every node reaches every other at its adapters' full rate."""
     notes: tuple[str, ...] = ()

@@ -61,6 +61,8 @@ OF_THE_SCENARIO = (
     "accelerators_per_node",
     "servers",
     "group_size",
+    "columns",
+    "rows",
     "loader_workers",
 )
 

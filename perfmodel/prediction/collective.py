@@ -19,6 +19,7 @@ from perfmodel.prediction.nccl_choice import nccl_ways
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import NCCL_CONNECTIONS
 from perfmodel.specs.record import Record, fresh
+from perfmodel.specs.torus import check_torus
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
 from perfmodel.step.fabric import Fabric, port_limits, ring_bandwidth
 from perfmodel.step.layout import Group
@@ -121,6 +122,8 @@ def collective(name: str, algorithm: str, fabric: Point, message_bytes: float) -
     check_mesh(fabric.link, fabric.per_node)
     if fabric.nodes > 1 and fabric.inter_link is None:
         raise InputError(f"{fabric.hosts} nodes need --inter-link")
+    asked = None if fabric.torus is None else str(fabric.torus)
+    check_torus(asked, algorithm, fabric.group_size, fabric.per_node, fabric.nodes)
     if fabric.group_size == 1:
         return _result(name, fabric, message_bytes, [(0.0, "none", None)])
     ranked, by_library = _by_library(name, fabric, message_bytes)
@@ -206,7 +209,7 @@ def _numbers(name: str, fabric: Point) -> Fabric:
 
 
 def _group(fabric: Point, on: Fabric) -> Group:
-    return Group(fabric.per_node, fabric.nodes, fabric.link, on, fabric.accelerator)
+    return Group(fabric.per_node, fabric.nodes, fabric.link, on, fabric.accelerator, torus=fabric.torus)
 
 
 def _by_library(name: str, fabric: Point, message_bytes: float) -> tuple[list[Way], list[Way]]:

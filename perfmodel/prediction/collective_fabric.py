@@ -16,6 +16,7 @@ from perfmodel.specs.node import Node
 from perfmodel.specs.peer_graph import ranks_of
 from perfmodel.specs.scenario import Placement
 from perfmodel.specs.store import Catalogue
+from perfmodel.specs.torus import parse_torus
 
 PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
 USUAL_RANKS = 8
@@ -53,6 +54,7 @@ def fabric_of(
     rack_nodes: int | None = None,
     oversubscription: float | None = None,
     placement: Placement | None = None,
+    torus_dimensions: str | None = None,
 ) -> Point:
     """Return the fabric that ranks lie on: what a machine has, where one is named, and what is said of it.
 
@@ -67,6 +69,7 @@ def fabric_of(
     nodes : by default as many as the ranks fill; without a machine one, or with a link between nodes the
         fewest that hold the ranks evenly, eight in each or as many as the link inside joins
     rack_nodes, oversubscription, placement : racks, as of a scenario; by default none
+    torus_dimensions : of a torus, as of a scenario
 
     Raises
     ------
@@ -106,7 +109,8 @@ def fabric_of(
         notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_place_of(nodes)}")
     host_link = catalogue.link(on.host_link.value) if on.host_link is not None else None
     where = Point(ranks, groups, link, outer, adapters, on.accelerator, host_link)
-    return where._replace(notes=tuple(notes), machines=nodes, racks=racks)
+    torus = None if torus_dimensions is None else parse_torus(torus_dimensions)
+    return where._replace(notes=tuple(notes), machines=nodes, racks=racks, torus=torus)
 
 
 def _said(value: object) -> _Taken | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel.link_caveats import is_slice
 from perfmodel.resolve import Setting
+from perfmodel.specs.torus import runs_torus, usual_torus
 from perfmodel.workloads.tables import has_tables
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ def understood(setting: Setting) -> dict[str, object]:
         filled["embedding"] = "sharded"
     elif has_tables(setting.workload):
         filled["embedding"] = "replicated"
+    if runs_torus(setting.scenario, setting.strategy) and setting.world_size > 1:
+        usual = usual_torus(setting.accelerators_per_domain, setting.domains)
+        filled["torus_dimensions"] = setting.scenario.torus_dimensions or str(usual)
     if setting.updates is not None:
         filled |= setting.updates.options(setting.world_size)
     if setting.layout is not None:

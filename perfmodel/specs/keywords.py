@@ -72,6 +72,7 @@ class Options(RunOptions, total=False):
     server_node: str | None
     local_aggregation: bool
     algorithm: Algorithm
+    torus_dimensions: str | None
     overlap: Overlap | None
     compression: str | None
     precision: Precision | None

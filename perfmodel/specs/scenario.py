@@ -22,6 +22,7 @@ Algorithm = Literal[
     "best",
     "ring",
     "hierarchical",
+    "torus",
     "tree",
     "leader",
     "recursive-doubling",
@@ -142,6 +143,8 @@ class Scenario(Described):
     local_aggregation : Whether a node sums its gradients before a parameter server sees them; never where
         workers are out of step, or some come to nothing.  [default: it does]
     algorithm : All-reduce algorithm; auto is what NCCL or RCCL chooses, and a ring where neither runs.
+    torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with --algorithm torus.
+        [default: a node a row; in one node, the most square]
     overlap : How gradients travel during the backward pass.  [default: as the strategy's framework does]
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded,
         whole tables on different accelerators, which exchange and update the rows that a batch looks up.
@@ -231,6 +234,7 @@ class Scenario(Described):
         bool, OptionInfo(label="Gradients summed in a machine before servers see them")
     ] = True
     algorithm: Annotated[Algorithm, OptionInfo(synonyms=SYNONYMS["algorithm"])] = "auto"
+    torus_dimensions: Annotated[str | None, OptionInfo(label="Dimensions of the torus")] = None
     overlap: Annotated[Overlap | None, OptionInfo(synonyms=SYNONYMS["overlap"])] = None
     embedding: Annotated[
         Embedding | None, OptionInfo(label="Embedding tables", axis="computation", plan=True)

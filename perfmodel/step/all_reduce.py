@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.collectives.all_reduce import IN_NETWORK
 from perfmodel.collectives.generation import adds
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
 from perfmodel.equations.exchange import least_bandwidth, least_times, shared_bandwidth, slowest_hop
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
+from perfmodel.specs.torus import usual_torus
 from perfmodel.step.layout import Group
 from perfmodel.step.library import library_algorithms, library_curve, library_times, runs_nccl
 
@@ -44,10 +46,10 @@ def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
     }
     inner, outer = on[:2], on[2:4]
     result["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *inner, *outer)
+    result["torus"] = lambda sizes: torus_times(group, sizes)
     if several:
-        rail = outer[0], shared_bandwidth(outer[1], per_node)
-        result["hierarchical"] = lambda sizes: GRID_ALGORITHMS["hierarchical"].time(
-            per_node, nodes, sizes, *inner, *rail
+        result["hierarchical"] = lambda sizes: GRID_ALGORITHMS["hierarchical-shared-card"].time(
+            per_node, nodes, sizes, *inner, *outer
         )
         result["leader"] = lambda sizes: GRID_ALGORITHMS["leader"].time(
             per_node, nodes, sizes, *inner, *outer
@@ -57,6 +59,31 @@ def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
     if not several:
         result["hierarchical"] = result["ring"]
     return result
+
+
+def torus_times(group: Group, message_bytes: Any) -> Any:
+    """Return the time of each message on a torus of two dimensions [s], shape (..., messages).
+
+    Rows that lie inside nodes cross their links alone, and the columns share the adapters of a node.  A row
+    that spans several nodes leaves each once, over all of its adapters, as the ranks of a node then do in
+    columns of their own.
+    """
+    columns, rows = group.torus or usual_torus(group.per_node, group.nodes)
+    per_node, on = group.per_node, group.on
+    row = column = on.intra_hop_latency, on.intra_link_bandwidth
+    if group.several_nodes:
+        hop = slowest_hop(on.intra_hop_latency, on.inter_hop_latency)
+        inside, outside = on.intra_link_bandwidth, on.inter_link_bandwidth
+        own = shared_bandwidth(outside, ops.minimum(columns, per_node))
+        row = (
+            ops.where(columns > per_node, hop, on.intra_hop_latency),
+            ops.where(columns > per_node, least_bandwidth(inside, outside), inside),
+        )
+        column = (
+            ops.where(columns < per_node, hop, on.inter_hop_latency),
+            ops.where(columns < per_node, least_bandwidth(inside, own), own),
+        )
+    return GRID_ALGORITHMS["torus"].time(columns, rows, message_bytes, *row, *column)
 
 
 def chosen_times(algorithm: str, group: Group, message_bytes: Any) -> Any:

@@ -10,6 +10,7 @@ from perfmodel.collectives.place import USUAL_YEAR
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
+from perfmodel.specs.torus import Torus, parse_torus
 from perfmodel.step.fabric import Fabric
 
 
@@ -28,6 +29,8 @@ class Group(NamedTuple):
     """Of every rank; without one, links are taken as those between NVIDIA's GPUs of their time."""
     year: int = USUAL_YEAR
     """Of the library."""
+    torus: Torus | None = None
+    """The grid asked for, where the usual one is not meant."""
 
     @property
     def size(self) -> Any:
@@ -43,4 +46,6 @@ class Group(NamedTuple):
 def gradient_group(setting: Setting, on: Fabric) -> Group:
     """Return the ranks that sum up gradients: all of the job."""
     per_domain, year = setting.accelerators_per_domain, setting.software_year
-    return Group(per_domain, setting.domains, setting.intra_link, on, setting.accelerator, year)
+    asked = setting.scenario.torus_dimensions
+    torus = None if asked is None else parse_torus(asked)
+    return Group(per_domain, setting.domains, setting.intra_link, on, setting.accelerator, year, torus)

@@ -16,6 +16,7 @@ from perfmodel.resolve import Setting, placed, resolve
 from perfmodel.specs.link import Link
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.specs.torus import ALGORITHM
 from perfmodel.step.fabric import Fabric
 from perfmodel.step.parts import fabric_of
 from perfmodel.sweeps.axes import PLACE, Axes
@@ -107,7 +108,10 @@ def placements_of(
         columns |= {name: np.zeros(len(sizes)) for name in ("domains", "unseen_link", "least_exchange_rate")}
         columns["link"] = np.full(len(sizes), -1)
         columns["option"] = np.full(len(sizes), index)
-        for same in _same_shape(nodes, per_node, by_nodes):
+        alike = _same_shape(nodes, per_node, by_nodes)
+        if asked["algorithm"] == ALGORITHM:  # which only whole nodes have, and a grid of its own each size
+            alike = np.split(np.arange(len(sizes)), len(sizes))
+        for same in alike:
             try:
                 setting = _resolved(asked, int(sizes[same[0]]), catalogue)
             except InputError as error:

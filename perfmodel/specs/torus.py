@@ -1,0 +1,137 @@
+"""A two-dimensional torus of ranks: how many lie in a row and in a column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.errors import InputError
+
+if TYPE_CHECKING:
+    from perfmodel.specs.scenario import Scenario
+
+ALGORITHM = "torus"
+
+
+class Torus(NamedTuple):
+    """A grid whose rows and columns close to rings; ranks fill row after row, node after node."""
+
+    columns: Any
+    """Ranks in one row; a whole number, or in a sweep an array."""
+    rows: Any
+    """Ranks in one column."""
+
+    def __str__(self) -> str:
+        return f"{self.columns}x{self.rows}"
+
+
+def runs_torus(scenario: Scenario, strategy: str) -> bool:
+    """Whether gradients are summed on a torus."""
+    return scenario.algorithm == ALGORITHM and strategy == "all-reduce"
+
+
+@lru_cache(maxsize=256)
+def parse_torus(text: str) -> Torus:
+    """Return the grid that a text names.
+
+    Raises
+    ------
+    InputError : anything but two whole numbers
+
+    >>> parse_torus("4x8")
+    Torus(columns=4, rows=8)
+    """
+    first, cross, second = text.lower().replace(" ", "").partition("x")
+    if cross and all(part.isascii() and part.isdigit() and int(part) for part in (first, second)):
+        return Torus(int(first), int(second))
+    raise InputError(
+        f"--torus-dimensions {text}: expected ranks in a row x ranks in a column, e.g. 4x8 of 32 ranks"
+    )
+
+
+def usual_torus(per_node: Any, nodes: Any) -> Torus:
+    """Return the grid where nobody says: a node a row; in one node, the most square one.
+
+    Takes numbers, or arrays of which all have one node or all have more.
+
+    >>> usual_torus(8, 4), usual_torus(8, 1)
+    (Torus(columns=8, rows=4), Torus(columns=4, rows=2))
+    """
+    if np.all(np.asarray(nodes) > 1):
+        return Torus(per_node, nodes)
+    if np.ndim(per_node):
+        rows = np.vectorize(_shorter_side, otypes=[float])(per_node)
+        return Torus(per_node / rows, rows)
+    rows = _shorter_side(int(per_node))
+    return Torus(int(per_node) // rows, rows)
+
+
+def _shorter_side(ranks: float) -> int:
+    """Return the largest divisor that is no more than the square root."""
+    return next(side for side in range(int(ranks**0.5), 0, -1) if ranks % side == 0)
+
+
+def take_torus(
+    scenario: Scenario, strategy: str, per_node: int, nodes: int, take: Callable[[str, Any, Any], Any]
+) -> None:
+    """Check the grid of a job, and name the usual one where none is asked for.
+
+    Parameters
+    ----------
+    scenario, strategy : of the job
+    per_node, nodes : how its ranks lie, nodes or NVLink domains of several
+    take : names the default of an option that was left open
+
+    Raises
+    ------
+    InputError : as ``check_torus``, or a strategy without an all-reduce
+    """
+    asked = scenario.torus_dimensions
+    if strategy != "all-reduce":
+        if asked is not None:
+            raise InputError(f"--torus-dimensions goes with --strategy all-reduce, not {scenario.strategy}")
+        return
+    check_torus(asked, scenario.algorithm, scenario.world_size, per_node, nodes)
+    if runs_torus(scenario, strategy) and scenario.world_size > 1:
+        take("torus-dimensions", asked, usual_torus(per_node, nodes))
+
+
+def check_torus(text: str | None, algorithm: str, ranks: int, per_node: int, nodes: int) -> None:
+    """Refuse a grid that does not hold the ranks, whose rows straddle nodes, or that nothing runs on.
+
+    Parameters
+    ----------
+    text : ``--torus-dimensions``, if any
+    algorithm : of the all-reduce
+    ranks : in all; of one alone nothing is asked
+    per_node, nodes : how the ranks lie, nodes or NVLink domains of several
+
+    Raises
+    ------
+    InputError : with what would be right
+    """
+    if algorithm != ALGORITHM:
+        if text is not None:
+            raise InputError(f"--torus-dimensions {text}: goes with --algorithm torus, not {algorithm}")
+        return
+    grid = None if text is None else parse_torus(text)
+    if ranks == 1:
+        return
+    if ranks != per_node * nodes:
+        raise InputError(f"--algorithm torus: {ranks} ranks do not fill {nodes} nodes of {per_node} evenly")
+    if grid is None:
+        return
+    able = [f"{x}x{ranks // x}" for x in range(1, ranks + 1) if ranks % x == 0 and _fits(x, per_node)]
+    right = f"e.g. {', '.join(sorted(able, key=lambda one: abs(parse_torus(one).columns - per_node))[:4])}"
+    if grid.columns * grid.rows != ranks:
+        held = grid.columns * grid.rows
+        raise InputError(f"--torus-dimensions {grid} holds {held} ranks, not {ranks}; {right}")
+    if not _fits(grid.columns, per_node):
+        raise InputError(f"--torus-dimensions {grid}: rows straddle nodes of {per_node}; {right}")
+
+
+def _fits(columns: int, per_node: int) -> bool:
+    return per_node % columns == 0 or columns % per_node == 0
