@@ -299,8 +299,9 @@ def _take_what_was_not_said(scenario: Scenario, taken: _Defaults) -> None:
 def _refuse_server_options(scenario: Scenario) -> None:
     for name in ("servers", "server_shards", "server_node"):
         if getattr(scenario, name) is not None:
-            option = name.replace("_", "-")
-            raise InputError(f"--{option} goes with --strategy parameter-server, not {scenario.strategy}")
+            raise InputError(
+                f"--{name.replace('_', '-')} goes with --strategy parameter-server, not {scenario.strategy}"
+            )
 
 
 def accelerator_of(scenario: Scenario, catalogue: Catalogue) -> Accelerator:
