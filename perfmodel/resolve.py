@@ -269,7 +269,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         else sharing.layout.accumulation_steps,
         scaling=scaling,
         loader_workers=_loader_workers(scenario, node, per_node, taken),
-        storage=_storage(scenario, taken),
+        storage=taken.take("storage", scenario.storage, DEFAULT_STORAGE) if scenario.input == "real" else "",
         decode_rate=decoding(workload, scenario),
         defaults=tuple(taken),
         warnings=tuple(warnings),
@@ -396,7 +396,3 @@ def _loader_workers(scenario: Scenario, node: Node, per_node: int, taken: _Defau
     return taken.take(
         "loader-workers", scenario.loader_workers, node.cores or DEFAULT_LOADER_WORKERS * per_node
     )
-
-
-def _storage(scenario: Scenario, taken: _Defaults) -> str:
-    return "" if scenario.input == "synthetic" else taken.take("storage", scenario.storage, DEFAULT_STORAGE)
