@@ -25,6 +25,11 @@ SCALARS = (
     "staged_fraction",
     "contention",
     "replica_dispatches",
+    "pageable_fraction",
+    "page_cache_share",
+    "worker_start_time",
+    "process_start_time",
+    "first_step_time",
 )
 """Numbers of ``calibration.toml`` that stand alone."""
 LATENCIES = {
@@ -79,6 +84,16 @@ class Calibration(NamedTuple):
     """Computation lost for each second of communication hidden behind it."""
     replica_dispatches: float
     """Kernel dispatches of one process for each tensor, module and launch of a replica."""
+    pageable_fraction: float
+    """Share of the host link's rate of copies from memory that is not pinned."""
+    page_cache_share: float
+    """Of a host's memory, which keeps samples once read."""
+    worker_start_time: float
+    """To start one loader worker [s]."""
+    process_start_time: float
+    """Until a process is ready to build its network [s]."""
+    first_step_time: float
+    """Of the first iteration beyond a usual one [s]."""
     launch_time: float
     """Of a library's collective, before its first hop, by GPUs before Hopper [s]."""
     library_hop_latency: float

@@ -25,21 +25,20 @@ from perfmodel.specs.updates import Updates, network_of, updates_of
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads import workload as workload_named
 from perfmodel.workloads.data import decoding, fed
+from perfmodel.workloads.loading import feed, loader_workers, storage_of
 from perfmodel.workloads.tables import with_embedding
 
 if TYPE_CHECKING:
     from perfmodel.profile import Profile
     from perfmodel.specs.layout import Layout
     from perfmodel.specs.stack import Stack
+    from perfmodel.workloads.feed import Feed
 
 _T = TypeVar("_T")
 
 DEFAULT_ACCELERATOR = "v100-sxm2-16gb"
 GENERIC_NODE = "pcie-workstation-8gpu"
 DEFAULT_INTER_LINK = "ethernet-25g-tcp"
-DEFAULT_STORAGE = "local-ssd"
-DEFAULT_LOADER_WORKERS = 4
-"""Of each accelerator, where nobody knows the processor."""
 
 NCCL_CONNECTIONS = 16
 """Two threads of eight connections, where NCCL finds an adapter of AWS.  In most containers, whose network
@@ -100,6 +99,8 @@ class Setting(NamedTuple):
     storage: str
     decode_rate: float | None
     """Samples/s that one loader worker decodes; None where the calibrated rate holds."""
+    feed: Feed | None
+    """Where real samples come from and by what; None where they are synthetic."""
     defaults: tuple[str, ...]
     """Each option the scenario left open, with the value it got."""
     warnings: tuple[str, ...]
@@ -233,9 +234,10 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         scenario, measured = with_measured_run(scenario, software, precision, catalogue, resolve)
     if accelerator.board_devices > 1:
         warnings.append(f"one {accelerator.id} is {accelerator.unit}; --gpus counts devices, not boards")
+    profile = _profile(scenario.profile)
     return Setting(
         scenario=scenario,
-        profile=_profile(scenario.profile),
+        profile=profile,
         workload=workload,
         accelerator=accelerator,
         node=node,
@@ -268,9 +270,10 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         if sharing is None
         else sharing.layout.accumulation_steps,
         scaling=scaling,
-        loader_workers=_loader_workers(scenario, node, per_node, taken),
-        storage=taken.take("storage", scenario.storage, DEFAULT_STORAGE) if scenario.input == "real" else "",
+        loader_workers=loader_workers(scenario, node, per_node, profile, taken.take, warnings),
+        storage=storage_of(scenario, taken.take),
         decode_rate=decoding(workload, scenario),
+        feed=feed(scenario, workload, node, accelerator, warnings),
         defaults=tuple(taken),
         warnings=tuple(warnings),
         layout=None if sharing is None else sharing.layout,
@@ -386,13 +389,3 @@ def _connections(scenario: Scenario, over_adapters: bool, link: Link, taken: _De
     if link.flow_bandwidth is None or not over_adapters:
         return scenario.connections or usual
     return taken.take("connections", scenario.connections, usual)
-
-
-def _loader_workers(scenario: Scenario, node: Node, per_node: int, taken: _Defaults) -> int:
-    if scenario.input == "synthetic":
-        if "input" not in scenario.model_fields_set:
-            taken.append("--input synthetic")
-        return 0
-    return taken.take(
-        "loader-workers", scenario.loader_workers, node.cores or DEFAULT_LOADER_WORKERS * per_node
-    )

@@ -59,9 +59,7 @@ QUANTITIES: dict[str, Quantity] = {
     "compulsory_bytes": Quantity("D", "B", "what every program must read and write"),
     "replicated": Quantity("m", "1", "modules, tensors and launches of one replica"),
     "inefficiency": Quantity("s", "1", "time over what the peak or the nominal bandwidth would take"),
-    "saturation": Quantity(
-        "q", "1", "what a product too small to fill the accelerator takes over its rate at any size"
-    ),
+    "saturation": Quantity("q", "1", "time of a product too small to fill the accelerator, over its rate's"),
     "shape_saturation": Quantity("q_s", "1", "what a product loses by short dot products and few columns"),
     "work": Quantity("w", "FLOP", "of one product over the compute units, in units of 500 FLOP"),
     "product_depth": Quantity("d", "1", "length of a dot product"),
@@ -103,9 +101,7 @@ QUANTITIES: dict[str, Quantity] = {
     "effect": Quantity("z", "1", "of the network, as measured runs of it were slower or faster"),
     "anchor_factor": Quantity("a", "1", "by which a measured run moves predicted times"),
     "adapter_rank": Quantity("r", "1", "of adapters of low rank (LoRA)"),
-    "adapted_width": Quantity(
-        "w", "1", "features around attention: of queries, keys and values, and into its output"
-    ),
+    "adapted_width": Quantity("w", "1", "features of queries, keys and values, and into attention's output"),
     "anchor_weight": Quantity("w", "1", "share of a measured run's miss that another run has as well"),
     "anchor_share": Quantity("s", "1", "that share of runs at no distance"),
     "anchor_distance": Quantity("d", "1", "between a measured run and another"),
@@ -140,9 +136,7 @@ QUANTITIES: dict[str, Quantity] = {
     "table_time": Quantity("t_e", "s", "exchange of vectors of tables and of their gradients"),
     "kernel_floor": Quantity("\\theta", "s", "from launching one kernel to the next, however little it does"),
     "achieved_flops": Quantity("\\eta_c F_p", "FLOP/s", "peak times the fraction of it that is achieved"),
-    "achieved_memory_bandwidth": Quantity(
-        "\\eta_m B_m", "B/s", "memory bandwidth times its achieved fraction"
-    ),
+    "achieved_memory_bandwidth": Quantity("\\eta_m B_m", "B/s", "memory bandwidth times its achieved share"),
     "update_bytes_per_parameter": Quantity("u", "B", "moved by the optimizer for each parameter"),
     "tiles": Quantity("q", "1", "output tiles of a matrix product"),
     "input_rate": Quantity("R", "samples/s", "samples one host can deliver"),
@@ -151,6 +145,13 @@ QUANTITIES: dict[str, Quantity] = {
     "stored_bytes": Quantity("d", "B", "one sample as it is stored"),
     "host_bandwidth": Quantity("B_h", "B/s", "from host memory to one accelerator"),
     "storage_bandwidth": Quantity("B_d", "B/s", "of the storage one host reads from"),
+    "storage_requests": Quantity("I", "1/s", "files of storage that one host opens in a second"),
+    "cache_bandwidth": Quantity("B_c", "B/s", "of samples that lie in the host's memory"),
+    "cache_bytes": Quantity("M", "B", "of the host's memory that holds samples"),
+    "dataset_bytes": Quantity("D", "B", "all samples as they are stored"),
+    "accelerator_decode_rate": Quantity("r_a", "samples/s", "that one accelerator decodes"),
+    "serial_input_time": Quantity("t_a", "s", "that samples take from the training itself"),
+    "worker_start_time": Quantity("t_w", "s", "to start one loader worker"),
     "busy_time": Quantity("t", "s", "the rest of the iteration"),
     "loader_workers": Quantity("w", "1", "processes or threads of a host that decode"),
     "decode_rate": Quantity("r", "samples/s", "samples one loader worker decodes"),
@@ -288,9 +289,7 @@ QUANTITIES: dict[str, Quantity] = {
     "time_per_update": Quantity("E[T]", "s", "mean time between two updates of the shared parameters"),
     "sent_fraction": Quantity("x", "1", "compressed bytes over those of all gradients"),
     "coding_time": Quantity("T", "s", "encoding and decoding gradients"),
-    "round_factor": Quantity(
-        "\\phi", "1", "mean time in which each worker's gradient comes about, over the mean of one"
-    ),
+    "round_factor": Quantity("\\phi", "1", "mean time of a gradient of each worker, over the mean of one"),
     "update_rate": Quantity("X", "1/s", "updates, or visits of workers to a server, in a second"),
     "visit_time": Quantity("t_v", "s", "of a push and a pull alone, as far as they are not hidden"),
     "repeated_time": Quantity("t_r", "s", "of as many updates as bring a gradient for each worker"),
@@ -334,9 +333,7 @@ QUANTITIES: dict[str, Quantity] = {
     "squared_distance": Quantity("\\lVert w_j - w_\\tau \\rVert^2", "1", "parameters now to those read"),
     "squared_gradient_sum": Quantity("G", "1", "of one parameter: squares of its gradients so far"),
     "noise_scale": Quantity("B_n", "samples", "trace of the gradient's covariance over its squared norm"),
-    "critical_batch_size": Quantity(
-        "B_c", "samples", "costs twice the least updates and twice the least epochs"
-    ),
+    "critical_batch_size": Quantity("B_c", "samples", "costs twice the least updates and least epochs"),
     "smallest_epochs": Quantity("e_{min}", "1", "epochs to a target with very small batches"),
     # transformers
     "layers": Quantity("l", "1", "layers of a transformer"),

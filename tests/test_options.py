@@ -25,7 +25,7 @@ from perfmodel.equations.sgd_variants import VARIANTS
 from perfmodel.fitting.sources import Sources
 from perfmodel.planning import Goal
 from perfmodel.recipes import NAMES as RECIPES
-from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_STORAGE
+from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.keywords import Options
@@ -34,6 +34,7 @@ from perfmodel.specs.run import Run
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.updates import KINDS
 from perfmodel.sweeps.axes import COMPUTATION, LAYOUT, PLACE, PLAN, WAY, is_number
+from perfmodel.workloads.loading import DEFAULT_STORAGE
 from tests import keywords
 
 OF_SCENARIO, OF_MONEY = declared(Scenario), declared(Conditions)

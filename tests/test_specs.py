@@ -17,6 +17,7 @@ from perfmodel.spec_quality import report
 from perfmodel.specs import spec_file
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.dataset import DataSetFile
+from perfmodel.specs.decoder import DecoderFile
 from perfmodel.specs.instance import InstanceFile
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
@@ -532,6 +533,7 @@ SHIPPED = {
     "instances.toml": InstanceFile,
     "storage.toml": StorageFile,
     "datasets.toml": DataSetFile,
+    "decoders.toml": DecoderFile,
 }
 
 

@@ -189,7 +189,11 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
             ),
         ]
     if prediction.epoch_time:
-        report.append(("epoch", show(prediction.epoch_time, "s")))
+        first = prediction.epoch_start_time
+        before = f", {show(first, 's')} more before its first batch" if first else ""
+        report.append(("epoch", show(prediction.epoch_time, "s") + before))
+    if prediction.startup_time is not None:
+        report.append(("start-up", start_up_line(prediction.startup)))
     counted = "" if prediction.layout is None else ", masked scores counted"
     report.append(
         ("utilisation (MFU)", f"{prediction.mfu:.1%} of the {prediction.scenario['precision']} peak{counted}")
@@ -210,6 +214,14 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
     if uses := listed(memory.rows):
         report.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))
     return report
+
+
+def start_up_line(parts: dict[str, float]) -> str:
+    """Return what a job takes before its first iteration, with what each part stands on."""
+    from perfmodel.prediction.start_up import BASIS
+
+    listed = (f"{name} {show(time, 's')} ({BASIS[name]})" for name, time in parts.items() if time)
+    return f"{show(sum(parts.values()), 's')}: {', '.join(listed)}"
 
 
 def update_lines(prediction: Prediction) -> list[tuple[str, str]]:

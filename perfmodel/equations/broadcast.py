@@ -148,3 +148,28 @@ def best_two_tree_broadcast_time(
     wire_time = message_bytes / link_bandwidth
     overhead = best_block_overhead(2 * hop_latency, depth * wire_time)
     return ops.minimum(group_size - 1, 1) * (wire_time + 2 * depth * hop_latency + overhead)
+
+
+@formula(cites="chan2007")
+def long_broadcast_time(message_bytes: Real, link_bandwidth: Real) -> Real:
+    r"""Time to send a long message to all ranks along a chain, in blocks so small that none waits.
+
+    .. math:: T = \frac{S}{B}
+
+    The limit of the chain for many bytes: every link carries the message once.
+
+    Parameters
+    ----------
+    message_bytes : S [B]
+    link_bandwidth : B [B/s]
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    >>> long_broadcast_time(1e9, 10e9)
+    0.1
+    """
+    return message_bytes / link_bandwidth

@@ -1,4 +1,4 @@
-"""Time to bring samples to the accelerators: storage, decoding, the copy from the host."""
+"""Time to bring samples to the accelerators: storage, cache, decoding, copies, the start of an epoch."""
 
 from perfmodel import ops
 from perfmodel.formula import formula
@@ -75,3 +75,176 @@ def exposed_input_time(
     prepared = accelerators_per_node * local_batch_size / input_rate
     copied = local_batch_size * sample_bytes / host_bandwidth
     return ops.maximum(0, ops.maximum(prepared, copied) - busy_time)
+
+
+@formula(cites="shi2018-dag")
+def file_bandwidth(storage_bandwidth: Real, storage_requests: Real, stored_bytes: Real) -> Real:
+    r"""Bytes per second at which files of one sample each are read.
+
+    .. math:: B = \min\left(B_d,\; I\,d\right)
+
+    Every file takes a request; small files meet the limit of requests before that of bytes.
+
+    Parameters
+    ----------
+    storage_bandwidth : B_d [B/s], in large blocks
+    storage_requests : I [1/s]
+    stored_bytes : d [B], one sample as stored
+
+    Returns
+    -------
+    bandwidth [B/s]
+
+    Examples
+    --------
+    3,000 requests a second of 3 kB each are 9 MB/s, of 100 kB they would be 300 and 125 is what there is.
+
+    >>> file_bandwidth(125e6, 3000, 3e3), file_bandwidth(125e6, 3000, 100e3)
+    (9000000.0, 125000000.0)
+    """
+    return ops.minimum(storage_bandwidth, storage_requests * stored_bytes)
+
+
+@formula(cites="shi2018-dag")
+def cached_bandwidth(
+    storage_bandwidth: Real, cache_bandwidth: Real, cache_bytes: Real, dataset_bytes: Real
+) -> Real:
+    r"""Bytes per second of a data set of which a part stays in the host's memory after the first epoch.
+
+    .. math:: B = \left(\frac{h}{B_c} + \frac{1-h}{B_d}\right)^{-1}, \quad h = \min\left(1, \frac{M}{D}\right)
+
+    Samples come in random order, so that the share that is found in the cache is the share that fits.
+
+    Parameters
+    ----------
+    storage_bandwidth : B_d [B/s]
+    cache_bandwidth : B_c [B/s], of memory
+    cache_bytes : M [B]
+    dataset_bytes : D [B]
+
+    Returns
+    -------
+    bandwidth [B/s]
+
+    Examples
+    --------
+    Half fits: a byte takes half of 1/400 MB/s and half of 1/100 MB/s, 160 MB/s over both.
+
+    >>> round(cached_bandwidth(100e6, 400e6, 50e9, 100e9))
+    160000000
+    """
+    cached = ops.minimum(1, cache_bytes / dataset_bytes)
+    return 1 / (cached / cache_bandwidth + (1 - cached) / storage_bandwidth)
+
+
+@formula(cites="shi2018-dag")
+def engine_input_rate(input_rate: Real, accelerators_per_node: Real, accelerator_decode_rate: Real) -> Real:
+    r"""Samples per second of a host whose accelerators decode in an engine beside their training.
+
+    .. math:: R' = \min\left(R,\; g\,r_a\right)
+
+    Parameters
+    ----------
+    input_rate : R [samples/s], of all that the host does for it
+    accelerators_per_node : g [1]
+    accelerator_decode_rate : r_a [samples/s], of the engine of one accelerator
+
+    Returns
+    -------
+    input rate of one host [samples/s]
+
+    Examples
+    --------
+    Eight engines of 5,000 a second decode 40,000, and the disk gives 17,000.
+
+    >>> engine_input_rate(17e3, 8, 5e3)
+    17000.0
+    """
+    return ops.minimum(input_rate, accelerators_per_node * accelerator_decode_rate)
+
+
+@formula(cites="shi2018-dag")
+def serial_input_time(
+    local_batch_size: Real, accelerator_decode_rate: Real, sample_bytes: Real, host_bandwidth: Real
+) -> Real:
+    r"""Time that a batch takes from the training itself, whatever is fetched ahead.
+
+    .. math:: t_a = \frac{b}{r_a} + \frac{b\,x}{B_h}
+
+    Decoding by the accelerator's own cores, and a copy for which the host waits: from pageable memory, or
+    without ``non_blocking``.  What there is none of has an infinite rate.
+
+    Parameters
+    ----------
+    local_batch_size : b [samples]
+    accelerator_decode_rate : r_a [samples/s], of one accelerator
+    sample_bytes : x [B], one sample as it is copied
+    host_bandwidth : B_h [B/s], from host memory to one accelerator
+
+    Returns
+    -------
+    serial_input_time [s]
+
+    Examples
+    --------
+    100 samples at 5,000 a second take 20 ms, and 100 of 0.6 MB over 6 GB/s another 10 ms.
+
+    >>> round(serial_input_time(100, 5000, 0.6e6, 6e9), 12)
+    0.03
+    """
+    return local_batch_size / accelerator_decode_rate + local_batch_size * sample_bytes / host_bandwidth
+
+
+@formula(cites="shi2018-dag")
+def time_with_serial_input(input_time: Real, serial_input_time: Real) -> Real:
+    r"""Time with what a batch takes from the training itself.
+
+    .. math:: t_i + t_a
+
+    Parameters
+    ----------
+    input_time : t_i [s], waiting for samples, or the rest of the iteration
+    serial_input_time : t_a [s]
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    >>> time_with_serial_input(2, 3)
+    5
+    """
+    return input_time + serial_input_time
+
+
+@formula(cites="shi2018-dag")
+def epoch_start_time(
+    loader_workers: Real, worker_start_time: Real, local_batch_size: Real, decode_rate: Real
+) -> Real:
+    r"""Time before the first batch of an epoch, for which nothing was fetched ahead.
+
+    .. math:: t_e = w\,t_w + \frac{b}{r}
+
+    A process starts its workers one after the other, unless they persist; then one worker makes the whole
+    first batch, or all threads of a pool together.
+
+    Parameters
+    ----------
+    loader_workers : w [1], that one training process starts
+    worker_start_time : t_w [s]
+    local_batch_size : b [samples], of one training process
+    decode_rate : r [samples/s], of whoever makes that batch
+
+    Returns
+    -------
+    time [s]
+
+    Examples
+    --------
+    Five workers of 0.1 s, and 64 samples at 128 a second: 0.5 + 0.5 s.
+
+    >>> epoch_start_time(5, 0.1, 64, 128)
+    1.0
+    """
+    return loader_workers * worker_start_time + local_batch_size / decode_rate

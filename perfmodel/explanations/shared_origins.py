@@ -89,12 +89,20 @@ OF_LAYOUT = (
 
 def input_notes(setting: Setting) -> dict[str, str]:
     """Return the origin of each parameter of the input pipeline, which copies of a network have as well."""
+    asked = setting.scenario
     return {
-        "decode_rate": "measured" if setting.scenario.decode_rate is None else "as asked",
+        "decode_rate": (asked.decoder or "measured") if asked.decode_rate is None else "as asked",
         "storage_bandwidth": setting.storage,
-        "stored_bytes": "the data set" if setting.scenario.sample_bytes is None else "as asked",
+        "storage_requests": setting.storage,
+        "cache_bandwidth": "ram",
+        "cache_bytes": f"{setting.node.id}, the share that keeps samples assumed",
+        "dataset_bytes": "the data set",
+        "accelerator_decode_rate": asked.decoder or "no decoder that takes its time",
+        "worker_start_time": "assumed",
+        "busy_time": "nothing is fetched ahead",
+        "stored_bytes": "the data set" if asked.sample_bytes is None else "as asked",
         "input_rate": "samples made on the spot",
-        "host_bandwidth": setting.host_link.id,
+        "host_bandwidth": setting.host_link.id + ("" if asked.pinned_memory else ", pageable"),
         "input_time": "synthetic samples",
     }
 

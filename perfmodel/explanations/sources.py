@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict
@@ -14,12 +16,16 @@ from perfmodel.explanations.recorder import Call, recorded
 from perfmodel.formula import FORMULAS
 from perfmodel.prediction import Prediction, predict
 from perfmodel.profile import read_profile
+from perfmodel.resolve import Setting
 from perfmodel.resources import folder
 from perfmodel.sensitivity.case import Case
 from perfmodel.sensitivity.changes import used_links
+from perfmodel.specs import provenance
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.provenance import SourcedSpec
+from perfmodel.specs.decoder import decoders
+from perfmodel.specs.provenance import Provenance, Quantity, SourcedSpec
 from perfmodel.specs.scenario import AnyScenario
+from perfmodel.specs.storage import storages
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import fraction, machine_limit
 
@@ -81,8 +87,9 @@ def sources_of(case: Case, calls: list[Call]) -> list[Source]:
     setting = case.setting
     for spec, used in _specs(case):
         result += _of_spec(spec, used)
-    if setting.scenario.input == "real" and setting.decode_rate is None:
-        result += _of_storage(setting.storage)
+    if setting.feed is not None:
+        for id, key, number in _fed_by(setting):
+            result += _of_numbers(id, {key: number}, storages().sources | decoders().sources)
     return [*result, *_of_price(case), *_of_fit(case), *_of_measurement(case)]
 
 
@@ -94,6 +101,8 @@ def assumed_of(case: Case) -> list[str]:
         for key, number in spec.statements()
         if key in used and number.basis == "assumed"
     ]
+    if case.setting.feed is not None:
+        lines += [f"{id}: {key}" for id, key, number in _fed_by(case.setting) if number.basis == "assumed"]
     mine = _constants_of(case)
     return lines + [f"calibration: {name}" for name in case.constants.assumed if name in mine]
 
@@ -159,41 +168,41 @@ def _of_workload(case: Case) -> list[Source]:
 
 
 def _of_spec(spec: SourcedSpec, taken: set[str]) -> list[Source]:
-    used: dict[str, list[str]] = {}
-    for name, number in spec.statements():
-        if number.source is not None and name in taken:
-            used.setdefault(number.source, []).append(name)
-    return [
-        {
-            "key": f"{spec.id}/{key}",
-            "kind": "spec",
-            "cited": spec.sources[key].title,
-            "url": spec.sources[key].url,
-            "date": spec.sources[key].read_on.isoformat(),
-            "used_for": names,
-        }
-        for key, names in used.items()
-        if key in spec.sources
-    ]
+    numbers = {name: number for name, number in spec.statements() if name in taken}
+    return _of_numbers(spec.id, numbers, spec.sources)
 
 
-def _of_storage(name: str) -> list[Source]:
-    from perfmodel.specs.storage import storages
-
+def _fed_by(setting: Setting) -> Iterator[tuple[str, str, Quantity]]:
+    """Yield what was read of the storage and the decoder that feed a job: its id, the key, the number."""
     known = storages()
-    key = known.bandwidth[name].source
-    if key is None or key not in known.sources:
-        return []
-    entry = known.sources[key]
+    yield setting.storage, "bandwidth", known.bandwidth[setting.storage]
+    if setting.feed is not None and math.isfinite(setting.feed.storage_requests):
+        yield setting.storage, "requests", known.requests[setting.storage]
+    decoder = None if setting.feed is None else setting.feed.decoder
+    for key in ("host_rate", "accelerator_rate"):
+        number = getattr(decoder, key, None)
+        if number is not None:
+            yield str(setting.scenario.decoder), key, number
+
+
+def _of_numbers(
+    name: str, numbers: Mapping[str, Provenance], published: Mapping[str, provenance.Source]
+) -> list[Source]:
+    """Return the sources of the numbers of one thing, each with the numbers it is used for."""
+    used: dict[str, list[str]] = {}
+    for field, number in numbers.items():
+        if number.source in published:
+            used.setdefault(str(number.source), []).append(field)
     return [
         {
-            "key": key,
+            "key": f"{name}/{key}",
             "kind": "spec",
-            "cited": entry.title,
-            "url": entry.url,
-            "date": entry.read_on.isoformat(),
-            "used_for": [f"{name}: bandwidth"],
+            "cited": published[key].title,
+            "url": published[key].url,
+            "date": published[key].read_on.isoformat(),
+            "used_for": fields,
         }
+        for key, fields in used.items()
     ]
 
 
@@ -287,8 +296,10 @@ def _constants_of(case: Case) -> list[str]:
     fitted = json.loads(calibration_module.FITTED.read_text("utf-8"))["scaling"]
     if setting.world_size > 1 and setting.scenario.jitter is None:
         names.append("jitter")
-    if setting.scenario.input == "real":
-        names.append("decode_rate")
+    if setting.feed is not None:
+        names += ["decode_rate", "worker_start_time"]
+        names += ["pageable_fraction"] if not setting.feed.pinned else []
+        names += ["page_cache_share"] if setting.feed.host_memory_bytes else []
     for link in used_links(case).values():
         if link.achieved_fraction is None and f"link/{link.kind}" not in fitted:
             known = link.kind if link.kind in case.constants.link_fraction else "other"

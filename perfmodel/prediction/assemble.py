@@ -14,6 +14,7 @@ from perfmodel.prediction.bound import above_peak, least_computation_time, least
 from perfmodel.prediction.interval import interval, widening_strengths
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prediction.result import NO_UPDATES, DeviceMemory, Interval, Memory, Prediction
+from perfmodel.prediction.start_up import epoch_start, start_up
 from perfmodel.prediction.traffic import traffic_of
 from perfmodel.prediction.understood import understood
 from perfmodel.prediction.verdict import placement, slower_than_one, verdict
@@ -294,6 +295,13 @@ def _prediction(
         warnings.append(
             f"{come_to['mfu']:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}"
         )
+    on, over = step.fabric, setting.domains > 1
+    startup = start_up(
+        setting,
+        constants,
+        setting.world_size,
+        on.inter_link_bandwidth if over else on.intra_link_bandwidth,
+    )
     updates = NO_UPDATES
     if setting.updates is not None:
         from perfmodel.prediction.updates import discarded_note, updates_of
@@ -322,6 +330,9 @@ def _prediction(
         hfu=None,
         model_flops=None,
         bubble_fraction=None,
+        startup_time=sum(startup.values()),
+        startup=startup,
+        epoch_start_time=epoch_start(setting, constants),
         **updates,
     )
 

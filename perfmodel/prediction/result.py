@@ -146,6 +146,13 @@ class Prediction(_Result):
     """Of an iteration, recomputation left out, all scores counted [FLOP]; likewise."""
     bubble_fraction: float | None = None
     """Share of the iteration in which pipeline stages wait for each other; likewise."""
+    startup_time: float | None = None
+    """Before the first iteration, once in a job [s]; None in answers saved before there was one."""
+    startup: dict[str, float] = fresh(dict)
+    """What it is made of, summing to ``startup_time``."""
+    epoch_start_time: float = 0.0
+    """Before the first batch of each epoch, for which nothing was fetched ahead [s]; no part of
+    ``epoch_time``.  0 of synthetic samples."""
     updates_per_second: float | None = None
     """Of the shared parameters, where gradients become updates otherwise than all in step: an iteration is
     then the time in which as many gradients count as there are workers.  None elsewhere, as all below."""

@@ -9,10 +9,12 @@ from perfmodel.calibration import Calibration
 from perfmodel.link_caveats import is_slice
 from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
+from perfmodel.prediction.start_up import epoch_start, start_up
 from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
 from perfmodel.step.evaluate import MeasuredRun, Outcome, measured_run, outcome_of
+from perfmodel.step.fabric import bulk_bandwidth
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
 from perfmodel.step.terms import SHARED_TERMS, sent
@@ -68,6 +70,8 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
         warnings.append("MFU counts scores that a mask leaves out, which kernels do not compute")
     if not memory.fits:
         warnings.append(_does_not_fit(memory))
+    link = setting.inter_link if setting.domains > 1 else setting.intra_link
+    startup = start_up(setting, constants, layout.data_parallel, bulk_bandwidth(link, constants))
     return Prediction.model_construct(
         iteration_time=time,
         terms={name: float(each) for name, each in result.terms.items()},
@@ -89,6 +93,9 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
         hfu=more.hfu,
         model_flops=more.model_flops,
         bubble_fraction=more.bubble_fraction,
+        startup_time=sum(startup.values()),
+        startup=startup,
+        epoch_start_time=epoch_start(setting, constants),
         **NO_UPDATES,
     )
 

@@ -35,7 +35,9 @@ def understood(setting: Setting) -> dict[str, object]:
         "sequence_length": setting.workload.sequence_length,
         "optimizer": setting.optimizer,
         "framework": setting.software,
-        "loader_workers": setting.loader_workers or None,
+        "loader_workers": (setting.loader_workers and setting.scenario.loader_workers)
+        or setting.loader_workers
+        or None,
         "storage": setting.storage or None,
         "scaling": setting.scaling,
     }

@@ -189,7 +189,9 @@ def _input_stages(case: Case, factor: float) -> Choice:
     terms = evaluate(setting, constants).terms
     samples = setting.local_batch_size * setting.accumulation_steps
     stages = stage_times(setting, setting.accelerators_per_node, samples, constants)
-    arms = {"the rest of the iteration": sum(terms.values()) - terms["input_time"]}
+    serial = float(anchored_time(stages.pop("serial"), factor))
+    hides = setting.feed is not None and setting.feed.ahead
+    arms = {"the rest of the iteration": sum(terms.values()) - terms["input_time"] + serial} if hides else {}
     arms |= {stage: float(anchored_time(time, factor)) for stage, time in stages.items() if time}
     result = _choice("an iteration and its samples", "max", "s", arms, "without effect")
     if result.active == "the rest of the iteration" and result.words.startswith(f"{result.active} binds"):

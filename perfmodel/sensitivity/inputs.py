@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from perfmodel.sensitivity import changes
 from perfmodel.sensitivity.case import Case
-from perfmodel.specs.storage import storage
 from perfmodel.step.communication import by_library
 from perfmodel.step.input_wait import SAMPLE_ELEMENT_BYTES
 from perfmodel.step.layer_rates import REFERENCE_PER_WATT
@@ -324,7 +323,7 @@ INPUTS: tuple[Input, ...] = (
         "storage_bandwidth",
         "B/s",
         "of the storage one host reads from",
-        lambda c: changes.fed(c, storage(c.setting.storage) if c.setting.storage else None),
+        lambda c: changes.fed(c, c.setting.feed.storage_bandwidth if c.setting.feed else None),
         changes.storage,
         {"B": 1, "s": -1},
     ),

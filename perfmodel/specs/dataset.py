@@ -33,6 +33,8 @@ class DataSet(Spec):
     """Of text that is cut into sequences of any length."""
     bytes: Quantity | None = None
     """Of all samples as they are stored [B]; token numbers take what the network reads of them."""
+    files: Quantity | None = None
+    """That the samples lie in; None where they are few large ones."""
 
     def size(self, sequence_length: int | None) -> int | None:
         """Return how many samples there are, each of so many tokens."""
@@ -48,6 +50,16 @@ class DataSet(Spec):
         if self.height is None or self.width is None:
             return None
         return int(self.height.value), int(self.width.value)
+
+    @property
+    def file_bytes(self) -> float | None:
+        """Mean size of one file [B]; None where nobody says how many there are."""
+        return None if self.bytes is None or self.files is None else self.bytes.value / self.files.value
+
+    @property
+    def has_files_of_one_sample(self) -> bool:
+        """Whether each sample takes a read of its own."""
+        return self.files is not None and self.samples is not None and self.files.value >= self.samples.value
 
     @property
     def sample_bytes(self) -> float | None:

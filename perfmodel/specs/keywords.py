@@ -9,6 +9,8 @@ from perfmodel.specs.layout import Recompute, Sharding
 from perfmodel.specs.scenario import (
     Algorithm,
     AnyScenario,
+    Cache,
+    DecoderName,
     Embedding,
     Input,
     Optimizer,
@@ -37,6 +39,12 @@ class RunOptions(TypedDict, total=False):
     dataset_samples: int | None
     sample_bytes: float | None
     decode_rate: float | None
+    decoder: DecoderName | None
+    prefetch_depth: int | None
+    pinned_memory: bool
+    non_blocking: bool
+    persistent_workers: bool
+    cache: Cache
     jitter: str | None
 
 

@@ -39,6 +39,9 @@ Placement = Literal["contiguous", "random"]
 Optimizer = Literal["none", "sgd", "adam", "lamb"]
 Input = Literal["synthetic", "real"]
 Embedding = Literal["replicated", "sharded"]
+DecoderName = Literal["pil", "pillow-simd", "torchvision", "torchvision-gpu", "dali-cpu", "dali-gpu"]
+"""Entries of ``hardware_specs/decoders.toml``."""
+Cache = Literal["none", "ram"]
 
 SYNONYMS: dict[str, dict[str, str]] = {
     "strategy": {
@@ -69,6 +72,8 @@ SYNONYMS: dict[str, dict[str, str]] = {
     "overlap": {"ddp": "bucketed", "horovod": "fused", "wait-free": "wfbp"},
     "algorithm": {"nccl": "auto", "rabenseifner": "halving-doubling", "sharp": "switch-tree"},
     "optimizer": {"adamw": "adam", "momentum": "sgd"},
+    "decoder": {"pillow": "pil", "dali": "dali-gpu", "nvjpeg": "torchvision-gpu"},
+    "cache": {"memory": "ram", "page-cache": "ram"},
     "sharding": {"ddp": "none", "zero-1": "zero1", "zero-2": "zero2", "zero-3": "zero3", "fsdp": "zero3"},
     "recompute": {"full-recomputation": "full"},
 }
@@ -165,6 +170,13 @@ class Scenario(Described):
     dataset_samples : [samples] Of a training set of your own.
     sample_bytes : [B] Of a stored sample, e.g. 115kB.  [default: as the data set has it]
     decode_rate : [1/s] Samples/s one loader worker decodes.
+    decoder : What decodes images, on the processor or the accelerator.  [default: as the framework does]
+    prefetch_depth : [1] Batches fetched ahead of a step; 0: the training process loads them itself, in turn.
+        [default: 2]
+    pinned_memory : Whether batches wait in pinned memory; the copy of others is slower, and waited for.
+    non_blocking : Whether the host goes on while a pinned batch is copied.
+    persistent_workers : Whether loader workers outlive an epoch.
+    cache : Where samples stay once read: ram is what fits in the host's memory, epochs after the first.
     jitter : Spread of a worker's time: lognormal:cv=0.05, empirical:FILE, none.
     anchor : Measured with that share of the batch on one GPU, iteration_time=0.145s@1, or on several, @8;
         of a transformer that is shared out as the job is, but for what follows: @512,tensor_parallel=8.
@@ -261,6 +273,12 @@ class Scenario(Described):
     dataset_samples: Annotated[_Most | None, OptionInfo(axis="data", plan=True)] = None
     sample_bytes: Annotated[_Bytes | None, OptionInfo(unit="B", axis="data", plan=True)] = None
     decode_rate: Annotated[_Rate | None, OptionInfo(unit="1/s", axis="data", plan=True)] = None
+    decoder: Annotated[DecoderName | None, OptionInfo(synonyms=SYNONYMS["decoder"], plan=True)] = None
+    prefetch_depth: Annotated[_Workers | None, OptionInfo(label="Batches fetched ahead", plan=True)] = None
+    pinned_memory: Annotated[bool, OptionInfo(plan=True)] = True
+    non_blocking: Annotated[bool, OptionInfo(label="Copies that do not block", plan=True)] = True
+    persistent_workers: Annotated[bool, OptionInfo(plan=True)] = False
+    cache: Annotated[Cache, OptionInfo(synonyms=SYNONYMS["cache"], plan=True)] = "none"
     jitter: Annotated[str | None, OptionInfo(commas=True, plan=True)] = None
     anchor: Annotated[str | None, OptionInfo(commas=True)] = None
     profile: Annotated[str | None, OptionInfo(commas=True, file=True)] = None

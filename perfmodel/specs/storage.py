@@ -1,5 +1,6 @@
 """Spec of storage: how fast one host reads samples from it."""
 
+import math
 from functools import cache
 from typing import Annotated
 
@@ -18,6 +19,8 @@ class StorageFile(Spec):
     """What else people call it."""
     bandwidth: dict[str, Quantity]
     """Of one host reading in large blocks [B/s]."""
+    requests: dict[str, Quantity]
+    """Reads of single files that one host gets answered [1/s]; memory has no such limit."""
     sources: dict[str, Source]
 
 
@@ -49,3 +52,9 @@ def storage_id(name: str) -> str:
 def storage(name: str) -> float:
     """Return the bandwidth [B/s] of one kind of storage; for errors see ``storage_id``."""
     return storages().bandwidth[storage_id(name)].value
+
+
+def storage_requests(name: str) -> float:
+    """Return the single files that one host reads of one kind of storage in a second."""
+    known = storages().requests.get(storage_id(name))
+    return math.inf if known is None else known.value

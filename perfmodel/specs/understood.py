@@ -7,6 +7,8 @@ from typing_extensions import TypedDict
 from perfmodel.specs.layout import Recompute, Sharding
 from perfmodel.specs.scenario import (
     Algorithm,
+    Cache,
+    DecoderName,
     Embedding,
     Input,
     Optimizer,
@@ -71,6 +73,12 @@ class Understood(TypedDict):
     dataset_samples: int | None
     sample_bytes: float | None
     decode_rate: float | None
+    decoder: DecoderName | None
+    prefetch_depth: int | None
+    pinned_memory: bool
+    non_blocking: bool
+    persistent_workers: bool
+    cache: Cache
     jitter: str | None
     anchor: str | None
     profile: str | None

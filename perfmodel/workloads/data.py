@@ -8,11 +8,24 @@ from functools import lru_cache
 
 from perfmodel.errors import InputError
 from perfmodel.specs.dataset import DataSet, data_set, data_sets
+from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.workload import Workload
 
 COLOURS = 3
 """Elements of a pixel."""
+_FIELDS = declared(Scenario)
+OF_REAL_INPUT = (
+    "sample_bytes",
+    "decode_rate",
+    "decoder",
+    "prefetch_depth",
+    "pinned_memory",
+    "non_blocking",
+    "persistent_workers",
+    "cache",
+)
+"""Options without effect on synthetic samples."""
 TOKEN_BYTES = 4
 """Token numbers are stored as 32-bit integers (an assumption)."""
 
@@ -116,13 +129,22 @@ def fed(workload: Workload, scenario: Scenario, warnings: list[str]) -> Workload
     if scenario.dataset is not None and (sizes := other_sizes(own, scenario.dataset)) is not None:
         warnings.append(sizes)
     if scenario.input == "synthetic":
-        idle = [name for name in ("sample_bytes", "decode_rate") if getattr(scenario, name) is not None]
+        idle = [name for name in OF_REAL_INPUT if getattr(scenario, name) != _FIELDS[name].default]
         if idle:
-            options = " and ".join(f"--{name.replace('_', '-')}" for name in idle)
+            options = " and ".join(written(name, getattr(scenario, name)) for name in idle)
             warnings.append(f"{options} without effect: samples are synthetic; --input real reads them")
     elif not workload.stored_bytes and scenario.profile is None:
         raise unknown_samples(workload)
     return workload
+
+
+def written(name: str, value: object) -> str:
+    """Return an option as it is written on the command line, a switch by the way it is turned.
+
+    >>> written("decode_rate", 100.0), written("pinned_memory", False)
+    ('--decode-rate', '--no-pinned-memory')
+    """
+    return f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
 
 
 def unknown_samples(workload: Workload) -> InputError:
@@ -134,12 +156,28 @@ def unknown_samples(workload: Workload) -> InputError:
     )
 
 
+def data_of(workload: Workload, scenario: Scenario) -> DataSet | None:
+    """Return the data set that a scenario trains on; None where nobody knows it."""
+    return _own_data(workload) if scenario.dataset is None else data_set(scenario.dataset)
+
+
+def is_encoded(workload: Workload, scenario: Scenario) -> bool:
+    """Return whether samples must be decoded: images that are encoded; of an unknown set, any image."""
+    return workload.sample == "image" if scenario.dataset is None else data_set(scenario.dataset).encoded
+
+
 def decoding(workload: Workload, scenario: Scenario) -> float | None:
     """Return the samples/s that one loader worker decodes; None for images by the calibrated rate.
 
-    What a scenario says comes first; only images that are encoded must be decoded.
+    What a scenario says comes first, then its decoder; only images that are encoded must be decoded.
     """
     if scenario.decode_rate is not None:
         return scenario.decode_rate
-    encoded = workload.sample == "image" if scenario.dataset is None else data_set(scenario.dataset).encoded
-    return None if encoded else math.inf
+    if not is_encoded(workload, scenario):
+        return math.inf
+    if scenario.decoder is None:
+        return None
+    from perfmodel.specs.decoder import decoders
+
+    rate = decoders().decoder[scenario.decoder].host_rate
+    return math.inf if rate is None else rate.value

@@ -1,0 +1,105 @@
+"""How samples reach the accelerators: storage, cache, decoder and copies, names and numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from perfmodel.errors import InputError
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.decoder import Decoder, decoders
+from perfmodel.specs.node import Node
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.storage import storage, storage_requests
+from perfmodel.specs.workload import Workload
+from perfmodel.workloads.data import data_of, is_encoded
+
+CACHE = "ram"
+"""The storage that cached samples are read as."""
+
+
+class Feed(NamedTuple):
+    """Where real samples come from, and by what."""
+
+    storage_bandwidth: float
+    """Of large blocks [B/s]."""
+    storage_requests: float
+    """Files of one sample that are read in a second; infinite where samples share large files."""
+    cache_bandwidth: float
+    """Of samples in the host's memory [B/s]."""
+    host_memory_bytes: float
+    """Of which a share keeps samples; 0 without a cache [B]."""
+    decoder: Decoder | None
+    """None: as the framework decodes."""
+    ahead: bool
+    """Whether batches are loaded and copied beside the step before."""
+    pinned: bool
+    copied_beside: bool
+    """Whether the host and the accelerator go on while a batch is copied."""
+    persistent: bool
+    """Whether loader workers outlive an epoch."""
+
+
+def feed_of(
+    scenario: Scenario,
+    workload: Workload,
+    node: Node,
+    accelerator: Accelerator,
+    stored: str,
+    warnings: list[str],
+) -> Feed:
+    """Return how the samples of a scenario with real input reach its accelerators.
+
+    Raises
+    ------
+    InputError : a decoder for samples that are not encoded, or a cache of unknown size
+    """
+    if scenario.prefetch_depth == 0 and scenario.loader_workers is not None:
+        raise InputError(
+            "--prefetch-depth 0 loads in the training process: leave --loader-workers out, or fetch 1 ahead"
+        )
+    ahead, pinned = scenario.prefetch_depth != 0, scenario.pinned_memory
+    known = data_of(workload, scenario)
+    single = known is not None and known.has_files_of_one_sample
+    return Feed(
+        storage_bandwidth=storage(stored),
+        storage_requests=storage_requests(stored) if single else math.inf,
+        cache_bandwidth=storage(CACHE),
+        host_memory_bytes=_cache(scenario, workload, node),
+        decoder=_decoder(scenario, workload, accelerator, warnings),
+        ahead=ahead,
+        pinned=pinned,
+        copied_beside=ahead and pinned and scenario.non_blocking,
+        persistent=scenario.persistent_workers and ahead,
+    )
+
+
+def _cache(scenario: Scenario, workload: Workload, node: Node) -> float:
+    if scenario.cache == "none":
+        return 0.0
+    if node.host_memory_bytes is None:
+        raise InputError(
+            f"--cache ram: nobody knows the memory of {node.id}; --storage ram is for data that fits in it"
+        )
+    if not workload.dataset_samples:
+        raise InputError("--cache ram: the data set's size is unknown; give --dataset or --dataset-samples")
+    return node.host_memory_bytes.value
+
+
+def _decoder(
+    scenario: Scenario, workload: Workload, accelerator: Accelerator, warnings: list[str]
+) -> Decoder | None:
+    name = scenario.decoder
+    if name is None:
+        return None
+    if not is_encoded(workload, scenario):
+        stored = scenario.dataset or workload.dataset or workload.id
+        raise InputError(
+            f"--decoder {name}: {stored} holds no encoded images; --decode-rate says how fast a worker "
+            "prepares such samples"
+        )
+    decoder = decoders().decoder[name]
+    family = decoder.measured_on
+    if family and accelerator.family != family:
+        warnings.append(f"--decoder {name} was measured on {family} alone; {accelerator.id} is taken for one")
+    return decoder
