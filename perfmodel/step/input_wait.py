@@ -67,7 +67,8 @@ def stage_times(
 
 def read_bandwidth(setting: Setting, feed: Feed, calibration: Calibration) -> Any:
     """Return the bytes of samples that one host reads in a second, in epochs after the first."""
-    workload, bandwidth = setting.workload, feed.storage_bandwidth
+    workload = setting.workload
+    bandwidth: Any = feed.storage_bandwidth
     if math.isfinite(feed.storage_requests):
         bandwidth = file_bandwidth(bandwidth, feed.storage_requests, workload.stored_bytes)
     if not feed.host_memory_bytes:
