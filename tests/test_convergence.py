@@ -58,6 +58,7 @@ from perfmodel.equations.scaling import usl_peak_world_size, usl_speedup
 from perfmodel.equations.sgd_variants import VARIANTS, straggler_variant
 from perfmodel.equations.wall_clock import Objective, error_bound
 from perfmodel.errors import InputError
+from perfmodel.prediction.adaptive import schedule
 
 CHECKS = {
     check["name"]: check
@@ -360,3 +361,39 @@ def test_values_of_the_other_sections_are_tested():
         "distbelief_speech_sigma",
         "distbelief_image_serial_frac",
     }
+
+
+def test_a_schedule_chooses_what_gets_furthest():
+    """The best K of each row, of all there are, by the bound that the row shows."""
+    law = distribution("exponential", rate=1.0)
+    answer = schedule(law, 16, learning_rate=0.5, communication_time=50.0, interval=300.0)
+    for each in answer.choices:
+        bounds = [
+            nonconvex_gradient_bound(
+                each.error,
+                300 / straggler_variant("k-sync", law, 16, k=k).update_time,
+                0.5,
+                1.0,
+                1.0,
+                10.0,
+                k,
+                32,
+            )
+            for k in range(1, 17)
+        ]
+        assert min(bounds) <= each.k_sync_bound <= 1.05 * min(bounds)  # ln(W / (W - K)) for its sum
+    chosen = [each.k_sync for each in answer.choices]
+    assert chosen == sorted(chosen)
+    steps = [each.local_steps for each in answer.choices]
+    assert steps == sorted(steps, reverse=True)
+    assert steps[0] > 1
+
+
+def test_a_schedule_is_printed(invoke):
+    printed = invoke("stragglers", "--adaptive", "--workers", "16", "--communication-time", "0.5s")
+    assert printed.exit_code == 0
+    assert "AdaComm" in printed.stdout
+    for asked, words in ((("--interval", "0s"), "above 0"), (("--learning-rate", "3"), "at most 1")):
+        done = invoke("stragglers", "--adaptive", *asked)
+        assert done.exit_code == 2
+        assert words in done.stderr

@@ -41,6 +41,7 @@ COMMANDS = (
     "predict",
     "scale",
     "sensitivity",
+    "servers",
     "specs",
     "stragglers",
     "sweep",

@@ -71,7 +71,11 @@ class _Order(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 )
 @click.option("--order-statistic", "order", type=_Order(), help="Mean and variance of the K-th of N instead.")
 @click.option("--curve", is_flag=True, help="Error bound against wall clock instead.")
-@click.option("--learning-rate", type=float, default=0.05, show_default=True, help="For --curve.")
+@click.option("--adaptive", is_flag=True, help="K and local steps to choose as the error falls instead.")
+@click.option("--interval", help="Until the next choice, for --adaptive.  [default: 20 mean gradients]")
+@click.option(
+    "--learning-rate", type=float, default=0.05, show_default=True, help="For --curve and --adaptive."
+)
 @export_options
 def command(
     variant: Variant | Literal["all"],
@@ -85,6 +89,8 @@ def command(
     server_time: str,
     order: tuple[int, int] | None,
     curve: bool,
+    adaptive: bool,
+    interval: str | None,
     learning_rate: float,
     **options: Any,
 ) -> None:
@@ -96,6 +102,7 @@ def command(
       perfmodel stragglers --variant k-sync --workers 16 --k 8 --param shift=1 --param rate=1
       perfmodel stragglers --order-statistic 16:16 --distribution lognormal:cv=0.1
       perfmodel stragglers --curve --workers 8 --k 4
+      perfmodel stragglers --adaptive --workers 16 --communication-time 0.5s
     """
     from perfmodel.api.stragglers import Stragglers, law_of, stragglers
 
@@ -103,6 +110,9 @@ def command(
     distribution = law_of(law, params)
     if order is not None:
         _print_order(distribution, order, form)
+        return
+    if adaptive:
+        _print_schedule(distribution, workers, learning_rate, communication_time, interval, form)
         return
     answer = stragglers(
         variant,
@@ -179,6 +189,45 @@ def _print_variants(result: Sequence[StragglerPrediction], distribution: Distrib
     )
     out.print(Text("stale: mean updates between reading and applying; fresh: share of gradients without any"))
     out.print(Text("proven: of the time per update; where no exact mean is known, what it lies between"))
+
+
+def _print_schedule(
+    distribution: Distribution,
+    workers: int,
+    learning_rate: float,
+    communication_time: str,
+    interval: str | None,
+    form: Form | None,
+) -> None:
+    """How much to synchronise as the error falls."""
+    from perfmodel.prediction.adaptive import HEADINGS, schedule
+    from perfmodel.units import parse
+
+    answer = schedule(
+        distribution,
+        workers,
+        learning_rate=learning_rate,
+        communication_time=parse(communication_time, "s"),
+        interval=None if interval is None else parse(interval, "s"),
+    )
+    if form == "json":
+        click.echo(answer.to_json())
+        return
+    if form is not None:
+        show_rows(answer.records(), form)
+        return
+    from rich.text import Text
+
+    from perfmodel.cli.render import console, table
+
+    out = console()
+    out.print(Text(f"what gets furthest as the error falls, {workers} workers, {distribution}"), style="bold")
+    shown = table(*HEADINGS, left=0)
+    for row in answer.cells():
+        shown.add_row(*row)
+    out.print(shown)
+    out.print(Text(answer.note))
+    out.print(Text("K-batch: workers go on; by rule: AdaSync's and AdaComm's, from the first row's choice"))
 
 
 def _print_curve(

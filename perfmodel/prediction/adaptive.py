@@ -1,0 +1,166 @@
+"""How much to synchronise as the error falls: K of AdaSync, local steps of AdaComm."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from perfmodel.equations import adaptive_synchrony as rules
+from perfmodel.equations.convergence import nonconvex_gradient_bound
+from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.sgd_variants import straggler_variant
+from perfmodel.errors import InputError
+from perfmodel.prediction.sgd_error_bound import (
+    GRADIENT_VARIANCE,
+    INITIAL_ERROR,
+    LOCAL_BATCH_SIZE,
+    SMOOTHNESS,
+)
+from perfmodel.tables import Record, Table, aligned
+
+LEVELS = 6
+"""Errors of the schedule, each a quarter of the one before."""
+SPAN = 20
+"""Mean gradients of one worker until the next choice, where nobody says how long."""
+_OBJECTIVE = SMOOTHNESS, GRADIENT_VARIANCE
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What gets furthest until the next choice, at one error."""
+
+    error: float
+    """Objective minus its lower bound."""
+    k_sync: int
+    """Gradients an update waits for."""
+    k_sync_bound: float
+    """On the mean squared gradient until the next choice."""
+    k_batch: int
+    """The same of the batch variants, whose workers go on."""
+    k_by_rule: int
+    """By AdaSync's rule from the first K, which needs the error alone."""
+    local_steps: int
+    local_bound: float
+    """On the mean squared gradient of local SGD with as many."""
+    local_steps_by_rule: int
+    """By AdaComm's rule from the first local steps."""
+
+
+@dataclass(frozen=True, repr=False)
+class Schedule(Table):
+    """Choices as the error falls."""
+
+    choices: tuple[Choice, ...]
+    interval: float
+    """Between two choices [s]."""
+    note: str
+    """What was assumed."""
+
+    def records(self) -> list[Record]:
+        """Return a row for each error."""
+        return [asdict(choice) for choice in self.choices]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel stragglers --adaptive --json`` prints."""
+        return json.dumps(asdict(self))
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the rows as people read them, in the order of ``HEADINGS``."""
+        return [
+            (
+                f"{each.error:.3g}",
+                str(each.k_sync),
+                f"{each.k_sync_bound:.3g}",
+                str(each.k_batch),
+                str(each.k_by_rule),
+                str(each.local_steps),
+                f"{each.local_bound:.3g}",
+                str(each.local_steps_by_rule),
+            )
+            for each in self.choices
+        ]
+
+    def __repr__(self) -> str:
+        return aligned(f"Schedule: {self.note}", HEADINGS, self.cells(), left=0)
+
+
+HEADINGS = ("error", "K-sync", "bound", "K-batch", "by rule", "local steps", "bound", "by rule")
+
+
+def schedule(
+    distribution: Distribution,
+    workers: int,
+    *,
+    learning_rate: float,
+    communication_time: float = 0.0,
+    interval: float | None = None,
+) -> Schedule:
+    """Return how many gradients an update should wait for, and how many local steps, as the error falls.
+
+    Parameters
+    ----------
+    distribution : of one worker's time for one gradient; K is worked out for exponential ones of its mean
+    workers : that compute gradients
+    learning_rate : above 0, at most 1
+    communication_time : of one average [s]
+    interval : until the next choice [s]; by default 20 mean gradients
+
+    Raises
+    ------
+    InputError : a learning rate or an interval out of its range, a law without a mean
+    """
+    if not 0 < learning_rate <= 1:
+        raise InputError(f"--learning-rate {learning_rate:g}: expected a number above 0, at most 1")
+    mean = float(distribution.mean)
+    if not 0 < mean < float("inf"):
+        raise InputError(f"--adaptive: {distribution} has no mean to count gradients by")
+    span = SPAN * mean if interval is None else interval
+    if not span > 0:
+        raise InputError(f"--interval {span:g}: expected a time above 0")
+    step_time = straggler_variant("sync", distribution, workers).update_time
+    per_batch = GRADIENT_VARIANCE / LOCAL_BATCH_SIZE
+    choices: list[Choice] = []
+    for level in range(LEVELS):
+        error = INITIAL_ERROR / 4**level
+        asked = (learning_rate, *_OBJECTIVE, span, workers, 1 / mean, LOCAL_BATCH_SIZE, error)
+        k, batch = (
+            int(rules.adasync_gradients(wanted(*asked), 1.0, 1.0, workers))
+            for wanted in (rules.adasync_k_sync_gradients, rules.adasync_batch_gradients)
+        )
+        update_time = straggler_variant("k-sync", distribution, workers, k=k).update_time
+        steps = rules.best_local_steps(error, communication_time, learning_rate, SMOOTHNESS, per_batch, span)
+        local = max(1, round(steps))
+        first = choices[0] if choices else None
+        choices.append(
+            Choice(
+                error=error,
+                k_sync=k,
+                k_sync_bound=nonconvex_gradient_bound(
+                    error, span / update_time, learning_rate, 1.0, *_OBJECTIVE, k, LOCAL_BATCH_SIZE
+                ),
+                k_batch=batch,
+                k_by_rule=k
+                if first is None
+                else int(rules.adasync_gradients(first.k_sync, INITIAL_ERROR, error, workers)),
+                local_steps=local,
+                local_bound=rules.local_sgd_gradient_bound(
+                    error,
+                    learning_rate,
+                    span,
+                    step_time,
+                    communication_time,
+                    local,
+                    SMOOTHNESS,
+                    per_batch,
+                    workers,
+                ),
+                local_steps_by_rule=local
+                if first is None
+                else int(rules.adacomm_local_steps(first.local_steps, INITIAL_ERROR, error)),
+            )
+        )
+    note = (
+        f"example objective: L = {SMOOTHNESS:g}, variance {GRADIENT_VARIANCE:g} a sample, "
+        f"{LOCAL_BATCH_SIZE} samples a gradient; K as of exponential times, a choice every {span:.3g} s"
+    )
+    return Schedule(tuple(choices), span, note)

@@ -1,0 +1,146 @@
+"""Where parameter servers run: on machines of their own, on the workers' machines, or on both (BytePS)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from perfmodel.calibration import calibration
+from perfmodel.equations import parameter_server, server_load
+from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
+from perfmodel.errors import InputError
+from perfmodel.specs.link import Link
+from perfmodel.step.fabric import bulk_bandwidth
+from perfmodel.tables import Record, Table, aligned
+from perfmodel.units import show
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """One way to place servers."""
+
+    name: str
+    machines: int
+    """In all, workers and servers."""
+    time: float
+    """Of a push and a pull of all gradients [s]."""
+    total_bytes: float | None
+    """That all machines send [B]; None of shards of two sizes."""
+    server_port_bytes: float | None
+    """Through the port of one server, both ways together [B]."""
+    server_memory_bytes: float | None
+    """Of a server with a buffer for each worker and plain SGD [B]."""
+
+
+@dataclass(frozen=True, repr=False)
+class Arrangements(Table):
+    """Every way to place so many servers, and a ring of the workers."""
+
+    rows: tuple[Arrangement, ...]
+    link: str
+    bandwidth: float
+    """That bulk transfers reach on a port, each way [B/s]."""
+    note: str
+
+    def records(self) -> list[Record]:
+        """Return the rows."""
+        return [asdict(row) for row in self.rows]
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel servers --json`` prints."""
+        return json.dumps(asdict(self))
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the rows as people read them, in the order of ``HEADINGS``."""
+
+        def shown(size: float | None) -> str:
+            return "" if size is None else show(size, "B")
+
+        return [
+            (
+                row.name,
+                str(row.machines),
+                show(row.time, "s"),
+                shown(row.total_bytes),
+                shown(row.server_port_bytes),
+                shown(row.server_memory_bytes),
+            )
+            for row in self.rows
+        ]
+
+    def __repr__(self) -> str:
+        return aligned(f"Arrangements: {self.note}", HEADINGS, self.cells(), left=1)
+
+
+HEADINGS = ("servers", "machines", "time", "all send", "a server's port", "its memory")
+
+
+def arrangements(link: Link, workers: int, servers: int, message_bytes: float) -> Arrangements:
+    """Return what a push and a pull of equal shards take, by where the servers run.
+
+    Parameters
+    ----------
+    link : of every machine's one port
+    workers : machines that compute gradients
+    servers : at least 1; on the workers' machines at most one each
+    message_bytes : gradients of one worker [B]
+
+    Raises
+    ------
+    InputError : nothing to send, fewer than two workers
+    """
+    if not message_bytes > 0:
+        raise InputError(f"--size {message_bytes:g}: expected bytes above 0, e.g. 100MB")
+    if workers < 2:
+        raise InputError(f"--workers {workers}: expected at least 2, one alone has nobody to agree with")
+    port = bulk_bandwidth(link, calibration(), 1)
+    hop = (link.bulk_hop_latency or link.hop_latency).value
+    of_all = workers, servers, message_bytes, hop
+    beside = min(servers, workers)
+    dedicated = (
+        server_load.parameter_server_total_bytes(workers, message_bytes),
+        server_load.server_port_bytes(workers, servers, message_bytes),
+        server_load.server_memory_bytes(workers, servers, message_bytes),
+    )
+    around = server_load.colocated_total_bytes(workers, message_bytes)
+    more = workers + servers
+    rows = (
+        Arrangement(
+            "apart",
+            more,
+            parameter_server.parameter_server_time(*of_all, port, port),
+            *dedicated,
+        ),
+        Arrangement(
+            "apart, in blocks",
+            more,
+            parameter_server.pipelined_parameter_server_time(*of_all, port, port),
+            *dedicated,
+        ),
+        Arrangement(
+            f"on {beside} workers",
+            workers,
+            parameter_server.colocated_parameter_server_time(workers, beside, message_bytes, hop, port),
+            around,
+            server_load.server_port_bytes(workers - 1, beside, message_bytes),
+            server_load.server_memory_bytes(workers, beside, message_bytes),
+        ),
+        Arrangement(
+            "apart and on workers",
+            more,
+            parameter_server.extra_server_time(*of_all, port),
+            None,
+            None,
+            None,
+        ),
+        Arrangement(
+            "none: a ring",
+            workers,
+            ring_all_reduce_time(workers, message_bytes, hop, port),
+            around,
+            None,
+            None,
+        ),
+    )
+    note = f"{workers} workers, {show(message_bytes, 'B')} of gradients in equal shards, nothing hidden"
+    return Arrangements(rows, link.id, port, note)

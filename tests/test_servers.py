@@ -1,0 +1,59 @@
+"""Where parameter servers run: what each arrangement takes, and that it pays as published."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perfmodel import InputError
+from perfmodel.prediction.servers import arrangements
+from perfmodel.specs.store import Catalogue
+
+LINK = Catalogue.of(None).link("ethernet-25g-tcp")
+
+
+def _of(workers: int, servers: int, size: float) -> list:
+    return list(arrangements(LINK, workers, servers, size).rows)
+
+
+@given(workers=st.integers(2, 64), servers=st.integers(1, 80), size=st.floats(1e6, 1e10))
+def test_arrangements_are_ordered_as_physics_orders_them(workers, servers, size):
+    barrier, blocks, beside, both, ring = _of(workers, servers, size)
+    assert blocks.time <= barrier.time
+    assert both.time <= blocks.time * (1 + 1e-9)  # the same machines, and ports of workers besides
+    assert both.time <= beside.time * (1 + 1e-9)
+    assert ring.total_bytes == beside.total_bytes < barrier.total_bytes
+    assert servers * barrier.server_port_bytes == pytest.approx(barrier.total_bytes)
+
+
+@pytest.mark.published("Jiang et al. 2020 (BytePS): with a CPU machine for each worker, up to twice a ring")
+def test_as_many_servers_as_workers_halve_a_ring():
+    both, ring = _of(64, 64, 1e10)[3:]
+    assert ring.time / both.time == pytest.approx(2, rel=0.05)
+
+
+def test_the_command_prints_them(invoke):
+    answer = json.loads(invoke("servers", "--workers", "8", "--servers", "8", "--json").stdout)
+    assert len(answer["rows"]) == 5
+    shown = invoke("servers", "--size", "528MB").stdout
+    assert "BytePS" in shown
+    assert "ring" in shown
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (("--workers", "1"), "at least 2"),
+        (("--size", "0B"), "above 0"),
+        (("--inter-link", "ethernt-25g-tcp"), "nearest"),
+    ],
+)
+def test_bad_input_is_named(asked, words, invoke):
+    done = invoke("servers", *asked)
+    assert done.exit_code == 2
+    assert words in done.stderr
+    with pytest.raises(InputError):
+        arrangements(LINK, 8, 4, 0.0)
