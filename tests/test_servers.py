@@ -38,7 +38,7 @@ def test_as_many_servers_as_workers_halve_a_ring():
 def test_the_command_prints_them(invoke):
     answer = json.loads(invoke("servers", "--workers", "8", "--servers", "8", "--json").stdout)
     assert len(answer["rows"]) == 5
-    shown = invoke("servers", "--size", "528MB").stdout
+    shown = invoke("servers", "--gradient-size", "528MB").stdout
     assert "BytePS" in shown
     assert "ring" in shown
 
@@ -47,7 +47,7 @@ def test_the_command_prints_them(invoke):
     ("asked", "words"),
     [
         (("--workers", "1"), "at least 2"),
-        (("--size", "0B"), "above 0"),
+        (("--gradient-size", "0B"), "above 0"),
         (("--inter-link", "ethernt-25g-tcp"), "nearest"),
     ],
 )

@@ -7,32 +7,31 @@ from typing import Any
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
-from perfmodel.cli.types import COUNT, LARGEST, Quantity
+from perfmodel.cli.types import COUNT
 
 
 @click.command("servers")
 @click.option("--workers", type=COUNT, default=8, show_default=True, help="Machines with accelerators.")
 @click.option("--servers", type=COUNT, default=4, show_default=True, help="Parameter servers.")
-@click.option(
-    "--size", type=Quantity("B", LARGEST), default="100MB", show_default=True, help="Gradients of one worker."
-)
+@click.option("--gradient-size", default="100MB", show_default=True, help="Of one worker, e.g. 528MB.")
 @click.option(
     "--inter-link", default="ethernet-25g-tcp", show_default=True, help="Of every machine's one port."
 )
 @export_options
-def command(workers: int, servers: int, size: float, inter_link: str, **options: Any) -> None:
+def command(workers: int, servers: int, gradient_size: str, inter_link: str, **options: Any) -> None:
     """Push and pull by where parameter servers run: own machines, the workers', or both (BytePS).
 
     \b
     Examples:
-      perfmodel servers --workers 8 --servers 8 --size 528MB
+      perfmodel servers --workers 8 --servers 8 --gradient-size 528MB
       perfmodel servers --workers 16 --servers 4 --inter-link ib-edr-100g
     """
     from perfmodel.prediction.servers import HEADINGS, arrangements
     from perfmodel.specs.store import Catalogue
+    from perfmodel.units import parse, show
 
     form = take_form(options)
-    answer = arrangements(Catalogue.of(None).link(inter_link), workers, servers, size)
+    answer = arrangements(Catalogue.of(None).link(inter_link), workers, servers, parse(gradient_size, "B"))
     if form == "json":
         click.echo(answer.to_json())
         return
@@ -42,7 +41,6 @@ def command(workers: int, servers: int, size: float, inter_link: str, **options:
     from rich.text import Text
 
     from perfmodel.cli.render import console, filled, table
-    from perfmodel.units import show
 
     out = console()
     out.print(Text(filled(answer.note, out.width)), style="bold")

@@ -90,7 +90,7 @@ def arrangements(link: Link, workers: int, servers: int, message_bytes: float) -
     InputError : nothing to send, fewer than two workers
     """
     if not message_bytes > 0:
-        raise InputError(f"--size {message_bytes:g}: expected bytes above 0, e.g. 100MB")
+        raise InputError(f"--gradient-size {message_bytes:g}: expected bytes above 0, e.g. 100MB")
     if workers < 2:
         raise InputError(f"--workers {workers}: expected at least 2, one alone has nobody to agree with")
     port = bulk_bandwidth(link, calibration(), 1)
