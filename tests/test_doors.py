@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests import doors
 from tests.doors import formulas, without_door
 
 pytestmark = pytest.mark.any_version
@@ -19,3 +20,8 @@ def test_what_is_looked_for_is_there():
     assert "shuffles.ring_all_gather_time" in every  # reached by the table of collectives
     assert "model_parallel.contention_of_point" in every  # by the method of a class
     assert "downpour.push_load" in every
+
+
+def test_without_a_product_nothing_is_reached(monkeypatch):
+    monkeypatch.setattr(doors, "_product", lambda: iter(()))
+    assert len(doors.without_door()) == len(formulas())
