@@ -34,7 +34,7 @@ demo: $(VENV)/.run
 	$(BIN)/perfmodel predict --gpus 32
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 $(FLOORS)/.dev: pyproject.toml tests/floors.py
 	@echo "installing perfmodel with its lowest versions into $(FLOORS); the first time takes some minutes"
@@ -44,7 +44,7 @@ $(FLOORS)/.dev: pyproject.toml tests/floors.py
 	@touch $@
 
 test-floors: $(FLOORS)/.dev
-	PERFMODEL_FLOORS=1 $(FLOORS)/bin/python -m pytest -n auto
+	PERFMODEL_FLOORS=1 $(FLOORS)/bin/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

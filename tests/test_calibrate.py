@@ -110,6 +110,7 @@ def test_derivatives_are_those_of_the_time(alone):
         assert slopes[:, number] == pytest.approx(slope, abs=1e-7), parameters.names[number]
 
 
+@pytest.mark.any_version
 def test_a_source_left_out_cannot_move_its_own_fold(alone):
     """Its times may be anything: the fit that judges it is the same."""
     slower = [row._replace(time=3 * row.time) if row.run.source == "timm" else row for row in alone]
@@ -277,6 +278,7 @@ def test_an_anchor_never_widens():
         assert _width(**known, anchor="iteration_time=0.1s@1")[0] <= _width(**known)[0] * (1 + 1e-9)
 
 
+@pytest.mark.any_version
 def test_a_whole_architecture_can_be_left_out(alone):
     efficiency = EfficiencyFit(alone[::8])
     assert "Volta" in efficiency.architectures
@@ -484,6 +486,7 @@ def test_a_file_that_is_no_fit_is_refused(tmp_path):
         read_calibration(tmp_path / "none.json")
 
 
+@pytest.mark.any_version
 def test_own_runs_are_judged_by_all_others(tmp_path):
     """A file of one source: the fit is to the shipped runs, and what it says of itself cannot help it."""
     runs = read_runs(_own(tmp_path, lambda row: row["workload"] == "resnet50-v1.5"))

@@ -129,6 +129,7 @@ def test_best_merging_is_the_best_of_all_ways() -> None:
         assert added == pytest.approx(events.best_merging(ready, sizes, fixed, per_byte, cost), rel=1e-12)
 
 
+@pytest.mark.any_version
 def test_priority_against_preemptive_messages() -> None:
     for backward, communication in random_layers(400, 12):
         forward = np.roll(backward, 1) / 2 + 0.1

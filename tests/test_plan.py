@@ -42,6 +42,7 @@ def found():
     return search(Goal(**ASKED, algorithms=("ring", "hierarchical", "leader")))
 
 
+@pytest.mark.any_version
 def test_the_front_equals_brute_force_over_predict_on_2000_plans(found):
     rng = np.random.default_rng(7)
     sample = rng.choice(np.flatnonzero(np.isfinite(found.candidates["cost"])), 2000, replace=False)

@@ -302,6 +302,7 @@ def test_broken_files_are_refused_in_a_line(tmp_path, content, told):
     assert len(result.output.strip().splitlines()) <= 2
 
 
+@pytest.mark.any_version
 def test_a_zip_bomb_is_refused_early(tmp_path):
     packer = zlib.compressobj(9, wbits=31)
     pieces = [packer.compress(b'{"traceEvents": [')]
@@ -319,6 +320,7 @@ def test_one_endless_value_is_refused(tmp_path, monkeypatch):
         read_trace(tmp_path / "t.json")
 
 
+@pytest.mark.any_version
 def test_entries_beside_the_events_cost_little(tmp_path, monkeypatch):
     """Large ones are passed over in one go; nothing of them is kept, and without end they are refused."""
     entry = json.dumps({"a": ['x"]\\', {"b": 1.5}], "c": "}"})
@@ -930,6 +932,7 @@ def test_ranks_of_a_recommender_wait_for_each_other():
     assert sum(row["wire_time"] for row in rows) < 0.3e-3 < max(rows[0]["waiting_time"].values())
 
 
+@pytest.mark.any_version
 @real
 def test_loader_workers_and_the_step_without_waiting():
     few, many = (
@@ -940,6 +943,7 @@ def test_loader_workers_and_the_step_without_waiting():
     assert without == pytest.approx(many["iteration_time"], rel=0.15)
 
 
+@pytest.mark.any_version
 @real
 @pytest.mark.parametrize(
     ("traced", "asked", "measured"), [(0, {}, 0), (4, {}, 4), (0, {"loader_workers": 4}, 4)]
@@ -955,6 +959,7 @@ def test_a_profile_predicts_the_steps_of_the_loader_pair(tmp_path, traced, asked
     assert found.iteration_time == pytest.approx(steps[measured]["iteration_time"], rel=0.15)
 
 
+@pytest.mark.any_version
 @real
 def test_a_trace_predicts_another_board(tmp_path):
     """From one V100 board's trace, the step of another's, its first two steps dropped."""
@@ -995,12 +1000,14 @@ def shipped(name):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.any_version
 @real
 def test_shipped_figures_are_those_of_the_files():
     found = [{key: "" if row[key] is None else str(row[key]) for key in COLUMNS} for row in rows_of(SHARED)]
     assert shipped("traces.csv") == found
 
 
+@pytest.mark.any_version
 @real
 def test_shipped_predictions_are_those_of_the_profiles():
     """Within one per cent: a new fit may move the last digit."""

@@ -25,7 +25,7 @@ from perfmodel.accuracy.transformer_anchor import (
     term_distance,
     term_shares,
 )
-from perfmodel.accuracy.transformer_compare import STATED_NODES, compared
+from perfmodel.accuracy.transformer_compare import STATED_NODES, shipped_out_of_sample
 from perfmodel.accuracy.transformer_memory import fitting, peak_errors, peaks, reserved_over_used
 from perfmodel.accuracy.transformer_rows import (
     COLUMNS,
@@ -72,14 +72,8 @@ def runs():
     return shipped_transformer_runs()
 
 
-@cache
-def both():
-    """All runs in both modes, each source by a fit to the others."""
-    return compared(shipped_transformer_runs, ("specs", "anchored"), out_of_sample=True)
-
-
 def judged(mode="specs"):
-    return both()[mode == "anchored"]
+    return shipped_out_of_sample()[mode == "anchored"]
 
 
 def case_of(model=GPT3, world=1024, length=2048, stack_name="megatron-lm", year=2021, **layout):
@@ -457,6 +451,7 @@ def test_rows_are_as_published_but_for_their_notes():
     ]
 
 
+@pytest.mark.any_version
 @pytest.mark.published("Grattafiori et al. 2024, table 4; Chowdhery et al. 2022, section 4.1")
 def test_the_largest_published_runs():
     """No fit learns from them; what is published lies within the interval of its class."""
@@ -474,6 +469,7 @@ def test_the_largest_published_runs():
     assert max(abs(row.error) for row in each) <= 0.15
 
 
+@pytest.mark.any_version
 def test_the_largest_measured_runs_stand_in_the_table():
     names = [row.run.run_id for row in largest(judged().rows)]
     assert set(LARGEST) <= set(names)
@@ -687,6 +683,7 @@ def test_full_recomputation_of_one_source_is_read_as_selective_and_said():
 # --- fit and figures
 
 
+@pytest.mark.any_version
 def test_the_shipped_fit_is_what_the_data_give(tmp_path, monkeypatch):
     monkeypatch.setattr(transformer_fit, "RESULT", tmp_path / "fit.json")
     transformer_fit.refit()
@@ -698,6 +695,7 @@ def test_the_shipped_fit_is_what_the_data_give(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["fit.json"]
 
 
+@pytest.mark.any_version
 def test_sources_are_predicted_by_the_others():
     result = judged().summary
     every, stated = result["all"], result[STATED_NODES]
@@ -711,6 +709,7 @@ def test_sources_are_predicted_by_the_others():
     assert every["median_absolute_error"] < every["baseline"]["median_absolute_error"] / 2
 
 
+@pytest.mark.any_version
 def test_rows_as_they_state_their_recomputation_are_reported_too():
     other = judged().summary["as_stated"]
     assert other["all"]["n"] == 2431
@@ -718,6 +717,7 @@ def test_rows_as_they_state_their_recomputation_are_reported_too():
     assert other["all"]["mean_absolute_error"] > judged().summary["all"]["mean_absolute_error"]
 
 
+@pytest.mark.any_version
 def test_the_layout_that_is_predicted_best_costs_little():
     sweep, rest = judged().summary["regret"].values()
     assert rest["groups"] >= 25
@@ -726,6 +726,7 @@ def test_the_layout_that_is_predicted_best_costs_little():
     assert min(sweep["random"], rest["random"]) > 0.4
 
 
+@pytest.mark.any_version
 def test_intervals_cover_what_they_say():
     result = judged().summary
     assert 0.72 <= result["all"]["coverage_80_over_sources"] <= 0.88
@@ -733,6 +734,7 @@ def test_intervals_cover_what_they_say():
         assert 0.70 <= group["coverage_80"] <= 0.90
 
 
+@pytest.mark.any_version
 def test_an_anchor_helps():
     specs, anchored = judged(), judged("anchored")
     same = {row.run.run_id for row in anchored.rows if row.predicted_time}
@@ -746,6 +748,7 @@ def test_an_anchor_helps():
     assert {row.anchor for row in anchored.rows} == {"unique", None}
 
 
+@pytest.mark.any_version
 def test_anchored_on_one_run_sources_are_missed_by_less_than_8_percent():
     every = judged("anchored").summary["all"]
     assert every["mean_over_sources"] <= 0.08
@@ -770,6 +773,7 @@ def test_an_anchor_is_the_run_whose_step_is_made_of_the_same_shares():
             assert term_distance(shares[anchor.row], shares[row]) <= least + 0.01 * group.apart.max()
 
 
+@pytest.mark.any_version
 def test_how_much_an_anchor_tells_is_learned_without_the_source_it_is_judged_on():
     able = [run for run in transformer_fit.learned_from(runs()) if run.source != "vtrain-single"]
     sources = np.array([run.source for run in able])
@@ -794,6 +798,7 @@ def test_anchors_are_of_the_same_network_and_source():
             assert other.run_id != run.run_id
 
 
+@pytest.mark.any_version
 def test_what_is_said_of_an_unseen_source_hardly_depends_on_its_own_times():
     """Not at all but for the point that the fits to the others are linear around."""
     data = transformer_fit.data_of(transformer_fit.learned_from(runs()))
@@ -828,9 +833,9 @@ def test_validate_prints_rows_and_summary():
     assert "grouped by source, accelerator, class, world-size" in refused.stderr
 
 
-def test_the_report_has_its_section(monkeypatch):
-    monkeypatch.setattr(transformer_section, "compared", lambda read, modes, out_of_sample: both())
-    text = transformer_section.section.__wrapped__()
+@pytest.mark.any_version
+def test_the_report_has_its_section():
+    text = transformer_section.section()
     assert text.startswith("## Transformers under model parallelism\n")
     for heading in (
         "Choosing a layout",

@@ -84,6 +84,7 @@ def test_sync_over_async_reproduces_p_times_its_harmonic_number():
     assert free.fresh_fraction == pytest.approx(1 / 20)
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("law", LAWS)
 def test_a_queue_at_the_server_by_events(law):
     """Exact for any law of computing where the server's times are exponential; else within the bounds."""
@@ -135,6 +136,7 @@ def test_strategies_out_of_step_keep_to_their_bounds(law, strategy, network):
         assert abs(run.update_time * answer.updates_per_second - 1) < 0.02, note
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("strategy", ["k-sync", "k-batch-sync", "backup"])
 def test_strategies_in_step_by_events(law, strategy):

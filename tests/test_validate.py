@@ -622,6 +622,7 @@ def test_each_anchored_line_has_one_beside_it_that_counts_ambiguous_anchors_too(
     assert both.n - alone.n == sum(row.run.strategy != "data-parallel-single-process" for row in doubtful)
 
 
+@pytest.mark.any_version
 def test_what_the_report_calls_missed_is_every_bar_that_a_line_breaks() -> None:
     """Over rows and over sources, with ambiguous anchors and without."""
     line = Headline("anchored", 9, 0.10, 0.12, 0.05, (0.09, 0.055), None, None, (0.70, 0.95))
@@ -900,6 +901,7 @@ def test_refusal_words() -> None:
     assert str(Refused("unknown accelerator", "x")) == "unknown accelerator: x"
 
 
+@pytest.mark.any_version
 def test_own_collectives_are_judged_by_the_shipped_ones() -> None:
     """A source that comes along, given as one's own: the same answers as among all others."""
     every = collective_rows.shipped_measurements()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,6 +81,12 @@ def compare_collectives(measured: Sequence[Measurement], out_of_sample: bool = F
     logs, widths = _out_of_sample(able) if out_of_sample else _by_shipped_fit(able)
     known = {id(m): each for m, each in zip(able, zip(logs.tolist(), widths, strict=True), strict=True)}
     return [_row(m, *known.get(id(m), (None, 0.0))) for m in measured]
+
+
+@cache
+def shipped_out_of_sample() -> list[Row]:
+    """Predict each collective that comes along by a fit to all other sources; made once."""
+    return compare_collectives(shipped_measurements(), out_of_sample=True)
 
 
 def compare_beside_shipped(own: Sequence[Measurement]) -> list[Row]:

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.accuracy import achievable, mlperf_section, overlap_order, transformer_section, what_limits
-from perfmodel.accuracy.collective_compare import compare_collectives, summarise
-from perfmodel.accuracy.collective_rows import shipped_measurements
+from perfmodel.accuracy.collective_compare import shipped_out_of_sample, summarise
 from perfmodel.accuracy.compare import Row
 from perfmodel.accuracy.headline import headline
 from perfmodel.accuracy.misses import LIMIT, beyond_limit, explained
@@ -42,7 +41,7 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
     """Return the report on the same runs predicted in both modes, with the section ``more`` before MLPerf."""
     summaries = summary(specs), summary(anchored)
     first = headline(specs, anchored)
-    collectives = summarise(compare_collectives(shipped_measurements(), out_of_sample=True))
+    collectives = summarise(shipped_out_of_sample())
     sections = (
         overlap_order.section(anchored),
         what_limits.section(specs, anchored),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from functools import cache
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -255,6 +256,12 @@ def compared(
             again = summarise_transformers(rows_of)
             each.summary["as_stated"] = {name: again[name] for name in ("all", STATED_NODES, "regret")}
     return result
+
+
+@cache
+def shipped_out_of_sample() -> list[Comparison]:
+    """Predict the runs that come along, each source by a fit to the others, in both modes; made once."""
+    return compared(shipped_transformer_runs, ("specs", "anchored"), out_of_sample=True)
 
 
 STATED_NODES = "dense, stated layout, several nodes"

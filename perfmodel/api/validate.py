@@ -11,7 +11,12 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, overload
 
 from perfmodel.accuracy.collective_compare import Row as CollectiveRow
-from perfmodel.accuracy.collective_compare import compare_beside_shipped, compare_collectives, summarise
+from perfmodel.accuracy.collective_compare import (
+    compare_beside_shipped,
+    compare_collectives,
+    shipped_out_of_sample,
+    summarise,
+)
 from perfmodel.accuracy.collective_rows import read_measurements, shipped_measurements
 from perfmodel.accuracy.compare import Mode, Row, compare
 from perfmodel.accuracy.mlperf import OTHERS, Answer, compare_mlperf, errors_by
@@ -270,9 +275,11 @@ def _transformers(
 def _collectives(
     data: str | Path | None, out_of_sample: bool, catalogue: Catalogue
 ) -> Validation[CollectiveRow]:
-    measured = shipped_measurements() if data is None else read_measurements(Path(data), catalogue)
-    own = data is not None and out_of_sample
-    rows = compare_beside_shipped(measured) if own else compare_collectives(measured, out_of_sample)
+    if data is None:
+        rows = shipped_out_of_sample() if out_of_sample else compare_collectives(shipped_measurements())
+    else:
+        own = read_measurements(Path(data), catalogue)
+        rows = compare_beside_shipped(own) if out_of_sample else compare_collectives(own)
     result = summarise(rows)
     able = [(row, row.measurement.time) for row in rows if row.predicted_time is not None]
     groups = {"size": {size: _errors(of["all"]) for size, of in result["sizes"].items()}}
