@@ -45,6 +45,7 @@ class OutOfSample:
         self._anchors = Anchors(self._runs)
         self.sources = sorted({row.run.source for row in self.measured})
         self._known: dict[str | None, Calibration] = {}
+        self._folds: dict[str | None, Calibration] = {}
 
     @cached_property
     def scaling(self) -> ScalingFit:
@@ -89,8 +90,11 @@ class OutOfSample:
         return before_fit()._replace(efficiency=efficiency, seen=seen(rows), reach=reach(rows))
 
     def _numbers(self, without: str | None) -> Calibration:
-        constants = self._efficient(without)
-        return with_scaling(constants, self.scaling.numbers(without, constants))
+        """Return what is learned from all sources but one, intervals aside; fitted once."""
+        if without not in self._folds:
+            constants = self._efficient(without)
+            self._folds[without] = with_scaling(constants, self.scaling.numbers(without, constants))
+        return self._folds[without]
 
     def _anchored(self) -> Iterator[Anchored]:
         for row in self.measured:
@@ -108,12 +112,12 @@ class OutOfSample:
     def _misses(self) -> dict[str, list[Miss]]:
         """How far each source is missed, by mode, when it is left out."""
         result: dict[str, list[Miss]] = {"specs": [], "anchored": []}
-        folds = {source: self._numbers(source) for source in self.sources}
         for row in self.measured:
-            result["specs"].append(self._miss(row, folds[row.run.source], None))
+            fold = self._numbers(row.run.source)
+            result["specs"].append(self._miss(row, fold, None))
             anchor = self._anchor_time(row)
             if anchor is not None:
-                result["anchored"].append(self._miss(row, folds[row.run.source], anchor))
+                result["anchored"].append(self._miss(row, fold, anchor))
         return {mode: misses for mode, misses in result.items() if misses}
 
     @cached_property
