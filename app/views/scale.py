@@ -11,7 +11,7 @@ from app.options import SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
 from perfmodel.accuracy.scenarios import measured_time
-from perfmodel.api.scale import COLUMNS, cut
+from perfmodel.api.scale import COLUMNS, notes_of
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.step.terms import sent
@@ -206,7 +206,7 @@ def page(asked: Asked) -> None:
         st.warning(warning)
     picture(result, drawn, y)
     for name, line in result.items():
-        for note in cut(line):
+        for note in notes_of(line):
             st.caption(plain(f"{name}: {note}"))
     rows = table(result, drawn, y)
     with st.container(horizontal=True):

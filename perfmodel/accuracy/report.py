@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from perfmodel.accuracy import achievable, mlperf_section, overlap_order, transformer_section, what_limits
+from perfmodel.accuracy import (
+    achievable,
+    mlperf_section,
+    overlap_order,
+    ratio_section,
+    transformer_section,
+    what_limits,
+)
 from perfmodel.accuracy.collective_compare import shipped_out_of_sample, summarise
 from perfmodel.accuracy.compare import Row
 from perfmodel.accuracy.headline import headline
@@ -46,6 +53,7 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
         overlap_order.section(anchored),
         what_limits.section(specs, anchored),
         transformer_section.section(),
+        ratio_section.section(),
         more,
         mlperf_section.section(),
         achievable.section(),

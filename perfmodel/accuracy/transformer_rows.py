@@ -88,6 +88,7 @@ class TransformerRun(NamedTuple):
     """Tensor and pipeline parallelism, and the micro-batch."""
     states_memory: bool
     """Recomputation and sharding."""
+    framework: str = ""
 
     @property
     def kind(self) -> str:
@@ -161,6 +162,7 @@ def _run(cells: dict[str, str], where: str, catalogue: Catalogue, reading: Readi
         row.text("trust") or UNSTATED_TRUST,
         stated,
         bool(row.text("recompute") and row.text("sharding")),
+        row.text("framework"),
     )
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.result import Interval
+from perfmodel.prediction.ratio import ratio_between
+from perfmodel.prediction.result import Interval, Ratio
 from perfmodel.specs.keywords import scenario_from
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, AnyScenario
 from perfmodel.step.terms import sent
@@ -52,6 +53,8 @@ class ScalingRow:
     interval: Interval | None
     low_80: float | None
     high_80: float | None
+    ratio: Ratio | None
+    """How many times as fast it is as the first row; None of that."""
     fits: bool
     """Whether the memory of an accelerator is enough."""
 
@@ -67,7 +70,7 @@ class Scaling(Table):
     @property
     def notes(self) -> list[str]:
         """What must be known to read the table."""
-        return cut(self.predictions)
+        return notes_of(self.predictions)
 
     def records(self) -> list[Record]:
         """Return the rows, without what is the same as another column."""
@@ -76,7 +79,8 @@ class Scaling(Table):
     def to_json(self) -> str:
         """Return what ``perfmodel scale --json`` prints: ``rows``, and the ``scenario`` of the last."""
         rows = [
-            vars(row) | {"interval": dict(vars(row.interval)) if row.interval else None} for row in self.rows
+            vars(row) | {name: _table(getattr(row, name)) for name in ("interval", "ratio")}
+            for row in self.rows
         ]
         return json.dumps({"rows": rows, "scenario": self.predictions[-1].scenario})
 
@@ -135,7 +139,8 @@ def scale(
     predictions = tuple(
         predict(scenario.model_copy(update={"world_size": count}), catalogue, constants) for count in counts
     )
-    return Scaling(tuple(map(_row, counts, predictions)), predictions)
+    rows = (_row(count, each, predictions[0]) for count, each in zip(counts, predictions, strict=True))
+    return Scaling(tuple(rows), predictions)
 
 
 def _checked(gpus: Iterable[int]) -> list[int]:
@@ -148,7 +153,11 @@ def _checked(gpus: Iterable[int]) -> list[int]:
     return [int(count) for count in counts]
 
 
-def _row(count: int, prediction: Prediction) -> ScalingRow:
+def _table(record: Interval | Ratio | None) -> dict[str, object] | None:
+    return None if record is None else record.model_dump()
+
+
+def _row(count: int, prediction: Prediction, first: Prediction) -> ScalingRow:
     interval = prediction.interval
     return ScalingRow(
         world_size=count,
@@ -161,11 +170,27 @@ def _row(count: int, prediction: Prediction) -> ScalingRow:
         interval=interval,
         low_80=interval.low_80 if interval else None,
         high_80=interval.high_80 if interval else None,
+        ratio=None if prediction is first else ratio_between(prediction, first, _gpus(first)),
         fits=prediction.memory.fits,
     )
 
 
-def cut(predictions: Sequence[Prediction]) -> list[str]:
+def _gpus(prediction: Prediction) -> str:
+    count = prediction.scenario["world_size"]
+    return f"{count} GPU{'s' if count > 1 else ''}"
+
+
+def notes_of(predictions: Sequence[Prediction]) -> list[str]:
+    """Say how many times as fast the last prediction is as the first, and which intervals were cut."""
+    first, last = predictions[0], predictions[-1]
+    if last is first:
+        return _cut(predictions)
+    ratio = ratio_between(last, first, _gpus(first))
+    said = f"{_gpus(last)}: {ratio.value:.3g} times as fast as {ratio.to} ({ratio.words})"
+    return [said, *_cut(predictions)]
+
+
+def _cut(predictions: Sequence[Prediction]) -> list[str]:
     """Say which 80 % intervals end at what physics allows; no line where none does."""
     counts = [
         str(p.scenario["world_size"])

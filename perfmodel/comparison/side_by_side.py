@@ -9,8 +9,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.comparison.case import Case
-from perfmodel.comparison.verdict import notes, verdict
+from perfmodel.comparison.verdict import notes, ratio_to_first, verdict
 from perfmodel.errors import InputError
+from perfmodel.prediction.result import Ratio
 from perfmodel.tables import Cell, Record, Table, aligned
 from perfmodel.units import UNITS, show
 
@@ -51,6 +52,16 @@ class Input(BaseModel):
     values: list[Cell]
 
 
+class Against(BaseModel):
+    """A case against the first."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    ratio: Ratio | None
+    """How many times as fast it is; None of the first, and where the work is not the same."""
+
+
 class Comparison(BaseModel, Table):
     """Cases against the first of them."""
 
@@ -59,6 +70,7 @@ class Comparison(BaseModel, Table):
     names: list[str]
     inputs: list[Input]
     rows: list[Row]
+    cases: list[Against]
     verdict: str
     notes: list[str]
     scenarios: list[dict[str, Cell]]
@@ -127,6 +139,7 @@ def compare(cases: Sequence[Case]) -> Comparison:
         names=names,
         inputs=_inputs(cases),
         rows=_rows(cases),
+        cases=[Against(name=case.name, ratio=ratio_to_first(case, cases)) for case in cases],
         verdict=verdict(cases),
         notes=notes(cases),
         scenarios=[case.prediction.scenario for case in cases],

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfmodel.comparison.case import Case
+from perfmodel.prediction.ratio import ratio_between
+from perfmodel.prediction.result import Ratio
 from perfmodel.prices import Price, price_words
 from perfmodel.units import show
 
@@ -33,20 +35,46 @@ def _against(first: Case, other: Case) -> str:
     rates = f"{other.rate:,.4g} against {first.rate:,.4g} {unit}"
     if max(first.rate, other.rate) >= 1e4:
         rates = f"{other.rate:,.0f} against {first.rate:,.0f} {unit}"
+    sure = ratio_between(other.prediction, first.prediction, first.name)
     if abs(ratio - 1) < SAME:
-        return f"{other.name} is as fast as {first.name}: {rates}"
+        return f"{other.name} is as fast as {first.name}: {rates}{_suffices(first, other, sure)}"
     faster = f"{ratio:.3g} times as fast as" if ratio > 1 else f"slower, at {ratio:.3g} of the speed of"
-    return f"{other.name} is {faster} {first.name}: {rates}{_overlap_note(first, other)}"
+    return f"{other.name} is {faster} {first.name} ({sure.words}): {rates}{_suffices(first, other, sure)}"
 
 
-def _overlap_note(first: Case, other: Case) -> str:
-    """Whether the 80 % intervals leave the order open, each taken on its own."""
-    one, two = first.prediction.interval, other.prediction.interval
-    if one is None or two is None:
+def _ratios(cases: Sequence[Case]) -> list[str]:
+    """Say of each case how many times as fast it is as the first; the verdict does of two."""
+    known = ((case.name, ratio_to_first(case, cases)) for case in cases)
+    return [
+        f"{name} is {ratio.value:.3g} times as fast as {ratio.to} ({ratio.words})"
+        for name, ratio in known
+        if ratio
+    ]
+
+
+def ratio_to_first(case: Case, cases: Sequence[Case]) -> Ratio | None:
+    """Return how many times as fast a case is as the first; None of that, or where works differ."""
+    first = cases[0]
+    if case is first or not _same_work(cases):
+        return None
+    return ratio_between(case.prediction, first.prediction, first.name)
+
+
+ENOUGH = 1.05
+"""Times as fast that a network may be predicted for the slower one to suffice, where the order is open."""
+
+
+def _suffices(first: Case, other: Case, ratio: Ratio) -> str:
+    """Say that the slower network suffices where the faster one brings little, and perhaps nothing."""
+    if ratio.low_80 is None or ratio.high_80 is None:
         return ""
-    low_1, high_1 = (first.rate * first.prediction.iteration_time / t for t in (one.high_80, one.low_80))
-    low_2, high_2 = (other.rate * other.prediction.iteration_time / t for t in (two.high_80, two.low_80))
-    return " (80 % intervals overlap)" if low_1 <= high_2 and low_2 <= high_1 else ""
+    one, two = (case.prediction.scenario for case in (first, other))
+    differing = {name for name, value in one.items() if two.get(name) != value}
+    slower = one if ratio.value > 1 else two
+    is_open = ratio.low_80 <= 1 <= ratio.high_80
+    if differing == {"inter_link"} and is_open and max(ratio.value, 1 / ratio.value) < ENOUGH:
+        return f"; {slower['inter_link']} suffices"
+    return ""
 
 
 def _money(first: Case, other: Case) -> str:
@@ -83,6 +111,8 @@ def notes(cases: Sequence[Case]) -> list[str]:
         lines.append(f"no price is known for {whose}: give --price, USD per hour of one node")
     lines += [f"{case.name}: {price}" for case in cases if (price := _price(case))]
     assumed = dict.fromkeys(line for case in cases if case.economics for line in case.economics["assumed"])
+    if len(cases) > 2:
+        lines = [*_ratios(cases), *lines]
     return lines + ([f"assumed: {'; '.join(assumed)}"] if assumed else [])
 
 

@@ -77,6 +77,39 @@ class Interval(_Result):
     (or to the prediction itself, where an anchor put that below it too); else None."""
 
 
+class Ratio(_Result):
+    """How many times as fast one job is as another, in samples per second."""
+
+    to: str
+    """The other job."""
+    value: float
+    low_80: float | None
+    """With 80 % confidence; None where the intervals of both were not learned, as ``sure``."""
+    high_80: float | None
+    sure: float | None
+    """Probability that the one that seems faster is."""
+
+    @property
+    def words(self) -> str:
+        """The interval, and how sure the order is.
+
+        >>> Ratio(to="A", value=1.07, low_80=1.03, high_80=1.11, sure=0.99).words
+        '80 %: 1.03 to 1.11, 99 % sure'
+        """
+        if self.low_80 is None or self.high_80 is None or self.sure is None:
+            return "no interval is known"
+        return f"80 %: {self.low_80:.3g} to {self.high_80:.3g}, {sureness(self.sure)}"
+
+
+def sureness(sure: float) -> str:
+    """Return how sure an order is, which no model is wholly.
+
+    >>> sureness(0.9999), sureness(0.523)
+    ('over 99 % sure', '52 % sure')
+    """
+    return f"{sure * 100:.0f} % sure" if sure < 0.995 else "over 99 % sure"
+
+
 class UpdateBounds(_Result):
     """What updates a second lie between."""
 

@@ -1,0 +1,145 @@
+"""Learn how much of their error two predictions share, from pairs of measured runs of one source."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.accuracy.ratio_pairs import Pairs, judged_runs, named, pairs_of
+from perfmodel.equations.ratio import ratio_half_width
+from perfmodel.prediction.ratio import ALWAYS, DISTANCES, RESULT
+from perfmodel.step.profiled import NORMAL_80
+from perfmodel.writing import write_whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+ROUNDS = 150
+"""Of the fit; shares move by less than a hundredth in the last."""
+START = 0.05
+MEAN_OVER_DEVIATION = 0.7978845608028654
+"""Mean size of a normal deviate over its standard deviation: the root of 2 / pi."""
+CONFIDENCE = 0.8
+
+
+def weights(pairs: Pairs) -> Array:
+    """Return the weight of each pair: sources alike, in each every set of differences by one over its size.
+
+    People change one thing: pairs that differ in four things say a quarter as much of that.
+    """
+    result = np.zeros(len(pairs.miss))
+    for source in np.unique(pairs.sources):
+        of = pairs.sources == source
+        kinds, inverse, count = np.unique(pairs.differing[of], return_inverse=True, return_counts=True)
+        share = np.array([1 / int(kind).bit_count() for kind in kinds])
+        result[of] = (share / share.sum() / count)[inverse]
+    return result
+
+
+def half_widths(pairs: Pairs, shares: Array) -> Array:
+    """Return half the 80 % interval of each pair's ratio as a logarithm, shape (pairs,)."""
+    return np.asarray(ratio_half_width(pairs.one_half_width, pairs.other_half_width, _design(pairs) @ shares))
+
+
+def _design(pairs: Pairs) -> Array:
+    return np.column_stack([np.ones(len(pairs.miss)), pairs.apart])
+
+
+def fit(pairs: Pairs) -> Array:
+    """Return the shares of the error that differences take away: ``ALWAYS``, then ``DISTANCES``.
+
+    The variance of a ratio is linear in them.  They are those under which sizes of misses are likeliest, of
+    laws whose mean size is in proportion to the deviation, found by a multiplicative step that keeps them
+    above 0; then one factor on all makes the intervals hold 80 % of the pairs.
+    """
+    weight = weights(pairs)
+    both = 2 * pairs.one_half_width * pairs.other_half_width
+    design = _design(pairs) * both[:, None]
+    fixed = (pairs.one_half_width - pairs.other_half_width) ** 2
+    shares = np.full(design.shape[1], START)
+    for _ in range(ROUNDS):
+        deviation = np.sqrt(fixed + design @ shares) / NORMAL_80
+        missed = design.T @ (weight * pairs.miss / MEAN_OVER_DEVIATION / deviation**3)
+        shares = shares * np.sqrt(missed / np.maximum(design.T @ (weight / deviation**2), 1e-300))
+    return shares * _factor(pairs, shares, weight)
+
+
+def _factor(pairs: Pairs, shares: Array, weight: Array) -> float:
+    low, high = 0.02, 50.0
+    for _ in range(40):
+        middle = float(np.sqrt(low * high))
+        held = pairs.miss <= half_widths(pairs, shares * middle)
+        low, high = (middle, high) if weight @ held < CONFIDENCE * weight.sum() else (low, middle)
+    return high
+
+
+class Coverage(NamedTuple):
+    """How many measured ratios the 80 % intervals hold, each source by shares learned of the others."""
+
+    kind: str
+    differing: str
+    """What the pairs differ in."""
+    sources: int
+    pairs: int
+    covered: float
+    """Mean over sources."""
+    median_miss: float
+    """Of the logarithm of the ratio, as all medians here over pairs."""
+    median_half_width: float
+    independent_half_width: float
+    """Were the two predictions independent."""
+
+
+@cache
+def coverages() -> tuple[Coverage, ...]:
+    """Return the coverage of ratios out of sample, by kind of prediction and by what the pairs differ in."""
+    result: list[Coverage] = []
+    for kind, runs in judged_runs().items():
+        pairs = pairs_of(runs)
+        half = np.empty(len(pairs.miss))
+        for source in np.unique(pairs.sources):
+            own = pairs.sources == source
+            half[own] = half_widths(pairs.rows(own), fit(pairs.rows(~own)))
+        names = np.array([named(int(each)) for each in pairs.differing])
+        result.append(_coverage(kind, "anything", pairs, half))
+        result += [
+            _coverage(kind, name, pairs.rows(of), half[of])
+            for name in (*DISTANCES, "several")
+            if (of := names == name).any()
+        ]
+    return tuple(result)
+
+
+def _coverage(kind: str, differing: str, pairs: Pairs, half: Array) -> Coverage:
+    held, weight = pairs.miss <= half, weights(pairs)
+    return Coverage(
+        kind,
+        differing,
+        len(np.unique(pairs.sources)),
+        len(pairs.miss),
+        float(weight @ held / weight.sum()),
+        float(np.median(pairs.miss)),
+        float(np.median(half)),
+        float(np.median(np.hypot(pairs.one_half_width, pairs.other_half_width))),
+    )
+
+
+def refit() -> None:
+    """Fit to the shipped runs; write the result, whole or not at all."""
+    unshared: dict[str, dict[str, float]] = {}
+    for kind, runs in judged_runs().items():
+        shares = fit(pairs_of(runs))
+        unshared[kind] = {
+            name: float(f"{share:.4g}") for name, share in zip((ALWAYS, *DISTANCES), shares, strict=True)
+        }
+    table: dict[str, Any] = {"made_by": "python -m perfmodel.accuracy.ratio_fit", "unshared": unshared}
+    write_whole(RESULT, json.dumps(table, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    refit()

@@ -1,0 +1,157 @@
+"""Pairs of measured runs of one source, and by how much their ratio was missed."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from perfmodel.accuracy.out_of_sample_file import shipped_rows
+from perfmodel.accuracy.runs import TRUSTED, Run
+from perfmodel.accuracy.transformer_compare import shipped_out_of_sample
+from perfmodel.accuracy.transformer_rows import TransformerRun
+from perfmodel.prediction.ratio import COPIES, DISTANCES, SHARED_OUT, Job, distances
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+MOST_TRIED = 30_000
+"""Pairs of a source that are looked at; of more, so many drawn with a fixed seed."""
+MOST_ALIKE = 40
+"""Pairs of a source kept of those that differ in the same things."""
+
+
+class Judged(NamedTuple):
+    """A measured run, predicted by a fit to other sources."""
+
+    source: str
+    job: Job
+    miss: float
+    """Logarithm of measured over predicted time."""
+    half_width: float
+    """Logarithm of the upper end of the 80 % interval over the prediction."""
+
+
+class Pairs(NamedTuple):
+    """Pairs of runs, arrays of shape (pairs,)."""
+
+    sources: NDArray[np.str_]
+    differing: NDArray[np.int64]
+    """Bits: which of ``DISTANCES`` are not 0."""
+    miss: Array
+    """By which the logarithm of the ratio was missed."""
+    one_half_width: Array
+    other_half_width: Array
+    apart: Array
+    """Shape (pairs, distances)."""
+
+    def rows(self, which: NDArray[np.bool_]) -> Pairs:
+        """Return some of the pairs."""
+        return Pairs._make(column[which] for column in self)
+
+
+def judged_runs() -> dict[str, list[Judged]]:
+    """Return the trusted runs of the published sources by kind of prediction, each judged out of sample."""
+    copies = [
+        _judged(row.run.source, _job_of_copies(row.run), *times)
+        for row in shipped_rows("specs")
+        if row.run.trust in TRUSTED
+        and (times := (row.measured_iteration_time, row.predicted_iteration_time, row.high_80))[1]
+    ]
+    of_layouts = shipped_out_of_sample()[0].rows
+    shared_out = [
+        _judged(row.run.source, _job_shared_out(row.run), row.run.time, row.predicted_time, row.high_80)
+        for row in of_layouts
+        if row.run.trust in TRUSTED and row.predicted_time
+    ]
+    return {COPIES: copies, SHARED_OUT: shared_out}
+
+
+def _judged(
+    source: str, job: Job, measured: float | None, predicted: float | None, high_80: float | None
+) -> Judged:
+    assert measured is not None
+    assert predicted is not None
+    assert high_80 is not None
+    return Judged(source, job, math.log(measured / predicted), math.log(high_80 / predicted))
+
+
+def _job_of_copies(run: Run) -> Job:
+    between = {"inter_link": run.inter_link, "nics": run.nics} if run.nodes > 1 else {}
+    return Job(
+        kind=COPIES,
+        workload=(run.workload, run.sequence_length),
+        accelerator=run.accelerator,
+        software=f"{run.framework} {run.year}",
+        precision=run.precision,
+        fabric=_known({"node": run.node, "intra_link": run.intra_link, **between}),
+        plan=_known({"strategy": run.strategy, "overlap": run.overlap, "input": run.input}),
+        world_size=run.world_size,
+        batch=run.local_batch_size or 1,
+    )
+
+
+def _job_shared_out(run: TransformerRun) -> Job:
+    assert run.case is not None
+    layout, fabric = run.case.layout, run.case.fabric
+    between = {"inter_link": fabric.inter_link.id} if layout.world_size > fabric.per_node else {}
+    words = layout.words()
+    following = ("data_parallel", "micro_batch_size", "accumulation_steps")
+    return Job(
+        kind=SHARED_OUT,
+        workload=(run.workload, run.case.sequence_length),
+        accelerator=run.accelerator,
+        software=f"{run.framework} {run.year}",
+        precision=run.precision,
+        fabric={"intra_link": fabric.link.id, **between},
+        plan={name: word for name, word in words.items() if name not in following},
+        world_size=float(layout.world_size),
+        batch=float(layout.micro_batch_size),
+    )
+
+
+def _known(facts: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in facts.items() if value}
+
+
+def pairs_of(runs: Iterable[Judged]) -> Pairs:
+    """Return pairs of runs of one source that differ in something; the same pairs in every call."""
+    of_source = defaultdict(list)
+    for run in runs:
+        of_source[run.source].append(run)
+    rows = [row for source, those in sorted(of_source.items()) for row in _pairs(source, those)]
+    columns = list(zip(*rows, strict=True))
+    return Pairs(*(np.array(column) for column in columns))
+
+
+def _pairs(source: str, runs: Sequence[Judged]) -> Iterable[tuple[object, ...]]:
+    draw = Random(source)
+    tried = list(combinations(range(len(runs)), 2))
+    if len(tried) > MOST_TRIED:
+        tried = draw.sample(tried, MOST_TRIED)
+    alike = defaultdict(list)
+    for first, second in tried:
+        one, other = runs[first], runs[second]
+        apart = distances(one.job, other.job)
+        if differing := sum(1 << bit for bit, each in enumerate(apart) if each):
+            row = source, differing, abs(one.miss - other.miss), one.half_width, other.half_width, apart
+            alike[differing].append(row)
+    for those in alike.values():
+        yield from draw.sample(those, min(len(those), MOST_ALIKE))
+
+
+def named(differing: int) -> str:
+    """Return what pairs differ in: one of ``DISTANCES``, or ``several``.
+
+    >>> named(2), named(3)
+    ('accelerator', 'several')
+    """
+    names = [name for bit, name in enumerate(DISTANCES) if differing >> bit & 1]
+    return names[0] if len(names) == 1 else "several"

@@ -1,0 +1,46 @@
+"""How far the ratio of two predictions may be off, when both share part of their error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfmodel import ops
+from perfmodel.formula import formula
+
+if TYPE_CHECKING:
+    from perfmodel.ops import Real
+
+
+@formula(cites=())
+def ratio_half_width(one_half_width: Real, other_half_width: Real, unshared: Real) -> Real:
+    r"""Half the width of the interval of a ratio of two predictions, as a logarithm.
+
+    .. math:: h = \sqrt{(h_1 - h_2)^2 + 2 h_1 h_2 \min(u, 1)}
+
+    The spread of a difference whose parts correlate by 1 - u: with all of the error unshared that of
+    independent predictions, with none of it what one may be off by beyond the other.  What is shared is
+    learned from pairs of measured runs of one source.
+
+    Parameters
+    ----------
+    one_half_width : h_1 [1], logarithm of the upper end of one prediction's interval over the prediction
+    other_half_width : h_2 [1], of the other's
+    unshared : u [1], share of the error that the two do not have in common
+
+    Returns
+    -------
+    ratio_half_width [1]
+
+    Examples
+    --------
+    Independent errors add in quadrature, 3 and 4 to 5; wholly shared ones differ by what one is larger.
+
+    >>> ratio_half_width(0.3, 0.4, 1)
+    0.5
+    >>> round(ratio_half_width(0.3, 0.4, 0), 12)
+    0.1
+    """
+    difference = one_half_width - other_half_width
+    return ops.sqrt(
+        difference * difference + 2 * one_half_width * other_half_width * ops.minimum(unshared, 1.0)
+    )

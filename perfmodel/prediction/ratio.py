@@ -1,0 +1,147 @@
+"""How many times as fast one prediction is as another, and how sure that is.
+
+Two predictions share most of their error: the same chip, software and network are off by the same factor.
+How much they share, by what they have in common, is learned from pairs of measured runs of one source, each
+predicted by a fit to other sources (``perfmodel.accuracy.ratio_fit``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from perfmodel.equations.ratio import ratio_half_width
+from perfmodel.prediction.result import Interval, Prediction, Ratio
+from perfmodel.step.profiled import NORMAL_80
+
+RESULT = Path(__file__).with_name("ratio.json")
+COPIES, SHARED_OUT = "copies of a network", "a network that is shared out"
+"""Kinds of predictions, which different models make."""
+ALWAYS = "anything"
+"""What any two jobs that differ at all do not share."""
+_LINKS = ("node", "intra_link")
+_NETWORK = ("inter_link", "nics", "connections", "oversubscription", "rack_nodes", "placement")
+_NO_PLAN = {
+    *("workload", "sequence_length", "accelerator", "framework", "precision", *_LINKS, *_NETWORK),
+    *("world_size", "nodes", "accelerators_per_node", "servers", "server_node"),
+    *("local_batch_size", "global_batch_size", "micro_batch_size", "accumulation_steps", "scaling"),
+    *("anchor", "profile", "jitter"),
+}
+"""Options that are no matter of how training is arranged, or that follow from the others."""
+
+
+class Job(NamedTuple):
+    """What of a job another may have in common with it; None, or a key that is absent, is not known."""
+
+    kind: str
+    """``COPIES`` or ``SHARED_OUT``."""
+    workload: tuple[Any, ...]
+    accelerator: str
+    software: str
+    precision: str | None
+    fabric: Mapping[str, Any]
+    """Machine and links, those between nodes only of several."""
+    plan: Mapping[str, Any]
+    """How training is arranged: strategy, overlap, degrees of parallelism."""
+    world_size: float
+    batch: float
+    """Of one accelerator, or of one micro-batch [samples]."""
+
+
+DISTANCES = ("workload", "accelerator", "software", "precision", "fabric", "plan", "world size", "batch")
+"""What two jobs may differ in: 0 or 1, of numbers the logarithm of their ratio."""
+
+
+def distances(one: Job, other: Job) -> tuple[float, ...]:
+    """Return how far two jobs are apart in each of ``DISTANCES``."""
+    return (
+        float(one.workload != other.workload),
+        float(one.accelerator != other.accelerator),
+        float(one.software != other.software),
+        float(one.precision != other.precision),
+        float(_differ(one.fabric, other.fabric)),
+        float(_differ(one.plan, other.plan)),
+        abs(math.log(one.world_size / other.world_size)),
+        abs(math.log(one.batch / other.batch)),
+    )
+
+
+def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether what is known of both differs."""
+    known = (name for name, value in one.items() if value is not None and other.get(name) is not None)
+    return any(one[name] != other[name] for name in known)
+
+
+def job_of(prediction: Prediction) -> Job:
+    """Return what a prediction is of."""
+    asked: Mapping[str, Any] = prediction.scenario
+    names = _LINKS if asked["nodes"] == 1 else (*_LINKS, *_NETWORK)
+    plan = {name: value for name, value in asked.items() if name not in _NO_PLAN}
+    shared_out = prediction.layout is not None
+    return Job(
+        kind=SHARED_OUT if shared_out else COPIES,
+        workload=(asked["workload"], asked.get("sequence_length")),
+        accelerator=asked["accelerator"],
+        software=asked["framework"],
+        precision=asked["precision"],
+        fabric={name: asked.get(name) for name in names},
+        plan=plan,
+        world_size=asked["world_size"],
+        batch=asked["micro_batch_size"] if shared_out else asked["local_batch_size"],
+    )
+
+
+@cache
+def learned() -> Mapping[str, Mapping[str, float]]:
+    """Return the share of the error that each difference takes away, by kind of prediction."""
+    table: Mapping[str, Mapping[str, float]] = json.loads(RESULT.read_text("utf-8"))["unshared"]
+    return table
+
+
+def unshared_of(one: Job, other: Job) -> float:
+    """Return the share of their error that two jobs do not have in common: 0 of the same job, at most 1."""
+    if one.kind != other.kind:
+        return 1.0
+    apart = distances(one, other)
+    if not any(apart):
+        return 0.0
+    shares = learned()[one.kind]
+    each = (shares[name] * distance for name, distance in zip(DISTANCES, apart, strict=True))
+    return min(1.0, shares[ALWAYS] + sum(each))
+
+
+def ratio_between(one: Prediction, other: Prediction, to: str) -> Ratio:
+    """Return how many times as fast ``one`` is as ``other``, which goes by the name ``to``."""
+    value = one.samples_per_second / other.samples_per_second
+    if one.interval is None or other.interval is None:
+        return Ratio.model_construct(to=to, value=value, low_80=None, high_80=None, sure=None)
+    unshared = unshared_of(job_of(one), job_of(other))
+    half = float(
+        ratio_half_width(_half_width(one, one.interval), _half_width(other, other.interval), unshared)
+    )
+    return Ratio.model_construct(
+        to=to,
+        value=value,
+        low_80=value / math.exp(half),
+        high_80=value * math.exp(half),
+        sure=sure_of(value, half),
+    )
+
+
+def _half_width(prediction: Prediction, interval: Interval) -> float:
+    return math.log(interval.high_80 / prediction.iteration_time)
+
+
+def sure_of(value: float, half_width: float) -> float:
+    """Return the probability that a ratio lies on the side of 1 where it was predicted.
+
+    >>> sure_of(1.2, 0.0), round(sure_of(1.2, math.log(1.2)), 6)
+    (1.0, 0.9)
+    """
+    if half_width == 0:
+        return 0.5 if value == 1 else 1.0
+    return 0.5 * (1 + math.erf(abs(math.log(value)) * NORMAL_80 / half_width / math.sqrt(2)))
