@@ -18,6 +18,11 @@ def is_slice(scenario: Scenario, node: Node, link: Link) -> bool:
 
 def doubt_links(scenario: Scenario, intra: Link, inter: Link, warnings: list[str]) -> None:
     """Warn if a link that was asked for is used in a place it is not made for."""
+    for option, link in (("intra-link", intra), ("inter-link", inter)):
+        if link.scope == "socket":
+            raise InputError(
+                f"--{option} {link.id}: joins the processors of a node, whose spec names it as socket_link"
+            )
     if scenario.intra_link and intra.scope == "inter":
         warnings.append(f"{intra.id} is a link between nodes; taken inside one as it is")
     if scenario.inter_link and inter.scope == "intra":

@@ -63,6 +63,7 @@ class Setting(NamedTuple):
     intra_link: Link
     inter_link: Link
     host_link: Link
+    socket_link: Link | None
     nics: int
     connections: int
     """Over TCP between two machines; matters where a provider limits each."""
@@ -244,6 +245,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         intra_link=intra,
         inter_link=inter,
         host_link=catalogue.link(node.host_link or accelerator.host_link),
+        socket_link=None if node.socket_link is None else catalogue.link(node.socket_link),
         nics=nics,
         connections=_connections(scenario, over_adapters and sharing is None, inter, taken),
         world_size=scenario.world_size,

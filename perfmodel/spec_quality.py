@@ -174,7 +174,12 @@ def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
     inter, intra = (catalogue.link(id) if id else None for id in (spec.inter_link, spec.intra_link))
     if spec.host_link is not None:
         catalogue.link(spec.host_link)
-    for field, link, scope in (("inter_link", inter, "inter"), ("intra_link", intra, "intra")):
+    sockets = catalogue.link(spec.socket_link) if spec.socket_link else None
+    for field, link, scope in (
+        ("inter_link", inter, "inter"),
+        ("intra_link", intra, "intra"),
+        ("socket_link", sockets, "socket"),
+    ):
         if link is not None and link.scope != scope:
             remarks.append(("suspicious", field, f"{link.id} is a link of scope {link.scope}"))
     if inter is not None and spec.network_bandwidth is not None:

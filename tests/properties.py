@@ -72,6 +72,7 @@ BETTER = {
     "inter_link_hop_latency": -1,
     "inter_link_flow_bandwidth": 1,
     "node_network_bandwidth": 1,
+    "socket_link_bandwidth": 1,
     "cross_socket_bandwidth": 1,
     "kernel_floor": -1,
     "dispatch_time": -1,

@@ -67,7 +67,9 @@ def test_link(id):
     assert 1e8 < spec.bandwidth.value < 2e12
     assert 1e-7 < spec.hop_latency.value < 1e-3
     assert spec.bulk_hop_latency is None or spec.hop_latency.value < spec.bulk_hop_latency.value < 1e-3
-    assert spec.achieved_fraction is None or 0.5 < spec.achieved_fraction.value <= 1
+    # peers reach little of what joins processors: it is made for their caches
+    least = 0.25 if spec.scope == "socket" else 0.5
+    assert spec.achieved_fraction is None or least < spec.achieved_fraction.value <= 1
 
 
 @pytest.mark.parametrize("id", CATALOGUE.ids("nodes"))
@@ -78,6 +80,7 @@ def test_node(id):
     assert spec.accelerator is None or CATALOGUE.accelerator(spec.accelerator)
     assert spec.intra_link is None or CATALOGUE.link(spec.intra_link).scope == "intra"
     assert spec.inter_link is None or CATALOGUE.link(spec.inter_link).scope == "inter"
+    assert spec.socket_link is None or CATALOGUE.link(spec.socket_link).scope == "socket"
     assert spec.host_link is None or CATALOGUE.link(spec.host_link).kind == "pcie"
     assert spec.network_bandwidth is None or 1e8 < spec.network_bandwidth.value < 2e12
     assert spec.storage_bandwidth is None or 5e7 < spec.storage_bandwidth.value < 1e11

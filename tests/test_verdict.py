@@ -76,7 +76,7 @@ def test_half_the_latency_of_a_link_is_that_of_the_link_alone():
             {"workload": "vgg16", "accelerator": "rtx-3090", "world_size": 64}
             | {"inter_link": "ib-xdr-800g", "nics": 2},
             "twice its rate",
-            {"intra_link_bandwidth": 2, "cross_socket_bandwidth": 2},
+            {"intra_link_bandwidth": 2, "socket_link_bandwidth": 2},
         ),
         (BERT | {"algorithm": "hierarchical"}, "half its latency", {"inter_link_hop_latency": 0.5}),
     ],

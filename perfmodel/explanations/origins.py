@@ -17,7 +17,7 @@ from perfmodel.explanations.shared_origins import input_notes, shared_notes
 from perfmodel.profile import MEASURES, read_profile
 from perfmodel.resolve import ONE_PROCESS
 from perfmodel.sensitivity.case import Case
-from perfmodel.step.communication import HOST_UPLINKS, by_library
+from perfmodel.step.communication import by_library, host_uplinks
 from perfmodel.step.evaluate import Outcome, Step
 from perfmodel.step.messages import MERGED
 from perfmodel.step.parts import best_way, communicates
@@ -200,7 +200,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "tensor_bytes": "gradients, one tensor each",
         "layer_indices": "layers in forward order, from 0",
         "ready_times": "released by a clock",
-        "workers": f"ways from accelerators to the host's memory: {HOST_UPLINKS}, or the scenario",
+        "workers": f"ways from accelerators to the host's memory: {host_uplinks(setting)}, or the scenario",
         "push_share": "of the exchange, in which workers push",
         "share_bytes": "gradients of all parameters",
         "repeats": "there, or there and back",
@@ -299,7 +299,8 @@ def _of_links(case: Case) -> dict[int, str]:
     """Where numbers of links, machines and constants come from, by their identity."""
     setting = case.setting
     result: dict[int, str] = {}
-    for link in (setting.host_link, setting.server_link, setting.inter_link, setting.intra_link):
+    joined = (setting.host_link, setting.server_link, setting.inter_link, setting.intra_link)
+    for link in (*filter(None, [setting.socket_link]), *joined):
         result[id(link.bandwidth.value)] = f"{link.id}, nominal"
         result[id(link.hop_latency.value)] = link.id
         for known in (link.achieved_fraction, link.flow_bandwidth):

@@ -67,6 +67,8 @@ def limit_words(setting: Setting, limit: str) -> str:
     """Return what a limit of ``perfmodel.step.fabric`` other than the link is called."""
     if limit == "machine" and setting.node.network_bandwidth is not None:
         return f"the network limit of {setting.node.id} ({show(setting.node.network_bandwidth.value, 'B/s')})"
+    if limit == "sockets" and setting.socket_link is not None:
+        return f"{setting.socket_link.id} between the sockets"
     return {
         "kernel": "the kernel's TCP",
         "connections": f"the provider's limit on {_counted(setting.connections, 'connection')}",

@@ -15,7 +15,7 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.provenance import Quantity
 from perfmodel.specs.workload import Workload
 from perfmodel.step.communication import by_library
-from perfmodel.step.fabric import crosses_network
+from perfmodel.step.fabric import crosses_network, crosses_sockets
 
 _SPREAD = re.compile(r"\b(cv|std)=([0-9.eE+-]+)")
 
@@ -154,7 +154,7 @@ def of_efficiency(case: Case, name: str) -> float:
     return float(getattr(case.constants.efficiency, name))
 
 
-LINKS = ("intra_link", "inter_link", "host_link", "server_link")
+LINKS = ("intra_link", "inter_link", "host_link", "socket_link", "server_link")
 
 
 def used_links(case: Case) -> dict[str, Link]:
@@ -169,6 +169,8 @@ def used_links(case: Case) -> dict[str, Link]:
     by_host = fed or setting.intra_link.kind in ("pcie", "nvlink")
     if by_host and setting.host_link.id not in [link.id for link in result.values()]:
         result["host_link"] = setting.host_link
+    if setting.world_size > 1 and setting.socket_link is not None and crosses_sockets(setting):
+        result["socket_link"] = setting.socket_link
     if setting.strategy == "parameter-server" and setting.server_link.id not in [
         link.id for link in result.values()
     ]:
@@ -189,7 +191,8 @@ def scaled_link(case: Case, factor: float, place: str, what: str) -> Case:
             rates = {n: rate * factor for n, rate in link.ring_bandwidth.by_group_size.items()}
             measured = link.ring_bandwidth.model_copy(update={"by_group_size": rates})
             changed = changed.model_copy(update={"ring_bandwidth": measured})
-    same: dict[str, Any] = {name: changed for name in LINKS if getattr(case.setting, name).id == link.id}
+    held = {name: getattr(case.setting, name) for name in LINKS}
+    same: dict[str, Any] = {name: changed for name, each in held.items() if each and each.id == link.id}
     return case._replace(setting=case.setting._replace(**same))
 
 

@@ -33,6 +33,7 @@ _WORD = {
     "intra_link": "inside a node",
     "inter_link": "between nodes",
     "host_link": "to host memory",
+    "socket_link": "between the processors of a node",
     "server_link": "of a parameter server",
 }
 

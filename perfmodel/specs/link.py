@@ -20,9 +20,11 @@ Transport = Literal[
     "omni-path",
     "slingshot",
     "aries",
+    "socket",
     "other",
 ]
-"""Inside a node the first four; ``ethernet-tcp`` passes the operating system's kernel, whatever the cable."""
+"""Inside a node the first four; ``socket`` between its processors; ``ethernet-tcp`` passes the operating
+system's kernel, whatever the cable."""
 
 GroupSize = Annotated[int, Within(strict=False, ge=2)]
 """Ranks in the ring; TOML writes every key as text."""
@@ -39,11 +41,12 @@ class RingBandwidth(Provenance):
 
 
 class Link(SourcedSpec):
-    """What joins one rank to the next: inside a node (``intra``) or between nodes (``inter``)."""
+    """What joins one rank to the next: inside a node (``intra``), between its processors (``socket``), or
+    between nodes (``inter``)."""
 
     kind: Transport
     """How bytes travel over it."""
-    scope: Literal["intra", "inter"]
+    scope: Literal["intra", "inter", "socket"]
     generation: PositiveInt | None = None
     """Of NVLink, PCIe or Infinity Fabric; None for what has no such number."""
     joins: Annotated[int, Within(ge=2)] | None = None

@@ -19,8 +19,12 @@ class Node(SourcedSpec):
     """Network adapters that carry gradients."""
     network_bandwidth: Quantity | None = None
     """What the whole machine sends, one direction [B/s]; it caps ``nics`` times the link."""
+    socket_link: Id | None = None
+    """The link between the processors that hold the two halves of the accelerators."""
     cross_socket_bandwidth: Quantity | None = None
-    """Between the processors that hold the two halves of the accelerators, one direction [B/s]."""
+    """Between these processors, one direction [B/s], where the machine's own rate is known."""
+    switch_accelerators: PositiveInt | None = None
+    """Accelerators below one PCIe switch, which share its way to the processor's memory."""
     host_link: Id | None = None
     """Between host memory and one accelerator; None: the accelerator's own."""
     vcpus: PositiveInt | None = None

@@ -39,7 +39,13 @@ if TYPE_CHECKING:
 PARTITION_BYTES = 4e6
 """ByteScheduler's usual partition."""
 HOST_UPLINKS = 2
-"""Ways from a node's accelerators to host memory, one a processor socket (assumed)."""
+"""Ways from a node's accelerators to host memory, one a processor socket (assumed), where nobody says."""
+
+
+def host_uplinks(setting: Setting) -> Any:
+    """Return the ways from a node's accelerators to host memory: one for each PCIe switch that is in use."""
+    below = setting.node.switch_accelerators
+    return HOST_UPLINKS if below is None else -(-setting.accelerators_per_node // below)
 
 
 def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
@@ -50,7 +56,7 @@ def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
     if setting.strategy == "parameter-server-local":
         return parameter_server_time(
             g,
-            HOST_UPLINKS,
+            host_uplinks(setting),
             message_bytes,
             on.intra_hop_latency,
             on.intra_link_bandwidth,

@@ -203,7 +203,7 @@ def fraction(link: Link, calibration: Calibration) -> float:
     known = calibration.link_fraction
     learned = port_share(link)
     own = known.get(link.kind, known["other"]) if learned is None else fitted().parameters[learned]
-    if link.scope == "intra" or link.passes_kernel:
+    if link.scope != "inter" or link.passes_kernel:
         return own
     share: Any = kernel_spared_fraction(own, known[KERNEL_TCP], calibration.tcp_ceiling, link.bandwidth.value)
     return share  # type: ignore[no-any-return]
@@ -286,15 +286,31 @@ def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float
     limits: dict[str, Any] = {"link": ring_bandwidth(link, n, calibration)}
     if link.kind != "pcie":
         return limits
-    crossing = setting.node.cross_socket_bandwidth
-    if crossing is not None and 2 * n > setting.node.accelerators:
-        limits["sockets"] = crossing.value
+    if crosses_sockets(setting):
+        limits["sockets"] = socket_bandwidth(setting, calibration)
     if setting.accelerator.peer_access or not adds_on_accelerators(setting):
         return limits  # the others sum in host memory, or copy one way at a time
     # by way of host memory, where peers are shut off
     share = calibration.staged_fraction
     staged: dict[str, Any] = {name: staged_bandwidth(rate, share) for name, rate in limits.items()}
     return staged
+
+
+def crosses_sockets(setting: Setting) -> bool:
+    """Whether accelerators of both processors of a node exchange gradients, over what joins those."""
+    node, inside = setting.node, inside_link(setting)
+    known = setting.socket_link is not None or node.cross_socket_bandwidth is not None
+    return known and inside.kind == "pcie" and bool(2 * setting.accelerators_per_domain > node.accelerators)
+
+
+def socket_bandwidth(setting: Setting, calibration: Calibration) -> float:
+    """Return what joins the processors of a node [B/s]: as the machine says, else as its link reaches."""
+    own, link = setting.node.cross_socket_bandwidth, setting.socket_link
+    if own is not None:
+        return own.value
+    assert link is not None  # one of them is known where sockets are crossed
+    rate: Any = achieved_bandwidth(link.bandwidth.value, fraction(link, calibration))
+    return rate  # type: ignore[no-any-return]
 
 
 def _is_mesh(setting: Setting, link: Link) -> bool:

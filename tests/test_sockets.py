@@ -1,0 +1,96 @@
+"""PCIe switches and what joins the processors of a node: links of its spec, which bind where halves talk."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel import InputError, Scenario, explain, predict, sweep
+from perfmodel.explanations.sources import assumed_of
+from perfmodel.sensitivity import sensitivity
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.communication import host_uplinks
+
+CATALOGUE = Catalogue.built_in()
+JOB = {"node": "pcie-server-8gpu-qpi", "accelerator": "p100-pcie-16gb", "workload": "vgg16"}
+SERVER = """
+id = "two-sockets"
+name = "Two sockets"
+accelerators = 8
+host_link = "pcie3-x16"
+inter_link = "ethernet-10g-tcp"
+"""
+
+
+def ring_time(**options):
+    return predict(Scenario(**JOB | options, algorithm="ring", overlap="none")).communication_time
+
+
+def test_four_cards_stay_on_one_processor_and_eight_cross_qpi():
+    """By NCCL's constants: 12 GB/s below one processor, 6 GB/s over QPI between two, 10 GB/s over UPI."""
+    four, eight = (predict(Scenario(**JOB, world_size=n)) for n in (4, 8))
+    assert "qpi" not in four.verdict
+    assert "qpi-9.6 between the sockets binds, so a faster pcie3-x16 would save nothing" in eight.verdict
+    assert eight.scaling_efficiency < four.scaling_efficiency
+    qpi, upi = (ring_time(world_size=8, node=node) for node in (JOB["node"], "pcie-workstation-8gpu"))
+    assert qpi / upi == pytest.approx(10 / 6, rel=0.01)
+    assert qpi / ring_time(world_size=4) == pytest.approx(2 * (7 / 8) / (3 / 4), rel=0.02)
+
+
+def test_the_link_between_sockets_is_an_input_and_an_equation():
+    four, eight = ({row.name: row for row in sensitivity(Scenario(**JOB, world_size=n)).rows} for n in (4, 8))
+    assert eight["socket_link_bandwidth"].time.value < -0.05
+    assert "socket_link_bandwidth" not in four
+    explained = explain(Scenario(**JOB, world_size=8))
+    notes = {symbol.note for equation in explained.equations for symbol in equation.symbols}
+    assert "qpi-9.6, nominal" in notes
+    assert explained.complete
+    of_eight, of_four = (assumed_of(sensitivity(Scenario(**JOB, world_size=n)).case) for n in (8, 4))
+    assert "qpi-9.6: achieved_fraction" in of_eight
+    assert "qpi-9.6: achieved_fraction" not in of_four
+
+
+def test_a_sweep_says_the_same():
+    table = sweep(**JOB, world_size=[2, 4, 6, 8], strategy=["all-reduce", "parameter-server-local"]).table()
+    for n, strategy, time in zip(
+        table["world_size"].tolist(),
+        table["strategy"].tolist(),
+        table["iteration_time"].tolist(),
+        strict=True,
+    ):
+        answer = predict(Scenario(**JOB, world_size=n, strategy=strategy))
+        assert answer.iteration_time == pytest.approx(time, rel=1e-9)
+
+
+def test_each_switch_is_a_way_to_the_hosts_memory():
+    """Two cards below each of four switches; where nobody says, a way for each of two processors."""
+    from perfmodel.resolve import resolve
+
+    def ways(**options):
+        return host_uplinks(resolve(Scenario(strategy="parameter-server-local", **options), CATALOGUE))
+
+    assert [ways(**JOB, world_size=n) for n in (1, 2, 4, 8)] == [1, 1, 2, 4]
+    assert ways(node="pcie-workstation-8gpu", world_size=8) == 2
+    servers = JOB | {"strategy": "parameter-server-local", "overlap": "none"}
+    two, four = (predict(Scenario(**servers, world_size=n)).communication_time for n in (2, 4))
+    assert two == pytest.approx(four, rel=1e-3)  # as many cards below each switch
+
+
+def test_a_machines_own_rate_stands_before_its_links(tmp_path):
+    links = {"qpi": 'socket_link = "qpi-9.6"\n', "none": ""}
+    rate = '[cross_socket_bandwidth]\nvalue = 3e9\nbasis = "assumed"\nnote = "measured by hand"\n'
+    nodes = tmp_path / "nodes"
+    nodes.mkdir()
+    times = {}
+    for name, text in {**links, "measured": links["qpi"], "own": ""}.items():
+        (nodes / "two-sockets.toml").write_text(SERVER + text + (rate if name in ("measured", "own") else ""))
+        catalogue = Catalogue([tmp_path])
+        asked = Scenario(**JOB | {"node": "two-sockets"}, world_size=8, algorithm="ring", overlap="none")
+        times[name] = predict(asked, catalogue).communication_time
+    assert times["measured"] == times["own"] == pytest.approx(2 * times["qpi"], rel=0.01)
+    assert times["none"] == pytest.approx(times["qpi"] / 2, rel=0.01)
+
+
+@pytest.mark.parametrize("option", ["intra_link", "inter_link"])
+def test_it_joins_processors_and_nothing_else(option):
+    with pytest.raises(InputError, match="joins the processors of a node"):
+        predict(Scenario(world_size=16, **{option: "upi"}))
