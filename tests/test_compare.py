@@ -282,3 +282,24 @@ def test_a_wrong_change_is_named_once(invoke, change):
     done = invoke("compare", "--gpus", "8", "--set", change)
     assert done.exit_code == 2
     assert done.stderr.count("--set") == 1
+
+
+def test_frameworks_side_by_side_say_what_tells_them_apart(invoke):
+    said = invoke(
+        *("compare", "--gpus", 8, "--framework", "pytorch@2020", "--json"),
+        *("--set", "framework=tensorflow-xla@2020", "--set", "framework=mxnet@2020"),
+    )
+    answer = json.loads(said.stdout)
+    facts = [note for note in answer["notes"] if note.partition(":")[0].endswith("@2020")]
+    assert facts == [
+        "pytorch@2020: a kernel for each elementwise operation; images channels first",
+        "tensorflow-xla@2020: elementwise operations fused; images channels last",
+        "mxnet@2020: a kernel for each elementwise operation; images channels first",
+    ]
+    assert any("measured ones lie further apart" in note for note in answer["notes"])
+    rates = next(row["values"] for row in answer["rows"] if row["quantity"] == "samples_per_second")
+    assert max(rates) / min(rates) > 1.15
+    years = invoke("compare", "--framework", "pytorch@2019", "--set", "framework=pytorch@2022", "--json")
+    assert any("the year of the software" in note for note in json.loads(years.stdout)["notes"])
+    alike = invoke("compare", "--gpus", 8, "--set", "gpus=16", "--json")
+    assert not any("frameworks differ" in note for note in json.loads(alike.stdout)["notes"])

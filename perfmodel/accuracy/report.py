@@ -11,6 +11,7 @@ from typing import Any
 
 from perfmodel.accuracy import (
     achievable,
+    framework_spread,
     mlperf_section,
     overlap_order,
     ratio_section,
@@ -52,6 +53,7 @@ def report(specs: Sequence[Row], anchored: Sequence[Row], more: str = "") -> str
     sections = (
         overlap_order.section(anchored),
         what_limits.section(specs, anchored),
+        framework_spread.section(specs),
         transformer_section.section(),
         ratio_section.section(),
         more,

@@ -8,6 +8,7 @@ from perfmodel.comparison.case import Case
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.prediction.result import Ratio
 from perfmodel.prices import Price, price_words
+from perfmodel.specs.framework import facts_apart, parse_framework
 from perfmodel.units import show
 
 SAME = 5e-4
@@ -105,6 +106,7 @@ def notes(cases: Sequence[Case]) -> list[str]:
     ]
     if len({case.prediction.scaling for case in cases}) > 1:
         lines.append("speed-up and efficiency are of weak scaling in some and of strong scaling in others")
+    lines += _frameworks(cases)
     unpriced = [case.name for case in cases if case.cost is None]
     if unpriced:
         whose = "any of them" if len(unpriced) == len(cases) else ", ".join(unpriced)
@@ -114,6 +116,34 @@ def notes(cases: Sequence[Case]) -> list[str]:
     if len(cases) > 2:
         lines = [*_ratios(cases), *lines]
     return lines + ([f"assumed: {'; '.join(assumed)}"] if assumed else [])
+
+
+def _frameworks(cases: Sequence[Case]) -> list[str]:
+    """Return what is known of frameworks that differ: all that tells their predictions apart."""
+    asked = [case.prediction.scenario for case in cases]
+    software = list(dict.fromkeys(one["framework"] for one in asked))
+    if len(software) < 2 or any(case.prediction.layout is not None for case in cases):
+        return []
+    frameworks, years = zip(*(parse_framework(name) for name in software), strict=True)
+    strategies = {one["strategy"] for one in asked}
+    matters = {
+        "image": ["fused", "channels_first", "winograd"],
+        "sequence": ["fused", "unfused_transformer"],
+    }.get(cases[0].prediction.sample, ["fused"])
+    matters += ["native_decoding"] if "real" in {one["input"] for one in asked} else []
+    matters += ["python_replicas"] if "data-parallel-single-process" in strategies else []
+    matters += ["pipelined_servers", "server_shards"] if "parameter-server" in strategies else []
+    lines = [
+        f"{name}: {'; '.join(facts)}"
+        for name, facts in zip(software, facts_apart(frameworks, matters), strict=True)
+        if facts
+    ]
+    reasons = ["what is stated of them"] if lines else []
+    reasons += ["the year of the software"] if len(set(years)) > 1 else []
+    if not reasons:
+        return ["nothing that is stated tells these frameworks apart: they are predicted alike"]
+    by = " and ".join(reasons)
+    return [*lines, f"frameworks differ by {by}; measured ones lie further apart than predicted"]
 
 
 def _price(case: Case) -> str | None:

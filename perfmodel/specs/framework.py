@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -80,6 +81,21 @@ r1.15, read 2026-11-21); MXNet splits an array of more than a million elements o
 (``MXNET_KVSTORE_BIGARRAY_BOUND`` in src/kvstore/kvstore_dist.h, read 2026-11-21); BytePS and Paddle split
 everything into small blocks.  Nothing is known of the servers of the others: even shards are assumed."""
 
+FACTS: dict[str, tuple[str, str]] = {
+    "fused": ("elementwise operations fused", "a kernel for each elementwise operation"),
+    "unfused_transformer": (
+        "a transformer's small operations in kernels of their own",
+        "in the usual kernels",
+    ),
+    "channels_first": ("images channels first", "images channels last"),
+    "python_replicas": ("replicas copied out in Python", "replicas copied out natively"),
+    "pipelined_servers": ("servers answer block by block", "servers answer whole tensors"),
+    "native_decoding": ("decoding by compiled code", "decoding by Python workers"),
+    "winograd": ("Winograd's algorithm: {}", ""),
+    "server_shards": ("gradients dealt out to servers: {}", ""),
+}
+"""What a fact means for the time of a step, where it holds and where it does not; ``{}`` is its value."""
+
 DEFAULT_FRAMEWORK = "pytorch"
 
 CALLED: dict[str, tuple[str, ...]] = {
@@ -96,6 +112,26 @@ CALLED: dict[str, tuple[str, ...]] = {
     "torch7": ("lua-torch",),
 }
 """What else people call a framework; Horovod is a library of several."""
+
+
+def facts_apart(frameworks: Sequence[Framework], fields: Iterable[str]) -> list[list[str]]:
+    """Return what each of several frameworks states that not all of them do, in words.
+
+    Parameters
+    ----------
+    frameworks : to be told apart
+    fields : keys of ``FACTS``: what matters
+
+    >>> facts_apart([FRAMEWORKS["tensorflow"], FRAMEWORKS["oneflow"]], ["fused", "winograd"])
+    [['a kernel for each elementwise operation'], ['elementwise operations fused']]
+    """
+    stated: list[list[str]] = [[] for _ in frameworks]
+    for field in fields:
+        values = [getattr(each, field) for each in frameworks]
+        if len(set(values)) > 1:
+            for words, value in zip(stated, values, strict=True):
+                words.append(FACTS[field][value is False].format(value))
+    return stated
 
 
 def with_usual_year(text: str, accelerator_year: int) -> str:
