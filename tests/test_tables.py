@@ -100,10 +100,11 @@ def test_it_is_explained_completely():
 def test_networks_are_trained_as_their_trainers_do():
     defaults = {
         name: predict(workload=name, world_size=8).scenario["embedding"]
-        for name in ("dlrm", "ncf", "wide-and-deep", "vgg16")
+        for name in ("dlrm", "two-tower", "ncf", "wide-and-deep", "vgg16")
     }
     assert defaults == {
         "dlrm": "sharded",
+        "two-tower": "sharded",
         "ncf": "replicated",
         "wide-and-deep": "replicated",
         "vgg16": None,

@@ -273,6 +273,14 @@ def test_overfeat(name, millions, macs):
     assert network.forward_flops / 2e9 == pytest.approx(macs, rel=0.005)
 
 
+@pytest.mark.published("pytorch/torchrec, examples/retrieval/two_tower_train.py")
+def test_two_tower():
+    network = workload("two-tower")
+    tower = 65 * 128 + 129 * 64
+    assert network.parameters == 2 * (1024**2 * 64 + tower)
+    assert network.forward_flops == pytest.approx(2 * (2 * (64 * 128 + 128 * 64) + 64), rel=1e-2)
+
+
 @pytest.mark.published("NGC, DLRM checkpoint, frequency limit 15: 15.61 GB of fp32, in units of 2^30 bytes")
 def test_dlrm():
     assert workload("dlrm").parameters * 4 / 2**30 == pytest.approx(15.61, abs=0.005)
@@ -436,7 +444,7 @@ def test_every_table(name):
             assert product > 0
     reads_data = [a for a in network.layers if a.forward_flops and a.backward_flops == a.forward_flops]
     # whatever reads the pixels, or the numbers of a click, has no input to differentiate
-    looks_up = network.sample == "sequence" or name in ("ncf", "ncf-ml1m", "wide-and-deep")
+    looks_up = network.sample == "sequence" or name in ("ncf", "ncf-ml1m", "two-tower", "wide-and-deep")
     assert len(reads_data) == (0 if looks_up else 1)
     assert network.input_elements > 0
     assert network.stored_bytes > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from perfmodel.equations import adaptive_synchrony as rules
 from perfmodel.equations.convergence import nonconvex_gradient_bound
@@ -87,6 +88,11 @@ class Schedule(Table):
 HEADINGS = ("error", "K-sync", "bound", "K-batch", "by rule", "local steps", "bound", "by rule")
 
 
+def _whole(gradients: Any, workers: int) -> int:
+    """Gradients of an update as a whole number, from 1 to all."""
+    return int(min(workers, max(1, round(gradients))))
+
+
 def schedule(
     distribution: Distribution,
     workers: int,
@@ -123,41 +129,26 @@ def schedule(
     for level in range(LEVELS):
         error = INITIAL_ERROR / 4**level
         asked = (learning_rate, *_OBJECTIVE, span, workers, 1 / mean, LOCAL_BATCH_SIZE, error)
-        k, batch = (
-            int(rules.adasync_gradients(wanted(*asked), 1.0, 1.0, workers))
-            for wanted in (rules.adasync_k_sync_gradients, rules.adasync_batch_gradients)
-        )
+        k = _whole(rules.adasync_k_sync_gradients(*asked), workers)
         update_time = straggler_variant("k-sync", distribution, workers, k=k).update_time
-        steps = rules.best_local_steps(error, communication_time, learning_rate, SMOOTHNESS, per_batch, span)
+        average = communication_time, learning_rate
+        steps: Any = rules.best_local_steps(error, *average, SMOOTHNESS, per_batch, span)
         local = max(1, round(steps))
+        of_k: Any = nonconvex_gradient_bound(
+            error, span / update_time, learning_rate, 1.0, *_OBJECTIVE, k, LOCAL_BATCH_SIZE
+        )
+        times = span, step_time, communication_time
+        of_local: Any = rules.local_sgd_gradient_bound(
+            error, learning_rate, *times, local, SMOOTHNESS, per_batch, workers
+        )
         first = choices[0] if choices else None
+        by_rule: Any = rules.adasync_gradients(first.k_sync, INITIAL_ERROR, error, workers) if first else k
+        local_rule: Any = (
+            rules.adacomm_local_steps(first.local_steps, INITIAL_ERROR, error) if first else local
+        )
+        batch = _whole(rules.adasync_batch_gradients(*asked), workers)
         choices.append(
-            Choice(
-                error=error,
-                k_sync=k,
-                k_sync_bound=nonconvex_gradient_bound(
-                    error, span / update_time, learning_rate, 1.0, *_OBJECTIVE, k, LOCAL_BATCH_SIZE
-                ),
-                k_batch=batch,
-                k_by_rule=k
-                if first is None
-                else int(rules.adasync_gradients(first.k_sync, INITIAL_ERROR, error, workers)),
-                local_steps=local,
-                local_bound=rules.local_sgd_gradient_bound(
-                    error,
-                    learning_rate,
-                    span,
-                    step_time,
-                    communication_time,
-                    local,
-                    SMOOTHNESS,
-                    per_batch,
-                    workers,
-                ),
-                local_steps_by_rule=local
-                if first is None
-                else int(rules.adacomm_local_steps(first.local_steps, INITIAL_ERROR, error)),
-            )
+            Choice(error, k, float(of_k), batch, int(by_rule), local, float(of_local), int(local_rule))
         )
     note = (
         f"example objective: L = {SMOOTHNESS:g}, variance {GRADIENT_VARIANCE:g} a sample, "

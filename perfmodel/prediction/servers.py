@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from perfmodel.calibration import calibration
 from perfmodel.equations import parameter_server, server_load
@@ -97,50 +98,34 @@ def arrangements(link: Link, workers: int, servers: int, message_bytes: float) -
     hop = (link.bulk_hop_latency or link.hop_latency).value
     of_all = workers, servers, message_bytes, hop
     beside = min(servers, workers)
-    dedicated = (
+    around = server_load.colocated_total_bytes(workers, message_bytes)
+    apart = (
         server_load.parameter_server_total_bytes(workers, message_bytes),
         server_load.server_port_bytes(workers, servers, message_bytes),
         server_load.server_memory_bytes(workers, servers, message_bytes),
     )
-    around = server_load.colocated_total_bytes(workers, message_bytes)
-    more = workers + servers
-    rows = (
-        Arrangement(
-            "apart",
-            more,
-            parameter_server.parameter_server_time(*of_all, port, port),
-            *dedicated,
-        ),
-        Arrangement(
+    beside_workers = (
+        around,
+        server_load.server_port_bytes(workers - 1, beside, message_bytes),
+        server_load.server_memory_bytes(workers, beside, message_bytes),
+    )
+    more, nothing = workers + servers, (None, None)
+    rows: list[tuple[Any, ...]] = [
+        ("apart", more, parameter_server.parameter_server_time(*of_all, port, port), *apart),
+        (
             "apart, in blocks",
             more,
             parameter_server.pipelined_parameter_server_time(*of_all, port, port),
-            *dedicated,
+            *apart,
         ),
-        Arrangement(
+        (
             f"on {beside} workers",
             workers,
             parameter_server.colocated_parameter_server_time(workers, beside, message_bytes, hop, port),
-            around,
-            server_load.server_port_bytes(workers - 1, beside, message_bytes),
-            server_load.server_memory_bytes(workers, beside, message_bytes),
+            *beside_workers,
         ),
-        Arrangement(
-            "apart and on workers",
-            more,
-            parameter_server.extra_server_time(*of_all, port),
-            None,
-            None,
-            None,
-        ),
-        Arrangement(
-            "none: a ring",
-            workers,
-            ring_all_reduce_time(workers, message_bytes, hop, port),
-            around,
-            None,
-            None,
-        ),
-    )
+        ("apart and on workers", more, parameter_server.extra_server_time(*of_all, port), None, *nothing),
+        ("none: a ring", workers, ring_all_reduce_time(workers, message_bytes, hop, port), around, *nothing),
+    ]
     note = f"{workers} workers, {show(message_bytes, 'B')} of gradients in equal shards, nothing hidden"
-    return Arrangements(rows, link.id, port, note)
+    return Arrangements(tuple(Arrangement(*row) for row in rows), link.id, port, note)

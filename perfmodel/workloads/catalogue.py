@@ -46,7 +46,7 @@ _FIXED: dict[str, tuple[str, ...]] = {
         "retinanet-r50-fpn",
         "retinanet-x50-fpn",
     ),
-    "recommender": ("ncf", "ncf-ml1m", "dlrm"),
+    "recommender": ("ncf", "ncf-ml1m", "dlrm", "two-tower"),
     "regnet": ("regnety-3.2gf",),
     "ssd": ("ssd300-r34", "ssd300-r50"),
     "squeezenet": ("squeezenet", "squeezenet1-1"),

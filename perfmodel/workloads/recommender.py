@@ -1,6 +1,8 @@
-"""Recommenders: neural collaborative filtering (He et al. 2017) and DLRM (Naumov et al. 2019).
+"""Recommenders: neural collaborative filtering (He et al. 2017), DLRM (Naumov et al. 2019) and two towers.
 
-Sizes as NVIDIA's DeepLearningExamples train them, MovieLens 1M as AdaptDL's example does.
+Sizes as NVIDIA's DeepLearningExamples train them, MovieLens 1M as AdaptDL's example does, two towers as
+TorchRec's example of retrieval.  So are tables: NCF's on every device with gradients of every row, the
+others' shared out.
 """
 
 from __future__ import annotations
@@ -34,12 +36,14 @@ _CRITEO_TABLES = (
 # fmt: on
 """Rows of the 26 tables of Criteo Terabyte, values seen fewer than 15 times dropped."""
 
-NAMES = ("ncf", "ncf-ml1m", "dlrm")
+NAMES = ("ncf", "ncf-ml1m", "dlrm", "two-tower")
 
 
 def build(name: str) -> Workload:
     """Return the workload of one of ``NAMES``."""
-    return _dlrm(name) if name == "dlrm" else _ncf(name)
+    if name in _NCF:
+        return _ncf(name)
+    return _dlrm(name) if name == "dlrm" else _two_tower(name)
 
 
 def _ncf(name: str) -> Workload:
@@ -102,6 +106,33 @@ def _dlrm(name: str) -> Workload:
         dataset="Criteo Terabyte",
         dataset_samples=4_195_197_692,
         default_local_batch_size=8_192,
+        shares_tables=True,
+    )
+
+
+def _two_tower(name: str) -> Workload:
+    rows, width, layers = 1024**2, 64, (128, 64)
+    net = Network()
+    looked_up = [net.embedding(f"{side}_table", 1, rows, width) for side in ("user", "item")]
+    user, item = (
+        _perceptron(net, x, f"{side}_tower", layers)
+        for side, x in zip(("user", "item"), looked_up, strict=True)
+    )
+    net.loss(net.matmul(user, item, "score", 1, 1, layers[-1], 1))
+    return Workload(
+        id=name,
+        name="Two-tower retrieval",
+        family="recommender",
+        layers=tuple(net.layers),
+        variant=f"two tables of {rows:,} x {width}, towers of {'-'.join(map(str, layers))}, MovieLens 20M",
+        source="ivchenko2022",
+        sample="rating",
+        input_elements=3.0,
+        stored_bytes=12.0,
+        dataset="MovieLens 20M",
+        dataset_samples=20_000_263,
+        default_local_batch_size=32,
+        default_optimizer="adam",
         shares_tables=True,
     )
 
