@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel import compare, predict, scale
+from perfmodel import compare, plan, predict, scale
 from perfmodel.accuracy import ratio_fit, ratio_pairs
 from perfmodel.equations.ratio import ratio_half_width
+from perfmodel.planning.goal import OF_SCENARIO
 from perfmodel.prediction.ratio import COPIES, DISTANCES, SHARED_OUT, Job, distances, learned, ratio_between
 from perfmodel.resources import folder
 
@@ -136,3 +137,19 @@ def test_the_slower_network_suffices_where_the_faster_brings_little():
         assert "ib-hdr-200g suffices" in verdict
     slower = compare({**fast, "inter_link": "ethernet-10g-tcp"}, fast).verdict
     assert "suffices" not in slower
+
+
+def test_a_plan_says_it_of_the_best_of_every_other_machine():
+    found = plan(workload="resnet50", epochs=1, nodes=["aws-p3.16xlarge", "aws-p4d.24xlarge"], max_gpus=32)
+    chosen = found.chosen
+    assert chosen is not None
+    assert found.rejected
+    of_chosen, name = predict(**asked_of(chosen)), f"{chosen.nodes} x {chosen.name}"
+    for row in found.rejected:
+        assert row.ratio == ratio_between(predict(**asked_of(row)), of_chosen, name)
+        assert row.ratio.value == pytest.approx(row.samples_per_second / chosen.samples_per_second)
+
+
+def asked_of(row):
+    decided = {name: getattr(row, name) for name in OF_SCENARIO}
+    return {"workload": "resnet50"} | {name: value for name, value in decided.items() if value is not None}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.report import launch, report
 from perfmodel.planning.verdict import named, notes, verdict
+from perfmodel.prediction.result import Ratio
 from perfmodel.specs.conditions import Conditions, checked
 from perfmodel.specs.options import documented
 from perfmodel.specs.run import Run
@@ -98,6 +99,13 @@ class RejectedPlan(Plan):
     """In a word or two: over the deadline, dearer."""
     why: str
     """In words, with the difference."""
+    ratio: Ratio
+    """How many times as fast it is as the plan chosen, in samples per second."""
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        """Return the plan of a search's row."""
+        return super().of({**row, "ratio": Ratio.model_construct(**row["ratio"])})
 
 
 @dataclass(frozen=True)

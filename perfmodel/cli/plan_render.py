@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.text import Text
@@ -134,7 +134,7 @@ def _show_rejected(result: SearchResult) -> list[Row]:
     shown.columns[-1].justify = "left"
     for row in rows[:MOST_REJECTED]:
         cells = (str(row["world_size"]), show(row["run_time"], "s"), _usd(row["cost"]))
-        shown.add_row(row["name"], *cells, row["why"])
+        shown.add_row(row["name"], *cells, f"{row['why']}; {_speed(row['ratio'])}")
     out.print(shown)
     counts = {
         reason: sum(row["reason"] == reason for row in rows[MOST_REJECTED:]) for reason in _reasons(rows)
@@ -143,6 +143,12 @@ def _show_rejected(result: SearchResult) -> list[Row]:
         report = ", ".join(f"{count} {reason}" for reason, count in counts.items() if count)
         out.print(Text(f"and {len(rows) - MOST_REJECTED} more: {report} (--json: all)"))
     return rows[:MOST_REJECTED]
+
+
+def _speed(ratio: Mapping[str, Any]) -> str:
+    if ratio["low_80"] is None:
+        return f"{ratio['value']:.3g} x as fast"
+    return f"{ratio['value']:.3g} x as fast (80 %: {ratio['low_80']:.3g} to {ratio['high_80']:.3g})"
 
 
 def _reasons(rows: Iterable[Row]) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Self
 
 from perfmodel.economics import BOTH_LENGTHS
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
@@ -168,6 +168,18 @@ class Goal(Run):
         """Return what is published of this workload's epochs against its batch, if anything is."""
         benchmark = benchmark_of(self.workload)
         return None if benchmark is None else epochs_fit(benchmark, self.target)
+
+
+def options_of(plan: Mapping[str, Any], workload: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the scenario that a plan is.
+
+    Parameters
+    ----------
+    plan : a row of ``perfmodel.planning.SearchResult``
+    workload, options : of the goal
+    """
+    decided = {name: plan[name] for name in OF_SCENARIO if plan.get(name) is not None}
+    return {"workload": workload, **decided, **options}
 
 
 def _offer(name: str, catalogue: Catalogue) -> Meaning:

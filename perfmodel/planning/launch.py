@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.errors import InputError
-from perfmodel.planning.goal import OF_SCENARIO
+from perfmodel.planning.goal import options_of
 from perfmodel.planning.rejected import dollars
 from perfmodel.planning.startable import NCCL_ALGORITHMS
 from perfmodel.planning.verdict import named
@@ -144,11 +144,8 @@ def predict_command(plan: Row, workload: str, options: Mapping[str, Any]) -> str
     perfmodel predict --workload resnet50 --node dgx-1v --accelerator v100-sxm2-16gb
     --gpus 16 --strategy all-reduce --algorithm ring --precision amp --local-batch-size 64
     """
-    words = ["perfmodel", "predict", "--workload", workload]
-    for name in OF_SCENARIO:
-        if plan[name] is not None:
-            words += [_option(name), str(plan[name])]
-    for name, value in options.items():
+    words = ["perfmodel", "predict"]
+    for name, value in options_of(plan, workload, options).items():
         words += [_option(name), str(value)]
     return shlex.join(words)
 

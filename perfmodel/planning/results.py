@@ -12,10 +12,13 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.planning.front import best_of, front
-from perfmodel.planning.goal import Goal
+from perfmodel.planning.goal import Goal, options_of
 from perfmodel.planning.machines import Machine
 from perfmodel.planning.rejected import Rejected, rejected_plans
 from perfmodel.planning.startable import instead, startable, startable_front
+from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.ratio import ratio_between
+from perfmodel.specs.scenario import scenario_of
 from perfmodel.specs.store import Catalogue
 
 if TYPE_CHECKING:
@@ -156,9 +159,12 @@ class SearchResult:
         chosen = self.chosen
         return chosen is not None and False not in (chosen["meets_deadline"], chosen["within_budget"])
 
-    @property
+    @cached_property
     def rejected(self) -> list[Row]:
-        """The best plan of every machine that was not chosen, with ``reason`` and ``why`` in words."""
+        """The best plan of every machine that was not chosen, with ``reason`` and ``why`` in words.
+
+        And ``ratio``: how many times as fast it is as the plan chosen, with its interval.
+        """
         chosen = self.cheapest_row if self.by_cost else self.fastest_row
         if chosen is None:
             return []
@@ -166,7 +172,18 @@ class SearchResult:
         rivals: list[Rejected] = rejected_plans(
             self.candidates, chosen, goal.deadline, goal.budget, self.by_cost
         )
-        return [self.row(one.row) | {"reason": one.reason, "why": one.text} for one in rivals]
+        best = self.row(chosen)
+        of_best, name = self._predicted(best), f"{best['nodes']} x {best['name']}"
+        result = []
+        for one in rivals:
+            row = self.row(one.row)
+            ratio = ratio_between(self._predicted(row), of_best, name)
+            result.append(row | {"reason": one.reason, "why": one.text, "ratio": ratio.model_dump()})
+        return result
+
+    def _predicted(self, row: Row) -> Prediction:
+        asked = options_of(row, self.goal.workload, self.goal.options)
+        return predict(scenario_of(asked), self.catalogue, self.constants)
 
     @property
     def nearest(self) -> Row | None:
