@@ -1,4 +1,5 @@
 # make demo    install what is needed and make a first prediction
+# make install what make test and make test-floors need; with --jobs=2 both at once
 # make test    install what the tests need and run them all
 # make test-floors   run them with the lowest versions that pyproject.toml declares, less those marked any_version
 # make report  hold the model against measured runs and write validation/report.md
@@ -13,7 +14,7 @@ FLOORS := .venv-floors
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-floors report readme keywords app screenshots lint clean
+.PHONY: demo install test test-floors report readme keywords app screenshots lint clean
 
 $(BIN)/python:
 	@echo "first run: creating $(VENV) with $$($(PYTHON) --version)"
@@ -32,6 +33,8 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml
 
 demo: $(VENV)/.run
 	$(BIN)/perfmodel predict --gpus 32
+
+install: $(VENV)/.dev $(FLOORS)/.dev
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal

@@ -243,6 +243,7 @@ def test_a_profile_is_swept_as_it_is_predicted(tmp_path):
             assert time == pytest.approx(predict(Scenario(profile=str(path), **one)).iteration_time, rel=1e-9)
 
 
+@pytest.mark.any_version
 def test_chunks_stay_small_however_many_scenarios_there_are():
     for sizes in (200, 20_000):
         found = perfmodel.sweep(local_batch_size=range(1, 9), world_size=range(1, sizes + 1))
