@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from perfmodel import ops
@@ -83,7 +84,7 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
         communication_time=float(sum(row.time for row in traffic)),
         **come_to | {"mfu": more.mfu},
         memory=memory,
-        verdict=_verdict(result),
+        verdict=partial(_verdict, result),
         placement=f"{placement(setting)}; {short(words)}",
         defaults=list(setting.defaults),
         warnings=warnings,
