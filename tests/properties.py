@@ -35,6 +35,7 @@ from perfmodel.specs.framework import FRAMEWORKS
 from perfmodel.specs.layout import RECOMPUTE, SHARDING
 from perfmodel.specs.scenario import (
     Algorithm,
+    DecoderName,
     Input,
     Optimizer,
     Overlap,
@@ -196,6 +197,13 @@ def question(seed: int, number: int) -> dict[str, Any]:
     if asked["input"] == "real":
         asked["loader_workers"] = sometimes(0.5, lambda: count(64))
         asked["storage"] = sometimes(0.5, lambda: rng.choice(sorted(storages().bandwidth)))
+        asked["pinned_memory"] = rng.random() < 0.7
+        asked["non_blocking"] = rng.random() < 0.7
+        asked["persistent_workers"] = sometimes(0.3, lambda: True)
+        if workload(name).sample == "image":
+            asked["decoder"] = sometimes(0.5, lambda: rng.choice(get_args(DecoderName)))
+        if asked["loader_workers"] is None:
+            asked["prefetch_depth"] = sometimes(0.3, lambda: rng.choice((0, 1, 8)))
     if asked["profile"] is not None:
         asked |= {"anchor": None, "accelerator": None, "workload": "resnet50", "precision": None}
     return {key: value for key, value in asked.items() if value is not None}

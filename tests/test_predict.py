@@ -500,6 +500,9 @@ def test_json_is_what_pydantic_would_print_and_keeps_its_keys():
         "mean_staleness",
         "fresh_fraction",
         "update_bounds",
+        "startup_time",
+        "startup",
+        "epoch_start_time",
     }
     assert promised | added == table.keys()
     assert {"bytes", "capacity", "fits"} <= table["memory"].keys()

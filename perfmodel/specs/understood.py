@@ -57,6 +57,7 @@ class Understood(TypedDict):
     server_node: str | None
     local_aggregation: bool
     algorithm: Algorithm
+    torus_dimensions: str | None
     overlap: Overlap | None
     embedding: Embedding | None
     compression: str | None
