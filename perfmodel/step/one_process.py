@@ -165,12 +165,11 @@ def loss_time(setting: Setting, anchor_factor: Any, constants: Calibration) -> A
     network = parts_of(setting.workload)
     if network.loss_layer is None or not shares_batch(setting):
         return 0.0
-    learned, bandwidth = constants.efficiency, setting.accelerator.memory_bandwidth.value
+    bandwidth = setting.accelerator.memory_bandwidth.value
     on = conditions(setting)
-    effects, kind = learned.effects(on), layer_table(setting.workload).traffic[network.loss_layer]
-    slower = float(learned.traffic[kind] * effects.traffic * effects.elementwise)
+    at = rates_of(setting.workload, arithmetic(setting), bandwidth, constants.efficiency, on)
+    slower = float(at.byte_time[network.loss_layer]) * bandwidth  # as in the passes
     moved = share_bytes(setting.local_batch_size, network.loss_elements * setting.format.activation_bytes)
-    effect = rates_of(setting.workload, arithmetic(setting), bandwidth, learned, on).effect
-    own = with_effect(traffic_time(moved, byte_time(bandwidth, slower)), effect)
+    own = with_effect(traffic_time(moved, byte_time(bandwidth, slower)), at.effect)
     others = first_loss_time(setting.world_size, anchored_time(own, anchor_factor))
     return accumulated_time(setting.accumulation_steps, others)

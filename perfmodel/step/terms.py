@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from perfmodel.calibration import Calibration
@@ -332,7 +333,7 @@ def terms_of(moment: Moment | SharedMoment) -> dict[str, Any]:
         return result
     for name, term in (*ONE_PROCESS_TERMS.items(), *TERMS.items()):
         result[name] = term.time(moment, result)
-    return {name: result[name] for name in in_step_order(result)}
+    return {name: result[name] for name in _in_step_order(tuple(result))}
 
 
 def sent(terms: Mapping[str, Any]) -> Any:
@@ -374,5 +375,10 @@ def in_step_order(names: Iterable[str]) -> list[str]:
     >>> in_step_order(["update_time", "straggler_time", "forward_time", "input_time"])
     ['input_time', 'forward_time', 'straggler_time', 'update_time']
     """
+    return list(_in_step_order(tuple(names)))
+
+
+@lru_cache(maxsize=64)
+def _in_step_order(names: tuple[str, ...]) -> tuple[str, ...]:
     places = get_args(Place)
-    return sorted(names, key=lambda name: places.index(ANY_TERM[name].place))
+    return tuple(sorted(names, key=lambda name: places.index(ANY_TERM[name].place)))
