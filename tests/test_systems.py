@@ -32,6 +32,8 @@ ARTICLES = (
     "ring",
     "tree",
     "torus",
+    "powerai ddl",
+    "qpi",
     "downpour",
     "k-sync",
     "k-async",
