@@ -7,15 +7,16 @@ from typing import Any
 import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.options import scenario_option
 from perfmodel.cli.types import COUNT
 
 
 @click.command("servers")
 @click.option("--workers", type=COUNT, default=8, show_default=True, help="Machines with accelerators.")
-@click.option("--servers", type=COUNT, default=4, show_default=True, help="Parameter servers.")
+@scenario_option("servers", default=4, help="Parameter servers.  [default: 4]")
 @click.option("--gradient-size", default="100MB", show_default=True, help="Of one worker, e.g. 528MB.")
-@click.option(
-    "--inter-link", default="ethernet-25g-tcp", show_default=True, help="Of every machine's one port."
+@scenario_option(
+    "inter_link", default="ethernet-25g-tcp", help="Of every machine's one port.  [default: ethernet-25g-tcp]"
 )
 @export_options
 def command(workers: int, servers: int, gradient_size: str, inter_link: str, **options: Any) -> None:
