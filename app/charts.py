@@ -13,7 +13,7 @@ import streamlit as st
 
 from perfmodel.prediction import Prediction
 from perfmodel.step.memory import listed
-from perfmodel.step.terms import ANY_TERM
+from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.units import show
 
 # plotly looks at pandas where it is loaded, which another session may be half way through doing
@@ -113,7 +113,7 @@ def waterfall(prediction: Prediction) -> go.Figure:
 
 def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> None:
     """The part of communication the backward pass covers, under the part of the pass it shares."""
-    hidden = prediction.communication_time - prediction.terms["exposed_communication_time"]
+    hidden = prediction.communication_time - sent(prediction.terms)
     if hidden <= 0:
         return
     figure.add_bar(

@@ -10,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel import Scenario, explain, predict, sweep
+from perfmodel.calibration import calibration
 from perfmodel.cli import main
+from perfmodel.sensitivity import sensitivity
+from perfmodel.sensitivity.crossovers import crossovers
+from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import ONE_PROCESS_TERMS, TERMS, sent
 from perfmodel.workloads import workload
 
@@ -103,6 +107,18 @@ def test_the_first_accelerator_keeps_more(n, batch):
 def test_where_all_keep_the_same_nothing_is_listed_by_device():
     assert predict(Scenario(world_size=8)).memory.devices == []
     assert predict(Scenario(**NODE)).memory.devices == []
+
+
+def test_crossovers_and_charts_count_all_that_travels():
+    """VGG-16 on four K80: parameters and gradients take over 5 % of an iteration of few images."""
+    found = sensitivity(Scenario(**NODE, workload="vgg16", world_size=4))
+    turns = crossovers(found.case.setting, Catalogue.built_in(), calibration())
+    (at,) = (turn.at for turn in turns if turn.words.startswith("communication takes under 5 %"))
+    for batch, is_under in ((at - 1, False), (at, True)):
+        answer = predict(Scenario(**NODE, workload="vgg16", world_size=4, local_batch_size=batch))
+        assert (sent(answer.terms) <= 0.05 * answer.iteration_time) == is_under
+    charts = pytest.importorskip("app.charts")
+    assert all(charts.HIDDEN not in (bar.y or ()) for bar in charts.waterfall(answer).data)
 
 
 def test_two_slower_than_one_says_why_with_the_numbers():

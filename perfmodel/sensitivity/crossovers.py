@@ -11,11 +11,14 @@ from perfmodel.errors import InputError
 from perfmodel.prediction.limits import crossed_link
 from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.terms import ONE_PROCESS_TERMS, TERMS, TRAFFIC
 from perfmodel.sweeps import sweep
 
 WORKERS = tuple(range(2, 65))
 MOST_BATCHES = 4096
 LEAST_EFFICIENCY = (0.9, 0.5)
+TRAVELLING = tuple(name for name in TRAFFIC if name in (*TERMS, *ONE_PROCESS_TERMS))
+"""Terms of copies of a network in which bytes travel."""
 
 
 class Crossover(NamedTuple):
@@ -155,7 +158,7 @@ def _batches(
         return []  # a measurement holds for the batch it was made with
     options = {n: v for n, v in asked.items() if n not in ("global_batch_size", "local_batch_size")}
     columns = ["local_batch_size", "iteration_time", "forward_time", "backward_time"]
-    columns += ["exposed_communication_time", "fits", "largest_local_batch_size"]
+    columns += [*TRAVELLING, "fits", "largest_local_batch_size"]
     first = _swept(catalogue, constants, columns, local_batch_size=[1], **options)
     if not first:
         return []
@@ -174,7 +177,7 @@ def _batches(
 
 def _free_of_the_network(setting: Setting, result: dict[str, Any], most: int) -> list[Crossover]:
     link = crossed_link(setting)
-    exposed = np.asarray(result["exposed_communication_time"])
+    exposed = np.sum([result[name] for name in TRAVELLING], axis=0)
     busy = np.asarray(result["forward_time"]) + np.asarray(result["backward_time"])
     batches = np.asarray(result["local_batch_size"])
     lines = []

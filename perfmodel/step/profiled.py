@@ -171,7 +171,7 @@ def noise(setting: Setting, profile: Profile, terms: dict[str, Any]) -> Any:
     profile : measured
     terms : of the iteration [s], numbers or arrays
     """
-    from perfmodel.step.terms import of_kind
+    from perfmodel.step.terms import of_kind, sent
 
     busy = of_kind(terms, "busy")
     launches = terms["launch_overhead_time"]
@@ -187,7 +187,7 @@ def noise(setting: Setting, profile: Profile, terms: dict[str, Any]) -> Any:
         (profile.computation, busy),
         (profile.input_time if profile.measures_input else None, terms["input_time"]),
         (profile.jitter if setting.scenario.jitter is None else None, terms["straggler_time"]),
-        (link.bandwidth if link else None, terms["exposed_communication_time"]),
+        (link.bandwidth if link else None, sent(terms)),
     ):
         if _is(measure):
             moved.append(time * (measure.deviation / measure.value))
