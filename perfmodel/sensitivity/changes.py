@@ -16,6 +16,8 @@ from perfmodel.specs.provenance import Quantity
 from perfmodel.specs.workload import Workload
 from perfmodel.step.communication import by_library
 from perfmodel.step.fabric import crosses_network, crosses_sockets
+from perfmodel.step.input_wait import SAMPLE_ELEMENT_BYTES
+from perfmodel.step.one_process import shares_batch
 
 _SPREAD = re.compile(r"\b(cv|std)=([0-9.eE+-]+)")
 
@@ -304,6 +306,13 @@ def storage(case: Case, factor: float) -> Case:
     assert feed is not None
     feed = feed._replace(storage_bandwidth=feed.storage_bandwidth * factor)
     return case._replace(setting=case.setting._replace(feed=feed))
+
+
+def of_copied(case: Case) -> float | None:
+    """Return the bytes of a sample that is copied, from the host or from the first accelerator to another."""
+    setting = case.setting
+    size = setting.workload.input_elements * SAMPLE_ELEMENT_BYTES
+    return size if setting.world_size > 1 and shares_batch(setting) else fed(case, size)
 
 
 def copied(case: Case, factor: float) -> Case:

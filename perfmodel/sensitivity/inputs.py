@@ -9,7 +9,6 @@ from typing import NamedTuple
 from perfmodel.sensitivity import changes
 from perfmodel.sensitivity.case import Case
 from perfmodel.step.communication import by_library
-from perfmodel.step.input_wait import SAMPLE_ELEMENT_BYTES
 from perfmodel.step.layer_rates import REFERENCE_PER_WATT
 
 
@@ -340,7 +339,7 @@ INPUTS: tuple[Input, ...] = (
         "sample_bytes",
         "B",
         "one sample as it is copied to the accelerator",
-        lambda c: changes.fed(c, c.setting.workload.input_elements * SAMPLE_ELEMENT_BYTES),
+        changes.of_copied,
         changes.copied,
         {"B": 1},
     ),
