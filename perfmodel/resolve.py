@@ -179,7 +179,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         scenario.intra_link or node.intra_link or accelerator.peer_link or accelerator.host_link
     )
     sharing = shared(scenario, workload, accelerator, warnings.append)
-    workload = with_embedding(workload, scenario, taken)
+    workload = with_embedding(workload, scenario, taken, warnings)
     strategy = network_of(scenario.strategy)
     domains = intra.domains(nodes, node.accelerators)
     take_torus(scenario, strategy, -(-nodes * per_node // domains), domains, taken.take)

@@ -85,6 +85,13 @@ def test_the_exchange_is_the_all_to_all_of_the_collective_command(ranks):
     assert tables.time == pytest.approx(2 * alone.time, rel=0.1)
 
 
+def test_more_accelerators_than_tables_are_told():
+    warned = [
+        any("stay whole" in w for w in predict(workload="dlrm", world_size=n).warnings) for n in (26, 32)
+    ]
+    assert warned == [False, True]
+
+
 def test_racks_slow_the_exchange_of_tables():
     asked = {"workload": "dlrm", "node": "dgx-a100-80gb", "world_size": 64, "rack_nodes": 2}
     flat, narrow = (predict(**asked, oversubscription=factor).traffic[1].time for factor in (1.0, 4.0))

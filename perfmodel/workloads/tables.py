@@ -31,14 +31,16 @@ def has_tables(workload: Workload) -> bool:
     return workload.family in FAMILIES and any(_is_table(layer) for layer in workload.layers)
 
 
-def with_embedding(workload: Workload, scenario: Scenario, defaults: list[str]) -> Workload:
+def with_embedding(
+    workload: Workload, scenario: Scenario, defaults: list[str], warnings: list[str]
+) -> Workload:
     """Return a workload with its tables apart where they are shared out; else as it is.
 
     Parameters
     ----------
     workload : with its tables among its layers
     scenario : what is asked
-    defaults : to which what is taken is added
+    defaults, warnings : to which what is taken is added, and that some accelerators hold no table
 
     Raises
     ------
@@ -61,7 +63,13 @@ def with_embedding(workload: Workload, scenario: Scenario, defaults: list[str]) 
             f"--embedding sharded goes with --strategy all-reduce, not {scenario.strategy}; "
             f"replicated goes with all"
         )
-    return tables_apart(workload)
+    apart = tables_apart(workload)
+    if apart.tables is not None and scenario.world_size > (count := int(apart.tables.number)):
+        warnings.append(
+            f"{count} tables stay whole, so {scenario.world_size - count} of {scenario.world_size} GPUs "
+            f"hold none, and the others look them up for all"
+        )
+    return apart
 
 
 def _looked_up_at_once(lookups: list[Layer]) -> Layer:
