@@ -140,3 +140,32 @@ def test_a_peak_is_the_largest_of_its_law(machines, share):
     near = [max(1, machines - 1), machines, machines + 1]
     answer = perfmodel.model_parallel(machines=near, point=(machines, speedup), peak=True)
     assert answer.rows[1].speedup >= max(row.speedup for row in answer.rows) * (1 - 1e-12)
+
+
+def simulated_batch(draw, workers, portions, copies):
+    """Time of Sandblaster's batch: who is free takes a portion, or at the end a copy of one that is out."""
+    running = [(draw(), portion) for portion in range(workers)]
+    heapq.heapify(running)
+    given, done = workers, set()
+    while len(done) < portions:
+        time, portion = heapq.heappop(running)
+        done.add(portion)
+        if given < portions:
+            heapq.heappush(running, (time + draw(), given))
+            given += 1
+        elif copies and (out := [one for one in range(portions) if one not in done]):
+            heapq.heappush(running, (time + draw(), out[0]))
+    return time
+
+
+@pytest.mark.parametrize("copies", [True, False])
+def test_sandblaster_takes_at_least_as_long_as_k_batch_sync_and_at_most_its_slowest_portion_longer(copies):
+    random = np.random.default_rng(3)
+    law = {"shift": 1.0, "rate": 2.0}
+    times = [simulated_batch(lambda: 1 + random.exponential(0.5), 20, 200, copies) for _ in range(200)]
+    error = 4 * np.std(times) / len(times) ** 0.5
+    answer = perfmodel.stragglers(
+        variant="k-batch-sync", workers=20, k=200, distribution="shifted-exponential", params=law
+    )
+    slowest = 1 + 0.5 * sum(1 / rank for rank in range(1, 21))
+    assert answer.low - error <= np.mean(times) <= answer.low + slowest + error
