@@ -35,6 +35,7 @@ ARTICLES = (
     "powerai ddl",
     "qpi",
     "downpour",
+    "sandblaster",
     "k-sync",
     "k-async",
     "staleness-aware",
