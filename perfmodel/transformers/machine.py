@@ -255,13 +255,26 @@ def group_points(fabric: Fabric, layout: Layout) -> tuple[Point | None, ...]:
 def groups_of_many(fabric: Fabric, layouts: Layout) -> Groups:
     """Return the ways of the groups of many layouts on one fabric; equal ones are worked out once."""
     result = []
-    for collective, sizes, strides in _group_shapes(layouts):
-        sizes, strides = (np.asarray(each, np.float64) for each in np.broadcast_arrays(sizes, strides))
-        _, first, at = np.unique(sizes * FARTHEST + strides, return_index=True, return_inverse=True)
-        pairs = zip(sizes[first].tolist(), strides[first].tolist(), strict=True)
+    shapes = _group_shapes(layouts)
+    found: dict[tuple[int, int], tuple[list[tuple[float, float]], Any]] = {}
+    for collective, sizes, strides in shapes:
+        same = id(sizes), id(strides)  # gathers and sums have the same ranks
+        if same not in found:
+            found[same] = _distinct(sizes, strides)
+        pairs, at = found[same]
         ways = ways_of([fabric.point(collective, size, stride) for size, stride in pairs])
-        result.append(Way(*(column[at.reshape(-1)] for column in ways)))
+        result.append(Way(*(column[at] for column in ways)))
     return Groups(*result)
+
+
+def _distinct(sizes: Any, strides: Any) -> tuple[list[tuple[float, float]], Any]:
+    """Return the pairs of size and stride that occur, and which of them each layout has."""
+    sizes, strides = (np.asarray(each, np.float64) for each in np.broadcast_arrays(sizes, strides))
+    both = (sizes * FARTHEST + strides).reshape(-1)
+    if both.size and (both == both[0]).all():
+        return [(float(sizes.flat[0]), float(strides.flat[0]))], np.zeros(both.size, np.intp)
+    _, first, at = np.unique(both, return_index=True, return_inverse=True)
+    return list(zip(sizes.flat[first].tolist(), strides.flat[first].tolist(), strict=True)), at.reshape(-1)
 
 
 def ways_of(points: Sequence[Point | None]) -> Way:
