@@ -256,12 +256,12 @@ def groups_of_many(fabric: Fabric, layouts: Layout) -> Groups:
     """Return the ways of the groups of many layouts on one fabric; equal ones are worked out once."""
     result = []
     shapes = _group_shapes(layouts)
-    found: dict[tuple[int, int], tuple[list[tuple[float, float]], Any]] = {}
+    known: dict[tuple[int, int], tuple[list[tuple[float, float]], Any]] = {}
     for collective, sizes, strides in shapes:
         same = id(sizes), id(strides)  # gathers and sums have the same ranks
-        if same not in found:
-            found[same] = _distinct(sizes, strides)
-        pairs, at = found[same]
+        if same not in known:
+            known[same] = _distinct(sizes, strides)
+        pairs, at = known[same]
         ways = ways_of([fabric.point(collective, size, stride) for size, stride in pairs])
         result.append(Way(*(column[at] for column in ways)))
     return Groups(*result)
