@@ -234,7 +234,8 @@ def test_a_plan_is_its_row_of_the_search():
     assert plans.chosen is not None
     assert asdict(plans.chosen) == plans.search.chosen
     assert [asdict(each) for each in plans.front] == plans.search.front
-    assert [asdict(each) for each in plans.rejected] == plans.search.rejected
+    rejected = [asdict(each) | {"ratio": each.ratio.model_dump()} for each in plans.rejected]
+    assert rejected == plans.search.rejected
     assert plans.launch is not None
     assert plans.launch.predict.startswith("perfmodel predict --workload resnet50 --node ")
     assert plans.to_pandas()["name"].tolist() == [each.name for each in plans.front]

@@ -9,17 +9,16 @@ import click
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import scenario_option
 from perfmodel.cli.types import COUNT
+from perfmodel.resolve import DEFAULT_INTER_LINK
 
 
 @click.command("servers")
 @click.option("--workers", type=COUNT, default=8, show_default=True, help="Machines with accelerators.")
 @scenario_option("servers", default=4, help="Parameter servers.  [default: 4]")
 @click.option("--gradient-size", default="100MB", show_default=True, help="Of one worker, e.g. 528MB.")
-@scenario_option(
-    "inter_link", default="ethernet-25g-tcp", help="Of every machine's one port.  [default: ethernet-25g-tcp]"
-)
+@scenario_option("inter_link", help=f"Of every machine's one port.  [default: {DEFAULT_INTER_LINK}]")
 @export_options
-def command(workers: int, servers: int, gradient_size: str, inter_link: str, **options: Any) -> None:
+def command(workers: int, servers: int, gradient_size: str, inter_link: str | None, **options: Any) -> None:
     """Push and pull by where parameter servers run: own machines, the workers', or both (BytePS).
 
     \b
@@ -32,7 +31,8 @@ def command(workers: int, servers: int, gradient_size: str, inter_link: str, **o
     from perfmodel.units import parse, show
 
     form = take_form(options)
-    answer = arrangements(Catalogue.of(None).link(inter_link), workers, servers, parse(gradient_size, "B"))
+    link = Catalogue.of(None).link(inter_link or DEFAULT_INTER_LINK)
+    answer = arrangements(link, workers, servers, parse(gradient_size, "B"))
     if form == "json":
         click.echo(answer.to_json())
         return

@@ -19,9 +19,9 @@ ALGORITHM = "torus"
 class Torus(NamedTuple):
     """A grid whose rows and columns close to rings; ranks fill row after row, node after node."""
 
-    columns: Any
+    columns: int
     """Ranks in one row; a whole number, or in a sweep an array."""
-    rows: Any
+    rows: int
     """Ranks in one column."""
 
     def __str__(self) -> str:
