@@ -13,7 +13,17 @@ from perfmodel import compare, plan, predict, scale
 from perfmodel.accuracy import ratio_fit, ratio_pairs
 from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.planning.goal import OF_SCENARIO
-from perfmodel.prediction.ratio import COPIES, DISTANCES, SHARED_OUT, Job, distances, learned, ratio_between
+from perfmodel.prediction.ratio import (
+    COPIES,
+    DISTANCES,
+    SHARED_OUT,
+    Job,
+    distances,
+    job_of,
+    learned,
+    ratio_between,
+    unshared_of,
+)
 from perfmodel.resources import folder
 
 BASE = {"gpus": 32, "inter_link": "ethernet-25g-tcp"}
@@ -51,6 +61,43 @@ def test_a_ratio_is_surer_than_its_parts(change):
     assert 0.5 <= ratio.sure <= 1
 
 
+SWITCHED = (
+    {"compression": "fp16"},
+    {"compression": "topk:0.01"},
+    {"jitter": "none"},
+    {"accelerators_per_node": 4},
+    {"input": "real", "decoder": "dali-gpu"},
+    {"strategy": "parameter-server", "servers": 4},
+    {"strategy": "parameter-server", "servers": 8},
+    {"optimizer": "adam"},
+    {"connections": 1},
+)
+
+
+@pytest.mark.parametrize("change", SWITCHED, ids=str)
+def test_whatever_is_switched_on_is_not_shared(change):
+    """None of a scenario is what a job does without, and not what is unknown of it."""
+    one, other = job_of(predict(**BASE)), job_of(predict(**{**BASE, **change}))
+    assert unshared_of(one, other) > learned()[COPIES]["anything"] - 1e-12
+    if change.keys() != {"connections", "accelerators_per_node"} & change.keys():
+        assert dict(zip(DISTANCES, distances(one, other), strict=True))["plan"]
+
+
+def test_a_measured_start_shares_nothing_with_specs():
+    specs, anchored = predict(**BASE), predict(**BASE, anchor="iteration_time=0.1s@1")
+    assert unshared_of(job_of(specs), job_of(anchored)) == 1
+    more = predict(**{**BASE, "gpus": 64}, anchor="iteration_time=0.1s@1")
+    assert unshared_of(job_of(more), job_of(anchored)) < 0.2
+
+
+def test_more_of_the_same_machines_is_another_size_and_nothing_else():
+    small, large = (
+        job_of(predict(gpus=gpus, strategy=strategy)) for gpus, strategy in [(8, "ps"), (64, "ps")]
+    )
+    apart = dict(zip(DISTANCES, distances(small, large), strict=True))
+    assert {name for name, each in apart.items() if each} == {"world size"}
+
+
 def test_the_same_job_twice_is_as_fast_for_certain():
     one = predict(**BASE)
     ratio = ratio_between(predict(**BASE), one, "itself")
@@ -72,7 +119,7 @@ def test_half_widths_by_what_two_normal_errors_of_that_correlation_would_have(on
 
 
 def test_what_is_unknown_of_one_is_no_difference():
-    job = Job(COPIES, ("resnet50", None), "v100", "pytorch 2019", "amp", {"node": "dgx-1v"}, {}, 8, 64)
+    job = Job(COPIES, ("resnet50", None), "v100", "pytorch 2019", "amp", {"node": "dgx-1v"}, (), {}, 8, 64)
     assert not any(distances(job, job._replace(fabric={})))
     assert not any(distances(job, job._replace(fabric={"node": "dgx-1v", "inter_link": "ib"})))
     apart = dict(

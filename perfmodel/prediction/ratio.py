@@ -27,15 +27,17 @@ _LINKS = ("node", "intra_link")
 _NETWORK = ("inter_link", "nics", "connections", "oversubscription", "rack_nodes", "placement")
 _NO_PLAN = {
     *("workload", "sequence_length", "accelerator", "framework", "precision", *_LINKS, *_NETWORK),
-    *("world_size", "nodes", "accelerators_per_node", "servers", "server_node"),
-    *("local_batch_size", "global_batch_size", "micro_batch_size", "accumulation_steps", "scaling"),
-    *("anchor", "profile", "jitter"),
+    *("world_size", "nodes", "local_batch_size", "global_batch_size", "micro_batch_size", "scaling"),
+    *("anchor", "profile"),
 }
 """Options that are no matter of how training is arranged, or that follow from the others."""
+_BY_SIZE = ("servers", "k", "backups", "accumulation_steps", "torus_dimensions", "accelerators_per_node")
+"""Options whose defaults follow the number of accelerators: they tell jobs of one size apart."""
+UNUSED = "not used"
 
 
 class Job(NamedTuple):
-    """What of a job another may have in common with it; None, or a key that is absent, is not known."""
+    """What of a job another may have in common with it; a key that is absent is not known."""
 
     kind: str
     """``COPIES`` or ``SHARED_OUT``."""
@@ -45,6 +47,8 @@ class Job(NamedTuple):
     precision: str | None
     fabric: Mapping[str, Any]
     """Machine and links, those between nodes only of several."""
+    start: tuple[Any, ...]
+    """The measurement that it is predicted from; empty of specs."""
     plan: Mapping[str, Any]
     """How training is arranged: strategy, overlap, degrees of parallelism."""
     world_size: float
@@ -72,15 +76,20 @@ def distances(one: Job, other: Job) -> tuple[float, ...]:
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether what is known of both differs."""
-    known = (name for name, value in one.items() if value is not None and other.get(name) is not None)
-    return any(one[name] != other[name] for name in known)
+    return any(one[name] != other[name] for name in one.keys() & other.keys())
 
 
 def job_of(prediction: Prediction) -> Job:
     """Return what a prediction is of."""
     asked: Mapping[str, Any] = prediction.scenario
-    names = _LINKS if asked["nodes"] == 1 else (*_LINKS, *_NETWORK)
-    plan = {name: value for name, value in asked.items() if name not in _NO_PLAN}
+    fabric = {name: asked.get(name) for name in _LINKS}
+    if asked["nodes"] > 1:
+        fabric |= {name: asked.get(name) for name in _NETWORK}
+    plan = {
+        f"{name} of {asked['world_size']}" if name in _BY_SIZE else name: UNUSED if value is None else value
+        for name, value in asked.items()
+        if name not in _NO_PLAN
+    }
     shared_out = prediction.layout is not None
     return Job(
         kind=SHARED_OUT if shared_out else COPIES,
@@ -88,7 +97,8 @@ def job_of(prediction: Prediction) -> Job:
         accelerator=asked["accelerator"],
         software=asked["framework"],
         precision=asked["precision"],
-        fabric={name: asked.get(name) for name in names},
+        fabric=fabric,
+        start=tuple(asked[name] for name in ("anchor", "profile") if asked.get(name)),
         plan=plan,
         world_size=asked["world_size"],
         batch=asked["micro_batch_size"] if shared_out else asked["local_batch_size"],
@@ -104,11 +114,11 @@ def learned() -> Mapping[str, Mapping[str, float]]:
 
 def unshared_of(one: Job, other: Job) -> float:
     """Return the share of their error that two jobs do not have in common: 0 of the same job, at most 1."""
-    if one.kind != other.kind:
+    if one == other:
+        return 0.0
+    if (one.kind, one.start) != (other.kind, other.start):
         return 1.0
     apart = distances(one, other)
-    if not any(apart):
-        return 0.0
     shares = learned()[one.kind]
     each = (shares[name] * distance for name, distance in zip(DISTANCES, apart, strict=True))
     return min(1.0, shares[ALWAYS] + sum(each))
