@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
+import sympy
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,9 +14,12 @@ from hypothesis import strategies as st
 from perfmodel import Scenario, explain, predict, sweep
 from perfmodel.calibration import calibration
 from perfmodel.cli import main
+from perfmodel.equations.single_process import copy_out_time
+from perfmodel.resolve import resolve
 from perfmodel.sensitivity import sensitivity
 from perfmodel.sensitivity.crossovers import crossovers
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.fabric import fabric
 from perfmodel.step.terms import ONE_PROCESS_TERMS, TERMS, sent
 from perfmodel.workloads import workload
 
@@ -54,7 +59,24 @@ def test_what_travels_is_counted_by_hand():
     }
     rate = rows["reduce"].message_bytes / rows["reduce"].time
     assert rows["scatter"].message_bytes / rows["scatter"].time == pytest.approx(rate, rel=0.01)
-    assert rows["broadcast"].time == pytest.approx(rows["reduce"].time / 4, rel=0.01)
+    assert rows["broadcast"].time == pytest.approx(rows["reduce"].time / 3, rel=0.01)
+
+
+@given(n=st.integers(2, 8), framework=st.sampled_from(["pytorch", "mxnet"]))
+def test_nothing_passes_the_first_port_faster_than_its_link(n, framework):
+    scenario = Scenario(**NODE, world_size=n, framework=framework)
+    link = fabric(resolve(scenario, Catalogue.built_in()), calibration()).intra_link_bandwidth
+    for row in predict(scenario).traffic:
+        assert row.message_bytes <= row.time * link, row.collective
+
+
+@given(n=st.integers(1, 64))
+def test_the_weights_leave_the_first_port_once_whatever_the_number_of_replicas(n):
+    time = copy_out_time(n, 1e9, 1e-6, 10e9)
+    assert time == pytest.approx((n - 1) * 1e-6 + (0.1 if n > 1 else 0), rel=1e-12)
+    assert copy_out_time(np.array([n]), 1e9, 1e-6, 10e9).tolist() == [time]
+    symbol = sympy.Symbol("W")
+    assert float(copy_out_time(symbol, 1e9, 1e-6, 10e9).subs(symbol, n)) == pytest.approx(time, rel=1e-12)
 
 
 def test_every_listing_has_the_parts():

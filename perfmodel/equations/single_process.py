@@ -1,5 +1,6 @@
 """Data parallelism driven by one process: the model is copied out and gradients are gathered each step."""
 
+from perfmodel import ops
 from perfmodel.formula import formula
 from perfmodel.ops import Real
 
@@ -66,9 +67,9 @@ def first_port_time(
 def copy_out_time(workers: Real, message_bytes: Real, hop_latency: Real, link_bandwidth: Real) -> Real:
     r"""Time to copy the parameters from the first accelerator to every replica.
 
-    .. math:: T = (W-1)\alpha + \frac{S}{B}\,\frac{W-1}{W}
+    .. math:: T = (W-1)\alpha + \min(W-1, 1)\,\frac{S}{B}
 
-    The broadcast is pipelined round the ring.
+    The broadcast is pipelined round the ring: all of it leaves the first port once, however many replicas.
 
     Parameters
     ----------
@@ -83,12 +84,12 @@ def copy_out_time(workers: Real, message_bytes: Real, hop_latency: Real, link_ba
 
     Examples
     --------
-    Two replicas, 1 GB at 10 GB/s: half a buffer's time.
+    Two replicas or eight, 1 GB at 10 GB/s: one buffer's time; one replica needs no copy.
 
-    >>> round(copy_out_time(2, 1e9, 0, 10e9), 12)
-    0.05
+    >>> [copy_out_time(workers, 1e9, 0, 10e9) for workers in (1, 2, 8)]
+    [0.0, 0.1, 0.1]
     """
-    return (workers - 1) * hop_latency + (workers - 1) / workers * message_bytes / link_bandwidth
+    return (workers - 1) * hop_latency + ops.minimum(workers - 1, 1) * message_bytes / link_bandwidth
 
 
 @formula(cites="pytorch-data-parallel")
