@@ -152,3 +152,11 @@ def test_two_slower_than_one_says_why_with_the_numbers():
     assert "replicate: copies made in Python" in why
     quick = predict(Scenario(**NODE, world_size=2))
     assert not any("slower than one" in note for note in quick.warnings)
+
+
+@given(batch=st.integers(1, 128))
+def test_one_alone_is_not_slower_than_itself(batch):
+    """Rounding puts the speedup of some a hair below 1."""
+    alone = predict(Scenario(accelerator="v100-sxm2-16gb", local_batch_size=batch, strategy=ONE_PROCESS))
+    assert alone.speedup == pytest.approx(1)
+    assert not any("slower than one" in note for note in alone.warnings)

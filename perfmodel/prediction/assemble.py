@@ -281,7 +281,7 @@ def _prediction(
     come_to = figures(setting, iteration_time, baseline_time, exposed)
     memory = _memory(setting, constants)
     warnings = list(setting.warnings)
-    if setting.strategy == ONE_PROCESS and come_to["speedup"] < 1:
+    if setting.strategy == ONE_PROCESS and setting.world_size > 1 and come_to["speedup"] < 1:
         warnings.append(slower_than_one(setting, step, baseline_time))
     if (note := spread_note(setting, step.terms["straggler_time"] / iteration_time, constants)) is not None:
         warnings.append(note)
