@@ -706,3 +706,16 @@ def test_a_node_of_ones_own_may_hold_any_accelerator():
         search(Goal(epochs=90, nodes=("nodes",)))
     with pytest.raises(InputError, match="servers"):
         search(Goal(epochs=90, options={"servers": 2}))
+
+
+def test_tables_that_only_several_accelerators_hold_are_planned():
+    """One V100 of 16 GB does not hold the tables of DLRM; eight do."""
+    goal = Goal(workload="dlrm", epochs=1, nodes=("aws-p3.16xlarge",), max_gpus=8)
+    sizes = search(goal).candidates["world_size"]
+    fits = {
+        n: predict(workload="dlrm", node="aws-p3.16xlarge", world_size=n, local_batch_size=1).memory.fits
+        for n in (1, 8)
+    }
+    assert fits == {1: False, 8: True}
+    assert 8 in sizes
+    assert 1 not in sizes

@@ -20,6 +20,7 @@ from perfmodel.specs.workload import Workload
 from perfmodel.step.terms import ANY_TERM, ONE_PROCESS_TERMS, TERMS, of_kind
 from perfmodel.sweeps import sweep
 from perfmodel.workloads import workload
+from perfmodel.workloads.tables import usual_embedding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,11 +141,16 @@ def _crossings(
     for machine in machines:
         key = machine.accelerator, machine.accelerators, machine.joins
         same_shape.setdefault(key, []).append(machine.node)
+    offered_sizes = {
+        (accelerator, held, joins): sized(goal.max_gpus if joins else min(goal.max_gpus, held), held)
+        for accelerator, held, joins in same_shape
+    }
     batches: dict[str, dict[int, list[str]]] = {}
     for (accelerator, held, joins), nodes in same_shape.items():
-        sizes = sized(goal.max_gpus if joins else min(goal.max_gpus, held), held)
+        sizes = offered_sizes[accelerator, held, joins]
         if accelerator not in batches:
-            batches[accelerator] = _largest_batches(goal, accelerator, catalogue, constants, left_out)
+            most = max(max(some) for (name, *_), some in offered_sizes.items() if name == accelerator)
+            batches[accelerator] = _largest_batches(goal, accelerator, most, catalogue, constants, left_out)
         for largest, precisions in batches[accelerator].items():
             offered = goal.local_batch_sizes or [2**i for i in range(largest.bit_length())]
             fitting = [batch for batch in offered if batch < 2 * largest]
@@ -157,9 +163,19 @@ def _crossings(
 
 
 def _largest_batches(
-    goal: Goal, accelerator: str, catalogue: Catalogue, constants: Calibration, left_out: dict[str, int]
+    goal: Goal,
+    accelerator: str,
+    most: int,
+    catalogue: Catalogue,
+    constants: Calibration,
+    left_out: dict[str, int],
 ) -> dict[int, list[str]]:
-    """Precisions the accelerator has, by the largest power of two of samples that fits with each."""
+    """Precisions the accelerator has, by the largest power of two of samples that fits with each.
+
+    Of tables that are shared out, ``most`` accelerators keep the least each: that plans of fewer fit is seen
+    when each is predicted.
+    """
+    embedding = goal.options.get("embedding") or usual_embedding(workload(goal.workload), "all-reduce")
     result: dict[int, list[str]] = {}
     for precision in goal.precisions or PRECISIONS:
         try:
@@ -171,6 +187,7 @@ def _largest_batches(
             accelerator=accelerator,
             precision=precision,
             local_batch_size=1,
+            world_size=most if embedding == "sharded" else 1,
             catalogue=catalogue,
             constants=constants,
             columns=("largest_local_batch_size",),
