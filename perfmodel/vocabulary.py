@@ -103,6 +103,11 @@ QUANTITIES: dict[str, Quantity] = {
     "adapter_rank": Quantity("r", "1", "of adapters of low rank (LoRA)"),
     "adapted_width": Quantity("w", "1", "features of queries, keys and values, and into attention's output"),
     "anchor_weight": Quantity("w", "1", "share of a measured run's miss that another run has as well"),
+    "one_half_width": Quantity(
+        "h_1", "1", "logarithm of the upper end of a prediction's interval over the prediction"
+    ),
+    "other_half_width": Quantity("h_2", "1", "of the prediction that it is compared with"),
+    "unshared": Quantity("u", "1", "share of the error that two predictions do not have in common"),
     "anchor_share": Quantity("s", "1", "that share of runs at no distance"),
     "anchor_distance": Quantity("d", "1", "between a measured run and another"),
     "anchor_reach": Quantity("r", "1", "distance at which 1/e of an anchor's share is left"),
