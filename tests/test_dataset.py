@@ -285,6 +285,9 @@ SHARED = {"workload": "llama-3-8b", "node": "dgx-h100", "gpus": 64, "input": "re
         ({"tensor_parallel": 4, "context_parallel": 2, "sequence_length": 8192}, 1),
         ({"tensor_parallel": 8, "context_parallel": 2}, 1),
         ({"pipeline_parallel": 2, "accumulation_steps": 4}, 8),
+        ({"pipeline_parallel": 16, "accumulation_steps": 16}, 4),
+        ({"gpus": 8, "pipeline_parallel": 8, "accumulation_steps": 8}, 1),
+        ({"gpus": 8, "pipeline_parallel": 2, "tensor_parallel": 2, "accumulation_steps": 4}, 2),
     ],
 )
 def test_one_rank_reads_for_those_that_share_a_sample(layout, readers):

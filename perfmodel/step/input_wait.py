@@ -130,6 +130,7 @@ def shared_input_time(setting: Setting, layout: Layout, busy_time: Any, calibrat
     """Return the time [s] that a transformer which is shared out waits for the samples of one step.
 
     Of the ranks that split a sample by tensors or positions one reads it and sends it to the others.
+    The first stage of a pipeline reads for the others: stages are outermost, its ranks neighbours.
 
     Parameters
     ----------
@@ -139,7 +140,8 @@ def shared_input_time(setting: Setting, layout: Layout, busy_time: Any, calibrat
     """
     if setting.scenario.input == "synthetic":
         return 0.0
-    on_node = ops.minimum(setting.accelerators_per_node, layout.world_size)
+    of_one_stage = layout.world_size / layout.pipeline_parallel
+    on_node = ops.minimum(setting.accelerators_per_node, of_one_stage)
     readers = ops.maximum(on_node / (layout.tensor_parallel * layout.context_parallel), 1.0)
     samples = accumulated_time(layout.accumulation_steps, layout.micro_batch_size)
     return input_time(setting, readers, samples, busy_time, calibration)
