@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from perfmodel import InputError, Scenario, explain, predict, sweep
@@ -73,6 +75,18 @@ def test_each_switch_is_a_way_to_the_hosts_memory():
     servers = JOB | {"strategy": "parameter-server-local", "overlap": "none"}
     two, four = (predict(Scenario(**servers, world_size=n)).communication_time for n in (2, 4))
     assert two == pytest.approx(four, rel=1e-3)  # as many cards below each switch
+
+
+@pytest.mark.parametrize("node", [JOB["node"], "pcie-workstation-8gpu"])
+def test_servers_in_a_node_take_no_less_time_where_more_cards_use_them(node):
+    """The busiest switch decides: of three cards two share one, and take as long as two of two or of four."""
+    job = JOB | {"node": node, "strategy": "parameter-server-local", "overlap": "none"}
+    times = [predict(Scenario(**job, world_size=n)).communication_time for n in range(2, 9)]
+    assert all(more >= fewer * (1 - 1e-12) for fewer, more in pairwise(times))
+    if node == JOB["node"]:
+        assert times[:3] == pytest.approx([times[0]] * 3)
+    table = sweep(**job, world_size=list(range(2, 9))).table()
+    assert table["communication_time"].tolist() == pytest.approx(times, rel=1e-9)
 
 
 def test_a_machines_own_rate_stands_before_its_links(tmp_path):

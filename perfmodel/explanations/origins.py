@@ -17,7 +17,7 @@ from perfmodel.explanations.shared_origins import input_notes, shared_notes
 from perfmodel.profile import MEASURES, read_profile
 from perfmodel.resolve import ONE_PROCESS
 from perfmodel.sensitivity.case import Case
-from perfmodel.step.communication import by_library, host_uplinks
+from perfmodel.step.communication import by_library
 from perfmodel.step.evaluate import Outcome, Step
 from perfmodel.step.messages import MERGED
 from perfmodel.step.parts import best_way, communicates
@@ -200,7 +200,7 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "tensor_bytes": "gradients, one tensor each",
         "layer_indices": "layers in forward order, from 0",
         "ready_times": "released by a clock",
-        "workers": f"ways from accelerators to the host's memory: {host_uplinks(setting)}, or the scenario",
+        "workers": "the scenario",
         "push_share": "of the exchange, in which workers push",
         "share_bytes": "gradients of all parameters",
         "repeats": "there, or there and back",
@@ -247,7 +247,9 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "exposed_communication_time": "nothing travels",
     }
     if setting.strategy == ONE_PROCESS:
-        notes |= {"workers": "the scenario", "exposed_communication_time": "all that travels has terms"}
+        notes["exposed_communication_time"] = "all that travels has terms"
+    if setting.strategy == "parameter-server-local":
+        notes["servers"] = "ways to the host's memory: accelerators over those that share the busiest"
     return notes | input_notes(setting)
 
 

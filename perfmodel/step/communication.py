@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.collectives.all_reduce import ALWAYS, algorithms
 from perfmodel.collectives.generation import adds
@@ -43,9 +44,12 @@ HOST_UPLINKS = 2
 
 
 def host_uplinks(setting: Setting) -> Any:
-    """Return the ways from a node's accelerators to host memory: one for each PCIe switch that is in use."""
-    below = setting.node.switch_accelerators
-    return HOST_UPLINKS if below is None else -(-setting.accelerators_per_node // below)
+    """Return the ways from a node's accelerators to host memory: all of them over those of the busiest way.
+
+    Those below one PCIe switch share its way: of three accelerators two, so that there are 1.5 ways.
+    """
+    g, below = setting.accelerators_per_node, setting.node.switch_accelerators
+    return HOST_UPLINKS if below is None else g / ops.minimum(g, below)
 
 
 def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
