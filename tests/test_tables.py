@@ -85,6 +85,27 @@ def test_the_exchange_is_the_all_to_all_of_the_collective_command(ranks):
     assert tables.time == pytest.approx(2 * alone.time, rel=0.1)
 
 
+@pytest.mark.parametrize(
+    ("network", "ranks", "most"),
+    [("dlrm", 64, 0.6), ("dlrm", 128, 0.6), ("ncf", 128, 0.6), ("dlrm", 8, 1.1)],
+)
+def test_accelerators_without_tables_leave_the_adapters_to_others(network, ranks, most):
+    """Eight GPUs share four adapters; all of them seemed to send what the fullest does."""
+    node = "dgx-1v-32gb"
+    answer = predict(
+        workload=network, embedding="sharded", world_size=ranks, node=node, framework="pytorch@2022"
+    )
+    row = answer.traffic[1]
+    tables = tables_apart(workload(network)).tables
+    mean = answer.scenario["local_batch_size"] * tables.all_looked_up * 2
+    assert row.message_bytes == pytest.approx(mean * ranks * math.ceil(tables.number / ranks) / tables.number)
+    by_mean, by_fullest = (
+        2 * collective("all-to-all", ranks=ranks, size=size, node=node).time
+        for size in (mean, row.message_bytes)
+    )
+    assert 0.99 * by_mean < row.time < most * by_fullest
+
+
 def test_more_accelerators_than_tables_are_told():
     warned = [
         any("stay whole" in w for w in predict(workload="dlrm", world_size=n).warnings) for n in (26, 32)
@@ -101,7 +122,9 @@ def test_racks_slow_the_exchange_of_tables():
 def test_it_is_explained_completely():
     answer = explain(workload="dlrm", node="dgx-1v-32gb", world_size=16)
     assert answer.complete
-    assert {"tables.touched_parameters", "tables.table_message_bytes"} <= set(answer.recorded)
+    assert {"tables.touched_parameters", "tables.table_message_bytes", "tables.busiest_port_time"} <= set(
+        answer.recorded
+    )
 
 
 def test_networks_are_trained_as_their_trainers_do():

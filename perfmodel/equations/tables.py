@@ -102,14 +102,15 @@ def table_memory_bytes(
 
 @formula(cites="naumov2019")
 def table_message_bytes(
-    local_batch_size: Real, looked_up: Real, element_bytes: Real, tables: Real, world_size: Real
+    local_batch_size: Real, looked_up: Real, element_bytes: Real, tables: Real, holders: Real
 ) -> Real:
-    r"""What the accelerator with most tables holds of them for all in one all-to-all, itself included.
+    r"""What an accelerator holds of tables for all in one all-to-all, itself included, where most are held.
 
-    .. math:: S = n\,b\,x\,e\,\frac{\lceil T/n \rceil}{T}
+    .. math:: S = h\,b\,x\,e\,\frac{\lceil T/h \rceil}{T}
 
     Each looks its own tables up for the samples of all, and sends everyone the vectors of theirs; in the
-    backward pass the gradients of these come back.
+    backward pass the gradients of these come back.  Of all accelerators as holders it is what the fullest
+    holds; of nodes, the mean of those in the fullest node, which share its adapters.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ def table_message_bytes(
     looked_up : x [1], elements of one sample in all tables
     element_bytes : e [B]
     tables : T [1]
-    world_size : n [1]
+    holders : h [1], accelerators or nodes, that the tables are dealt out to evenly
 
     Returns
     -------
@@ -130,8 +131,31 @@ def table_message_bytes(
     >>> table_message_bytes(1000, 26 * 128, 2, 26, 8)
     8192000.0
     """
-    share = ops.ceil(tables / world_size) / tables
-    return local_batch_size * looked_up * element_bytes * (world_size * share)
+    share = ops.ceil(tables / holders) / tables
+    return local_batch_size * looked_up * element_bytes * (holders * share)
+
+
+@formula(cites=())
+def busiest_port_time(fullest_rank_time: Real, fullest_node_time: Real) -> Real:
+    r"""An all-to-all of unequal senders: as long as the fullest rank's own port, or its node's ports, take.
+
+    .. math:: t_a = \max(t_r,\; t_n)
+
+    Parameters
+    ----------
+    fullest_rank_time : t_r [s]
+    fullest_node_time : t_n [s]
+
+    Returns
+    -------
+    communication_time [s]
+
+    Examples
+    --------
+    >>> busiest_port_time(3, 4)  # 3 ms for the rank with most tables, 4 for the node with most
+    4
+    """
+    return ops.maximum(fullest_rank_time, fullest_node_time)
 
 
 @formula(cites="naumov2019")

@@ -57,6 +57,7 @@ OF_THE_SCENARIO = (
     "local_batch_size",
     "accumulation_steps",
     "world_size",
+    "holders",
     "nodes",
     "accelerators_per_node",
     "servers",

@@ -52,6 +52,8 @@ class Fabric(NamedTuple):
     """How much stronger the transport makes the ramp of large messages [1]."""
     exchange_slowdown: Any = 1.0
     """How many times less adapters carry of an all-to-all than of an all-reduce, by uplinks of racks [1]."""
+    own_port: Any = 1.0
+    """How many times its share of ``inter_link_bandwidth`` one rank reaches that sends alone [1]."""
 
     @property
     def links(self) -> tuple[Any, Any, Any, Any]:
@@ -72,6 +74,7 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         between if servers is setting else narrowest(adapter_limits(servers, calibration)),
         *_of_library(setting, inside, calibration),
         exchange_slowdown=_exchange_slowdown(setting),
+        own_port=_own_port(setting),
     )
 
 
@@ -260,6 +263,12 @@ def _exchange_slowdown(setting: Setting) -> Any:
     if racks is None or setting.strategy != "all-reduce":
         return 1.0
     return racks.slowdown("all-to-all", setting.domains, setting.nodes) / _rack_factor(setting)
+
+
+def _own_port(setting: Setting) -> Any:
+    """One adapter over a rank's share of all, which no uplink of a rack slows for one rank alone."""
+    adapters = setting.nics * setting.nodes_per_domain
+    return max(1.0, setting.accelerators_per_domain / adapters) * _rack_factor(setting)
 
 
 def inside_link(setting: Setting) -> Link:

@@ -18,26 +18,32 @@ from perfmodel.step.layout import gradient_group
 from perfmodel.step.library import library_exchange, runs_nccl
 
 
-def exchanged_bytes(setting: Setting, tables: Tables) -> Any:
-    """Return what one accelerator holds for all in each all-to-all [B], an axis of one message behind."""
+def exchanged_bytes(setting: Setting, tables: Tables, holders: Any = None) -> Any:
+    """Return what one accelerator holds for all in each all-to-all [B], an axis of one message behind.
+
+    That of the fullest accelerator, or the mean of the fullest of other ``holders``: of nodes.
+    """
+    holders = setting.world_size if holders is None else holders
     batch = np.asarray(setting.local_batch_size, dtype=np.float64)[..., None]
     size = setting.format.activation_bytes
-    return equations.table_message_bytes(
-        batch, tables.all_looked_up, size, tables.number, setting.world_size * 1.0
-    )
+    return equations.table_message_bytes(batch, tables.all_looked_up, size, tables.number, holders * 1.0)
 
 
 def exchange_time(setting: Setting, tables: Tables, on: Fabric) -> Any:
     """Return the time of both exchanges of an iteration [s], with the leading axes of ``on``."""
-    size = exchanged_bytes(setting, tables)
-    each = sum_of_messages(_time(setting, size, on))
+    own = node_bandwidth(on.inter_link_bandwidth, on.own_port, 1.0, 1.0)
+    shared = node_bandwidth(on.inter_link_bandwidth, 1, 1.0, on.exchange_slowdown)
+    of_rank = _time(setting, exchanged_bytes(setting, tables), on._replace(inter_link_bandwidth=own))
+    of_node = _time(
+        setting,
+        exchanged_bytes(setting, tables, setting.domains),
+        on._replace(inter_link_bandwidth=shared),
+    )
+    each = sum_of_messages(equations.busiest_port_time(of_rank, of_node))
     return equations.table_exchange_time(setting.accumulation_steps, each)
 
 
 def _time(setting: Setting, message_bytes: Any, on: Fabric) -> Any:
-    if np.any(on.exchange_slowdown != 1):
-        slowed = node_bandwidth(on.inter_link_bandwidth, 1, 1.0, on.exchange_slowdown)
-        on = on._replace(inter_link_bandwidth=slowed)
     group = gradient_group(setting, on)
     if runs_nccl(setting.accelerator):
         return library_exchange(group).time(message_bytes)
