@@ -49,13 +49,38 @@ def test_a_decoder_sets_the_pace_of_a_network_that_waits_for_it():
     assert paces["pil"] == pytest.approx(1070, rel=0.01)
     assert paces["dali-cpu"] == pytest.approx(2244, rel=0.01)
     assert paces["pil"] < paces["torchvision"] < paces["pillow-simd"] < paces["dali-cpu"]
-    assert paces["dali-cpu"] < paces["dali-gpu"] < paces["torchvision-gpu"]
+    assert paces["dali-cpu"] < paces["dali-gpu"] == paces["torchvision-gpu"]  # a V100 has no JPEG engine
+    ampere = {**FAST, "node": "dgx-a100-80gb", "storage": "ram"}
+    by_cores, by_engine = (of(**ampere, decoder=name) for name in ("dali-gpu", "torchvision-gpu"))
+    assert by_cores.samples_per_second < by_engine.samples_per_second
 
 
 def test_decoding_by_the_accelerators_own_cores_takes_its_time_from_training():
-    by_cores, by_engine = (of(**EIGHT, decoder=name) for name in ("dali-gpu", "torchvision-gpu"))
+    by_cores = of(**EIGHT, decoder="dali-gpu")
+    by_engine = of(**{**EIGHT, "node": "dgx-a100-80gb"}, decoder="torchvision-gpu")
     assert by_cores.terms["input_time"] == pytest.approx(64 / 6000)
     assert by_engine.terms["input_time"] == 0
+
+
+@pytest.mark.parametrize("accelerator", ["k80", "t4", "v100-sxm2-16gb", "a10", "a30-24gb", "h100-sxm5-80gb"])
+def test_only_chips_with_a_jpeg_engine_decode_beside_training(accelerator):
+    asked = {
+        "accelerator": accelerator,
+        "input": "real",
+        "local_batch_size": 32,
+        "decoder": "torchvision-gpu",
+    }
+    answer = of(**asked)
+    engine = accelerator.startswith(("a30", "h100"))
+    assert answer.terms["input_time"] == (0 if engine else pytest.approx(32 / 6000))
+    assert any("no JPEG engine" in warning for warning in answer.warnings) != engine
+    assert sweep(**asked).table()["iteration_time"][0] == pytest.approx(answer.iteration_time, rel=1e-9)
+
+
+@pytest.mark.parametrize(("accelerator", "errs"), [("k80", "takes longer"), ("h100-sxm5-80gb", "takes less")])
+def test_a_note_says_which_way_decoding_by_cores_of_another_chip_errs(accelerator, errs):
+    warnings = of(accelerator=accelerator, input="real", decoder="dali-gpu").warnings
+    assert any(errs in warning for warning in warnings)
 
 
 @given(more=st.integers(1, 400), decoder=st.sampled_from([None, *DECODERS]))

@@ -1,9 +1,11 @@
 """Spec of a decoder: what turns stored images into samples, and how fast."""
 
 from functools import cache
+from typing import Annotated
 
 from perfmodel.resources import folder
-from perfmodel.specs.provenance import Quantity, Source, Spec, Text
+from perfmodel.specs.provenance import Provenance, Quantity, Source, Spec, Text
+from perfmodel.specs.record import Within
 from perfmodel.specs.spec_file import load
 
 FILE = "decoders.toml"
@@ -20,16 +22,25 @@ class Decoder(Spec):
     """Samples that one accelerator decodes [1/s]; None where it decodes nothing."""
     engine: bool = False
     """Whether the accelerator decodes beside its training, in an engine made for it, not by its cores."""
+    cores_rate: Quantity | None = None
+    """In place of ``accelerator_rate`` on accelerators without such an engine [1/s]."""
     pool: bool = False
     """Whether all threads of a process make a batch together, not each worker one of its own."""
     measured_on: str = ""
     """The family of accelerators that ``accelerator_rate`` is of."""
 
 
+class JpegEngines(Provenance):
+    """The chips that have an engine made for JPEG."""
+
+    chips: Annotated[tuple[Text, ...], Within(strict=False)]
+
+
 class DecoderFile(Spec):
     """Every decoder known, by its id, and what their numbers were read from."""
 
     decoder: dict[str, Decoder]
+    jpeg_engines: JpegEngines
     sources: dict[str, Source]
 
 

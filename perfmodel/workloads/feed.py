@@ -11,6 +11,7 @@ from perfmodel.specs.decoder import Decoder, decoders
 from perfmodel.specs.node import Node
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.storage import storage, storage_requests
+from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads.data import data_of, is_encoded
 
@@ -99,7 +100,22 @@ def _decoder(
             "prepares such samples"
         )
     decoder = decoders().decoder[name]
+    if decoder.engine and accelerator.chip not in decoders().jpeg_engines.chips:
+        warnings.append(f"{accelerator.id} has no JPEG engine: its cores decode, in turns with training")
+        decoder = decoder.model_copy(update={"engine": False, "accelerator_rate": decoder.cores_rate})
     family = decoder.measured_on
     if family and accelerator.family != family:
-        warnings.append(f"--decoder {name} was measured on {family} alone; {accelerator.id} is taken for one")
+        errs = "" if decoder.engine else _errs(accelerator, Catalogue.built_in().accelerator(family))
+        warnings.append(
+            f"--decoder {name} was measured on {family} alone; {accelerator.id} is taken for one{errs}"
+        )
     return decoder
+
+
+def _errs(accelerator: Accelerator, measured: Accelerator) -> str:
+    """Return the words for which way decoding by the cores errs, where it was measured on another."""
+    own, its = (chip.peak_flops.get("fp32") for chip in (accelerator, measured))
+    if own is None or its is None or own.value == its.value:
+        return ""
+    longer = "longer" if own.value < its.value else "less"
+    return f", with {own.value / its.value:.2g} times its fp32 peak it likely takes {longer}"
