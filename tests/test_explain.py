@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -282,6 +283,17 @@ def test_costs_are_worked_out_to_what_economics_says(name, which):
     assert max(map(len, text.splitlines())) <= 80
     assert all(f"{key.upper()} = " in text for key in costs)
     assert all(line in " ".join(text.split()) for line in told["assumed"])
+
+
+@pytest.mark.parametrize("name", ["one process", "one process, not Python", "anchored", "slow storage"])
+def test_every_term_that_takes_time_has_one_section_which_ends_with_it(name):
+    """Also the update of one process, which stragglers rest on and which is listed after them."""
+    found = of(name)
+    sections = [(term, list(group)) for term, group in groupby(found.equations, lambda each: each.term)]
+    last = {term: group[-1].value for term, group in sections}
+    assert len(last) == len(sections)
+    spent = {term: time for term, time in found.terms.items() if time}
+    assert {term: last.get(term) for term in spent} == pytest.approx(spent, rel=1e-12)
 
 
 def test_rent_power_and_checkpoints_are_cited_where_they_are_asked_for():

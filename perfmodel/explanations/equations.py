@@ -50,7 +50,7 @@ class Equation:
 
     number: int
     term: str
-    """Of the iteration time, or the amount of ``costs``, that it was first needed for."""
+    """Of the iteration time, or the amount of ``costs``: itself, or the first that it was needed for."""
     quantity: str
     symbol: str
     unit: str
@@ -130,18 +130,22 @@ class Explanation:
 
 
 def equations_of(result: Derivation, costs: Mapping[str, Node] | None = None) -> list[Equation]:
-    """Return the equations of a derivation, then those of its costs, each before it is needed."""
+    """Return the equations of a derivation, then those of its costs, each before it is needed.
+
+    A term that another rests on comes before it as a whole.
+    """
     keys = {entry.function: name for name, entry in FORMULAS.items()}
     numbers: dict[int, int] = {}
     equations: list[Equation] = []
     seen: set[int] = set()
     parts = [*result.terms.items(), ("iteration_time", result.iteration_time), *(costs or {}).items()]
-    for term, node in parts:
-        for each in node.walk(seen):
+    named = {id(node): term for term, node in reversed(parts)}
+    for root in [each for _, node in parts for each in node.walk() if id(each) in named]:
+        for each in root.walk(seen):
             if each.function is None:
                 continue
             numbers[id(each)] = len(equations) + 1
-            equations.append(_equation(each, each.function, term, numbers, keys))
+            equations.append(_equation(each, each.function, named[id(root)], numbers, keys))
     return equations
 
 
