@@ -49,6 +49,8 @@ def command(workers: int, servers: int, gradient_size: str, inter_link: str | No
     for row in answer.cells():
         rows.add_row(*row)
     out.print(rows)
-    words = "apart: on machines of their own, pulls after pushes or block by block; and on workers: BytePS"
+    words = (
+        "apart: on machines of their own; pulls after pushes, or block by block; apart and on workers: BytePS"
+    )
     out.print(Text(filled(words, out.width)))
     out.print(Text(f"{answer.link}: {show(answer.bandwidth, 'B/s')} each way by one connection"))

@@ -166,6 +166,35 @@ def server_port_bytes(workers: Real, servers: Real, message_bytes: Real, shard_i
     return 2 * workers * shard_imbalance * message_bytes / servers
 
 
+@formula(cites="jiang2020")
+def colocated_server_port_bytes(workers: Real, servers: Real, message_bytes: Real) -> Real:
+    r"""Bytes through the port of a worker that hosts an equal shard, in one push and pull, both directions.
+
+    .. math:: V = \frac{2 (W + s - 2) S}{s}
+
+    The shard comes from W-1 others and goes back to them; the worker itself sends the other
+    s-1 shards of its own gradients and fetches as many.
+
+    Parameters
+    ----------
+    workers : W [1]
+    servers : s [1], at most W, on as many machines
+    message_bytes : S [B], gradients of one worker
+
+    Returns
+    -------
+    bytes through one port [B]
+
+    Examples
+    --------
+    Eight workers, each with an eighth of 1 byte: 14 eighths in and 14 out, as in a ring.
+
+    >>> colocated_server_port_bytes(8, 8, 1)
+    3.5
+    """
+    return 2 * (workers + servers - 2) * message_bytes / servers
+
+
 @formula(cites="li2014")
 def parameter_server_total_bytes(workers: Real, message_bytes: Real) -> Real:
     r"""Bytes on the wire in one push and pull through dedicated servers.

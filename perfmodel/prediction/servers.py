@@ -10,6 +10,7 @@ from perfmodel.calibration import calibration
 from perfmodel.equations import parameter_server, server_load
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
 from perfmodel.errors import InputError
+from perfmodel.resolve import DEFAULT_INTER_LINK
 from perfmodel.specs.link import Link
 from perfmodel.step.fabric import bulk_bandwidth
 from perfmodel.tables import Record, Table, aligned
@@ -28,7 +29,7 @@ class Arrangement:
     total_bytes: float | None
     """That all machines send [B]; None of shards of two sizes."""
     server_port_bytes: float | None
-    """Through the port of one server, both ways together [B]."""
+    """Through the port of one server, both ways together, with a worker's own traffic beside it [B]."""
     server_memory_bytes: float | None
     """Of a server with a buffer for each worker and plain SGD [B]."""
 
@@ -88,16 +89,23 @@ def arrangements(link: Link, workers: int, servers: int, message_bytes: float) -
 
     Raises
     ------
-    InputError : nothing to send, fewer than two workers
+    InputError : nothing to send, fewer than two workers, a link inside a machine
     """
     if not message_bytes > 0:
         raise InputError(f"--gradient-size {message_bytes:g}: expected bytes above 0, e.g. 100MB")
     if workers < 2:
         raise InputError(f"--workers {workers}: expected at least 2, one alone has nobody to agree with")
+    if link.scope != "inter":
+        raise InputError(
+            f"--inter-link {link.id}: links accelerators of one machine; expected one between machines, "
+            f"e.g. {DEFAULT_INTER_LINK}"
+        )
     port = bulk_bandwidth(link, calibration(), 1)
     hop = (link.bulk_hop_latency or link.hop_latency).value
     of_all = workers, servers, message_bytes, hop
     beside = min(servers, workers)
+    through = server_load.colocated_server_port_bytes(workers, beside, message_bytes)
+    hosts = f"on {beside} worker{'s' * (beside > 1)}"
     around = server_load.colocated_total_bytes(workers, message_bytes)
     apart = (
         server_load.parameter_server_total_bytes(workers, message_bytes),
@@ -106,7 +114,7 @@ def arrangements(link: Link, workers: int, servers: int, message_bytes: float) -
     )
     beside_workers = (
         around,
-        server_load.server_port_bytes(workers - 1, beside, message_bytes),
+        through,
         server_load.server_memory_bytes(workers, beside, message_bytes),
     )
     more, nothing = workers + servers, (None, None)
@@ -119,11 +127,12 @@ def arrangements(link: Link, workers: int, servers: int, message_bytes: float) -
             *apart,
         ),
         (
-            f"on {beside} workers",
+            hosts,
             workers,
             parameter_server.colocated_parameter_server_time(workers, beside, message_bytes, hop, port),
             *beside_workers,
         ),
+        (f"{hosts}, in blocks", workers, 2 * hop + through / 2 / port, *beside_workers),
         ("apart and on workers", more, parameter_server.extra_server_time(*of_all, port), None, *nothing),
         ("none: a ring", workers, ring_all_reduce_time(workers, message_bytes, hop, port), around, *nothing),
     ]
