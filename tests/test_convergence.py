@@ -389,6 +389,28 @@ def test_a_schedule_chooses_what_gets_furthest():
     assert steps[0] > 1
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("--variant", "k-sync"),
+        ("--k", "4"),
+        ("--backups", "2"),
+        ("--local-steps", "3"),
+        ("--server-time", "1ms"),
+        ("--curve",),
+    ],
+)
+def test_a_schedule_refuses_what_it_chooses_itself(asked, invoke):
+    done = invoke("stragglers", "--adaptive", *asked)
+    assert done.exit_code == 2
+    assert f"leave {asked[0]} out" in done.stderr
+
+
+def test_titles_of_one_worker(invoke):
+    shown = invoke("stragglers", "--variant", "async", "--workers", "1").stdout
+    assert "1 worker," in shown
+
+
 def test_a_schedule_is_printed(invoke):
     printed = invoke("stragglers", "--adaptive", "--workers", "16", "--communication-time", "0.5s")
     assert printed.exit_code == 0

@@ -77,7 +77,11 @@ class Stragglers(Table):
             for row in self.rows
         ]
         headings = ("variant", "per update", "gradients", "per gradient", "staleness", "status")
-        return aligned(f"Stragglers: {self.workers} workers, {self.distribution}", headings, rows)
+        return aligned(
+            f"Stragglers: {self.workers} worker{'s' * (self.workers > 1)}, {self.distribution}",
+            headings,
+            rows,
+        )
 
 
 @overload

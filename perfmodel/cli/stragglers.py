@@ -14,6 +14,7 @@ from perfmodel.cli.options import scenario_option
 from perfmodel.cli.spelling import Option
 from perfmodel.cli.types import COUNT, MOST_DIGITS
 from perfmodel.equations.sgd_variants import VARIANTS, Variant
+from perfmodel.errors import InputError
 from perfmodel.specs.updates import USUAL_LOCAL_STEPS
 from perfmodel.units import show
 
@@ -112,6 +113,20 @@ def command(
         _print_order(distribution, order, form)
         return
     if adaptive:
+        chosen = {
+            "--variant": variant != "all",
+            "--k": k is not None,
+            "--backups": backups is not None,
+            "--local-steps": local_steps != USUAL_LOCAL_STEPS,
+            "--server-time": server_time != "0s",
+            "--curve": curve,
+        }
+        if any(chosen.values()):
+            given = next(name for name in chosen if chosen[name])
+            raise InputError(
+                f"--adaptive chooses K and local steps of synchronous SGD itself: leave {given} out, "
+                "or leave --adaptive out"
+            )
         _print_schedule(distribution, workers, learning_rate, communication_time, interval, form)
         return
     answer = stragglers(
@@ -140,6 +155,10 @@ def command(
         _print_variants(rows, distribution, workers)
 
 
+def _count(workers: int) -> str:
+    return "1 worker" if workers == 1 else f"{workers} workers"
+
+
 def _print_order(distribution: Distribution, order: tuple[int, int], form: Form | None) -> None:
     from perfmodel.equations.order_statistics import order_statistic
 
@@ -164,7 +183,7 @@ def _print_variants(result: Sequence[StragglerPrediction], distribution: Distrib
     from perfmodel.cli.render import console, table
 
     out = console()
-    out.print(Text(f"{workers} workers, {distribution}"), style="bold")
+    out.print(Text(f"{_count(workers)}, {distribution}"), style="bold")
     shown = table("variant", "per update", "grads", "per gradient", "stale", "fresh", "proven", left=1)
     shown.padding = (0, 1, 0, 0)
     for row in result:
@@ -221,7 +240,7 @@ def _print_schedule(
     from perfmodel.cli.render import console, table
 
     out = console()
-    out.print(Text(f"what gets furthest as the error falls, {workers} workers, {distribution}"), style="bold")
+    out.print(Text(f"what gets furthest as the error falls, {_count(workers)}, {distribution}"), style="bold")
     shown = table(*HEADINGS, left=0)
     for row in answer.cells():
         shown.add_row(*row)
@@ -249,7 +268,7 @@ def _print_curve(
 
     out = console()
     out.print(
-        Text(f"error bound against time, {workers} workers, learning rate {learning_rate:g}"), style="bold"
+        Text(f"error bound against time, {_count(workers)}, learning rate {learning_rate:g}"), style="bold"
     )
     names = [curve.variant.replace("batch-", "b-") for curve in curves.variants]
     shown = table("time", *names, left=0)
