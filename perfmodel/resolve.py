@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from perfmodel import ops
 from perfmodel.anchor import with_measured_run
 from perfmodel.calibration import calibration
 from perfmodel.errors import InputError
@@ -18,6 +17,7 @@ from perfmodel.specs.framework import DEFAULT_FRAMEWORK, Framework, parse_framew
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.overlap import usual_overlap
+from perfmodel.specs.placement import placed
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import take_torus
@@ -182,7 +182,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     workload = with_embedding(workload, scenario, taken, warnings)
     strategy = network_of(scenario.strategy)
     domains = intra.domains(nodes, node.accelerators)
-    take_torus(scenario, strategy, -(-nodes * per_node // domains), domains, taken.take)
+    take_torus(scenario, strategy, node, intra, taken.take)
     updates = updates_of(
         scenario.strategy, scenario.k, scenario.local_steps, scenario.backups, scenario.world_size
     )
@@ -350,15 +350,6 @@ def _placement(scenario: Scenario, node: Node, warnings: list[str]) -> tuple[int
             f"every node is timed as a full one"
         )
     return nodes, per_node
-
-
-def placed(world_size: Any, held: int) -> tuple[Any, Any]:
-    """Return the nodes that so many accelerators fill, ``held`` in each, and those in the fullest.
-
-    >>> placed(12, 8)
-    (2, 8)
-    """
-    return -(-world_size // held), ops.minimum(world_size, held)
 
 
 def _batch(scenario: Scenario, workload: Workload, taken: _Defaults) -> tuple[int, int, str]:

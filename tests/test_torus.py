@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -96,7 +97,14 @@ def test_a_collective_on_its_own_takes_dimensions():
         ({"algorithm": "torus", "torus_dimensions": "4by8"}, "ranks in a row x ranks in a column, e.g. 4x8"),
         ({"algorithm": "torus", "torus_dimensions": "4x4"}, "holds 16 ranks, not 32; e.g. 8x4"),
         ({"algorithm": "torus", "world_size": 24, "torus_dimensions": "3x8"}, "rows straddle nodes of 8"),
-        ({"algorithm": "torus", "world_size": 12}, "12 ranks do not fill 2 nodes of 8 evenly"),
+        (
+            {"algorithm": "torus", "world_size": 12},
+            "12 ranks do not fill 2 nodes of 8 evenly; give --gpus 8 or 16, or --accelerators-per-node 6",
+        ),
+        (
+            {"algorithm": "torus", "world_size": 13},
+            "13 ranks do not fill 2 nodes of 8 evenly; give --gpus 8 or 16$",
+        ),
         (
             {"algorithm": "torus", "torus_dimensions": "4x8", "strategy": "parameter-server"},
             "goes with --strategy all-reduce",
@@ -106,3 +114,20 @@ def test_a_collective_on_its_own_takes_dimensions():
 def test_bad_grids_are_refused_with_what_would_be_right(options, words):
     with pytest.raises(InputError, match=words.replace("(", r"\(")):
         predict(Scenario(**{"node": "dgx-1p", "world_size": 32, **options}))
+
+
+@pytest.mark.parametrize(
+    ("node", "ranks"), [("dgx-1v", 12), ("dgx-1v", 44), ("gb300-nvl72", 74), ("gb300-nvl72", 148)]
+)
+def test_what_an_uneven_torus_is_told_to_take_runs(node, ranks):
+    job = {"node": node, "world_size": ranks, "algorithm": "torus", "workload": "resnet50"}
+    with pytest.raises(InputError, match="evenly; give --gpus") as refused:
+        predict(Scenario(**job))
+    fewer, more, *spread = map(int, re.findall(r"\d+", str(refused.value).split("give")[1]))
+    assert fewer < ranks < more
+    for better in (
+        {"world_size": fewer},
+        {"world_size": more},
+        *({"accelerators_per_node": n} for n in spread),
+    ):
+        assert predict(Scenario(**job | better)).iteration_time > 0

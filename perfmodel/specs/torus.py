@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,8 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.errors import InputError
+from perfmodel.specs.placement import in_domains
 
 if TYPE_CHECKING:
+    from perfmodel.specs.link import Link
+    from perfmodel.specs.node import Node
     from perfmodel.specs.scenario import Scenario
 
 ALGORITHM = "torus"
@@ -75,28 +80,48 @@ def _shorter_side(ranks: float) -> int:
 
 
 def take_torus(
-    scenario: Scenario, strategy: str, per_node: int, nodes: int, take: Callable[[str, Any, Any], Any]
+    scenario: Scenario, strategy: str, node: Node, link: Link, take: Callable[[str, Any, Any], Any]
 ) -> None:
     """Check the grid of a job, and name the usual one where none is asked for.
 
     Parameters
     ----------
     scenario, strategy : of the job
-    per_node, nodes : how its ranks lie, nodes or NVLink domains of several
+    node, link : that its ranks lie on, and that joins those of a node, or of a domain of several
     take : names the default of an option that was left open
 
     Raises
     ------
-    InputError : as ``check_torus``, or a strategy without an all-reduce
+    InputError : as ``check_torus``, a strategy without an all-reduce, or nodes that are not equally full
     """
     asked = scenario.torus_dimensions
     if strategy != "all-reduce":
         if asked is not None:
             raise InputError(f"--torus-dimensions goes with --strategy all-reduce, not {scenario.strategy}")
         return
-    check_torus(asked, scenario.algorithm, scenario.world_size, per_node, nodes)
+    ranks = scenario.world_size
+    held = scenario.accelerators_per_node or node.accelerators
+    per_node, nodes = in_domains(ranks, held, node, link)
+    if scenario.algorithm == ALGORITHM and ranks != per_node * nodes:
+        raise InputError(
+            f"--algorithm torus: {ranks} ranks do not fill {nodes} nodes of {per_node} evenly; "
+            f"give {_even(ranks, held, node, link)}"
+        )
+    check_torus(asked, scenario.algorithm, ranks, per_node, nodes)
     if runs_torus(scenario, strategy) and scenario.world_size > 1:
         take("torus-dimensions", asked, usual_torus(per_node, nodes))
+
+
+def _even(ranks: int, held: int, node: Node, link: Link) -> str:
+    """Say which jobs near one fill their nodes evenly: fewer ranks, more, or as many on more nodes."""
+
+    def fills(count: int, per_node: int) -> bool:
+        return math.prod(in_domains(count, per_node, node, link)) == count
+
+    fewer = next(count for count in range(ranks, 0, -1) if fills(count, held))
+    more = next(count for count in itertools.count(ranks) if fills(count, held))
+    spread = next((each for each in range(held, 1, -1) if fills(ranks, each)), None)
+    return f"--gpus {fewer} or {more}" + (f", or --accelerators-per-node {spread}" if spread else "")
 
 
 def check_torus(text: str | None, algorithm: str, ranks: int, per_node: int, nodes: int) -> None:
@@ -107,7 +132,7 @@ def check_torus(text: str | None, algorithm: str, ranks: int, per_node: int, nod
     text : ``--torus-dimensions``, if any
     algorithm : of the all-reduce
     ranks : in all; of one alone nothing is asked
-    per_node, nodes : how the ranks lie, nodes or NVLink domains of several
+    per_node, nodes : how the ranks lie, as many in each: nodes, or NVLink domains of several
 
     Raises
     ------
@@ -120,8 +145,6 @@ def check_torus(text: str | None, algorithm: str, ranks: int, per_node: int, nod
     grid = None if text is None else parse_torus(text)
     if ranks == 1:
         return
-    if ranks != per_node * nodes:
-        raise InputError(f"--algorithm torus: {ranks} ranks do not fill {nodes} nodes of {per_node} evenly")
     if grid is None:
         return
     able = [f"{x}x{ranks // x}" for x in range(1, ranks + 1) if ranks % x == 0 and _fits(x, per_node)]

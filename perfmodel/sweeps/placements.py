@@ -12,8 +12,9 @@ from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import least_exchange_rate
 from perfmodel.prediction.interval import unseen_link
-from perfmodel.resolve import Setting, placed, resolve
+from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.link import Link
+from perfmodel.specs.placement import placed
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import ALGORITHM
