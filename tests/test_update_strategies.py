@@ -104,7 +104,7 @@ def test_a_queue_at_the_server_by_events(law):
     run = through_port(away, lambda n: np.full(n, service), 8, 1, 60_000)
     bounds = answer.update_bounds
     assert bounds.status == "approximation"
-    slack = 4 * run.standard_error
+    slack = 4 * run.standard_error + 1e-9 * run.update_time  # a server that is always busy has no spread
     assert 1 / bounds.high - slack <= run.update_time <= 1 / bounds.low + slack, note
 
 
