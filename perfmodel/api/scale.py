@@ -186,8 +186,7 @@ def notes_of(predictions: Sequence[Prediction]) -> list[str]:
     if last is first:
         return _cut(predictions)
     ratio = ratio_between(last, first, _gpus(first))
-    said = f"{_gpus(last)}: {ratio.value:.3g} times as fast as {ratio.to} ({ratio.words})"
-    return [said, *_cut(predictions)]
+    return [f"{_gpus(last)}: {ratio.sentence}", *_cut(predictions)]
 
 
 def _cut(predictions: Sequence[Prediction]) -> list[str]:

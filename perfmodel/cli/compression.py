@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.export import export_options, exported, take_form
 from perfmodel.cli.options import catalogue_from, scenario_option, specs_option
 from perfmodel.cli.types import Names
 from perfmodel.units import show
@@ -53,11 +53,7 @@ def command(scheme: tuple[str, ...], specs: tuple[str, ...], world_size: int, **
     given = {name: value for name, value in options.items() if value is not None}
     names = scheme[0] if scheme == ("all",) else scheme
     answer = compression(names, gpus=world_size, **given, catalogue=catalogue_from(specs))
-    if form == "json":
-        click.echo(answer.to_json())
-    elif form is not None:
-        show_rows(answer.records(), form)
-    else:
+    if not exported(answer, form):
         _print(answer)
 
 

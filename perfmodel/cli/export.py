@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
 from perfmodel.errors import InputError
 from perfmodel.tables import cell_text, flat
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Answer(Protocol):
+        """What a command prints for programs: whole as JSON, or its rows."""
+
+        def to_json(self) -> str:
+            """Return the answer as text that holds JSON."""
+
+        def records(self) -> Iterable[Row]:
+            """Return its rows."""
+
 
 Form = Literal["json", "csv", "markdown"]
 Row = Mapping[str, Any]
@@ -84,6 +97,15 @@ def markdown_table(
     lines = [[_escaped(headings[name]) for name in names], sides]
     lines += [[_escaped(_short(row.get(name), digits)) for name in names] for row in spread]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def exported(answer: Answer, form: Form | None) -> bool:
+    """Print an answer in the form that was asked for, if any; return whether one was."""
+    if form == "json":
+        click.echo(answer.to_json())
+    elif form is not None:
+        show_rows(answer.records(), form)
+    return form is not None
 
 
 def show_rows(rows: Iterable[Row], form: Form, columns: Sequence[str] | None = None) -> None:

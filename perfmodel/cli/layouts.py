@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.export import export_options, exported, take_form
 from perfmodel.cli.options import catalogue_from, scenario_option, specs_option
 from perfmodel.cli.types import COUNT
 
@@ -62,11 +62,7 @@ def command(specs: tuple[str, ...], top: int | None, **options: Any) -> None:
     form = take_form(options)
     some = None if form is None else top or (None if form in ("json", "csv") else SHOWN)
     answer = layouts(options.pop("workload"), top=some, catalogue=catalogue_from(specs), **options)
-    if form == "json":
-        click.echo(answer.to_json())
-    elif form is not None:
-        show_rows(answer.records(), form)
-    else:
+    if not exported(answer, form):
         _show(answer, top or SHOWN)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.export import export_options, exported, take_form
 from perfmodel.cli.options import scenario_option
 from perfmodel.cli.types import ABOVE_ZERO, COUNT, Number
 
@@ -52,11 +52,7 @@ def command(**options: Any) -> None:
 
     form = take_form(options)
     answer = learning_rate(**options)
-    if form == "json":
-        click.echo(answer.to_json())
-    elif form is not None:
-        show_rows(answer.records(), form)
-    else:
+    if not exported(answer, form):
         _print(answer)
 
 

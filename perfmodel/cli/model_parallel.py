@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.export import export_options, exported, take_form
 from perfmodel.cli.types import MOST_DIGITS, Counts, Word
 from perfmodel.units import number
 
@@ -51,11 +51,7 @@ def command(**options: Any) -> None:
 
     form = take_form(options)
     answer = model_parallel(**options)
-    if form == "json":
-        click.echo(answer.to_json())
-        return
-    if form is not None:
-        show_rows(answer.records(), form)
+    if exported(answer, form):
         return
     from rich.text import Text
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.export import export_options, exported, take_form
 from perfmodel.cli.options import scenario_option
 from perfmodel.cli.types import COUNT
 from perfmodel.resolve import DEFAULT_INTER_LINK
@@ -33,11 +33,7 @@ def command(workers: int, servers: int, gradient_size: str, inter_link: str | No
     form = take_form(options)
     link = Catalogue.of(None).link(inter_link or DEFAULT_INTER_LINK)
     answer = arrangements(link, workers, servers, parse(gradient_size, "B"))
-    if form == "json":
-        click.echo(answer.to_json())
-        return
-    if form is not None:
-        show_rows(answer.records(), form)
+    if exported(answer, form):
         return
     from rich.text import Text
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.export import export_options, exported, show_rows, take_form
 from perfmodel.cli.options import scenario_option
 from perfmodel.cli.spelling import Option
 from perfmodel.cli.types import COUNT, MOST_DIGITS
@@ -229,11 +229,7 @@ def _print_schedule(
         communication_time=parse(communication_time, "s"),
         interval=None if interval is None else parse(interval, "s"),
     )
-    if form == "json":
-        click.echo(answer.to_json())
-        return
-    if form is not None:
-        show_rows(answer.records(), form)
+    if exported(answer, form):
         return
     from rich.text import Text
 
@@ -256,11 +252,7 @@ def _print_curve(
     from perfmodel.prediction.sgd_error_bound import error_curves
 
     curves = error_curves(result, learning_rate)
-    if form == "json":
-        click.echo(curves.to_json())
-        return
-    if form is not None:
-        show_rows(curves.records(), form)
+    if exported(curves, form):
         return
     from rich.text import Text
 

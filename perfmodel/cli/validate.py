@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.export import export_options, exported, take_form
 from perfmodel.cli.options import catalogue_from, specs_option
 from perfmodel.errors import InputError
 
@@ -121,11 +121,9 @@ def command(
         answer = of_training(judged[mode])
     else:
         answer = validate(kind, mode=mode, data=data, out_of_sample=out_of_sample, catalogue=catalogue)
-    if form == "json":
-        click.echo(answer.to_json())
-    elif form is not None:
-        show_rows(answer.records(), form)
-    elif kind == "collectives":
+    if exported(answer, form):
+        return
+    if kind == "collectives":
         _show_collectives(answer, by or ("source",), out_of_sample)
     elif kind == "transformers":
         _show_transformers(answer, by or ("class", "source"), out_of_sample)

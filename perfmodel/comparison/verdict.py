@@ -46,11 +46,7 @@ def _against(first: Case, other: Case) -> str:
 def _ratios(cases: Sequence[Case]) -> list[str]:
     """Say of each case how many times as fast it is as the first; the verdict does of two."""
     known = ((case.name, ratio_to_first(case, cases)) for case in cases)
-    return [
-        f"{name} is {ratio.value:.3g} times as fast as {ratio.to} ({ratio.words})"
-        for name, ratio in known
-        if ratio
-    ]
+    return [f"{name} is {ratio.sentence}" for name, ratio in known if ratio]
 
 
 def ratio_to_first(case: Case, cases: Sequence[Case]) -> Ratio | None:

@@ -100,6 +100,11 @@ class Ratio(_Result):
             return "no interval is known"
         return f"80 %: {self.low_80:.3g} to {self.high_80:.3g}, {sureness(self.sure)}"
 
+    @property
+    def sentence(self) -> str:
+        """How many times as fast as the other, with ``words``."""
+        return f"{self.value:.3g} times as fast as {self.to} ({self.words})"
+
 
 def sureness(sure: float) -> str:
     """Return how sure an order is, which no model is wholly.
