@@ -18,6 +18,7 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
 from perfmodel.specs.overlap import usual_overlap
 from perfmodel.specs.placement import placed
+from perfmodel.specs.rings import check_rings
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import take_torus
@@ -183,6 +184,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     strategy = network_of(scenario.strategy)
     domains = intra.domains(nodes, node.accelerators)
     take_torus(scenario, strategy, node, intra, taken.take)
+    if strategy == "all-reduce":
+        check_rings(scenario.algorithm, scenario.rack_nodes, scenario.placement, domains, nodes)
     updates = updates_of(
         scenario.strategy, scenario.k, scenario.local_steps, scenario.backups, scenario.world_size
     )

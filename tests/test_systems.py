@@ -32,6 +32,8 @@ ARTICLES = (
     "ring",
     "tree",
     "torus",
+    "racks as a third dimension",
+    "double buffers",
     "powerai ddl",
     "qpi",
     "downpour",

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from perfmodel.equations import (
     broadcast,
+    chunked_ring,
     direct_all_reduce,
     in_network,
     lower_bounds,
@@ -51,6 +52,14 @@ _ALGORITHMS = (
         "ring",
         "all-reduce",
         ring_all_reduce.ring_all_reduce_time,
+        volumes.all_reduce_bytes_per_rank,
+        lower_bounds.all_reduce_lower_bound,
+        adds=True,
+    ),
+    Algorithm(
+        "ring-chunked",
+        "all-reduce",
+        chunked_ring.chunked_ring_all_reduce_time,
         volumes.all_reduce_bytes_per_rank,
         lower_bounds.all_reduce_lower_bound,
         adds=True,

@@ -18,7 +18,10 @@ from perfmodel.prediction.collective_spread import interval_of
 from perfmodel.prediction.nccl_choice import nccl_ways
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import NCCL_CONNECTIONS
+from perfmodel.specs.names import word_of
 from perfmodel.specs.record import Record, fresh
+from perfmodel.specs.rings import check_rings, filled_racks
+from perfmodel.specs.scenario import SYNONYMS
 from perfmodel.specs.torus import check_torus
 from perfmodel.step.all_reduce import ONLY_WHEN_ASKED, all_reduce_times
 from perfmodel.step.fabric import Fabric, port_limits, ring_bandwidth
@@ -119,17 +122,27 @@ def collective(name: str, algorithm: str, fabric: Point, message_bytes: float) -
     """
     if name not in ALGORITHMS:
         raise unknown_name("collective", name, ALGORITHMS)
+    algorithm = word_of(algorithm, (), SYNONYMS["algorithm"])
     check_mesh(fabric.link, fabric.per_node)
     if fabric.nodes > 1 and fabric.inter_link is None:
         raise InputError(f"{fabric.hosts} nodes need --inter-link")
     asked = None if fabric.torus is None else str(fabric.torus)
     check_torus(asked, algorithm, fabric.group_size, fabric.per_node, fabric.nodes)
+    racks = fabric.racks
+    check_rings(
+        algorithm,
+        racks and racks.nodes,
+        racks.placement if racks else "contiguous",
+        fabric.nodes,
+        fabric.hosts,
+    )
     if fabric.group_size == 1:
         return _result(name, fabric, message_bytes, [(0.0, "none", None)])
     ranked, by_library = _by_library(name, fabric, message_bytes)
     if algorithm == "auto":
         return _measured(_result(name, fabric, message_bytes, ranked), fabric)
-    same = "ring" if algorithm == "hierarchical" and fabric.nodes == 1 else algorithm
+    one_level = algorithm in ("hierarchical", "multi-ring") and fabric.nodes == 1
+    same = "ring" if one_level else algorithm
     own = [(time, algorithm, protocol) for time, known, protocol in by_library if known == same]
     if own:
         return _measured(_result(name, fabric, message_bytes, own), fabric)
@@ -200,12 +213,23 @@ def _numbers(name: str, fabric: Point) -> Fabric:
         return Fabric(hop, inside, 0.0, inside)
     assert link is not None  # ``collective`` has refused it
     limits = port_limits(link, constants, NCCL_CONNECTIONS)
-    limits["link"] /= fabric.of(name, 1.0).slowdown
-    outer = fabric.nics * min(limits.values())
+
+    def carried(slowdown: float) -> float:
+        return fabric.nics * min((limits | {"link": limits["link"] / slowdown}).values())
+
+    outer = carried(fabric.of(name, 1.0).slowdown)
     between = link.hop_latency.value
     if fabric.per_node == 1:
         hop, inside = between, outer  # no link inside a node is crossed
-    return Fabric(hop, inside, between, outer)
+    on = Fabric(hop, inside, between, outer)
+    racks = fabric.racks
+    if racks is None:
+        return on
+    return on._replace(
+        racks=filled_racks(racks.nodes, fabric.nodes, fabric.hosts),
+        rack_factor=outer / carried(1.0),
+        uplink_factor=outer / carried(racks.oversubscription),
+    )
 
 
 def _group(fabric: Point, on: Fabric) -> Group:

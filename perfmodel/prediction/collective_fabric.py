@@ -103,7 +103,7 @@ def fabric_of(
     if groups < nodes and link.domain is not None:
         domains = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
         notes.append(f"taken: {nodes} nodes as {domains}, as {link.id} joins {link.domain.value:g} ranks")
-    if racks is not None and groups > 1:
+    if racks is not None and racks.oversubscription > 1 and groups > 1:
         notes.append(_of_racks(racks, nodes))
     if groups == 1 and inter_link is not None:
         notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_place_of(nodes)}")
@@ -164,7 +164,7 @@ def _racks(
     if placement not in (None, *PLACEMENTS):
         raise unknown_name("placement", str(placement), PLACEMENTS)
     ratio = check_racks(1.0 if oversubscription is None else oversubscription, rack_nodes)
-    if rack_nodes is None or ratio == 1:
+    if rack_nodes is None:
         return None
     return Racks(rack_nodes, ratio, placement or "contiguous")
 

@@ -21,7 +21,9 @@ Algorithm = Literal[
     "auto",
     "best",
     "ring",
+    "ring-chunked",
     "hierarchical",
+    "multi-ring",
     "torus",
     "tree",
     "leader",
@@ -70,7 +72,13 @@ SYNONYMS: dict[str, dict[str, str]] = {
         "float8": "fp8",
     },
     "overlap": {"ddp": "bucketed", "horovod": "fused", "wait-free": "wfbp"},
-    "algorithm": {"nccl": "auto", "rabenseifner": "halving-doubling", "sharp": "switch-tree"},
+    "algorithm": {
+        "nccl": "auto",
+        "rabenseifner": "halving-doubling",
+        "sharp": "switch-tree",
+        "ddl": "multi-ring",
+        "gloo": "ring-chunked",
+    },
     "optimizer": {"adamw": "adam", "momentum": "sgd"},
     "decoder": {"pillow": "pil", "dali": "dali-gpu", "nvjpeg": "torchvision-gpu"},
     "cache": {"memory": "ram", "page-cache": "ram"},
@@ -122,7 +130,7 @@ class Scenario(Described):
     connections : [1] TCP connections between two nodes, where a provider limits each; 1 in most containers.
         [default: NCCL's 16, 1 for parameter servers]
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
-    rack_nodes : [1] Nodes under one switch, with oversubscription.
+    rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
     placement : How the job's ring lies on the racks.
     strategy : How gradients are combined; ddp, dp, horovod, ps are understood; fsdp is all-reduce with zero3.
     k : [1] Gradients that an update waits for: k-sync, k-async, k-batch-sync, k-batch-async.

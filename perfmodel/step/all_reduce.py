@@ -6,6 +6,7 @@ picks one.  Elsewhere ``ring`` is a plain ring, and ``auto`` means it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,13 +16,18 @@ from perfmodel import ops
 from perfmodel.collectives.all_reduce import IN_NETWORK
 from perfmodel.collectives.generation import adds
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS
+from perfmodel.equations.chunked_ring import adding_bandwidth
 from perfmodel.equations.exchange import least_bandwidth, least_times, shared_bandwidth, slowest_hop
+from perfmodel.equations.link_rates import node_bandwidth
+from perfmodel.equations.multi_ring import multi_ring_all_reduce_time
 from perfmodel.equations.two_level_ring import two_level_ring_all_reduce_time
 from perfmodel.errors import unknown_name
 from perfmodel.specs.torus import usual_torus
 from perfmodel.step.layout import Group
 from perfmodel.step.library import library_algorithms, library_curve, library_times, runs_nccl
 
+IN_A_NODE = ("nvls", "ring-chunked")
+"""Algorithms that no link between nodes can do."""
 ONLY_WHEN_ASKED = (IN_NETWORK,)
 """Algorithms that need a network which adds, which no link spec promises."""
 
@@ -42,8 +48,11 @@ def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
     result = {
         name: flat(algorithm.time)
         for name, algorithm in ALGORITHMS["all-reduce"].items()
-        if name != "nvls" or (adds(group.link, group.accelerator) and not several)
+        if name not in IN_A_NODE
+        or not (several or (name == "nvls" and not adds(group.link, group.accelerator)))
     }
+    if not several:
+        result["ring-chunked"] = lambda sizes: chunked_ring_times(group, sizes)
     inner, outer = on[:2], on[2:4]
     result["ring"] = lambda sizes: two_level_ring_all_reduce_time(per_node, nodes, sizes, *inner, *outer)
     result["torus"] = lambda sizes: torus_times(group, sizes)
@@ -56,9 +65,45 @@ def all_reduce_times(group: Group) -> dict[str, Callable[[Any], Any]]:
         )
     if runs_nccl(group.accelerator):
         result |= {name: library_curve(group, name).time for name in library_algorithms(group)}
+    along_racks = bool(np.any(on.racks))
     if not several:
         result["hierarchical"] = result["ring"]
+        if along_racks:
+            result["multi-ring"] = result["ring"]
+    elif along_racks:
+        result["multi-ring"] = lambda sizes: multi_ring_times(group, sizes)
     return result
+
+
+def chunked_ring_times(group: Group, message_bytes: Any) -> Any:
+    """Return the time of each message by a ring with two buffers, in one node [s], shape (..., messages).
+
+    Without an accelerator that is known adding takes no time.
+    """
+    chip, on = group.accelerator, group.on
+    added = math.inf if chip is None else adding_bandwidth(chip.memory_bandwidth.value)
+    time = ALGORITHMS["all-reduce"]["ring-chunked"].time
+    return time(group.size, message_bytes, on.intra_hop_latency, on.intra_link_bandwidth, added)
+
+
+def multi_ring_times(group: Group, message_bytes: Any) -> Any:
+    """Return the time of each message by rings along nodes, racks and what joins racks [s].
+
+    Shape (..., messages); infinite where the nodes do not fill their racks alike.
+    """
+    on, racks = group.on, ops.maximum(group.on.racks, 1)
+    time = multi_ring_all_reduce_time(
+        group.per_node,
+        group.nodes / racks,
+        racks,
+        message_bytes,
+        on.intra_hop_latency,
+        on.intra_link_bandwidth,
+        on.inter_hop_latency,
+        node_bandwidth(on.inter_link_bandwidth, 1, 1.0, on.rack_factor),
+        node_bandwidth(on.inter_link_bandwidth, 1, 1.0, on.uplink_factor),
+    )
+    return ops.where(on.racks > 0, time, math.inf)
 
 
 def torus_times(group: Group, message_bytes: Any) -> Any:

@@ -21,6 +21,7 @@ from perfmodel.equations.link_rates import (
 )
 from perfmodel.resolve import NCCL_CONNECTIONS, Setting
 from perfmodel.specs.link import Link
+from perfmodel.specs.rings import filled_racks
 from perfmodel.step.server_shards import imbalance
 
 KERNEL_TCP = "ethernet-tcp"
@@ -54,6 +55,12 @@ class Fabric(NamedTuple):
     """How many times less adapters carry of an all-to-all than of an all-reduce, by uplinks of racks [1]."""
     own_port: Any = 1.0
     """How many times its share of ``inter_link_bandwidth`` one rank reaches that sends alone [1]."""
+    racks: Any = 0
+    """That the nodes fill alike; 0 where none are known, or some hold fewer."""
+    rack_factor: Any = 1.0
+    """How many times less than ``inter_link_bandwidth`` adapters carry inside a rack; at most 1."""
+    uplink_factor: Any = 1.0
+    """How many times less they carry to other racks while all nodes send there."""
 
     @property
     def links(self) -> tuple[Any, Any, Any, Any]:
@@ -75,6 +82,7 @@ def fabric(setting: Setting, calibration: Calibration) -> Fabric:
         *_of_library(setting, inside, calibration),
         exchange_slowdown=_exchange_slowdown(setting),
         own_port=_own_port(setting),
+        **_along_racks(setting, between, calibration),
     )
 
 
@@ -127,20 +135,23 @@ def port_times(setting: Setting, on: Fabric) -> tuple[float, float]:
     return 1e9 / port, 1e9 * workers * imbalance(setting) / of_servers
 
 
-def adapter_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
+def adapter_limits(
+    setting: Setting, calibration: Calibration, slowdown: float | None = None
+) -> dict[str, float]:
     """Return what may bind all adapters of one node, or NVLink domain, together [B/s], by what limits it.
 
     ``link``: their ports; ``kernel``: its TCP; ``connections``: what a provider lets each carry; ``machine``:
     what the provider lets whole machines send; ``path``: what accelerators reach their adapters over, by a
     library; ``server``: what one parameter server adds up; ``uplinks``: what the uplinks of racks carry to
-    such servers and back.  Uplinks slow what ports and machines send, not what a host is too slow for.
+    such servers and back.  Uplinks slow what ports and machines send, not what a host is too slow for: by
+    ``slowdown`` times, where given, else as a ring along the racks meets them.
     """
     link, served = setting.inter_link, setting.strategy == "parameter-server"
     joined = setting.nodes_per_domain
     nics = setting.nics * joined
     limits: dict[str, Any] = {**port_limits(link, calibration, setting.connections)}
     share = calibration.server_fraction if served and link.passes_kernel else 1.0
-    slower = _rack_factor(setting)
+    slower = _rack_factor(setting) if slowdown is None else slowdown
     is_plain = share == slower == 1.0
     if nics > 1 or not is_plain:
         uplinks = {"link": slower}
@@ -256,6 +267,25 @@ def _rack_factor(setting: Setting) -> float:
         return 1.0
     slower: float = racks.slowdown("all-reduce", setting.domains, setting.nodes)
     return slower
+
+
+def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> dict[str, Any]:
+    """The fields of a fabric that rings along racks need."""
+    asked = setting.scenario
+    racks = filled_racks(asked.rack_nodes, setting.domains, setting.nodes)
+    if not racks or setting.strategy != "all-reduce":
+        return {}
+    if asked.oversubscription == 1:
+        return {"racks": racks}
+
+    def carried(slowdown: float) -> Any:
+        return narrowest(adapter_limits(setting, calibration, slowdown))
+
+    return {
+        "racks": racks,
+        "rack_factor": between / carried(1.0),
+        "uplink_factor": between / carried(asked.oversubscription),
+    }
 
 
 def _exchange_slowdown(setting: Setting) -> Any:
