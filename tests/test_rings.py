@@ -92,7 +92,7 @@ def test_explained_and_what_the_uplinks_are_worth():
     explained = explain(job)
     (rings,) = (each for each in explained.equations if each.formula.endswith("multi_ring_all_reduce_time"))
     numbers = {symbol.parameter: symbol.value for symbol in rings.symbols}
-    assert (numbers["racks"], numbers["rack_nodes"]) == (2, 4)
+    assert (numbers["racks"], numbers["ranks_per_rack"]) == (2, 4)
     assert explained.complete
     assert {row.name: row.time.value for row in sensitivity(job).rows}["oversubscription"] > 0
 

@@ -8,14 +8,14 @@ from perfmodel.ops import Real
 @formula(cites="cho2017")
 def multi_ring_all_reduce_time(
     accelerators_per_node: Real,
-    rack_nodes: Real,
+    ranks_per_rack: Real,
     racks: Real,
     message_bytes: Real,
     intra_hop_latency: Real,
     intra_link_bandwidth: Real,
     inter_hop_latency: Real,
     rack_bandwidth: Real,
-    uplink_bandwidth: Real,
+    uplinks_bandwidth: Real,
 ) -> Real:
     r"""Time of an all-reduce by rings along three dimensions: GPUs of a node, nodes of a rack, racks.
 
@@ -29,14 +29,14 @@ def multi_ring_all_reduce_time(
     Parameters
     ----------
     accelerators_per_node : g [1], at least 1
-    rack_nodes : r [1], nodes of one rack
+    ranks_per_rack : r [1], nodes of one rack
     racks : R [1]
     message_bytes : S [B]
     intra_hop_latency : alpha_i [s], inside a node
     intra_link_bandwidth : B_i [B/s], of one rank inside its node
     inter_hop_latency : alpha_e [s], between nodes, of one rack or of two
     rack_bandwidth : B_r [B/s], what all adapters of one node carry to other nodes of its rack
-    uplink_bandwidth : B_u [B/s], what they carry to other racks while all nodes of the rack send there
+    uplinks_bandwidth : B_u [B/s], what they carry to other racks while all nodes of the rack send there
 
     Returns
     -------
@@ -51,12 +51,12 @@ def multi_ring_all_reduce_time(
     2.48
     """
     return per_dimension_all_reduce_time(
-        (accelerators_per_node, rack_nodes, racks),
+        (accelerators_per_node, ranks_per_rack, racks),
         message_bytes,
         (intra_hop_latency, inter_hop_latency, inter_hop_latency),
         (
             intra_link_bandwidth,
             rack_bandwidth / accelerators_per_node,
-            uplink_bandwidth / accelerators_per_node,
+            uplinks_bandwidth / accelerators_per_node,
         ),
     )

@@ -233,7 +233,6 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
         "oversubscription_factor": "no uplink slows it",
         "oversubscription": "as asked",
         "ranks_per_rack": "as asked",
-        "rack_nodes": f"{setting.domains} {group}s over the racks they fill",
         "racks": f"{setting.nodes} nodes in racks of {setting.scenario.rack_nodes}",
         "adapters": f"of {group}",
         "connections": "between two machines",
