@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from perfmodel.explanations import explain
     from perfmodel.prediction import Prediction, predict
     from perfmodel.quote import check_quote, read_quote
+    from perfmodel.reports.write import write_report
     from perfmodel.specs.conditions import Conditions
     from perfmodel.specs.scenario import Scenario
     from perfmodel.specs.store import Catalogue
@@ -65,6 +66,7 @@ __all__ = [
     "sweep",
     "validate",
     "workload",
+    "write_report",
 ]
 
 _HOMES = {
@@ -92,6 +94,7 @@ _HOMES = {
     "sweep": "perfmodel.sweeps",
     "validate": "perfmodel.api.validate",
     "workload": "perfmodel.workloads",
+    "write_report": "perfmodel.reports.write",
 }
 
 

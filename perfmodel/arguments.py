@@ -44,9 +44,10 @@ def _whole(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value % 1 == 0
 
 
-def a(cls: type) -> Kind:
-    """Return the kind that the objects of a class are."""
-    return Kind(f"a {cls.__name__}", lambda value: isinstance(value, cls))
+def a(*classes: type) -> Kind:
+    """Return the kind that the objects of a class are, or of any of some classes."""
+    names = " or ".join(cls.__name__ for cls in classes)
+    return Kind(f"a {names}", lambda value: isinstance(value, classes))
 
 
 def _texts(value: object) -> bool:

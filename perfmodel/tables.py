@@ -77,6 +77,15 @@ def cell_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def markdown_cell(text: str) -> str:
+    r"""Return text as a cell of a Markdown table.
+
+    >>> print(markdown_cell("a|b"))
+    a\|b
+    """
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+
+
 def aligned(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
     """Return a small table as text: a title, the headings, and the rows in columns as wide as they need.
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.tables import markdown_cell
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -37,7 +39,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"percent": percent, "prose": prose, "to": format}
+    environment.filters |= {"percent": percent, "prose": prose, "to": format, "cell": markdown_cell}
     return environment
 
 

@@ -34,6 +34,7 @@ CALLS = {
     "calibrate": "calibrate(times=TIMES, local_batch_size=32)",
     "compare": "compare({'gpus': 1}, {'gpus': 2})",
     "explain": "explain(perfmodel.Scenario(world_size=2))",
+    "write_report": "write_report(perfmodel.predict(gpus=2), TIMES + '.md')",
 }
 """A call of each function; each is made after every module of the package was imported."""
 

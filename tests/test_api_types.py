@@ -37,6 +37,7 @@ FUNCTIONS = (
     "model_parallel",
     "validate",
     "calibrate",
+    "write_report",
 )
 NAMES = vars(keywords) | {
     "Unpack": Unpack,

@@ -52,6 +52,7 @@ WORKS: dict[str, dict[str, Any]] = {
     "sweep": {"gpus": [1, 2]},
     "validate": {"kind": "collectives"},
     "workload": {"name": "resnet50"},
+    "write_report": {"answer": predict(), "path": "page.md"},
 }
 """Arguments with which each function answers at once."""
 SLOW = {("calibrate", "times"), ("validate", "out_of_sample")}
@@ -116,7 +117,8 @@ def test_an_error_says_what_would_be_right(ask, said):
         ask()
 
 
-def test_right_arguments_still_answer():
+def test_right_arguments_still_answer(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for name, arguments in WORKS.items():
         if name != "calibrate":
             answer(name, arguments)

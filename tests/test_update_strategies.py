@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from perfmodel import Scenario, explain, predict, sweep
 from perfmodel.calibration import calibration
-from perfmodel.cli.render import update_lines
 from perfmodel.equations.distributions import parse_distribution
 from perfmodel.equations.sgd_variants import AVERAGING, VARIANTS, straggler_variant
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import least_iteration_time
 from perfmodel.prediction.time_to_loss import time_to_loss
 from perfmodel.quote.limits import limit_of_iteration
+from perfmodel.reports.figures import update_lines
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.updates import KINDS, UpdateStrategy

@@ -21,6 +21,7 @@ startup.on_one_core()
 
 import click  # noqa: E402
 
+from perfmodel.cli.report import WORDS  # noqa: E402
 from perfmodel.errors import InputError, unknown_name  # noqa: E402
 
 COMMANDS = (
@@ -78,10 +79,15 @@ class _Commands(click.Group):
             raise unknown_name("command", args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 
-    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+    def make_context(
+        self, info_name: str | None, args: list[str], *more: Any, **kwargs: Any
+    ) -> click.Context:
         """Read the command line, and print the help it asks for."""
+        typed = list(args)
         with _closed_output_kept_apart():
-            return super().make_context(*args, **kwargs)
+            ctx = super().make_context(info_name, args, *more, **kwargs)
+        ctx.meta[WORDS] = typed
+        return ctx
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""

@@ -12,13 +12,14 @@ import click
 from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.scenario import OPTIONS, Scenario, field_of, laid_over
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from perfmodel.comparison import Comparison, Row
+    from perfmodel.comparison import Comparison
 
 _NEXT_KEY = re.compile(r",(?=([A-Za-z_-]+)=)")
 
@@ -31,11 +32,13 @@ _NEXT_KEY = re.compile(r",(?=([A-Za-z_-]+)=)")
 @click.option("--compare-to", "saved", metavar="FILE", help="A saved predict --json, to compare with.")
 @scenario_options()
 @economics_options
+@report_option
 @export_options
 def command(
     files: tuple[str, ...],
     changes: tuple[str, ...],
     saved: str | None,
+    report: str | None,
     specs: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -50,18 +53,24 @@ def command(
       perfmodel compare --node aws-p3.16xlarge --gpus 16 --set node=aws-p4d.24xlarge
       perfmodel compare a.toml b.toml
       perfmodel compare --compare-to saved.json --gpus 64
+      perfmodel compare --gpus 32 --set inter_link=ethernet-100g-tcp --report network.html
     """
     from perfmodel.api.compare import compare
     from perfmodel.comparison import case_of, saved_case
     from perfmodel.specs.conditions import Conditions
 
-    form = take_form(options)
+    form, page = take_form(options), report_file(report)
     conditions = Conditions(**(take_economics(options) or {}))
     catalogue = catalogue_from(specs)
     cases = [saved_case(Path(saved), catalogue, conditions)] if saved is not None else []
     scenarios = _scenarios(files, changes, options, bool(cases))
     cases += [case_of(name, scenario, catalogue, conditions) for name, scenario in scenarios.items()]
     result = compare(*cases)
+    if page is not None:
+        from perfmodel.reports.compared import page_of_comparison
+        from perfmodel.reports.page import write_page
+
+        write_page(page, page_of_comparison(result, typed_command(), catalogue, conditions))
     if form == "json":
         click.echo(result.to_json())
     elif form == "csv":
@@ -140,53 +149,11 @@ def _value(text: str) -> Any:
     return value if isinstance(value, (int, float)) else text.strip("\"'")
 
 
-def _shown(value: float | None, unit: str) -> str:
-    from perfmodel.units import show
-
-    if value is None:
-        return "-"
-    if unit in ("s", "B"):
-        return f"{value / 2**30:.1f} GiB" if unit == "B" else show(value, unit)
-    if unit == "1":
-        return f"{value:.3g}"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
-
-
-_LABELS = {
-    "samples_per_second": "samples/s",
-    "tokens_per_second": "tokens/s",
-    "speedup": "speed-up",
-    "communication_time": "communication",
-    "mfu": "MFU",
-    "memory_bytes": "memory",
-    "price_per_hour": "USD/h",
-    "cost_per_million_samples": "USD/1e6 samples",
-    "energy_per_million_samples": "kWh/1e6 samples",
-    "carbon_per_million_samples": "g CO2/1e6 samples",
-    "run_cost": "run, USD",
-    "run_energy": "run, kWh",
-    "run_carbon": "run, g CO2",
-}
-
-
-def _label(row: Row) -> str:
-    from perfmodel.step.terms import ANY_TERM
-
-    if row.quantity in ANY_TERM:
-        return f"  {ANY_TERM[row.quantity].label}"
-    return _LABELS.get(row.quantity, row.quantity.replace("_", " "))
-
-
-def _percent(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:+.1%}" if value else "0"
-
-
 def _print(result: Comparison) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
+    from perfmodel.comparison.words import label, shown, shown_difference, shown_input, shown_percent
 
     out = console()
     out.print(Text(result.verdict), style="bold")
@@ -198,13 +165,13 @@ def _print(result: Comparison) -> None:
         if result.inputs:
             inputs = table("what changed", *(letters[i] for i in chosen))
             for entry in result.inputs:
-                inputs.add_row(entry.option, *(_words(entry.values[i]) for i in chosen))
+                inputs.add_row(entry.option, *(shown_input(entry.values[i]) for i in chosen))
             out.print(inputs)
     if len(letters) == 2:
         rows = table("", "A", "B", "B - A", "%")
         for row in result.rows:
-            values = (_shown(value, row.unit) for value in row.values)
-            rows.add_row(_label(row), *values, _difference(row, 1), _percent(row.relative[1]))
+            values = (shown(value, row.unit) for value in row.values)
+            rows.add_row(label(row), *values, shown_difference(row, 1), shown_percent(row.relative[1]))
         out.print(rows)
     else:
         _print_several(result, letters, out)
@@ -220,35 +187,31 @@ def _parts(count: int, most: int) -> list[range]:
 def _print_several(result: Comparison, letters: list[str], out: Console) -> None:
     """Values of all cases, then what the others differ by from the first."""
     from perfmodel.cli.render import table
+    from perfmodel.comparison.words import label, shown, shown_difference, shown_percent
 
     for chosen in _parts(len(letters), 5):
         rows = table("", *(letters[i] for i in chosen))
         for row in result.rows:
-            rows.add_row(_label(row), *(_shown(row.values[i], row.unit) for i in chosen))
+            rows.add_row(label(row), *(shown(row.values[i], row.unit) for i in chosen))
         out.print(rows)
     for chosen in _parts(len(letters) - 1, 2):
         rows = table("against A", *(head for i in chosen for head in (f"{letters[i + 1]} - A", "%")))
         for row in result.rows:
             if any(row.differences[1:]):
-                cells = ((_difference(row, i + 1), _percent(row.relative[i + 1])) for i in chosen)
-                rows.add_row(_label(row), *(cell for pair in cells for cell in pair))
+                cells = ((shown_difference(row, i + 1), shown_percent(row.relative[i + 1])) for i in chosen)
+                rows.add_row(label(row), *(cell for pair in cells for cell in pair))
         out.print(rows)
 
 
-def _difference(row: Row, index: int) -> str:
-    difference = row.differences[index]
-    if not difference:
-        return "" if difference is None else "0"
-    return ("+" if difference > 0 else "-") + _shown(abs(difference), row.unit)
-
-
 def _markdown(result: Comparison) -> str:
+    from perfmodel.comparison.words import label, shown, shown_input, shown_percent
+
     rows = []
     for row in result.rows:
-        cells = {"": _label(row).strip()}
-        cells |= {name: _shown(value, row.unit) for name, value in zip(result.names, row.values, strict=True)}
+        cells = {"": label(row).strip()}
+        cells |= {name: shown(value, row.unit) for name, value in zip(result.names, row.values, strict=True)}
         cells |= {
-            f"{name}, change": _percent(relative)
+            f"{name}, change": shown_percent(relative)
             for name, relative in zip(result.names[1:], row.relative[1:], strict=True)
         }
         rows.append(cells)
@@ -258,14 +221,10 @@ def _markdown(result: Comparison) -> str:
             markdown_table(
                 {
                     "what changed": entry.option,
-                    **dict(zip(result.names, map(_words, entry.values), strict=True)),
+                    **dict(zip(result.names, map(shown_input, entry.values), strict=True)),
                 }
                 for entry in result.inputs
             ).rstrip()
         )
     parts.append(markdown_table(rows).rstrip())
     return "\n\n".join([*parts, *(f"Note: {note}." for note in result.notes)])
-
-
-def _words(value: Any) -> str:
-    return "-" if value is None else str(value)

@@ -48,14 +48,12 @@ def show_economics(result: dict[str, Any]) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
-    from perfmodel.economics import spans
-    from perfmodel.units import show
+    from perfmodel.reports.figures import cost_rows
 
     out = console()
     rows = table("cost", "time", "USD", "kWh", "kg CO2")
-    for name, span in spans(result).items():
-        cells = (amount(span["cost"]), amount(span["energy"]), amount(span["carbon"], 1e-3))
-        rows.add_row(_run(span) if name == "run" else name, show(span["time"], "s"), *cells)
+    for row in cost_rows(result):
+        rows.add_row(*row.values())
     out.print(rows)
     for line in (*_price(result["price"]), *_failures(result["reliability"])):
         out.print(Text(line))
@@ -63,20 +61,6 @@ def show_economics(result: dict[str, Any]) -> None:
         out.print(Text("assumed: " + "; ".join(result["assumed"])))
     for line in result["unknown"]:
         out.print(Text(f"unknown: {line}"))
-
-
-def _run(span: dict[str, Any]) -> str:
-    if span["epochs"] is not None:
-        return f"run of {span['epochs']:g} epochs"
-    return f"run of {span['samples']:.6g} samples"
-
-
-def amount(value: float | None, scale: float = 1.0) -> str:
-    """An amount of money, energy or carbon as people write it; a dash where it is not known."""
-    if value is None:
-        return "-"
-    value *= scale
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _price(price: dict[str, Any] | None) -> list[str]:
@@ -92,6 +76,7 @@ def _price(price: dict[str, Any] | None) -> list[str]:
 def _failures(reliability: dict[str, Any] | None) -> list[str]:
     if reliability is None:
         return []
+    from perfmodel.reports.figures import amount
     from perfmodel.units import show
 
     interval = reliability["checkpoint_interval"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from perfmodel.errors import InputError
-from perfmodel.tables import cell_text, flat
+from perfmodel.tables import cell_text, flat, markdown_cell
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -94,8 +94,8 @@ def markdown_table(
     names = _columns(spread, columns)
     headings = columns if isinstance(columns, Mapping) else {name: name for name in names}
     sides = [":---" if any(isinstance(row.get(name), str) for row in spread) else "---:" for name in names]
-    lines = [[_escaped(headings[name]) for name in names], sides]
-    lines += [[_escaped(_short(row.get(name), digits)) for name in names] for row in spread]
+    lines = [[markdown_cell(headings[name]) for name in names], sides]
+    lines += [[markdown_cell(_short(row.get(name), digits)) for name in names] for row in spread]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
@@ -133,7 +133,3 @@ def _figures(value: float, digits: int) -> str:
     if 10**digits <= abs(value) < 1e15:
         return f"{value:.0f}"
     return f"{value:.{digits}g}"
-
-
-def _escaped(cell: str) -> str:
-    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")

@@ -11,6 +11,7 @@ from perfmodel.cli.economics_options import conditions_options, take_conditions
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import catalogue_from, options_of, specs_option
 from perfmodel.cli.options_file import naming_the_file, read_options
+from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import ABOVE_ZERO
 from perfmodel.errors import InputError
 from perfmodel.specs.options import declared
@@ -63,6 +64,7 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option(
     "--slurm", "as_slurm", is_flag=True, help="Print a Slurm job of the plan chosen: one NCCL can run."
 )
+@report_option
 @export_options
 @click.pass_context
 def command(
@@ -70,6 +72,7 @@ def command(
     /,
     as_torchrun: bool,
     as_slurm: bool,
+    report: str | None,
     specs: tuple[str, ...],
     options_file: str | None,
     **options: Any,
@@ -88,15 +91,22 @@ def command(
       perfmodel plan --epochs 90 --node dgx-1v,dgx-a100-40gb --price dgx-1v=12
       perfmodel plan --workload gpt2 --samples 5e6 --instance p4d.24xlarge --max-gpus 64
       perfmodel plan --deadline 2h --instance p3.16xlarge,p4d.24xlarge --slurm
+      perfmodel plan --epochs 90 --budget 500 --report plan.html
     """
     from perfmodel.planning import search
 
-    form = take_form(options)
+    form, page = take_form(options), report_file(report)
     script = as_torchrun or as_slurm
     if (as_torchrun and as_slurm) or (script and form not in (None, "json")):
         raise InputError("--torchrun, --slurm, --csv and --markdown: give one of them")
     with naming_the_file(ctx, options_file):
-        result = search(_goal(options, script), catalogue_from(specs))
+        catalogue = catalogue_from(specs)
+        result = search(_goal(options, script), catalogue)
+    if page is not None:
+        from perfmodel.reports.page import write_page
+        from perfmodel.reports.planned import page_of_plan
+
+        write_page(page, page_of_plan(result, typed_command(), catalogue))
     if script and form is None:
         _show_script(result, as_slurm)
     elif form == "json":

@@ -11,6 +11,7 @@ import click
 from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.export import csv_text, export_options, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Number
 from perfmodel.errors import InputError
 
@@ -32,12 +33,14 @@ from perfmodel.errors import InputError
     help="Also error against time of every way to update, down to this loss; the bound starts at 2.",
 )
 @click.option("--timeline", metavar="FILE", help="Also write the predicted step as a Chrome trace.")
+@report_option
 @export_options
 def command(
     target: bool,
     recipe: str | None,
     loss: float | None,
     timeline: str | None,
+    report: str | None,
     specs: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -51,11 +54,12 @@ def command(
       perfmodel predict --gpus 64 --global-batch-size 4096 --time-to-target
       perfmodel predict --gpus 16 --strategy k-async --k 4 --time-to-loss 0.1
       perfmodel predict --gpus 4 --timeline step.json
+      perfmodel predict --gpus 32 --report answer.html
       perfmodel predict --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
     from perfmodel.prediction import predict
 
-    form = take_form(options)
+    form, page = take_form(options), report_file(report)
     asked = take_economics(options)
     catalogue = catalogue_from(specs)
     scenario = scenario_from(options)
@@ -93,6 +97,15 @@ def command(
         from perfmodel.prediction.time_to_loss import time_to_loss
 
         lost = time_to_loss(prediction, loss, catalogue)
+    if page is not None:
+        from perfmodel.reports.page import write_page
+        from perfmodel.reports.predicted import page_of_prediction
+        from perfmodel.specs.conditions import Conditions
+
+        conditions = Conditions(**(asked or {}))
+        write_page(
+            page, page_of_prediction(prediction, typed_command(), catalogue, conditions, reached, money)
+        )
     if form in ("json", "csv"):
         text = prediction.to_json()
         extra = (("time_to_target", reached), ("time_to_loss", lost), ("economics", money))

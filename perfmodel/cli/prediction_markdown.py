@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.cli.economics_options import amount
 from perfmodel.cli.export import markdown_table
-from perfmodel.cli.render import figures, interval_lines, target_lines
 from perfmodel.prediction.result import Prediction
-from perfmodel.step.terms import ANY_TERM
+from perfmodel.reports.figures import cost_rows, figures, interval_lines, target_lines, term_rows
 from perfmodel.units import show
 
 
@@ -18,16 +16,15 @@ def prediction_markdown(
     """Return a prediction, with its time to a target and its costs where they are given."""
     whole = prediction.iteration_time
     terms = [
-        {"iteration": ANY_TERM[name].label, "time": show(time, "s"), "share": f"{time / whole:.1%}"}
-        for name, time in prediction.terms.items()
-        if time
+        {"iteration": label, "time": show(time, "s"), "share": f"{time / whole:.1%}"}
+        for label, time in term_rows(prediction)
     ]
     terms.append({"iteration": "iteration time", "time": show(whole, "s"), "share": "100.0%"})
     report = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
     facts = [{"figure": label, "value": value} for label, value in report]
     parts = [f"**{prediction.headline}**", markdown_table(terms), markdown_table(facts)]
     if money is not None:
-        parts.append(markdown_table(_costs(money)))
+        parts.append(markdown_table(cost_rows(money)))
         if money["price"]:
             from perfmodel.prices import Price, price_words
 
@@ -40,18 +37,3 @@ def prediction_markdown(
         parts += [f"Assumed: {line}" for line in money["assumed"]]
         parts += [f"Unknown: {line}" for line in money["unknown"]]
     return "\n\n".join(part.rstrip() for part in parts)
-
-
-def _costs(money: dict[str, Any]) -> list[dict[str, str]]:
-    from perfmodel.economics import spans
-
-    return [
-        {
-            "cost": label,
-            "time": show(span["time"], "s"),
-            "USD": amount(span["cost"]),
-            "kWh": amount(span["energy"]),
-            "kg CO2": amount(span["carbon"], 1e-3),
-        }
-        for label, span in spans(money).items()
-    ]

@@ -1,0 +1,153 @@
+"""The page of a search for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
+
+from perfmodel.planning import SearchResult
+from perfmodel.planning.goal import Goal, options_of
+from perfmodel.planning.rejected import dollars
+from perfmodel.planning.verdict import named, notes, verdict
+from perfmodel.reports.page import Listing, Page, Span, Spans
+from perfmodel.reports.sources import sources_behind
+from perfmodel.specs.store import Catalogue
+from perfmodel.units import rate, show
+
+Row = Mapping[str, Any]
+
+MOST = 10
+"""Plans of the front, evenly spread and the one chosen among them, and machines not chosen; ``plan --json``
+has all."""
+
+
+def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue) -> Page:
+    """Return what a report says of a search.
+
+    Parameters
+    ----------
+    command : what repeats it, in a shell
+    catalogue : hardware that was searched
+    """
+    first, *more = verdict(result)
+    chosen, front = result.chosen, result.front
+    shown = [front[index] for index in _spread(len(front))]
+    if chosen is not None and chosen not in shown:
+        shown.append(chosen)
+    rejected = result.rejected[:MOST]
+    tables = (
+        _front(shown, len(front)),
+        _rejected(rejected, len(result.rejected)),
+        _prices(result, {row["name"] for row in [*shown, *rejected]}),
+    )
+    asked = [] if chosen is None else [options_of(chosen, result.goal.workload, result.goal.options)]
+    return Page(
+        question=_question(result.goal),
+        answer=[first, *more],
+        charts=[_times(shown, result)] if shown else [],
+        tables=[table for table in tables if table.rows],
+        assumptions=_assumed(result),
+        notes=notes(result),
+        sources=sources_behind(asked, catalogue, result.goal.conditions),
+        command=command,
+    )
+
+
+def _front(rows: Sequence[Row], whole: int) -> Listing:
+    return Listing(
+        f"None is both faster and cheaper than these{_of(rows, whole)}",
+        ("plan", "precision", "batch", "samples/s", "run", "at 80 %", "cost", "kWh"),
+        [[named(row), row["precision"], *_figures(row)] for row in rows],
+        texts=2,
+    )
+
+
+def _rejected(rows: Sequence[Row], whole: int) -> Listing:
+    return Listing(
+        f"Why not others{_of(rows, whole)}",
+        ("best plan of each other machine", "why not", "run", "cost", "times as fast"),
+        [
+            [named(row), row["why"], show(row["run_time"], "s"), _cost(row), f"{row['ratio']['value']:.3g}"]
+            for row in rows
+        ],
+        texts=2,
+    )
+
+
+def _of(shown: Sequence[Row], whole: int) -> str:
+    return "" if len(shown) == whole else f" ({len(shown)} of {whole})"
+
+
+def _prices(result: SearchResult, names: Container[str]) -> Listing:
+    """Where the prices of the machines named here come from."""
+    columns = ("provider", "region", "date", "source")
+    rows = [
+        [price["name"], *(price[key] or "-" for key in columns), f"{price['usd_per_hour']:,.4g}"]
+        for price in result.prices()
+        if price["name"] in names
+    ]
+    return Listing("Prices", ("one node", "of", *columns[1:], "USD/h"), rows, texts=5)
+
+
+def _question(goal: Goal) -> str:
+    limits = []
+    if goal.deadline is not None:
+        limits.append(f"within {show(goal.deadline, 's')}")
+    if goal.budget is not None:
+        limits.append(f"for at most {dollars(goal.budget)}")
+    return f"What to hire to train {goal.workload}{' ' if limits else ''}{' and '.join(limits)}?"
+
+
+def _figures(row: Row) -> list[str]:
+    late, energy = row["run_time_high_80"], row["energy"]
+    return [
+        f"{row['global_batch_size']:,}",
+        rate(row["samples_per_second"]),
+        show(row["run_time"], "s"),
+        "-" if late is None else show(late, "s"),
+        _cost(row),
+        "-" if energy is None else f"{energy:,.3g}",
+    ]
+
+
+def _cost(row: Row) -> str:
+    return "unknown" if row["cost"] is None else dollars(row["cost"])
+
+
+def _times(rows: Sequence[Row], result: SearchResult) -> Spans:
+    spans = [
+        Span(
+            f"{row['nodes']} x {row['name']}",
+            row["run_time"],
+            row["run_time_low_80"],
+            row["run_time_high_80"],
+            f"{show(row['run_time'], 's')}, {_cost(row)}",
+        )
+        for row in rows
+    ]
+    deadline = result.goal.deadline
+    caption = "Time of the run with its 80 % interval; equal steps are equal factors."
+    if deadline is not None:
+        caption += f"  The dashed line is the deadline of {show(deadline, 's')}."
+    return Spans("How long each takes", spans, caption, deadline, logarithmic=True)
+
+
+def _spread(count: int) -> list[int]:
+    """Return evenly spaced indices, first and last included."""
+    if count <= MOST:
+        return list(range(count))
+    return sorted({round(index * (count - 1) / (MOST - 1)) for index in range(MOST)})
+
+
+def _assumed(result: SearchResult) -> list[str]:
+    given = {key: value for key, value in result.goal.options.items() if value is not None}
+    lines = [f"{key.replace('_', ' ')}: {value} (as asked)" for key, value in given.items()]
+    conditions = result.goal.conditions
+    return [
+        *lines,
+        *(
+            f"{key.replace('_', ' ')}: {value}"
+            for key, value in conditions._asdict().items()
+            if value is not None
+        ),
+    ]

@@ -1,0 +1,78 @@
+"""The page of one prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.prediction.result import Prediction
+from perfmodel.prices import Price, price_words
+from perfmodel.reports.figures import cost_rows, figures, interval_lines, target_lines, term_rows
+from perfmodel.reports.page import Listing, Page, Shares, Span, Spans
+from perfmodel.reports.sources import sources_behind
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.store import Catalogue
+from perfmodel.units import rate, show
+
+
+def page_of_prediction(
+    prediction: Prediction,
+    command: str | None,
+    catalogue: Catalogue,
+    conditions: Conditions,
+    reached: dict[str, Any] | None = None,
+    money: Mapping[str, Any] | None = None,
+) -> Page:
+    """Return what a report says of a prediction.
+
+    Parameters
+    ----------
+    command : what repeats it, in a shell
+    catalogue, conditions : that it was made with
+    reached : the time to a target, of ``time_to_target``
+    money : of ``economics``
+    """
+    time, interval = prediction.iteration_time, prediction.interval
+    known = f" (80 %: {show(interval.low_80, 's')} to {show(interval.high_80, 's')})" if interval else ""
+    speed = f"{rate(prediction.samples_per_second)} {prediction.sample}s/s"
+    facts = [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]
+    tables = [Listing("In figures", ("", ""), facts, texts=2)]
+    assumptions = [f"defaults taken: {', '.join(prediction.defaults)}"] if prediction.defaults else []
+    notes = list(prediction.warnings)
+    if money is not None:
+        rows = cost_rows(money)
+        tables.append(Listing("What it costs", list(rows[0]), [list(row.values()) for row in rows]))
+        assumptions += money["assumed"]
+        notes += [f"unknown: {line}" for line in money["unknown"]]
+        if money["price"]:
+            notes.append(f"price: {price_words(Price(**money['price']))}")
+    charts: list[Shares | Spans] = [
+        Shares(
+            "Where the time goes",
+            [
+                (label, part / time, f"{show(part, 's')}, {part / time:.1%}")
+                for label, part in term_rows(prediction)
+            ],
+        )
+    ]
+    if interval is not None:
+        spans = [
+            Span(f"{level} % interval", time, low, high, f"{show(low, 's')} to {show(high, 's')}")
+            for level, low, high in (
+                (80, interval.low_80, interval.high_80),
+                (95, interval.low_95, interval.high_95),
+            )
+        ]
+        charts.append(
+            Spans("How sure it is", spans, f"Time of an iteration, from 0; the point is {show(time, 's')}.")
+        )
+    return Page(
+        question=f"How long does an iteration take: {prediction.headline}?",
+        answer=[f"{show(time, 's')}{known}, {speed}.", prediction.verdict, f"{prediction.placement}."],
+        charts=charts,
+        tables=tables,
+        assumptions=assumptions,
+        notes=notes,
+        sources=sources_behind([prediction.scenario], catalogue, conditions),
+        command=command,
+    )

@@ -1,0 +1,62 @@
+"""``perfmodel.write_report``: an answer as one page in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from perfmodel.api.plan import Plans
+from perfmodel.arguments import FILE, TEXT, a, expect
+from perfmodel.comparison import Comparison
+from perfmodel.prediction.result import Prediction
+from perfmodel.reports.compared import page_of_comparison
+from perfmodel.reports.page import Page, check_page, write_page
+from perfmodel.reports.planned import page_of_plan
+from perfmodel.reports.predicted import page_of_prediction
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.store import Catalogue
+
+
+def write_report(
+    answer: Prediction | Comparison | Plans,
+    path: Path | str,
+    *,
+    command: str | None = None,
+    catalogue: Catalogue | None = None,
+) -> None:
+    """Write an answer as one page: question, answer with its interval, chart, assumptions and sources.
+
+    The page opens alone, and names no address outside.
+
+    Parameters
+    ----------
+    answer : of ``predict``, ``compare`` or ``plan``
+    path : FILE.html, or FILE.md for Markdown; written whole or not at all
+    command : the line that repeats it, if the page shall show one
+    catalogue : hardware the answer was made with; by default what comes with the package
+
+    Raises
+    ------
+    InputError : another ending, or the file cannot be written
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from perfmodel import predict
+    >>> with TemporaryDirectory() as folder:
+    ...     write_report(predict(gpus=8), f"{folder}/answer.md")
+    ...     print(Path(f"{folder}/answer.md").read_text().splitlines()[0])
+    # How long does an iteration take: resnet50 on 8 x v100-sxm2-16gb, amp, batch 64 each, all-reduce?
+    """
+    expect(a(Prediction, Comparison, Plans), answer=answer)
+    expect(FILE, path=path)
+    expect(TEXT.or_none, command=command)
+    check_page(Path(path))
+    write_page(Path(path), _page(answer, command, Catalogue.of(catalogue)))
+
+
+def _page(answer: Prediction | Comparison | Plans, command: str | None, catalogue: Catalogue) -> Page:
+    if isinstance(answer, Plans):
+        return page_of_plan(answer.search, command, catalogue)
+    if isinstance(answer, Comparison):
+        return page_of_comparison(answer, command, catalogue, Conditions())
+    return page_of_prediction(answer, command, catalogue, Conditions())

@@ -1,0 +1,154 @@
+"""An answer as one page: HTML that opens alone or Markdown, which says what the answer says."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shlex
+from html.parser import HTMLParser
+
+import pytest
+from click.testing import CliRunner
+
+import perfmodel
+from perfmodel.cli import main
+from perfmodel.reports.page import COLOURS, Shares, Span, Spans
+from perfmodel.units import show
+
+COMMANDS = {
+    "predict": "predict --gpus 32 --node aws-p3.16xlarge --cost --epochs 90",
+    "predict of a layout": "predict --workload llama-3-8b --node dgx-h100 --gpus 16 --tensor-parallel 4 "
+    "--global-batch-size 64",
+    "compare": "compare --gpus 32 --set inter_link=ethernet-100g-tcp",
+    "plan": "plan --epochs 90 --deadline 24h --budget 500 --node aws-p3.16xlarge,aws-p4d.24xlarge "
+    "--max-gpus 16",
+}
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Reader(HTMLParser):
+    """The text of a page; every tag must be closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def text_of(page: str) -> str:
+    reader = Reader()
+    reader.feed(page)
+    assert not reader.open
+    return re.sub(r"\s+", " ", " ".join(reader.texts))
+
+
+def run(line: str):
+    return CliRunner().invoke(main, shlex.split(line))
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+def test_a_page_opens_alone_and_its_command_repeats_the_answer(command, tmp_path):
+    page, plain = tmp_path / "page.html", tmp_path / "page.md"
+    result = run(f"{command} --json --report {page}")
+    assert result.exit_code == 0, result.output
+    html = page.read_text()
+    for outside in ("http", "src=", "href=", "url(", "@import", "//"):
+        assert outside not in html
+    repeated = re.search(r"<pre>(.*?)</pre>", html, re.S)
+    assert repeated is not None
+    line = repeated[1].replace("&#39;", "'").removeprefix("perfmodel ")
+    assert run(line).output == result.output
+    assert run(f"{command} --report={plain}").exit_code == 0
+    words = text_of(html)
+    for heading in ("What it stands on", "To repeat it"):
+        assert heading in words
+        assert f"## {heading}" in plain.read_text()
+
+
+def test_the_page_of_a_prediction_says_what_it_says(tmp_path):
+    answer = perfmodel.predict(gpus=32)
+    perfmodel.write_report(answer, tmp_path / "a.html")
+    words = text_of((tmp_path / "a.html").read_text())
+    assert answer.interval is not None
+    figures = [
+        show(time, "s")
+        for time in (answer.iteration_time, answer.interval.low_80, *answer.terms.values())
+        if time
+    ]
+    for said in (*figures, answer.headline, answer.verdict, *answer.defaults, *answer.warnings):
+        assert re.sub(r"\s+", " ", said) in words
+    assert "To repeat it" not in words
+
+
+def test_the_page_of_a_comparison_draws_ratios_with_their_intervals(tmp_path):
+    answer = perfmodel.compare({"gpus": 8}, {"gpus": 16}, names=["<b>eight</b>", "six|teen"])
+    perfmodel.write_report(answer, tmp_path / "a.html", command="by hand")
+    page = (tmp_path / "a.html").read_text()
+    assert "<b>" not in page
+    ratio = answer.cases[1].ratio
+    assert ratio is not None
+    assert ratio.words in text_of(page)
+    perfmodel.write_report(answer, tmp_path / "a.md")
+    assert "six\\|teen" in (tmp_path / "a.md").read_text()
+
+
+def test_the_page_of_a_plan_names_the_plan_and_its_rivals(tmp_path):
+    answer = perfmodel.plan(
+        epochs=90, deadline="24h", nodes=["aws-p3.16xlarge", "aws-p4d.24xlarge"], max_gpus=16
+    )
+    perfmodel.write_report(answer, tmp_path / "a.html")
+    words = text_of((tmp_path / "a.html").read_text())
+    assert answer.verdict[0] in words
+    assert all(each.why in words for each in answer.rejected)
+    assert "24 h" in words
+
+
+@pytest.mark.parametrize("name", ["page.pdf", "page", "missing/page.html"])
+def test_a_file_that_no_page_can_be_written_to_is_refused_before_any_work(name, tmp_path):
+    result = run(f"predict --gpus 8 --report {tmp_path / name}")
+    assert result.exit_code == 2
+    assert "FILE.html" in result.stderr or "no such folder" in result.stderr
+    assert result.stdout == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_bars_keep_their_shares_and_their_order():
+    bar = Shares("b", [(f"part {index}", 0.1, "10 %") for index in range(10)])
+    assert [colour for colour, *_ in bar.coloured] == [*COLOURS, COLOURS[-1], COLOURS[-1]]
+    assert all(line.count("█") == 4 for line in bar.lines)
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_an_axis_holds_all_it_draws_in_order(logarithmic):
+    chart = Spans(
+        "s",
+        [Span("a", 2.0, 1.0, 4.0, "two"), Span("b", 30.0, None, None, "thirty", 8.0)],
+        "",
+        16.0,
+        logarithmic,
+    )
+    places = [chart.at(value) for value in (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)]
+    assert places == sorted(places)
+    assert places[0] > 0
+    assert places[-1] < 100
+    steps = [b - a for a, b in itertools.pairwise(places[:5])]
+    assert (max(steps) / min(steps) == pytest.approx(1)) == logarithmic
+    first, second = chart.lines
+    assert first.index("●") < first.index("│")
+    assert second.index("◆") < second.index("│") < second.index("●")
+
+
+def test_json_of_a_command_is_what_it_is_without_a_page(tmp_path):
+    bare = json.loads(run("predict --gpus 8 --json").output)
+    assert json.loads(run(f"predict --gpus 8 --json --report {tmp_path / 'a.md'}").output) == bare
