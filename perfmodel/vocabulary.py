@@ -68,7 +68,7 @@ QUANTITIES: dict[str, Quantity] = {
     "half_depth": Quantity("d_0", "1", "depth at which half the rate is reached"),
     "half_columns": Quantity("c_0", "1", "columns at which half the rate is reached"),
     "amount": Quantity("A", "1", "of money, energy or carbon"),
-    "share": Quantity("u", "1", "of an iteration"),
+    "table_share": Quantity("l", "1", "of activations, those looked up in tables"),
     "first_cost": Quantity("C_1", "$", "of machines"),
     "first_energy": Quantity("E_1", "J", "of machines that train"),
     "second_energy": Quantity("E_2", "J", "of machines that serve parameters"),

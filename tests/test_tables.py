@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel import InputError, explain, predict
+from perfmodel import InputError, explain, predict, sweep
 from perfmodel.api.collective import collective
 from perfmodel.equations.tables import table_memory_bytes, table_message_bytes, touched_parameters
 from perfmodel.workloads import workload
@@ -23,7 +23,9 @@ COUNTS = st.integers(1, 10**6)
 
 @given(samples=st.integers(1, 10**6), rows=COUNTS, lookups=st.integers(1, 40), width=st.integers(1, 256))
 def test_no_more_rows_are_touched_than_there_are_or_are_looked_up(samples, rows, lookups, width):
-    touched = touched_parameters(samples, np.array([rows * width * 1.0]), np.array([lookups * width * 1.0]))
+    touched = touched_parameters(
+        samples, np.array([rows * width * 1.0]), np.array([lookups * width * 1.0]), 1
+    )
     assert 0 < touched <= min(rows, samples * lookups) * width * (1 + 1e-12)
 
 
@@ -32,7 +34,7 @@ def test_touched_rows_are_those_of_random_lookups():
     generator = np.random.default_rng(1)
     answer = [len(np.unique(generator.integers(0, rows, lookups))) for _ in range(draws)]
     error = np.std(answer) / math.sqrt(draws)
-    expected = float(touched_parameters(lookups, np.array([rows * 1.0]), np.array([1.0])))
+    expected = float(touched_parameters(lookups, np.array([rows * 1.0]), np.array([1.0]), 1))
     # the Poisson law of the formula differs by at most half a row
     assert np.mean(answer) == pytest.approx(expected, abs=4 * error + 0.5)
 
@@ -106,6 +108,38 @@ def test_accelerators_without_tables_leave_the_adapters_to_others(network, ranks
     assert 0.99 * by_mean < row.time < most * by_fullest
 
 
+@pytest.mark.parametrize("ranks", [1, 8, 26, 64, 128])
+def test_the_fullest_accelerator_looks_up_and_updates_for_all(ranks):
+    """A table belongs to one accelerator, which looks it up for the samples of every other."""
+    job = {"workload": "dlrm", "node": "dgx-1v-32gb", "local_batch_size": 2048}
+    one, many = (predict(**job, world_size=n) for n in (1, ranks))
+    share = ranks * math.ceil(26 / ranks) / 26
+    moved = one.terms["forward_time"] + one.terms["backward_time"]
+    longer = many.terms["forward_time"] + many.terms["backward_time"] - moved
+    assert (longer > 0) == (share > 1)
+    tables = tables_apart(workload("dlrm")).tables
+    each = -tables.parameters * np.expm1(-2048 * ranks * tables.looked_up / tables.parameters)
+    rows = touched_parameters(2048.0, tables.parameters, tables.looked_up, float(ranks))
+    assert rows == pytest.approx(max(each.sum() / ranks, each.max()))
+    assert many.baseline_time == one.iteration_time  # one accelerator, which has all tables
+    strong = predict(**job | {"local_batch_size": None}, world_size=ranks, global_batch_size=26 * 8 * 64)
+    assert strong.baseline_time == pytest.approx(
+        predict(**job | {"local_batch_size": 26 * 8 * 64}).iteration_time
+    )
+
+
+@pytest.mark.parametrize("anchor", [None, "iteration_time=20ms@1"])
+def test_a_sweep_of_tables_is_what_predict_says(anchor):
+    job = {"workload": "dlrm", "node": "dgx-1v-32gb", "anchor": anchor}
+    for batch in ({"local_batch_size": [512, 4096]}, {"global_batch_size": [65536]}):
+        table = sweep(**job, **batch, world_size=[1, 8, 16, 64]).table()
+        for i in range(len(table["world_size"])):
+            asked = {name: int(table[name][i]) for name in ("world_size", *batch)}
+            alone = predict(**job, **asked)
+            for name in ("iteration_time", "baseline_time", "speedup"):
+                assert table[name][i] == pytest.approx(getattr(alone, name), rel=1e-9)
+
+
 def test_more_accelerators_than_tables_are_told():
     warned = [
         any("stay whole" in w for w in predict(workload="dlrm", world_size=n).warnings) for n in (26, 32)
@@ -122,9 +156,9 @@ def test_racks_slow_the_exchange_of_tables():
 def test_it_is_explained_completely():
     answer = explain(workload="dlrm", node="dgx-1v-32gb", world_size=16)
     assert answer.complete
-    assert {"tables.touched_parameters", "tables.table_message_bytes", "tables.busiest_port_time"} <= set(
-        answer.recorded
-    )
+    assert {
+        f"tables.{name}" for name in ("touched_parameters", "fullest_activations", "busiest_port_time")
+    } <= set(answer.recorded)
 
 
 def test_networks_are_trained_as_their_trainers_do():

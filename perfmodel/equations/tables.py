@@ -8,19 +8,22 @@ from perfmodel.ops import Real
 
 
 @formula(cites="naumov2019", symbolic=False)
-def touched_parameters(samples: Real, table_parameters: Any, looked_up: Any) -> Any:
-    r"""Parameters of tables in rows that a batch looks up at least once.
+def touched_parameters(samples: Real, table_parameters: Any, looked_up: Any, world_size: Real) -> Any:
+    r"""Parameters of the fullest accelerator's tables in rows that the job's batch looks up at least once.
 
-    .. math:: U = \sum_t P_t \left(1 - e^{-b x_t / P_t}\right)
+    .. math:: U = \max\left(\frac{1}{n} \sum_t U_t,\; \max_t U_t\right), \quad
+              U_t = P_t \left(1 - e^{-n b x_t / P_t}\right)
 
-    Of look-ups that fall on every row alike; those of real data repeat more and touch fewer rows, so it is
-    the most that they touch, on average.
+    A table is never cut, and no dealing of whole tables leaves the fullest accelerator fewer.  Of look-ups
+    that fall on every row alike; those of real data repeat more and touch fewer rows, so it is the most that
+    they touch, on average.
 
     Parameters
     ----------
-    samples : b [samples]
+    samples : b [samples], of each accelerator
     table_parameters : P_t [1], shape (tables,)
     looked_up : x_t [1], of one sample: rows times their width, shape (tables,)
+    world_size : n [1], accelerators that the tables are dealt out to
 
     Returns
     -------
@@ -28,16 +31,50 @@ def touched_parameters(samples: Real, table_parameters: Any, looked_up: Any) -> 
 
     Examples
     --------
-    100 samples with a row of 10 each: of a table of a billion parameters nearly 1,000, of one of 40 all.
+    100 samples with a row of 10 each: of a table of a billion parameters nearly 1,000, of one of 40 all.  On
+    two accelerators with 50 each the fullest has the first of them.
 
     >>> import numpy as np
-    >>> round(float(touched_parameters(100, np.array([1e9, 40.0]), np.array([10.0, 10.0]))), 2)
-    1040.0
+    >>> tables = np.array([1e9, 40.0]), np.array([10.0, 10.0])
+    >>> [round(float(touched_parameters(100 / n, *tables, n)), 2) for n in (1, 2)]
+    [1040.0, 1000.0]
     """
     import numpy as np
 
-    asked = samples * looked_up if np.ndim(samples) == 0 else np.asarray(samples)[..., None] * looked_up
-    return (-table_parameters * np.expm1(-asked / table_parameters)).sum(axis=-1)
+    of_all = looked_up * world_size
+    asked = samples * of_all if np.ndim(samples) == 0 else np.asarray(samples)[..., None] * of_all
+    touched = -table_parameters * np.expm1(-asked / table_parameters)
+    return np.maximum(touched.sum(axis=-1) / world_size, touched.max(axis=-1))
+
+
+@formula(cites="naumov2019")
+def fullest_activations(activations: Any, table_share: Any, tables: Real, world_size: Real) -> Any:
+    r"""Activations that the accelerator with most tables moves, for each sample of its own batch.
+
+    .. math:: x_f = x\left(1 + l\left(n\,\frac{\lceil T/n \rceil}{T} - 1\right)\right)
+
+    It looks its own tables up for the samples of all.  Of tables whose samples name as many elements each.
+
+    Parameters
+    ----------
+    activations : x [1], of one sample, where each accelerator looks up all tables for its own samples
+    table_share : l [1], of them, what is looked up: 1 or 0 for a layer
+    tables : T [1]
+    world_size : n [1], accelerators that the tables are dealt out to evenly
+
+    Returns
+    -------
+    activations [1]
+
+    Examples
+    --------
+    26 tables of 128 elements: one accelerator looks up all, each of 8 with four tables 8/26 x 4 of them.  Of
+    64 most have none, and the others look one table up for 64 batches.
+
+    >>> [fullest_activations(26 * 128, 1, 26, n) for n in (1, 8, 64)]
+    [3328.0, 4096.0, 8192.0]
+    """
+    return activations * (1 + table_share * (world_size * ops.ceil(tables / world_size) / tables - 1))
 
 
 @formula(cites="naumov2019")

@@ -49,6 +49,7 @@ OF_THE_NETWORK = (
     "replicated",
     "sample_bytes",
     "table_parameters",
+    "table_share",
     "largest_table",
     "looked_up",
     "tables",

@@ -34,6 +34,7 @@ from perfmodel.step.parts import (
     merging_cost,
     scaled,
     whole_batch,
+    work_alone,
 )
 from perfmodel.step.stragglers import spread_note
 from perfmodel.units import show
@@ -235,10 +236,13 @@ def _baseline_time(setting: Setting, step: Step, constants: Calibration) -> floa
     """
     micro: int = setting.local_batch_size
     steps: float = setting.accumulation_steps
+    alone = setting._replace(world_size=1)
     work = step.work
     if setting.scaling == "strong":
         micro, steps = whole_batch(setting, constants)
-        work = scaled(computation_of(setting, micro, constants, steps), step.anchor_factor)
+        work = scaled(computation_of(alone, micro, constants, steps), step.anchor_factor)
+    elif setting.workload.tables is not None:
+        work = scaled(work_alone(setting, work, constants), step.anchor_factor)
     return float(alone_time(setting, work, micro, steps, step.anchor_factor, constants))
 
 

@@ -36,6 +36,7 @@ from perfmodel.step.parts import (
     fabric_of,
     merging_cost,
     scaled,
+    work_alone,
 )
 from perfmodel.units import show
 
@@ -59,7 +60,7 @@ def choices(case: Case) -> list[Choice]:
     """Return every maximum and minimum of a case with its active arm."""
     setting, constants = case.setting, case.constants
     work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
-    factor = float(anchor_factor(setting, work, constants))
+    factor = float(anchor_factor(setting, work_alone(setting, work, constants), constants))
     work = scaled(work, factor)
     result = []
     if communicates(setting):

@@ -86,7 +86,7 @@ def computation(
 
     Parameters
     ----------
-    setting : the workload, the accelerator and the software
+    setting : the workload, the accelerator and the software; where tables are shared out, to how many
     local_batch_size : samples of one micro-batch; a number, or a column of plans, shape (plans, 1)
     calibration : the learned efficiencies
     steps : micro-batches of one iteration, a number or shape (plans,); by default the setting's
@@ -99,6 +99,11 @@ def computation(
     """
     steps = setting.accumulation_steps if steps is None else steps
     table, learned = layer_table(setting.workload), calibration.efficiency
+    tables = setting.workload.tables
+    if tables is not None:
+        from perfmodel.step.tables import with_lookups_of_fullest
+
+        table = with_lookups_of_fullest(setting, tables, table)
     asked = demand(setting, table, local_batch_size * 1.0)
     memory_bandwidth = setting.accelerator.memory_bandwidth.value
     at = rates_of(setting.workload, arithmetic(setting), memory_bandwidth, learned, conditions(setting))
@@ -113,10 +118,10 @@ def computation(
 
     update_kernels = learned.optimizer_kernels * table.tensors if setting.states.update_bytes else 0.0
     moved = asked.update_time
-    if setting.workload.tables is not None:
+    if tables is not None:
         from perfmodel.step.tables import update_time
 
-        moved = update_time(setting, setting.workload.tables, moved, local_batch_size, steps)
+        moved = update_time(setting, tables, moved, local_batch_size, steps)
     update = update_on_device(moved, at.update, update_kernels, learned.kernel_floor)
     device = device_time(steps, passes_on_device, update)
     host = host_time(steps, table.all_kernels, update_kernels, learned.dispatch_time)

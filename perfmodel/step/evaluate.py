@@ -17,6 +17,7 @@ from perfmodel.step.parts import (
     exchange,
     fabric_of,
     scaled,
+    work_alone,
 )
 from perfmodel.step.terms import Moment, SharedMoment, exposed_traffic, terms_of
 
@@ -106,7 +107,7 @@ def outcome_of(
 def evaluate(setting: Setting, constants: Calibration) -> Step:
     """Return what one iteration of copies of a network takes, by the learned efficiencies."""
     work = computation_of(setting, setting.local_batch_size, constants, setting.accumulation_steps)
-    factor = anchor_factor(setting, work, constants)
+    factor = anchor_factor(setting, work_alone(setting, work, constants), constants)
     work = scaled(work, factor)
     on = fabric_of(setting, constants)
     alone = exposed = 0.0

@@ -59,6 +59,14 @@ def fabric_of(setting: Setting, constants: Calibration) -> Fabric:
     return profiled_fabric(on, setting, setting.profile)
 
 
+def work_alone(setting: Setting, work: Computation, constants: Calibration) -> Computation:
+    """Return the terms of one accelerator that does the same batch by itself: all tables are its own."""
+    if setting.workload.tables is None:
+        return work
+    micro, steps = setting.local_batch_size, setting.accumulation_steps
+    return computation_of(setting._replace(world_size=1), micro, constants, steps)
+
+
 def alone_time(
     setting: Setting, work: Computation, micro: Any, steps: Any, factor: Any, constants: Calibration
 ) -> Any:
@@ -77,7 +85,7 @@ def alone_time(
 
 
 def anchor_factor(setting: Setting, work: Computation, constants: Calibration) -> Any:
-    """Measured over predicted time of one accelerator; 1 without a measurement."""
+    """Measured over predicted time of one accelerator, whose terms ``work`` has; 1 without a measurement."""
     if setting.scenario.anchor is None:
         return 1.0
     from perfmodel.anchor import parse_anchor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from perfmodel.equations.iteration import accumulated_time
 from perfmodel.equations.link_rates import node_bandwidth
 from perfmodel.equations.shuffles import pairwise_all_to_all_time
 from perfmodel.resolve import Setting
-from perfmodel.specs.workload import Tables
+from perfmodel.specs.workload import Tables, Workload
 from perfmodel.step.fabric import Fabric
+from perfmodel.step.layers import LayerTable
 from perfmodel.step.layout import gradient_group
 from perfmodel.step.library import library_exchange, runs_nccl
+from perfmodel.workloads.tables import LOOKUPS
 
 
 def exchanged_bytes(setting: Setting, tables: Tables, holders: Any = None) -> Any:
@@ -57,10 +60,23 @@ def _time(setting: Setting, message_bytes: Any, on: Fabric) -> Any:
     return pairwise_all_to_all_time(setting.world_size, message_bytes, hop, narrow)
 
 
+def with_lookups_of_fullest(setting: Setting, tables: Tables, table: LayerTable) -> LayerTable:
+    """Return the table of layers of the accelerator that looks up most."""
+    share, n = _looks_up(setting.workload), setting.world_size * 1.0
+    return table._replace(elements=equations.fullest_activations(table.elements, share, tables.number, n))
+
+
+@lru_cache(maxsize=64)
+def _looks_up(workload: Workload) -> Any:
+    """Return 1 for each pass of a ``LayerTable`` that looks up tables which are shared out, else 0."""
+    return np.array([layer.name == LOOKUPS for layer in workload.layers] * 2, dtype=np.float64)
+
+
 def update_time(setting: Setting, tables: Tables, dense_time: Any, micro: Any, steps: Any) -> Any:
-    """Return the time of an update of dense layers, given, and of the rows of an iteration's samples [s]."""
+    """Return the time of an update of dense layers, given, and of the fullest accelerator's rows [s]."""
     samples = accumulated_time(steps, micro if np.ndim(micro) == 0 else micro[:, 0])
-    touched = equations.touched_parameters(samples, tables.parameters, tables.looked_up)
+    n = setting.world_size * 1.0
+    touched = equations.touched_parameters(samples, tables.parameters, tables.looked_up, n)
     bandwidth = setting.accelerator.memory_bandwidth.value
     return equations.update_with_rows(dense_time, touched, setting.states.row_update_bytes, bandwidth)
 

@@ -57,7 +57,7 @@ def answers(
     block = _with_arrays(setting, batches, placements)
     if setting.scenario.anchor is not None:
         block = block._replace(loader_workers=placements.loader_workers[0])
-    factor = anchor_factor(block, batches.work, constants)
+    factor = anchor_factor(block, batches.alone, constants)
     work = scaled(batches.work, factor)
     alone, exposed = _communication(block, work, placements, constants)
     travelling = exposed_traffic(block, placements.fabric, exposed)

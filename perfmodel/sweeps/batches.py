@@ -36,6 +36,8 @@ class Batches(NamedTuple):
     """Of the one accelerator that speed-up is measured against."""
     baseline_accumulation_steps: Any
     baseline: Computation
+    alone: Computation
+    """Of one accelerator that does the same batch by itself, where tables are all its own."""
 
     def at(self, rows: slice) -> Batches:
         """Return some of the batches."""
@@ -98,9 +100,12 @@ class Work:
         if one.scaling == "strong":
             alone = [whole_batch(setting, self._constants) for setting in settings]
         by_layer = any(overlap in NEED_FORWARD for overlap in axes["overlap"])
-        work = self._computation(one, batches, by_layer)
-        baseline = work if alone is batches else self._computation(one, alone, by_layer)
-        return Batches(*_columns(batches), work, *_columns(alone), baseline), refused
+        work = by_itself = self._computation(one, batches, by_layer)
+        single = one._replace(world_size=1)
+        if one.workload.tables is not None:
+            by_itself = self._computation(single, batches, by_layer)
+        baseline = by_itself if alone is batches else self._computation(single, alone, by_layer)
+        return Batches(*_columns(batches), work, *_columns(alone), baseline, by_itself), refused
 
     def _computation(self, setting: Setting, batches: list[tuple[int, float]], by_layer: bool) -> Computation:
         micro, steps = _columns(batches)

@@ -88,6 +88,11 @@ class Groups:
         if fixed["embedding"] is None:  # it hangs on the strategy, which the work of one accelerator does not
             network = workload(fixed["workload"], fixed["sequence_length"])
             alone["embedding"] = usual_embedding(network, fixed["strategy"])
+        if alone["embedding"] == "sharded" and len(world_sizes) > 1:
+            # what the fullest accelerator looks up and updates hangs on how many share the tables
+            for n in world_sizes:
+                yield from self._copies(fixed, (n,))
+            return
         if fixed["accelerator"] is None and fixed["node"] is not None:
             alone["accelerator"] = self._catalogue.node(fixed["node"]).accelerator
         world_sizes = self._known_updates(fixed, world_sizes)

@@ -13,6 +13,8 @@ from perfmodel.specs.workload import Layer, Tables, Workload
 
 FAMILIES = ("recommender", "custom")
 """Of networks whose tables hold what samples name; those of words are tied to the rest of a transformer."""
+LOOKUPS = "tables"
+"""The layer that stands for all look-ups."""
 TRAFFIC = 2
 """Elements moved by a look-up, over those looked up: each is read and written."""
 
@@ -81,7 +83,7 @@ def _looked_up_at_once(lookups: list[Layer]) -> Layer:
         name: sum(getattr(layer, name) for layer in lookups)
         for name in ("forward_elements", "backward_elements", "saved_elements")
     }
-    return lookups[0]._replace(name="tables", tensors=(), **sums)
+    return lookups[0]._replace(name=LOOKUPS, tensors=(), **sums)
 
 
 @lru_cache(maxsize=64)
