@@ -16,16 +16,26 @@ def is_slice(scenario: Scenario, node: Node, link: Link) -> bool:
     return link.kind == "torus" and not (scenario.inter_link or node.inter_link)
 
 
-def doubt_links(scenario: Scenario, intra: Link, inter: Link, warnings: list[str]) -> None:
-    """Warn if a link that was asked for is used in a place it is not made for."""
+def doubt_links(intra: Link | None, inter: Link | None, warnings: list[str]) -> None:
+    """Warn if a link that was asked for is used in a place it is not made for.
+
+    Parameters
+    ----------
+    intra, inter : asked for inside a node and between nodes, if they were
+    warnings : to which is added
+
+    Raises
+    ------
+    InputError : a link that joins processors
+    """
     for option, link in (("intra-link", intra), ("inter-link", inter)):
-        if link.scope == "socket":
+        if link is not None and link.scope == "socket":
             raise InputError(
                 f"--{option} {link.id}: joins the processors of a node, whose spec names it as socket_link"
             )
-    if scenario.intra_link and intra.scope == "inter":
+    if intra is not None and intra.scope == "inter":
         warnings.append(f"{intra.id} is a link between nodes; taken inside one as it is")
-    if scenario.inter_link and inter.scope == "intra":
+    if inter is not None and inter.scope == "intra":
         warnings.append(f"{inter.id} is a link inside a node; taken between nodes as it is")
 
 

@@ -226,7 +226,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     if scenario.world_size > 1 and scenario.jitter is None and sharing is None:
         taken.append(f"--jitter lognormal:cv={calibration().jitter:g}")
     inter = catalogue.link(scenario.inter_link or node.inter_link or DEFAULT_INTER_LINK)
-    doubt_links(scenario, intra, inter, warnings)
+    doubt_links(intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings)
     nics = scenario.nics or node.nics or 1
     if over_adapters:
         doubt_adapters(node, inter, nics, warnings)

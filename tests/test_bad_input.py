@@ -49,6 +49,7 @@ WRONG = {
     "predict --input real --storage floppy": "local-ssd",
     "predict --scenario /nowhere.toml": "cannot be read",
     "predict --specs /nowhere": "no such file or folder",
+    "stragglers --interval 5s": "--interval goes with --adaptive",
     "predict --algorithm nvls --gpus 8 --accelerator k80": "unknown algorithm",
     "predict --gpsu 3": "--gpus",
     "predict --gpus 16 --intra-link pcie3": "fits pcie3-switch and pcie3-x16",

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from perfmodel import InputError, Scenario, explain, predict, sweep
+from perfmodel import InputError, Scenario, collective, explain, predict, sweep
 from perfmodel.explanations.sources import assumed_of
 from perfmodel.sensitivity import sensitivity
 from perfmodel.specs.store import Catalogue
@@ -72,6 +72,7 @@ def test_each_switch_is_a_way_to_the_hosts_memory():
 
     assert [ways(**JOB, world_size=n) for n in (1, 2, 4, 8)] == [1, 1, 2, 4]
     assert ways(node="pcie-workstation-8gpu", world_size=8) == 2
+    assert [ways(node="pcie-workstation-8gpu", world_size=n) for n in (3, 5, 7)] == [3 / 2, 5 / 3, 7 / 4]
     servers = JOB | {"strategy": "parameter-server-local", "overlap": "none"}
     two, four = (predict(Scenario(**servers, world_size=n)).communication_time for n in (2, 4))
     assert two == pytest.approx(four, rel=1e-3)  # as many cards below each switch
@@ -83,10 +84,37 @@ def test_servers_in_a_node_take_no_less_time_where_more_cards_use_them(node):
     job = JOB | {"node": node, "strategy": "parameter-server-local", "overlap": "none"}
     times = [predict(Scenario(**job, world_size=n)).communication_time for n in range(2, 9)]
     assert all(more >= fewer * (1 - 1e-12) for fewer, more in pairwise(times))
+    assert times[1::2] == pytest.approx(times[2::2])  # an odd card has the busiest way to share
     if node == JOB["node"]:
         assert times[:3] == pytest.approx([times[0]] * 3)
     table = sweep(**job, world_size=list(range(2, 9))).table()
     assert table["communication_time"].tolist() == pytest.approx(times, rel=1e-9)
+
+
+def test_a_collective_on_its_own_crosses_the_sockets_too():
+    """Four cards stay below one processor; eight meet over QPI at 6 GB/s, or over UPI at 10."""
+    cards = {"accelerator": "p100-pcie-16gb", "size": "1GB", "algorithm": "ring"}
+    four, qpi = (collective(ranks=n, node=JOB["node"], **cards) for n in (4, 8))
+    upi = collective(ranks=8, node="pcie-workstation-8gpu", **cards)
+    assert qpi.bus_bandwidth == pytest.approx(6e9, rel=0.05)
+    assert upi.bus_bandwidth / qpi.bus_bandwidth == pytest.approx(10 / 6, rel=0.01)
+    assert not any("qpi" in note for note in four.warnings)
+    assert "taken: qpi-9.6 between the processors of a node, as pcie-server-8gpu-qpi has" in qpi.warnings
+    tree = collective(ranks=8, node=JOB["node"], **cards | {"algorithm": "torus"})
+    assert tree.time == pytest.approx(2 * 7 / 8 * 1e9 / 6e9, rel=0.01)
+    in_a_step = ring_time(world_size=8, workload="vgg16")
+    gradients = predict(Scenario(**JOB, world_size=8, overlap="none")).traffic[0].message_bytes
+    alone = collective(ranks=8, node=JOB["node"], **cards | {"size": gradients}).time
+    assert alone == pytest.approx(in_a_step, rel=0.05)
+
+
+def test_a_link_in_an_unusual_place_is_noted_in_a_collective_too():
+    asked = {"ranks": 16, "size": "1MB", "node": "dgx-1p"}
+    odd = collective(**asked, inter_link="nvlink2-cube-mesh")
+    assert "nvlink2-cube-mesh is a link inside a node; taken between nodes as it is" in odd.warnings
+    for option in ("intra_link", "inter_link"):
+        with pytest.raises(InputError, match="joins the processors of a node"):
+            collective(**asked, **{option: "qpi-9.6"})
 
 
 def test_a_machines_own_rate_stands_before_its_links(tmp_path):

@@ -129,6 +129,8 @@ def command(
             )
         _print_schedule(distribution, workers, learning_rate, communication_time, interval, form)
         return
+    if interval is not None:
+        raise InputError("--interval goes with --adaptive, which chooses anew after each")
     answer = stragglers(
         variant,
         workers=workers,

@@ -211,6 +211,7 @@ def inside_bandwidth(at: Place, p: Values) -> Any:
         rate = at.inside_rate
     else:
         rate = (PCIE_SHARE if at.way == PCIE else p["xgmi"]) * at.inside_rate
+        rate = ops.minimum(rate, at.sockets)
     staged = ops.where(at.reaches_peers, False, at.per_node > 2)
     if staged is not False:
         rate = ops.where(staged, rates.slower_bandwidth(rate, p["host"] / at.per_node), rate)

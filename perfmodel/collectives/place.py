@@ -69,6 +69,8 @@ class Point(NamedTuple):
     """Its dimensions, where one is asked for and they are not the usual ones."""
     racks: Racks | None = None
     """None: every node reaches every other at its adapters' full rate."""
+    sockets: float = math.inf
+    """What joins the processors of a node, where ranks of both meet over it [B/s]."""
     notes: tuple[str, ...] = ()
     """What was taken where nothing was said."""
 
@@ -134,6 +136,8 @@ class Place(NamedTuple):
     has_low_latency: Flags
     """Whether the transport carries NCCL's LL and LL128."""
     year: Array
+    sockets: Array
+    """Between the processors of a node [B/s]; infinite where no ranks meet over them."""
 
     def rows(self, which: Any) -> Place:
         """Return some of the places."""
@@ -164,7 +168,7 @@ def place_of(point: Point) -> Place:
     between: tuple[Any, ...] = (0, True, 0.0, 1.0, 1.0, 1.0, True, True)
     if point.nodes > 1 and point.inter_link is not None:
         between = _between(point, point.inter_link)
-    return Place(*(*within, *between, point.year))
+    return Place(*(*within, *between, point.year, point.sockets))
 
 
 def _between(point: Point, outer: Link) -> tuple[Any, ...]:

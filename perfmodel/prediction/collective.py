@@ -207,6 +207,7 @@ def _numbers(name: str, fabric: Point) -> Fabric:
     inside = ring_bandwidth(fabric.link, fabric.per_node, constants)
     if fabric.link.peer_graph and fabric.link.ring_bandwidth is None:
         _, inside = rate_inside(fabric.of(name, 1.0))
+    inside = min(inside, fabric.sockets)
     hop = fabric.link.hop_latency.value
     link = fabric.inter_link
     if fabric.nodes == 1:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, get_args
 
+from perfmodel.calibration import before_fit
 from perfmodel.collectives.place import Point, joined
+from perfmodel.collectives.place import inside as rate_inside
 from perfmodel.collectives.racks import Racks
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.link_caveats import check_racks
+from perfmodel.link_caveats import check_racks, doubt_links
 from perfmodel.resolve import DEFAULT_ACCELERATOR, DEFAULT_INTER_LINK, GENERIC_NODE
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
@@ -17,6 +19,8 @@ from perfmodel.specs.peer_graph import ranks_of
 from perfmodel.specs.scenario import Placement
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import parse_torus
+from perfmodel.step.fabric import bulk_bandwidth
+from perfmodel.units import show
 
 PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
 USUAL_RANKS = 8
@@ -98,8 +102,10 @@ def fabric_of(
     outer = catalogue.link(between.value) if between is not None else None
     if machine is not None and outer is not None and outer.id == machine.inter_link:
         outer = _limited(outer, machine, each)
+    unusual: list[str] = []
+    doubt_links(link if intra_link else None, outer if inter_link else None, unusual)
     taken |= {"intra-link": inside, "inter-link": between, "nics": of_node if groups > 1 else None}
-    notes = [*on.notes, *_notes(taken)]
+    notes = [*on.notes, *unusual, *_notes(taken)]
     if groups < nodes and link.domain is not None:
         domains = f"one {_place_of(nodes)}" if groups == 1 else f"{groups} NVLink domains"
         notes.append(f"taken: {nodes} nodes as {domains}, as {link.id} joins {link.domain.value:g} ranks")
@@ -109,8 +115,31 @@ def fabric_of(
         notes.append(f"--inter-link {inter_link} is not crossed: all ranks lie in one {_place_of(nodes)}")
     host_link = catalogue.link(on.host_link.value) if on.host_link is not None else None
     where = Point(ranks, groups, link, outer, adapters, on.accelerator, host_link)
+    if machine is not None and (sockets := _between_sockets(machine, where, catalogue)) is not None:
+        where = where._replace(sockets=sockets.bandwidth)
+        notes.append(f"taken: {sockets.words} between the processors of a node, as {machine.id} has")
     torus = None if torus_dimensions is None else parse_torus(torus_dimensions)
     return where._replace(notes=tuple(notes), machines=nodes, racks=racks, torus=torus)
+
+
+class _Sockets(NamedTuple):
+    """What joins the processors of a node."""
+
+    words: str
+    bandwidth: float
+    """[B/s]"""
+
+
+def _between_sockets(machine: Node, point: Point, catalogue: Catalogue) -> _Sockets | None:
+    """What ranks of both processors of a node meet over; None where none do, or nobody says."""
+    crossed = 2 * point.per_node > machine.accelerators and rate_inside(point)[0] == "pcie"
+    own = machine.cross_socket_bandwidth
+    if not crossed or (own is None and machine.socket_link is None):
+        return None
+    if own is not None:
+        return _Sockets(show(own.value, "B/s"), own.value)
+    link = catalogue.link(str(machine.socket_link))
+    return _Sockets(link.id, bulk_bandwidth(link, before_fit()))
 
 
 def _said(value: object) -> _Taken | None:

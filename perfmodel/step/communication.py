@@ -39,17 +39,18 @@ if TYPE_CHECKING:
 
 PARTITION_BYTES = 4e6
 """ByteScheduler's usual partition."""
-HOST_UPLINKS = 2
-"""Ways from a node's accelerators to host memory, one a processor socket (assumed), where nobody says."""
+SOCKETS = 2
+"""Processors that a node's accelerators are spread over, each with a way to host memory (assumed)."""
 
 
 def host_uplinks(setting: Setting) -> Any:
     """Return the ways from a node's accelerators to host memory: all of them over those of the busiest way.
 
-    Those below one PCIe switch share its way: of three accelerators two, so that there are 1.5 ways.
+    Those below one PCIe switch, or where nobody says one processor, share its way: of three accelerators two,
+    so that there are 1.5 ways.
     """
     g, below = setting.accelerators_per_node, setting.node.switch_accelerators
-    return HOST_UPLINKS if below is None else g / ops.minimum(g, below)
+    return g / (ops.ceil(g / SOCKETS) if below is None else ops.minimum(g, below))
 
 
 def message_times(setting: Setting, message_bytes: Array, on: Fabric) -> Any:
