@@ -201,14 +201,24 @@ def _asked(scenario: Scenario) -> str:
 
 def _usual(scenario: Scenario, workload: Workload, accelerator: Accelerator) -> bool:
     """Whether a job for which nobody names software is one for a stack."""
-    model = workload.architecture
-    if model is None or model.bidirectional or model.encoder_layers or scenario.strategy != "all-reduce":
+    if not predicts_tokens(workload) or scenario.strategy != "all-reduce":
         return False
     if any(getattr(scenario, name) != value for name, (value, _) in FIXED.items()):
         return False
     in_half = scenario.precision is None or scenario.precision in PRECISIONS
     usual = scenario.optimizer in (None, "adam")
     return in_half and usual and any(each in accelerator.peak_flops for each in HALF)
+
+
+def predicts_tokens(workload: Workload) -> bool:
+    """Return whether a network is a transformer that predicts the next token."""
+    model = workload.architecture
+    return model is not None and not model.bidirectional and not model.encoder_layers
+
+
+def is_stack(name: str) -> bool:
+    """Return whether a framework shares transformers out where nobody asks for a layout."""
+    return _is_stack(name, "")
 
 
 def _is_stack(name: str, asked: str) -> bool:

@@ -1,4 +1,4 @@
-"""Parses quantities with units (``25Gbit/s``, ``16GiB``, ``1.5us``) to SI, and formats them."""
+"""Parses quantities with units (``25Gbit/s``, ``16GiB``, ``2 days``, ``$20,000``) to SI, and formats them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,26 @@ _TIMES = {
     **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
     **dict.fromkeys(("d", "day", "days"), 86400.0),
+    **dict.fromkeys(("w", "wk", "week", "weeks"), 604800.0),
 }
+_MANY = {
+    **dict.fromkeys(("k", "K", "thousand"), 1e3),
+    **dict.fromkeys(("M", "million"), 1e6),
+    **dict.fromkeys(("B", "G", "bn", "billion"), 1e9),
+    **dict.fromkeys(("T", "trillion"), 1e12),
+}
+
+
+def _counted(*words: str) -> dict[str, float]:
+    """Spellings of how many of something there are, with or without saying of what."""
+    sizes = {"": 1.0, **_MANY}
+    return {
+        f"{prefix}{space}{word}".strip(): size
+        for prefix, size in sizes.items()
+        for word in ("", *words)
+        for space in ("", " ")
+    }
+
 
 UNITS: dict[str, dict[str, float]] = {
     "B": _spellings(_BYTES, DECIMAL | BINARY),
@@ -38,6 +57,8 @@ UNITS: dict[str, dict[str, float]] = {
     "Hz": _spellings(("Hz",), DECIMAL),
     "W": _spellings(("W",), DECIMAL),
     "1/s": _spellings(("/s", "1/s"), {}),
+    "USD": _counted("USD", "dollar", "dollars"),
+    "count": _counted("token", "tokens", "sample", "samples"),
     "1": {"%": 0.01},
 }
 """SI unit -> every spelling of it, with what it is worth."""
@@ -45,15 +66,19 @@ UNITS: dict[str, dict[str, float]] = {
 _EXAMPLES = {
     "B": "100MB or 16GiB",
     "B/s": "12.5GB/s or 25Gbit/s",
-    "s": "145ms or 1.5us",
+    "s": "145ms or 1.5us, 48h or 2 days",
     "FLOP/s": "125TFLOP/s",
     "FLOP": "4.1GFLOP",
     "Hz": "1530MHz",
     "W": "300W",
     "1/s": "360/s",
+    "USD": "$20,000, 20k or 1.5M",
+    "count": "1T, 300B or 5e6",
     "1": "0.5 or 50%",
 }
 _NUMBER_AND_UNIT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\D.*)?", re.ASCII)
+_THOUSANDS = re.compile(r"(\$?)(\d{1,3}(?:,\d{3})+)(?![\d,])", re.ASCII)
+_PARTS_OF_A_TIME = re.compile(r"(?:\d+\.?\d*\s*[a-z]+\s*){2,}", re.ASCII)
 
 
 def parse(text: str | float, unit: str) -> float:
@@ -68,6 +93,8 @@ def parse(text: str | float, unit: str) -> float:
     ------
     InputError : not a number, negative, infinite, or in a unit of another quantity
 
+    A time may have several parts; money and counts may have commas between thousands.
+
     Examples
     --------
     25e9 bits are 25/8 = 3.125e9 bytes; a GiB has 2^30 bytes.
@@ -76,12 +103,20 @@ def parse(text: str | float, unit: str) -> float:
     3125000000.0
     >>> parse("16GiB", "B") / 2**30
     16.0
-    >>> parse("16GB", "s")
+    >>> parse("1d 12h", "s") / 3600, parse("$20,000", "USD"), parse("300B", "count")
+    (36.0, 20000.0, 300000000000.0)
+    >>> parse("tomorrow", "s")
     Traceback (most recent call last):
     ...
-    perfmodel.errors.InputError: '16GB' is not a time; expected for example 145ms or 1.5us
+    perfmodel.errors.InputError: 'tomorrow' is not a time; expected for example 145ms or 1.5us, 48h or 2 days
     """
-    match = None if isinstance(text, bool) else _NUMBER_AND_UNIT.fullmatch(str(text).strip())
+    words = str(text).strip()
+    if unit == "s" and _PARTS_OF_A_TIME.fullmatch(words):
+        return sum(parse(part, unit) for part in re.findall(r"[\d.]+\s*[a-z]+", words))
+    if unit in ("USD", "count"):
+        words = _THOUSANDS.sub(lambda found: found[1] + found[2].replace(",", ""), words, count=1)
+        words = words.removeprefix("$").lstrip() if unit == "USD" else words
+    match = None if isinstance(text, bool) else _NUMBER_AND_UNIT.fullmatch(words)
     if match is None:
         raise _refusal(text, unit)
     number, spelling = float(match[1]), (match[2] or "").strip()
@@ -104,6 +139,8 @@ _QUANTITY = {
     "Hz": "a frequency",
     "W": "a power",
     "1/s": "a rate",
+    "USD": "an amount of money in US dollars",
+    "count": "how many of something",
     "1": "a plain number",
 }
 
@@ -175,13 +212,22 @@ def show(value: float, unit: str) -> str:
     elif unit == "B" and value % BINARY["Mi"] == 0:
         prefixes = _OF_MEMORIES
         size = abs(value)
-    elif unit in ("B", "B/s", "FLOP/s", "FLOP", "Hz"):
+    elif unit in ("B", "B/s", "FLOP/s", "FLOP", "Hz", "W"):
         prefixes = _OF_RATES
     else:
         return f"{value:.4g}/s" if unit == "1/s" else f"{value:.4g} {unit}".removesuffix(" 1")
     prefix, scale = next((each for each in prefixes if size >= each[1]), prefixes[-1])
     digits = 4 if abs(value / scale) >= 999.5 else 3
     return f"{value / scale:.{digits}g} {prefix}{unit}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as ``show`` does, from three days on in days.
+
+    >>> duration(7200.0), duration(3.4e6)
+    ('2 h', '39.4 days')
+    """
+    return f"{seconds / 86400:.3g} days" if 3 * 86400 <= seconds < math.inf else show(seconds, "s")
 
 
 def show_range(low: float, high: float, unit: str) -> str:

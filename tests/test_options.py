@@ -144,8 +144,8 @@ def test_an_option_of_money_is_the_same_wherever_it_is_offered(one):
         assert parameters("plan")[one.name].help == parameters("sensitivity")[one.name].help == words(one)
 
 
-OF_LAYOUTS = ("fsdp", "fp8", *KINDS)
-"""Values of transformers that are shared out, and of updates out of step, which no plan does."""
+NOT_PLANNED = ("fsdp", *KINDS)
+"""A sharding of which plans try every one, and updates out of step, which no plan does."""
 
 
 def test_what_all_candidates_of_a_plan_share_is_as_elsewhere():
@@ -157,7 +157,7 @@ def test_what_all_candidates_of_a_plan_share_is_as_elsewhere():
     for name in ("accelerator", "node", "instance", "strategy", "algorithm", "precision"):
         assert form[name].kind == "choices"
         known = (
-            [one for one in options()[name].choices if one not in OF_LAYOUTS] if name != "instance" else []
+            [one for one in options()[name].choices if one not in NOT_PLANNED] if name != "instance" else []
         )
         assert list(form[name].choices) == (known or list(form[name].choices))
         assert form[name].choices

@@ -668,7 +668,7 @@ def reversed_pairs(words):
         ("max-gpus = 8\nmax_gpus = 8", "max_gpus is given twice"),
         ("budget = [1, 2]", "budget = [1, 2]"),
         ("accelerators = ['v101']", "accelerator: unknown accelerator 'v101'"),
-        ("precisions = 'fp8'", "precisions = 'fp8': 'fp8' is not one of"),
+        ("precisions = 'fp7'", "precisions = 'fp7': 'fp7' is not one of"),
         ("price = {dgx-9 = 1}", "price: unknown node 'dgx-9'"),
         ("price = {dgx-1v = 'free'}", "price = {'dgx-1v': 'free'}"),
         ("slurm = true", "unknown key 'slurm'"),

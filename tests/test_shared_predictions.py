@@ -357,11 +357,6 @@ def test_a_timeline_is_as_long_as_the_iteration(tmp_path):
     assert steps[0]["dur"] * 1e-6 == pytest.approx(answer.iteration_time, rel=1e-6)
 
 
-def test_plan_and_quotes_say_that_they_know_copies_alone():
-    with pytest.raises(InputError, match="plan knows copies of the whole network alone"):
-        perfmodel.plan(workload="gpt2", epochs=1, dataset_samples=1000, max_gpus=8, framework="megatron-core")
-
-
 def test_scenarios_take_the_words_of_frameworks():
     asked = Scenario(workload="llama-3-8b", strategy="fully-sharded", recompute="full-recomputation")
     assert (asked.strategy, asked.recompute) == ("fsdp", "full")

@@ -81,7 +81,7 @@ def test_one_spelling_has_one_meaning_in_every_command():
     for command, option, name in options():
         kinds[name][kind(option)].append(command)
     several = {name: dict(of) for name, of in kinds.items() if len(of) > 1}
-    assert several.keys() == TWO_TYPES.keys() | {"--strategy"}, several  # plan knows copies alone, not fsdp
+    assert several.keys() == TWO_TYPES.keys() | {"--strategy"}, several  # plan tries every sharding
 
 
 def test_one_meaning_has_one_spelling_in_every_command():

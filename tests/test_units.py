@@ -62,6 +62,31 @@ def test_plain_numbers_are_si():
 
 
 @pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("2 days", "s", 172_800),
+        ("48h", "s", 172_800),
+        ("1w", "s", 604_800),
+        ("2 weeks", "s", 1_209_600),
+        ("1d12h", "s", 129_600),
+        ("1 week 2 days 30 min", "s", 779_400),
+        ("$20,000", "USD", 2e4),
+        ("20k", "USD", 2e4),
+        ("$ 1.5M", "USD", 1.5e6),
+        ("1,234.5 USD", "USD", 1234.5),
+        ("2 million dollars", "USD", 2e6),
+        ("1T", "count", 1e12),
+        ("300B tokens", "count", 3e11),
+        ("1e12", "count", 1e12),
+        ("5M samples", "count", 5e6),
+        ("1.5MW", "W", 1.5e6),
+    ],
+)
+def test_limits_of_a_run_as_people_write_them(text, unit, value):
+    assert parse(text, unit) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
     ("text", "unit", "hint"),
     [
         ("16Gbit", "B", "100MB or 16GiB"),
@@ -82,6 +107,15 @@ def test_plain_numbers_are_si():
         ("", "B", "16GiB"),
         ("GB", "B", "16GiB"),
         ("1,5GB", "B", "16GiB"),
+        ("1,5k", "USD", "$20,000"),
+        ("20,00", "USD", "$20,000"),
+        ("$$5", "USD", "$20,000"),
+        ("1m", "USD", "m may mean M"),
+        ("tomorrow", "s", "2 days"),
+        ("2 days 3x", "s", "2 days"),
+        ("1d -2h", "s", "2 days"),
+        ("1e400d 1d", "s", "2 days"),
+        ("$5", "count", "1T"),
         ("1.5.2GB", "B", "16GiB"),
         ("1_000B", "B", "16GiB"),
         ("0x10", "B", "16GiB"),

@@ -16,7 +16,8 @@ from perfmodel.specs.conditions import Conditions, checked
 from perfmodel.specs.options import documented
 from perfmodel.specs.run import Run
 from perfmodel.tables import Record, Table, aligned
-from perfmodel.units import show
+from perfmodel.transformers.words import in_full
+from perfmodel.units import duration
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -47,7 +48,17 @@ class Plan:
     iteration_time: float
     """[s]"""
     samples_per_second: float
+    tokens_per_second: float | None
+    mfu: float | None
     memory_bytes: float
+    """On the fullest accelerator."""
+    memory_capacity: float | None
+    framework: str | None
+    """That trains it; of networks of which copies are trained by any, None."""
+    layout: dict[str, Any] | None
+    """How a transformer is shared out; None of copies of the network."""
+    also: list[str]
+    """What other layouts change that are as fast within 1 %."""
     sequence_length: int | None
     samples: float
     """Of the run."""
@@ -60,6 +71,10 @@ class Plan:
     run_time_high_95: float | None
     cost: float | None
     """[$]"""
+    cost_low_80: float | None
+    cost_high_80: float | None
+    power: float | None
+    """Of the whole job at rated power [W]."""
     energy: float | None
     """[kWh]"""
     carbon: float | None
@@ -74,7 +89,11 @@ class Plan:
     meets_deadline: bool | None
     sure_of_deadline: bool | None
     """Whether the upper end of the 80 % interval meets it too."""
+    deadline_risk: float | None
+    """Probability that the run takes longer."""
     within_budget: bool | None
+    budget_risk: float | None
+    """Probability that it costs more."""
     within_published: bool | None
     """Whether somebody has trained with such a batch."""
 
@@ -85,10 +104,11 @@ class Plan:
 
     def __repr__(self) -> str:
         cost = "price unknown" if self.cost is None else f"{self.cost:,.4g} USD"
-        return (
-            f"<{type(self).__name__}: {named(asdict(self))}: {show(self.run_time, 's')}, {cost}; "
-            f"{self.strategy}, {self.precision}, batch {self.local_batch_size} each>"
-        )
+        way = f"{self.strategy}, {self.precision}, batch {self.local_batch_size} each"
+        if self.layout is not None:
+            way = f"{in_full(self.layout)}, {self.precision}"
+        of = named(asdict(self))
+        return f"<{type(self).__name__}: {of}: {duration(self.run_time)}, {cost}; {way}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -206,6 +226,11 @@ class Plans(Table):
         return len(self.search)
 
     @property
+    def layouts(self) -> int:
+        """How many layouts were timed, of which each plan that has one is the fastest that fits."""
+        return self.search.layouts
+
+    @property
     def left_out(self) -> dict[str, int]:
         """How many plans could not be, by the reason."""
         return self.search.left_out
@@ -223,13 +248,13 @@ class Plans(Table):
             (
                 f"{each.nodes} x {each.name}",
                 str(each.world_size),
-                show(each.run_time, "s"),
+                duration(each.run_time),
                 "-" if each.cost is None else f"{each.cost:,.4g}",
                 f"{each.global_batch_size:,}",
             )
             for each in self.front
         ]
-        return aligned(f"Plans: {' '.join(self.verdict)}", ("front", "GPUs", "run", "USD", "batch"), rows)
+        return aligned(f"Plans: {' '.join(self.verdict[:2])}", ("front", "GPUs", "run", "USD", "batch"), rows)
 
 
 def _plan(row: Mapping[str, Any] | None) -> Plan | None:
@@ -241,20 +266,24 @@ def plan(
     workload: str = "resnet50",
     *,
     epochs: float | None = None,
-    samples: float | None = None,
+    samples: float | str | None = None,
+    tokens: float | str | None = None,
     target: str | None = None,
     recipe: str | None = None,
     deadline: float | str | None = None,
-    budget: float | None = None,
+    budget: float | str | None = None,
+    power_limit: float | str | None = None,
     accelerators: str | Sequence[str] = (),
     instances: str | Sequence[str] = (),
     nodes: str | Sequence[str] = (),
     max_gpus: int = 512,
+    max_nodes: int | None = None,
     strategies: str | Sequence[str] = (),
     algorithms: str | Sequence[str] = (),
     precisions: str | Sequence[str] = (),
     local_batch_sizes: int | Sequence[int] = (),
     max_global_batch_size: int | None = None,
+    global_batch_size: int | None = None,
     server_node: str | None = None,
     prices: Mapping[str, float] | None = None,
     purchase_prices: Mapping[str, float] | None = None,
@@ -283,20 +312,24 @@ def plan(
         "workload": workload,
         "epochs": epochs,
         "samples": samples,
+        "tokens": tokens,
         "target": target,
         "recipe": recipe,
         "deadline": deadline,
         "budget": budget,
+        "power_limit": power_limit,
         "accelerators": accelerators,
         "instances": instances,
         "nodes": nodes,
         "max_gpus": max_gpus,
+        "max_nodes": max_nodes,
         "strategies": strategies,
         "algorithms": algorithms,
         "precisions": precisions,
         "server_node": server_node,
         "local_batch_sizes": local_batch_sizes,
         "max_global_batch": max_global_batch_size,
+        "global_batch_size": global_batch_size,
         "prices": {} if prices is None else prices,
         "purchase_prices": {} if purchase_prices is None else purchase_prices,
         "conditions": Conditions() if conditions is None else checked(conditions),

@@ -12,8 +12,9 @@ from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import catalogue_from, options_of, specs_option
 from perfmodel.cli.options_file import naming_the_file, read_options
 from perfmodel.cli.report import report_file, report_option, typed_command
-from perfmodel.cli.types import ABOVE_ZERO
+from perfmodel.cli.types import Quantity
 from perfmodel.errors import InputError
+from perfmodel.specs.conditions import LARGEST
 from perfmodel.specs.options import declared
 from perfmodel.specs.run import Run
 from perfmodel.specs.scenario import Scenario
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _RUN = declared(Run)
 _PRICES = ("prices", "purchase_prices")
+DOLLARS = Quantity("USD", LARGEST)
 _NO_OPTIONS = ("conditions", "options", "meant")
 """Fields of a run that have options of their own."""
 
@@ -38,7 +40,7 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         name, equals, amount = str(value).rpartition("=")
         if not equals or not name.strip():
             self.fail(f"{value!r}: expected NODE=USD, e.g. dgx-h100=98.5", param, ctx)
-        return name.strip(), ABOVE_ZERO.convert(amount, param, ctx)
+        return name.strip(), DOLLARS.convert(amount, param, ctx)
 
 
 @click.command("plan")
@@ -80,9 +82,10 @@ def command(
     """What to hire: the cheapest in time, the fastest within budget, and why not others.
 
     Every offer of the catalogue, GPU count, strategy, precision and batch that fits
-    in memory is tried; of plans within 1 % of each other one that NCCL can run is
-    taken.  Without --epochs and --samples the run ends at the published target,
-    whose epochs grow with the batch.  Exit code 1 where no plan meets the limits.
+    in memory is tried, of networks that predict the next token every layout; of
+    plans within 1 % of each other one that NCCL can run is taken.  Without --epochs,
+    --samples and --tokens the run ends at the published target, whose epochs grow
+    with the batch.  Exit code 1 where no plan meets the limits.
 
     \b
     Examples:
@@ -90,6 +93,7 @@ def command(
       perfmodel plan --workload bert-large --deadline 12h --accelerator a100-sxm4-40gb
       perfmodel plan --epochs 90 --node dgx-1v,dgx-a100-40gb --price dgx-1v=12
       perfmodel plan --workload gpt2 --samples 5e6 --instance p4d.24xlarge --max-gpus 64
+      perfmodel plan --workload llama-3-70b --tokens 1T --deadline "60 days" --budget 5M
       perfmodel plan --deadline 2h --instance p3.16xlarge,p4d.24xlarge --slurm
       perfmodel plan --epochs 90 --budget 500 --report plan.html
     """

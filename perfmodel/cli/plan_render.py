@@ -10,7 +10,8 @@ from rich.text import Text
 from perfmodel.cli.render import console, table
 from perfmodel.planning import SearchResult
 from perfmodel.planning.verdict import notes, verdict
-from perfmodel.units import rate, show
+from perfmodel.transformers.words import in_full, short
+from perfmodel.units import duration, rate, show
 
 Row = dict[str, Any]
 
@@ -35,7 +36,9 @@ def show_plan(result: SearchResult) -> None:
     shown += _show_rejected(result)
     _show_prices(result, ([chosen] if chosen else []) + shown)
     _show_unpriced(result)
-    out.print(Text(f"tried: {len(result):,} plans on {len(result.machines)} machines; {_left_out(result)}"))
+    layouts = f", the best of {result.layouts:,} layouts" if result.layouts else ""
+    tried = f"tried: {len(result):,} plans on {len(result.machines)} machines{layouts}"
+    out.print(Text(f"{tried}; {_left_out(result)}"))
     if result.impossible:
         out.print(Text(f"no plan is possible on: {', '.join(result.impossible)}"))
     for note in notes(result):
@@ -43,21 +46,39 @@ def show_plan(result: SearchResult) -> None:
 
 
 def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:
-    batch = f"{row['local_batch_size']} on each GPU, {row['global_batch_size']:,} in all"
     epochs = "" if row["epochs"] is None else f"{row['epochs']:.4g} epochs, "
     tokens = f", {row['sequence_length']} tokens a sample" if row["sequence_length"] else ""
-    figures = [
-        ("strategy", f"{_way(row)}, {row['precision']}{tokens}"),
-        ("batch", batch),
-        ("work", f"{epochs}{row['samples']:.3g} samples at {rate(row['samples_per_second'])} a second"),
-        ("iteration", show(row["iteration_time"], "s")),
-    ]
+    work = f"{epochs}{row['samples']:.3g} samples at {rate(row['samples_per_second'])} a second"
+    if row["layout"]:
+        figures = _of_layout(row, tokens)
+        work += f", {row['tokens_per_second']:.4g} tokens a second, MFU {row['mfu']:.1%}"
+    else:
+        figures = [
+            ("strategy", f"{_way(row)}, {row['precision']}{tokens}"),
+            ("batch", f"{row['local_batch_size']} on each GPU, {row['global_batch_size']:,} in all"),
+        ]
+    figures += [("work", work), ("iteration", show(row["iteration_time"], "s"))]
     if row["goodput"] != 1:
         figures.append(("goodput", f"{row['goodput']:.1%} of the time is work kept"))
     if row["energy"] is not None:
         carbon = "" if row["carbon"] is None else f", {row['carbon'] / 1000:,.3g} kg CO2"
-        figures.append(("energy", f"{row['energy']:,.3g} kWh{carbon}"))
+        figures.append(("energy", f"{_thousands(row['energy'])} kWh{carbon}"))
     return figures
+
+
+def _of_layout(row: Row, tokens: str) -> list[tuple[str, str]]:
+    also = [("also", f"{'; '.join(row['also'])} (as fast within 1 %)")] if row["also"] else []
+    gib = 2**30
+    return [
+        ("layout", in_full(row["layout"])),
+        *also,
+        ("software", f"{row['framework']}, {row['precision']}{tokens}"),
+        ("batch", f"{row['global_batch_size']:,} samples in a step"),
+        (
+            "memory",
+            f"{row['memory_bytes'] / gib:.1f} of {row['memory_capacity'] / gib:.1f} GiB on the fullest GPU",
+        ),
+    ]
 
 
 def _way(row: Row) -> str:
@@ -79,19 +100,20 @@ def _show_front(result: SearchResult) -> list[Row]:
         out.print(Text(f"None is both faster and cheaper than these{some}"), style="bold")
         shown = table("machine", "strategy", "GPUs", "batch", "run", "at 80 %", "USD", "kWh", left=2)
         shown.padding = (0, 1, 0, 0)
+        shown.columns[0].min_width = 13
         shown.columns[1].width = 14
         for column in shown.columns[2:]:
             column.no_wrap = True
         for row in kept:
             shown.add_row(
                 row["name"],
-                f"{_short_way(row)} {row['precision']}",
+                _strategy(row),
                 str(row["world_size"]),
                 f"{row['global_batch_size']}",
-                show(row["run_time"], "s"),
-                show(row["run_time_high_80"], "s"),
+                duration(row["run_time"]),
+                duration(row["run_time_high_80"]),
                 _usd(row["cost"]),
-                "-" if row["energy"] is None else f"{row['energy']:,.3g}",
+                "-" if row["energy"] is None else _thousands(row["energy"]),
             )
         out.print(shown)
     return kept
@@ -104,7 +126,14 @@ def _spread(count: int) -> set[int]:
     return {round(i * (count - 1) / (MOST_ON_FRONT - 1)) for i in range(MOST_ON_FRONT)}
 
 
+def _strategy(row: Row) -> str:
+    also = f"; also: {row['also'][0]}" if row["also"] else ""
+    return f"{_short_way(row)} {row['precision']}{also}"
+
+
 def _short_way(row: Row) -> str:
+    if row["layout"]:
+        return short(row["layout"])
     if row["world_size"] == 1:
         return "1 GPU"
     if row["strategy"] == "all-reduce":
@@ -117,9 +146,20 @@ def _short_way(row: Row) -> str:
     return names[row["strategy"]]
 
 
+def _thousands(amount: float) -> str:
+    """An amount in three digits, of more than 10,000 in thousands.
+
+    >>> _thousands(158230.0), _thousands(9.27)
+    ('158k', '9.27')
+    """
+    return f"{amount / 1000:,.3g}k" if amount >= 10_000 else f"{amount:,.3g}"
+
+
 def _usd(amount: float | None) -> str:
     if amount is None:
         return "-"
+    if amount >= 1e6:
+        return f"{amount / 1e6:,.4g}M"
     return f"{amount:,.0f}" if amount >= 100 else f"{amount:.4g}"
 
 
@@ -133,7 +173,7 @@ def _show_rejected(result: SearchResult) -> list[Row]:
     shown.padding = (0, 1, 0, 0)
     shown.columns[-1].justify = "left"
     for row in rows[:MOST_REJECTED]:
-        cells = (str(row["world_size"]), show(row["run_time"], "s"), _usd(row["cost"]))
+        cells = (str(row["world_size"]), duration(row["run_time"]), _usd(row["cost"]))
         shown.add_row(row["name"], *cells, f"{row['why']}; {_speed(row['ratio'])}")
     out.print(shown)
     counts = {
@@ -191,7 +231,7 @@ def _show_unpriced(result: SearchResult) -> None:
     for row in unpriced[:MOST_REJECTED]:
         worth, best = row["worth_usd_per_hour"], row["best"]
         below = "-" if worth is None else f"{worth:,.4g} USD/h"
-        rows.add_row(row["name"], str(best["world_size"]), show(best["run_time"], "s"), below)
+        rows.add_row(row["name"], str(best["world_size"]), duration(best["run_time"]), below)
     out.print(rows)
     if len(unpriced) > MOST_REJECTED:
         rest = ", ".join(row["name"] for row in unpriced[MOST_REJECTED:])

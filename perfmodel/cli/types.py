@@ -39,12 +39,12 @@ class Count(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class Quantity(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A number above zero, in SI units or with a unit of its own."""
+    """A number above zero, or from it, in SI units or with a unit of its own."""
 
     name = "quantity"
 
-    def __init__(self, unit: str, largest: float) -> None:
-        self.unit, self.largest = unit, largest
+    def __init__(self, unit: str, largest: float, above_zero: bool = True) -> None:
+        self.unit, self.largest, self.above_zero = unit, largest, above_zero
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number in SI units."""
@@ -52,8 +52,9 @@ class Quantity(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             number = units.parse(value, self.unit)
         except InputError as error:
             self.fail(str(error), param, ctx)
-        if not 0 < number <= self.largest:
-            self.fail(f"{str(value)!r} is not above 0 and at most {self.largest:g}", param, ctx)
+        if number > self.largest or (self.above_zero and not number):
+            above = "above 0 and " if self.above_zero else ""
+            self.fail(f"{str(value)!r} is not {above}at most {self.largest:g}", param, ctx)
         return number
 
 
@@ -173,7 +174,7 @@ def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-i
     if one.type is float and one.unit == "s":
         return Time(one.above)
     if one.type is float and one.unit in MEASURED:
-        return Quantity(one.unit, one.most or LARGEST)
+        return Quantity(one.unit, one.most or LARGEST, one.above)
     if one.type is float and one.most is not None:
         return Number(one.least or 0.0, one.most, one.above)
     return click.FLOAT if one.type is float else click.STRING

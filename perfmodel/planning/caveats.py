@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.planning.goal import OF_SCENARIO
 from perfmodel.planning.results import SearchResult
-from perfmodel.prediction import predict
 from perfmodel.prediction.bound import clipped_words
-from perfmodel.prediction.result import Interval
 
 Row = dict[str, Any]
 
@@ -19,7 +16,7 @@ MORE_EPOCHS = 1.05
 def extrapolated(result: SearchResult) -> list[str]:
     """Return why the interval of the plan chosen is wider, and on what else of the front nobody measured."""
     chosen = result.chosen
-    interval = _interval(result, chosen) if chosen is not None else None
+    interval = result.predicted(chosen).interval if chosen is not None else None
     lines = []
     if interval is not None and interval.wider_because:
         lines.append(f"the interval of the plan chosen is wider because: {'; '.join(interval.wider_because)}")
@@ -30,19 +27,12 @@ def extrapolated(result: SearchResult) -> list[str]:
         name
         for name, row in reversed(first.items())
         if (chosen is None or name != chosen["accelerator"])
-        and (its := _interval(result, row)) is not None
+        and (its := result.predicted(row).interval) is not None
         and any(name in reason for reason in its.wider_because)
     ]
     if unseen:
         lines.append(f"other plans of the front rest on specs: no measured run on {', '.join(unseen)}")
     return lines
-
-
-def _interval(result: SearchResult, row: Row) -> Interval | None:
-    """Where an iteration of a plan lies."""
-    asked = {name: row[name] for name in OF_SCENARIO if row.get(name) is not None}
-    scenario = {"workload": result.goal.workload, **result.goal.options, **asked}
-    return predict(scenario, result.catalogue, result.constants).interval
 
 
 def harder_batches(result: SearchResult) -> list[str]:

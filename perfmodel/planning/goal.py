@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Self
 
@@ -11,13 +12,14 @@ from perfmodel.errors import InputError, unknown_name
 from perfmodel.named import meaning_of
 from perfmodel.prediction.target import on_its_own_data, target_tokens, with_target
 from perfmodel.recipes import Recipe, benchmark_of, recipe, usual_recipe
-from perfmodel.sharing import framework_of_copies
+from perfmodel.sharing import framework_of_copies, is_stack, predicts_tokens
+from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.names import Meaning, Named, meaning, taken_as
 from perfmodel.specs.options import declared
 from perfmodel.specs.run import Run
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.workloads import workload
+from perfmodel.specs.workload import Workload
 
 SHARED: Final = tuple(field for field, one in declared(Scenario).items() if one.info.plan)
 """Options of a scenario that are the same for every candidate."""
@@ -33,8 +35,14 @@ OF_SCENARIO: Final = (
     "server_node",
     "precision",
     "local_batch_size",
+    "framework",
 )
 """Options of a scenario that a plan decides, by the names of its row."""
+OF_LAYOUT: Final = (*DEGREES, "sharding", "recompute", "micro_batch_size", "accumulation_steps")
+"""The same of a plan that shares a transformer out, by the words of its layout."""
+TOKENS_OF_A_STEP = 4e6
+"""Of a transformer that is shared out, where nobody says: those of Llama 2 from 7 to 70 billion parameters
+(Touvron et al. 2023, table 1)."""
 LIKE: Final = {"image": "resnet50", "sequence": "bert"}
 """Benchmarks with the largest published batches, by kind of sample."""
 
@@ -79,12 +87,15 @@ class Goal(Run):
         for name in self.options:
             if name not in SHARED:
                 raise unknown_name("option of every candidate", name, SHARED)
-        if self.epochs is not None and self.samples is not None:
+        lengths = [name for name in ("epochs", "samples", "tokens") if getattr(self, name) is not None]
+        if lengths == ["epochs", "samples"]:
             raise InputError(BOTH_LENGTHS)
-        for name in ("epochs", "samples"):
-            if getattr(self, name) is not None and self.target is not None:
-                raise InputError(f"--{name} and --target: give one; a target says itself how long the run is")
-
+        if len(lengths) > 1:
+            raise InputError(f"{' and '.join(f'--{name}' for name in lengths)}: give one")
+        if lengths and self.target is not None:
+            raise InputError(
+                f"--{lengths[0]} and --target: give one; a target says itself how long the run is"
+            )
         if self.recipe is not None and not self.to_target:
             raise InputError("--recipe goes with a target: leave out --epochs and --samples")
         if self.recipe == "stock" and self.target is not None:
@@ -93,27 +104,50 @@ class Goal(Run):
     @property
     def to_target(self) -> bool:
         """Whether a published target ends the run."""
-        return self.epochs is None and self.samples is None
+        return self.epochs is None and self.samples is None and self.tokens is None
+
+    @property
+    def trains_copies(self) -> bool:
+        """Whether copies of the network are tried: not where a stack that shares it out is named."""
+        framework = self.options.get("framework")
+        return framework is None or not is_stack(framework)
+
+    def may_share_out(self, network: Workload) -> bool:
+        """Whether a transformer is tried shared out: not where something is asked that copies alone have."""
+        if network.architecture is None or network.tokens is None:
+            return False
+        if "all-reduce" not in (self.strategies or ("all-reduce",)) or "auto" not in (
+            self.algorithms or ALGORITHMS
+        ):
+            return False
+        return not self.trains_copies or (self.options.get("framework") is None and predicts_tokens(network))
+
+    def under(self, framework: str | None) -> Self:
+        """Return the goal with candidates of one framework alone; itself for None."""
+        if framework is None:
+            return self
+        return self.model_copy(update={"options": {**self.options, "framework": framework}})
+
+    def most_gpus(self, held: int, joins: bool) -> int:
+        """Return the GPUs at most of a job on machines of ``held`` each.
+
+        Parameters
+        ----------
+        held : accelerators of a machine
+        joins : whether the machine has a network to others
+        """
+        return min(self.max_gpus, held * (self.max_nodes or self.max_gpus) if joins else held)
 
     def completed(self) -> Self:
-        """Return the goal with samples as long as the target's, where it has one and does not say.
-
-        Of a transformer it trains copies, under the usual framework of those where it names none.
-
-        Raises
-        ------
-        InputError : a framework that shares transformers out
-        """
-        named = framework_of_copies(workload(self.workload), self.options.get("framework"), "plan")
-        if named is not None:
-            return self.model_copy(update={"options": {**self.options, "framework": named}})._long()
-        return self._long()
-
-    def _long(self) -> Self:
+        """Return the goal with samples as long as the target's, where it has one and does not say."""
         tokens = target_tokens(self.workload)
         if not self.to_target or tokens is None or "sequence_length" in self.options:
             return self
         return self.model_copy(update={"options": {**self.options, "sequence_length": tokens}})
+
+    def framework_of_copies(self, network: Workload) -> str | None:
+        """Return the framework under which copies are trained; None where it does not matter."""
+        return framework_of_copies(network, self.options.get("framework"), "plan")
 
     def fit(self) -> EpochsFit | None:
         """Return how the epochs to the target grow with the batch; None where the run's length is given.
@@ -147,22 +181,32 @@ class Goal(Run):
         name = self.recipe or usual_recipe(benchmark, self.options.get("framework"))
         return recipe(benchmark, name, self.target)
 
-    def most_samples(self, sample: str) -> float:
+    def most_samples(self, network: Workload) -> float:
         """Return the largest global batch of a candidate.
 
         Epochs that were given hold for the batches they were found with: beyond what anybody has trained
         with, a larger cluster would only look free.  Where nothing is published of the workload, no batch
-        is offered beyond the largest published of any network on such samples.
+        is offered beyond the largest published of any network on such samples; copies of a transformer
+        have no more tokens in a step than layouts of it.
 
         Parameters
         ----------
-        sample : ``image`` or ``sequence``, as the workload has it
+        network : of the workload, with its samples
         """
         if self.max_global_batch is not None:
             return self.max_global_batch
         chosen = self.chosen_recipe() if self.to_target else None
-        fit = (chosen and chosen.fit) or self.published() or epochs_fit(LIKE.get(sample, LIKE["image"]))
-        return fit.largest_batch_size
+        fit = (chosen and chosen.fit) or self.published()
+        if fit is None and self.may_share_out(network):
+            return self.global_batch_size or _samples_of_a_step(network)
+        return (fit or epochs_fit(LIKE.get(network.sample, LIKE["image"]))).largest_batch_size
+
+    def batch_of_layouts(self, network: Workload) -> int:
+        """Return the samples of a step of a transformer that is shared out: a power of two unless given."""
+        if self.global_batch_size is not None:
+            return self.global_batch_size
+        most = min(self.most_samples(network), _samples_of_a_step(network))
+        return 1 << (int(most).bit_length() - 1)
 
     def published(self) -> EpochsFit | None:
         """Return what is published of this workload's epochs against its batch, if anything is."""
@@ -179,7 +223,16 @@ def options_of(plan: Mapping[str, Any], workload: str, options: Mapping[str, Any
     workload, options : of the goal
     """
     decided = {name: plan[name] for name in OF_SCENARIO if plan.get(name) is not None}
-    return {"workload": workload, **decided, **options}
+    layout = plan.get("layout")
+    if layout is not None:
+        del decided["local_batch_size"]  # it is the micro-batch
+        decided |= {name: layout[name] for name in OF_LAYOUT if layout[name] != 1}
+    return {"workload": workload, **options, **decided}
+
+
+def _samples_of_a_step(network: Workload) -> int:
+    """Samples that hold about ``TOKENS_OF_A_STEP``, a power of two."""
+    return int(2 ** max(0, round(math.log2(TOKENS_OF_A_STEP / float(network.sequence_length or 1)))))
 
 
 def _offer(name: str, catalogue: Catalogue) -> Meaning:
@@ -190,6 +243,18 @@ def _offer(name: str, catalogue: Catalogue) -> Meaning:
     machines = {instance: catalogue.node(node) for instance, node in nodes.items()}
     known = (Named(id, node.aliases, node.family, node.most_common) for id, node in machines.items())
     return meaning("instance", name, known) or Meaning(name)
+
+
+def doubled(max_gpus: int, held: int) -> tuple[int, ...]:
+    """Return the GPU counts on which layouts are tried: powers of two, and half as many more of machines.
+
+    >>> doubled(64, 8)
+    (1, 2, 4, 8, 16, 24, 32, 48, 64)
+    """
+    part = [2**i for i in range(held.bit_length()) if 2**i < held]
+    octaves = range(1, LARGEST_WORLD_SIZE.bit_length())
+    nodes = (count for octave in octaves for count in (2**octave, 3 * 2 ** (octave - 1)))
+    return tuple(n for n in (*part, held, *(held * count for count in nodes)) if n <= max_gpus)
 
 
 def sized(max_gpus: int, held: int) -> tuple[int, ...]:

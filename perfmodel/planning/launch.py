@@ -8,11 +8,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.errors import InputError
-from perfmodel.planning.goal import options_of
+from perfmodel.planning.goal import OF_LAYOUT, options_of
 from perfmodel.planning.rejected import dollars
 from perfmodel.planning.startable import NCCL_ALGORITHMS
 from perfmodel.planning.verdict import named
-from perfmodel.units import show
+from perfmodel.sharing import PRECISIONS
+from perfmodel.specs.layout import layout_of
+from perfmodel.transformers.flags import flags
+from perfmodel.transformers.words import in_full
+from perfmodel.units import duration
+from perfmodel.workloads import workload as network_of
 
 Row = Mapping[str, Any]
 
@@ -62,30 +67,45 @@ def torchrun(plan: Row, workload: str) -> str:
     ranks = f"--nproc-per-node={_ranks(plan)}"
     asked = NCCL_ALGORITHMS[plan["algorithm"]] if plan["world_size"] > 1 else ""
     algorithm = f"NCCL_ALGO={asked} " if asked else ""
+    script = " \\\n    ".join([SCRIPT, *_flags(plan, workload)])
     if plan["nodes"] == 1:
-        return f"{report}\n{algorithm}torchrun --standalone {ranks} {SCRIPT}"
+        return f"{report}\n{algorithm}torchrun --standalone {ranks} {script}"
     name = _job_name(workload)
     return (
         f"{report}\n"
         f"{algorithm}torchrun --nnodes={plan['nodes']} {ranks} \\\n"
         f"  --rdzv-id={name} --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:{PORT} \\\n"
-        f"  {SCRIPT}"
+        f"  {script}"
     )
+
+
+def _flags(plan: Row, workload: str) -> list[str]:
+    """Return the options by which the stack of a plan takes its layout; none of copies of a network."""
+    words = plan.get("layout")
+    model = words and network_of(workload).architecture
+    if not words or model is None:
+        return []
+    layout = layout_of(plan["world_size"], **{name: words[name] for name in OF_LAYOUT})
+    stack = plan["framework"].partition("@")[0]
+    return flags(stack, layout, model, plan["sequence_length"], PRECISIONS[plan["precision"]])
 
 
 def _comments(plan: Row) -> list[str]:
     """Return comments: what is started, and what is predicted for it."""
     low, high = plan["run_time_low_80"], plan["run_time_high_80"]
-    spread = "" if high is None else f"; {show(low, 's')} to {show(high, 's')} with 80 % confidence"
+    spread = "" if high is None else f"; {duration(low)} to {duration(high)} with 80 % confidence"
     cost = "price unknown" if plan["cost"] is None else dollars(plan["cost"])
     tokens = f" of {plan['sequence_length']} tokens" if plan.get("sequence_length") else ""
-    batch = f"{plan['local_batch_size']} samples{tokens} on each GPU, {plan['global_batch_size']} in all"
+    each = "in each pass of a replica" if plan.get("layout") else "on each GPU"
+    batch = f"{plan['local_batch_size']} samples{tokens} {each}, {plan['global_batch_size']} in all"
+    shared = [f"# {plan['framework']}: {in_full(plan['layout'])}"] if plan.get("layout") else []
     limits = (("meets_deadline", "deadline"), ("within_budget", "budget"))
     return [
         f"# {named(plan)}",
-        f"# predicted: {show(plan['run_time'], 's')}, {cost}{spread}",
+        f"# predicted: {duration(plan['run_time'])}, {cost}{spread}",
         *(f"# OVER THE {limit.upper()}" for key, limit in limits if plan.get(key) is False),
         f"# {plan['precision']}, {batch}",
+        *shared,
     ]
 
 
@@ -105,8 +125,8 @@ def slurm_job(plan: Row, workload: str) -> str:
     days, rest = divmod(minutes, 24 * 60)
     comments = _comments(plan)
     command = line.removeprefix("\n".join(comments) + "\n")
-    of_time = f"{show(longest, 's')}, the upper end of the 95 % interval"
-    more = f"and {MARGIN:.0%} to evaluate and {show(START, 's')} to start"
+    of_time = f"{duration(longest)}, the upper end of the 95 % interval"
+    more = f"and {MARGIN:.0%} to evaluate and {duration(START)} to start"
     lines = [
         "#!/bin/bash",
         f"#SBATCH --job-name={_job_name(workload)}",

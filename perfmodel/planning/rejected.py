@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.planning.front import TIE
-from perfmodel.units import show
+from perfmodel.units import duration
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,11 +82,11 @@ def _held_against(
     time, cost = float(table["run_time"][one]), float(table["cost"][one])
     longer, more = _beyond(time, table["run_time"][chosen]), _beyond(cost, table["cost"][chosen])
     if deadline is not None and time > deadline:
-        return Rejected(one, "over the deadline", f"over the deadline by {show(time - deadline, 's')}")
+        return Rejected(one, "over the deadline", f"over the deadline by {duration(time - deadline)}")
     if budget is not None and cost > budget:
         return Rejected(one, "over the budget", f"over the budget by {dollars(cost - budget)}")
     dearer = f"dearer by {dollars(more)} ({_share(more, table['cost'][chosen])})"
-    slower = f"slower by {show(longer, 's')}"
+    slower = f"slower by {duration(longer)}"
     if longer >= 0 and more >= 0:
         both = " and ".join(text for text, by in ((dearer, more), (slower, longer)) if by > 0)
         return Rejected(one, "dominated", f"dominated: {both}" if both else "as good")
@@ -94,7 +94,7 @@ def _held_against(
         against = f"; {dearer}" if more > 0 and not by_cost else "; torchrun and NCCL do not start it"
         return Rejected(one, "as good", f"as good within 1 %{against}")
     if by_cost:
-        return Rejected(one, "dearer", f"{dearer}, faster by {show(-longer, 's')}")
+        return Rejected(one, "dearer", f"{dearer}, faster by {duration(-longer)}")
     return Rejected(one, "slower", f"{slower}, cheaper by {dollars(-more)}")
 
 
@@ -105,11 +105,13 @@ def _beyond(amount: float, chosen: Any) -> float:
 
 
 def dollars(amount: float) -> str:
-    """An amount to the cent where that shows.
+    """An amount to the cent where that shows, in millions of four digits.
 
-    >>> dollars(1234.5), dollars(12.345), dollars(500.0), dollars(0.0123)
-    ('$1,234', '$12.35', '$500', '$0.0123')
+    >>> dollars(1668145.3), dollars(1234.5), dollars(12.345), dollars(500.0), dollars(0.0123)
+    ('$1.668M', '$1,234', '$12.35', '$500', '$0.0123')
     """
+    if amount >= 1e6:
+        return f"${amount / 1e6:,.4g}M"
     if amount >= 1000:
         return f"${amount:,.0f}"
     if amount < 1:

@@ -22,6 +22,7 @@ def report(result: SearchResult) -> dict[str, Any]:
     front, energy_front : plans, the fastest first
     lost : plans, each with ``reason`` and ``why``
     candidates : how many plans were tried
+    layouts : how many layouts were timed, of which each plan that has one is the fastest that fits
     left_out : how many could not be, by the reason
     impossible : machines on which none could
     unpriced : machines without a price
@@ -43,6 +44,7 @@ def report(result: SearchResult) -> dict[str, Any]:
         "energy_front": result.energy_front,
         "lost": result.rejected,
         "candidates": len(result),
+        "layouts": result.layouts,
         "left_out": result.left_out,
         "impossible": result.impossible,
         "unpriced": result.unpriced,

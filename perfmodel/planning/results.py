@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.calibration import Calibration
 from perfmodel.epochs_to_target import EpochsFit
-from perfmodel.planning.front import best_of, front
+from perfmodel.planning.front import TIE, best_of, front
 from perfmodel.planning.goal import Goal, options_of
 from perfmodel.planning.machines import Machine
 from perfmodel.planning.rejected import Rejected, rejected_plans
 from perfmodel.planning.startable import instead, startable, startable_front
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.ratio import ratio_between
+from perfmodel.prediction.ratio import chance_above_one, ratio_between
 from perfmodel.specs.scenario import scenario_of
 from perfmodel.specs.store import Catalogue
 
@@ -46,6 +46,8 @@ class SearchResult:
     catalogue: Catalogue | None = None
     constants: Calibration | None = None
     """What the candidates were predicted with, as for ``predict``."""
+    layouts: int = 0
+    """That were timed: of a transformer that is shared out, the fastest that fits is a candidate."""
 
     def __len__(self) -> int:
         """Candidates, those without a price included."""
@@ -62,7 +64,10 @@ class SearchResult:
         if not served:
             row["servers"] = None
         row["server_node"] = (self.goal.server_node or machine.node) if served else None
-        goal = self.goal
+        goal, cost = self.goal, row["cost"]
+        tokens, ends = row["sequence_length"], _ends(row)
+        row["also"] = list(row.get("also") or ())
+        row = dict.fromkeys(("framework", "layout", "mfu", "memory_capacity")) | row
         return {
             "name": machine.name,
             "node": machine.node,
@@ -70,6 +75,9 @@ class SearchResult:
             "provider": machine.provider,
             "accelerator": machine.accelerator,
             **row,
+            "tokens_per_second": tokens and row["samples_per_second"] * tokens,
+            "cost_low_80": None if cost is None or ends is None else cost * ends.low,
+            "cost_high_80": None if cost is None or ends is None else cost * ends.high,
             "usd_per_hour": price.usd_per_hour if price else None,
             "price_basis": price.basis if price else None,
             "price_region": price.region if price else None,
@@ -83,9 +91,9 @@ class SearchResult:
                 if goal.deadline is None or row["run_time_high_80"] is None
                 else row["run_time_high_80"] <= goal.deadline
             ),
-            "within_budget": (
-                None if goal.budget is None or row["cost"] is None else row["cost"] <= goal.budget
-            ),
+            "deadline_risk": _risk(row["run_time"], ends, goal.deadline),
+            "within_budget": None if goal.budget is None or cost is None else cost <= goal.budget,
+            "budget_risk": _risk(cost, ends, goal.budget),
             "within_published": self.fit.within_range(row["global_batch_size"]) if self.fit else None,
         }
 
@@ -173,17 +181,21 @@ class SearchResult:
             self.candidates, chosen, goal.deadline, goal.budget, self.by_cost
         )
         best = self.row(chosen)
-        of_best, name = self._predicted(best), f"{best['nodes']} x {best['name']}"
+        of_best, name = self.predicted(best), f"{best['nodes']} x {best['name']}"
         result = []
         for one in rivals:
             row = self.row(one.row)
-            ratio = ratio_between(self._predicted(row), of_best, name)
+            ratio = ratio_between(self.predicted(row), of_best, name)
             result.append(row | {"reason": one.reason, "why": one.text, "ratio": ratio.model_dump()})
         return result
 
-    def _predicted(self, row: Row) -> Prediction:
-        asked = options_of(row, self.goal.workload, self.goal.options)
-        return predict(scenario_of(asked), self.catalogue, self.constants)
+    def options_of(self, row: Row) -> dict[str, Any]:
+        """Return the options of the scenario that a plan is."""
+        return options_of(row, self.goal.workload, self.goal.options)
+
+    def predicted(self, row: Row) -> Prediction:
+        """Return what ``predict`` says of a plan."""
+        return predict(scenario_of(self.options_of(row)), self.catalogue, self.constants)
 
     @property
     def nearest(self) -> Row | None:
@@ -248,6 +260,29 @@ class SearchResult:
 
     def _row_or_none(self, index: int | None) -> Row | None:
         return None if index is None else self.row(index)
+
+
+class _Ends(NamedTuple):
+    """Ends of the 80 % interval of a run's time, and so of its cost, over what is predicted."""
+
+    low: float
+    high: float
+
+
+def _ends(row: Row) -> _Ends | None:
+    """None of a run that never ends, or before a spread was learned."""
+    time, low, high = (row[name] for name in ("run_time", "run_time_low_80", "run_time_high_80"))
+    return None if None in (time, low, high) else _Ends(low / time, high / time)
+
+
+def _risk(amount: float | None, ends: _Ends | None, limit: float | None) -> float | None:
+    """Return the probability that an amount exceeds a limit; None where either is not known."""
+    if amount is None or ends is None or limit is None:
+        return None
+    is_cut = ends.low * ends.high > 1 + TIE  # at what physics allows: nothing lies below
+    if is_cut and limit < ends.low * amount:
+        return 1.0
+    return chance_above_one(amount / limit, math.log(ends.high))
 
 
 def _plain(value: Any) -> Any:

@@ -44,5 +44,7 @@ def search(
     network = fed_with(workload(goal.workload, goal.options.get("sequence_length")), *data)
     fit = goal.fit()
     machines = machines_of(goal, catalogue)
-    table, left_out = candidates(goal, machines, network, fit, catalogue, constants)
-    return SearchResult(goal, tuple(machines), table, left_out, fit, catalogue, constants)
+    found = candidates(goal, machines, network, fit, catalogue, constants)
+    return SearchResult(
+        goal, tuple(machines), found.table, found.left_out, fit, catalogue, constants, found.layouts
+    )

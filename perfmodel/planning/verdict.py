@@ -7,12 +7,13 @@ from typing import Any
 
 from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.planning.caveats import extrapolated, harder_batches
+from perfmodel.planning.goal import Goal
 from perfmodel.planning.rejected import dollars
 from perfmodel.planning.results import SearchResult
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prediction.target import tokens_note
 from perfmodel.prices import DEFAULT_SERVICE_YEARS
-from perfmodel.units import show
+from perfmodel.units import duration
 from perfmodel.workloads import workload
 
 Row = dict[str, Any]
@@ -25,7 +26,7 @@ def verdict(result: SearchResult) -> list[str]:
         return _none(result)
     limits = []
     if goal.deadline is not None:
-        limits.append(f"the deadline of {show(goal.deadline, 's')}")
+        limits.append(f"the deadline of {duration(goal.deadline)}")
     if goal.budget is not None and chosen["within_budget"]:
         limits.append(f"the budget of {dollars(goal.budget)}")
     most = "cheapest" if result.by_cost else "fastest"
@@ -33,13 +34,13 @@ def verdict(result: SearchResult) -> list[str]:
     if goal.budget is not None and not chosen["within_budget"]:
         over = dollars(chosen["cost"] - goal.budget)
         lines = [
-            f"Nothing meets the deadline of {show(goal.deadline or 0.0, 's')} within {dollars(goal.budget)}.",
+            f"Nothing meets the deadline of {duration(goal.deadline or 0.0)} within {dollars(goal.budget)}.",
             f"The cheapest in time is over the budget by {over}: {named(chosen)}: {_words(chosen)}.",
         ]
     else:
         lines = [f"Take {named(chosen)}: {_words(chosen)}{within}."]
     if chosen["run_time_high_80"] is not None:
-        lines.append(_interval(result, chosen))
+        lines += [_interval(result, chosen), *_risks(result, chosen)]
     surest = result.surest
     if chosen["sure_of_deadline"] is False and surest is not None:
         lines.append(f"To be that sure of it: {named(surest)}: {_words(surest)}.")
@@ -54,13 +55,13 @@ def _none(result: SearchResult) -> list[str]:
     if not any(machine.price for machine in result.machines):
         names = ", ".join(machine.name for machine in result.machines[:3])
         return [f"No price is known of {names}: give --price NODE=USD, per hour of one node."]
-    limit = f"the deadline of {show(goal.deadline, 's')}" if goal.deadline is not None else ""
+    limit = f"the deadline of {duration(goal.deadline)}" if goal.deadline is not None else ""
     if not result.by_cost:
         limit = f"the budget of {dollars(goal.budget or 0.0)}"
     lines = [f"No plan of known price meets {limit}." if limit else "No run of known price ever ends."]
     nearest = result.nearest
     if nearest is not None and goal.deadline is not None:
-        over = show(nearest["run_time"] - goal.deadline, "s")
+        over = duration(nearest["run_time"] - goal.deadline)
         lines.append(f"The nearest is over it by {over}: {named(nearest)}: {_words(nearest)}.")
     elif nearest is not None and goal.budget is not None:
         over = dollars(nearest["cost"] - goal.budget)
@@ -72,12 +73,37 @@ def _none(result: SearchResult) -> list[str]:
 
 
 def _interval(result: SearchResult, chosen: Row) -> str:
-    low, high = show(chosen["run_time_low_80"], "s"), show(chosen["run_time_high_80"], "s")
+    low, high = duration(chosen["run_time_low_80"]), duration(chosen["run_time_high_80"])
     line = f"The run takes {low} to {high} with 80 % confidence"
     if result.goal.deadline is None:
         return f"{line}."
     holds = "holds" if chosen["sure_of_deadline"] else "does not hold"
     return f"{line}: the deadline {holds} at the upper end."
+
+
+def _risks(result: SearchResult, chosen: Row) -> list[str]:
+    """Say what the run may cost, and how likely it is to miss each limit."""
+    risks = [
+        f"{share_words(chosen[f'{limit}_risk'])} to miss the {limit}"
+        for limit in ("deadline", "budget")
+        if chosen[f"{limit}_risk"] is not None
+    ]
+    risk = f"The risk is {', and '.join(risks)}." if risks else ""
+    if chosen["cost_high_80"] is None:
+        return [risk] if risk else []
+    low, high = dollars(chosen["cost_low_80"]), dollars(chosen["cost_high_80"])
+    return [f"It costs {low} to {high} with 80 % confidence.{' ' if risk else ''}{risk}"]
+
+
+def share_words(share: float) -> str:
+    """Return a probability in per cent, as far as it is known.
+
+    >>> share_words(0.123), share_words(0.0123), share_words(0.0001), share_words(0.9999)
+    ('12 %', '1.2 %', 'under 1 in 1,000', 'over 99 %')
+    """
+    if share < 0.001:
+        return "under 1 in 1,000"
+    return f"{100 * share:.2g} %" if share <= 0.99 else "over 99 %"
 
 
 def named(row: Mapping[str, Any]) -> str:
@@ -100,7 +126,7 @@ def named(row: Mapping[str, Any]) -> str:
 
 def _words(row: Row) -> str:
     cost = "price unknown" if row["cost"] is None else dollars(row["cost"])
-    return f"{show(row['run_time'], 's')}, {cost}"
+    return f"{duration(row['run_time'])}, {cost}"
 
 
 def notes(result: SearchResult) -> list[str]:
@@ -111,8 +137,12 @@ def notes(result: SearchResult) -> list[str]:
         "the time to get the machines, to start and to evaluate is not in it",
         *extrapolated(result),
     ]
-    if (alone := replicas_alone(workload(goal.workload))) is not None:
+    network = workload(goal.workload, goal.options.get("sequence_length"))
+    shares_out = goal.may_share_out(network)
+    if not shares_out and (alone := replicas_alone(network)) is not None:
         lines.append(alone)
+    if chosen is not None and chosen["layout"]:
+        lines += _of_layout(goal, chosen)
     if goal.options.get("input", "synthetic") == "synthetic":
         lines.append("samples are ready when they are needed: --input real counts reading and decoding")
     lines += harder_batches(result)
@@ -130,7 +160,7 @@ def notes(result: SearchResult) -> list[str]:
                 f"a global batch of {chosen['global_batch_size']:,} is outside the published "
                 f"{result.fit.smallest_batch_size:,.0f} to {result.fit.largest_batch_size:,.0f}"
             )
-    elif goal.published() is None and goal.max_global_batch is None:
+    elif goal.published() is None and goal.max_global_batch is None and not shares_out:
         lines.append(
             f"nobody has published how {goal.workload} trains with large batches: offered are those that "
             f"some network was trained with; --max-global-batch-size sets the limit"
@@ -149,6 +179,17 @@ def notes(result: SearchResult) -> list[str]:
     if goal.conditions.node_failure_interval is None:
         lines.append("nothing fails: --node-mtbf and --checkpoint-time count failures")
     return lines
+
+
+def _of_layout(goal: Goal, chosen: Row) -> list[str]:
+    """What is taken for granted of a transformer that is shared out."""
+    if goal.global_batch_size is not None:
+        return []
+    tokens = chosen["global_batch_size"] * chosen["sequence_length"]
+    return [
+        f"a step has {tokens / 1e6:.2f} M tokens, as Llama 2's had 4 M; a smaller or larger one is "
+        "--global-batch-size"
+    ]
 
 
 def _of_ones_own(result: SearchResult) -> list[str]:

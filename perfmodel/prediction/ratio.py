@@ -152,6 +152,20 @@ def sure_of(value: float, half_width: float) -> float:
     >>> sure_of(1.2, 0.0), round(sure_of(1.2, math.log(1.2)), 4)
     (1.0, 0.9)
     """
+    return chance_above_one(max(value, 1 / value), half_width)
+
+
+def chance_above_one(value: float, half_width: float) -> float:
+    """Return the probability that a ratio is more than 1.
+
+    Parameters
+    ----------
+    value : as predicted
+    half_width : of its 80 % interval, of the logarithm, which is taken to be normal
+
+    >>> [round(chance_above_one(value, math.log(1.2)), 4) for value in (1.2, 1.0, 1 / 1.2)]
+    [0.9, 0.5, 0.1]
+    """
     if half_width == 0:
-        return 0.5 if value == 1 else 1.0
-    return 0.5 * (1 + math.erf(abs(math.log(value)) * NORMAL_80 / half_width / math.sqrt(2)))
+        return 0.5 if value == 1 else float(value > 1)
+    return 0.5 * (1 + math.erf(math.log(value) * NORMAL_80 / half_width / math.sqrt(2)))

@@ -26,9 +26,9 @@ class Conditions(NamedTuple):
     Parameters
     ----------
     epochs : [1] Of the run whose cost to tell.
-    samples : [1] Of that run in all, instead of epochs, e.g. 5e6.
+    samples : [count] Of that run in all, instead of epochs, e.g. 5e6.
     price : [USD/h] Of one node, USD per hour.  [default: on demand, if known]
-    purchase_price : [USD] Of one node, USD, instead of a rent.
+    purchase_price : [USD] Of one node, instead of a rent, e.g. $300,000.
     server_price : [USD/h] Of one parameter server's machine, USD per hour.
         [default: the node's price for one of its kind, else on demand]
     region : Of the provider, e.g. us-east-1.  [default: the cheapest known]
@@ -36,7 +36,7 @@ class Conditions(NamedTuple):
     used_fraction : [1] Of its life at work.  [default: 1]
     electricity_price : [USD/kWh] USD per kWh, for a node of one's own; a rent includes it.
     pue : [1] Building's over machines' power.  [default: 1]
-    host_power : [W] Node without accelerators, W.  [default: 0]
+    host_power : [W] Node without accelerators, e.g. 2kW.  [default: 0]
     carbon_intensity : [g CO2/kWh] Grams of CO2 per kWh.
     node_failure_interval : [s] Mean time between failures of one node, e.g. 6000h.
     checkpoint_time : [s] To write one checkpoint, e.g. 60s.
@@ -44,16 +44,16 @@ class Conditions(NamedTuple):
     """
 
     epochs: _Above | None = None
-    samples: _Above | None = None
+    samples: Annotated[_Above | None, OptionInfo(unit="count")] = None
     price: Annotated[_Above | None, OptionInfo(label="Price of a machine")] = None
-    purchase_price: Annotated[_Above | None, OptionInfo(label="Purchase of a machine")] = None
+    purchase_price: Annotated[_Above | None, OptionInfo(label="Purchase of a machine", unit="USD")] = None
     server_price: Annotated[_Above | None, OptionInfo(label="Price of a parameter server's machine")] = None
     region: Annotated[str | None, _EVERY] = None
     service_years: Annotated[_Above | None, OptionInfo(label="Until written off", plan=True)] = None
     used_fraction: Annotated[_Share | None, _EVERY] = None
     electricity_price: Annotated[_Above | None, OptionInfo(label="Electricity", plan=True)] = None
     pue: Annotated[_Building | None, OptionInfo(label="PUE", plan=True)] = None
-    host_power: Annotated[_From | None, OptionInfo(label="Machine without GPUs", plan=True)] = None
+    host_power: Annotated[_From | None, OptionInfo(label="Machine without GPUs", unit="W", plan=True)] = None
     carbon_intensity: Annotated[_From | None, OptionInfo(label="Carbon intensity", plan=True)] = None
     node_failure_interval: Annotated[
         _From | None,

@@ -22,8 +22,8 @@ Axis = Literal["computation", "way", "data", "layout", "place", "batch", "size"]
 Offers = Literal[
     "workloads", "accelerators", "nodes", "links in a node", "links between nodes", "data sets", "instances"
 ]
-MEASURED: Final = ("B", "1/s", "s")
-"""Units with which people may write a number: ``115kB``, ``6000h``."""
+MEASURED: Final = ("B", "B/s", "1/s", "s", "W", "USD", "count")
+"""Units with which people may write a number: ``115kB``, ``6000h``, ``$20,000``."""
 
 
 class OptionInfo(NamedTuple):

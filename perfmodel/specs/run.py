@@ -10,12 +10,13 @@ from perfmodel.specs.scenario import (
     LARGEST_BATCH_SIZE,
     SYNONYMS,
     Algorithm,
-    PrecisionOfCopies,
+    Precision,
     StrategyOfCopies,
 )
 
 LARGEST_SEARCH = 65_536
 """GPUs of a search; beyond, ask for fewer machines."""
+MOST_TOKENS = 1e18
 
 _Above = Annotated[float, Within(gt=0, le=LARGEST, strict=True)]
 _Samples = Annotated[int, Within(ge=1, le=LARGEST_BATCH_SIZE, strict=True)]
@@ -29,21 +30,26 @@ class Run(Described):
     ----------
     workload : Network, or a file: .onnx, .csv, config.json.
     epochs : [1] Of the run.  [default: those the target takes]
-    samples : [1] Of the whole run, instead of epochs, e.g. 5e6.
+    samples : [count] Of the whole run, instead of epochs, e.g. 5M.
+    tokens : [count] Of the whole run, instead of epochs, e.g. 1T or 300B.
     target : Published quality that ends the run, instead of either.
     recipe : How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]
-    deadline : [s] Of the run, e.g. 24h or 3d.
-    budget : [USD] Of the run, USD.
+    deadline : [s] Of the run, e.g. 24h, 3d or 2 weeks.
+    budget : [USD] Of the run, e.g. $20,000 or 1.5M.
+    power_limit : [W] Of the whole job at rated power, e.g. 500kW; --host-power and --pue come on top.
     accelerators : To choose from, e.g. a100-sxm4-40gb,h100-sxm5-80gb.
     instances : Cloud offers to choose from, e.g. p4d.24xlarge.
     nodes : To choose from, e.g. dgx-1v,p3.16xlarge.  [default: all for hire]
     max_gpus : [1] In the job.
+    max_nodes : [1] Machines in the job.
     strategies : To choose from.  [default: all-reduce,parameter-server]
     algorithms : Of all-reduce.  [default: auto]
-    precisions : To choose from.  [default: amp,bf16,tf32,fp32]
+    precisions : To choose from.  [default: amp,bf16,tf32,fp32; of transformers that are shared out, bf16]
     server_node : Machine of a parameter server.  [default: as those that train]
     local_batch_sizes : [samples] To choose from.  [default: powers of two that fit]
     max_global_batch : [samples] Largest global batch.  [default: the largest published]
+    global_batch_size : [samples] Of every plan.
+        [default: any; of transformers that are shared out, about 4 M tokens]
     prices : Of one node, USD per hour, by the name of its type or offer.  [default: the catalogue's]
     purchase_prices : Of one node, USD, by its name, instead of a rent.
     conditions : Region, power and failures; its own prices and length of a run are not used.
@@ -57,11 +63,15 @@ class Run(Described):
 
     workload: Annotated[str, OptionInfo(label="Network", offers="workloads", basic=True)] = "resnet50"
     epochs: _Above | None = None
-    samples: _Above | None = None
+    samples: Annotated[_Above | None, OptionInfo(unit="count")] = None
+    tokens: Annotated[
+        Annotated[float, Within(gt=0, le=MOST_TOKENS, strict=True)] | None, OptionInfo(unit="count")
+    ] = None
     target: str | None = None
     recipe: Literal["stock", "mlperf"] | None = None
     deadline: Annotated[_Above | None, OptionInfo(label="Deadline, e.g. 24h or 3d", unit="s")] = None
-    budget: _Above | None = None
+    budget: Annotated[_Above | None, OptionInfo(label="Budget [USD]", unit="USD")] = None
+    power_limit: Annotated[_Above | None, OptionInfo(label="Power at most, e.g. 500kW", unit="W")] = None
     accelerators: Annotated[
         tuple[str, ...], OptionInfo(name="accelerator", old="accelerators", offers="accelerators")
     ] = ()
@@ -73,6 +83,7 @@ class Run(Described):
         tuple[str, ...], OptionInfo(label="Machines", name="node", old="nodes", offers="nodes")
     ] = ()
     max_gpus: Annotated[_GPUs, OptionInfo(label="GPUs at most")] = 512
+    max_nodes: Annotated[_GPUs | None, OptionInfo(label="Machines at most")] = None
     strategies: Annotated[
         tuple[StrategyOfCopies, ...],
         OptionInfo(name="strategy", old="strategies", synonyms=SYNONYMS["strategy"]),
@@ -82,7 +93,7 @@ class Run(Described):
         OptionInfo(name="algorithm", old="algorithms", synonyms=SYNONYMS["algorithm"]),
     ] = ()
     precisions: Annotated[
-        tuple[PrecisionOfCopies, ...],
+        tuple[Precision, ...],
         OptionInfo(name="precision", old="precisions", synonyms=SYNONYMS["precision"]),
     ] = ()
     server_node: Annotated[str | None, OptionInfo(label="Machine of a parameter server", offers="nodes")] = (
@@ -94,6 +105,7 @@ class Run(Described):
     max_global_batch: Annotated[
         _Samples | None, OptionInfo(name="max-global-batch-size", old="max-global-batch")
     ] = None
+    global_batch_size: Annotated[_Samples | None, OptionInfo(label="Global batch size")] = None
     prices: Annotated[Mapping[str, _Above], OptionInfo(label="Price of a machine", name="price")] = fresh(
         dict
     )

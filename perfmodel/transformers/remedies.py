@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from perfmodel.specs.layout import RECOMPUTE, SHARDING, Layout
+from perfmodel.specs.layout import Layout
+from perfmodel.transformers.words import one_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,13 +26,6 @@ COMPENSATES = {
     "pipeline_parallel": ("pipeline_parallel", "virtual_stages", "data_parallel", "accumulation_steps"),
 }
 """What can be changed -> that, and what changes with it for the same batch on the same accelerators."""
-CALLED = {
-    "micro_batch_size": "micro-batch",
-    "expert_parallel": "expert",
-    "context_parallel": "context",
-    "tensor_parallel": "tensor",
-    "pipeline_parallel": "pipeline",
-}
 
 
 class Remedy(NamedTuple):
@@ -85,13 +79,4 @@ def _cheapest(
     if not able.any():
         return None
     best = int(np.argmin(np.where(able, times, np.inf)))
-    return Remedy(" + ".join(_words(layouts, best, change) for change in changes), best)
-
-
-def _words(layouts: Layout, row: int, change: str) -> str:
-    value = int(getattr(layouts, change)[row])
-    if change == "sharding":
-        return SHARDING[value] if value else "no sharding"
-    if change == "recompute":
-        return f"recompute {RECOMPUTE[value]}"
-    return f"{CALLED[change]} {value}"
+    return Remedy(" + ".join(one_word(change, getattr(layouts, change)[best]) for change in changes), best)

@@ -1,0 +1,178 @@
+"""Plans that share a transformer out: of each machine, size and precision the fastest layout that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel.calibration import Calibration
+from perfmodel.errors import InputError
+from perfmodel.planning.goal import Goal, doubled
+from perfmodel.planning.machines import Machine
+from perfmodel.resolve import Setting, resolve
+from perfmodel.sharing import PRECISIONS, stack_of
+from perfmodel.specs.layout import Layout
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.stack import stack_named
+from perfmodel.specs.store import Catalogue
+from perfmodel.specs.workload import Workload
+from perfmodel.step.terms import SHARED_TERMS
+from perfmodel.sweeps.shared import answers
+from perfmodel.transformers.evaluate import fabric_of_setting, network_of
+from perfmodel.transformers.job import rows as chosen
+from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.search import search
+from perfmodel.transformers.software import Options
+from perfmodel.transformers.words import changes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Table = dict[str, NDArray[Any]]
+
+ALIKE = 1.01
+"""Times as long as the fastest layout takes one that no model tells apart from it."""
+MOST_ALIKE = 3
+"""Layouts that are named beside the fastest."""
+NONE_FITS = "no layout fits in memory"
+NONE_DIVIDES = "no layout divides the network and its batch"
+_NUMBERS = (
+    "iteration_time",
+    "low_80",
+    "high_80",
+    "high_95",
+    "samples_per_second",
+    "mfu",
+    "memory_bytes",
+    "memory_capacity",
+)
+
+
+def tables_of_layouts(
+    goal: Goal,
+    machines: Sequence[Machine],
+    network: Workload,
+    catalogue: Catalogue,
+    constants: Calibration,
+    left_out: dict[str, int],
+) -> tuple[list[Table], int]:
+    """Return a table of the fastest layout that fits, for each machine, size and precision.
+
+    Parameters
+    ----------
+    goal, machines : what to cross
+    network : of the goal's workload, a transformer
+    catalogue, constants : as for ``predict``
+    left_out : takes how many plans were left out, by the reason
+
+    Returns
+    -------
+    tables : none where no layout is possible
+    timed : how many layouts were timed in all
+    """
+    plans: list[dict[str, Any]] = []
+    timed = 0
+    for index, machine in enumerate(machines):
+        sizes = doubled(goal.most_gpus(machine.accelerators, machine.joins), machine.accelerators)
+        for precision, size in product(goal.precisions or (None,), sizes):
+            try:
+                setting = _setting(goal, machine, size, precision, network, catalogue)
+            except InputError as error:
+                _count(left_out, str(error))
+                continue
+            if setting is None:
+                continue
+            plan, tried, reason = _fastest(goal, setting, network, constants)
+            timed += tried
+            if plan is None:
+                _count(left_out, reason)
+            else:
+                plans.append({"machine": index, **plan})
+    return [_table(plans)] if plans else [], timed
+
+
+def _count(left_out: dict[str, int], reason: str) -> None:
+    left_out[reason] = left_out.get(reason, 0) + 1
+
+
+def _setting(
+    goal: Goal, machine: Machine, size: int, precision: str | None, network: Workload, catalogue: Catalogue
+) -> Setting | None:
+    """Return the setting of one machine, size and precision, in which any layout may be taken.
+
+    None where copies of the network are trained on it.
+    """
+    if precision is not None and precision not in PRECISIONS:
+        return None
+    asked: dict[str, Any] = {"workload": goal.workload, "node": machine.node, "accelerator": machine.accelerator}
+    asked |= {"world_size": size, "precision": precision}
+    scenario = Scenario(**asked, **goal.options)
+    stack = stack_of(scenario, network, catalogue.accelerator(machine.accelerator))
+    if stack is None:
+        return None
+    return resolve(scenario.model_copy(update={"framework": stack, "micro_batch_size": 1}), catalogue)
+
+
+def _fastest(
+    goal: Goal, setting: Setting, network: Workload, constants: Calibration
+) -> tuple[dict[str, Any] | None, int, str]:
+    """Return the fastest layout that fits as a plan, how many were timed, and why there is none."""
+    model, length = network_of(setting.workload)
+    assert setting.stack is not None
+    found = search(
+        model,
+        fabric_of_setting(setting),
+        setting.stack,
+        Options(PRECISIONS[setting.precision]),
+        fitted().parameters,
+        world_size=setting.world_size,
+        global_batch_size=goal.batch_of_layouts(network),
+        sequence_length=length,
+    )
+    layouts, times = found.layouts, np.asarray(found.steps.iteration_time)
+    if goal.local_batch_sizes:
+        asked = np.flatnonzero(np.isin(layouts.micro_batch_size, goal.local_batch_sizes))
+        layouts, times = chosen(layouts, asked), times[asked]
+    if not len(times):
+        return None, found.candidates, NONE_FITS if found.candidates else NONE_DIVIDES
+    if _waits(setting):  # for samples, or for stragglers: of both a layout decides how long
+        times = answers(setting, layouts, constants)["iteration_time"]
+        order = np.argsort(times, kind="stable")
+        layouts, times = chosen(layouts, order), times[order]
+    near = chosen(layouts, np.flatnonzero(times <= ALIKE * times[0]))
+    first = Layout(*(float(column[0]) for column in near))
+    numbers = answers(setting, chosen(near, np.arange(1)), constants)
+    plan = {name: float(np.ravel(numbers[name])[0]) for name in (*_NUMBERS, *SHARED_TERMS)}
+    same: dict[str, Any] = {
+        "framework": stack_named(str(setting.scenario.framework))[0],
+        "layout": first.words(),
+        "also": changes(near, MOST_ALIKE),
+        "node": setting.node.id,
+        "world_size": setting.world_size,
+        "nodes": setting.nodes,
+        "servers": 0.0,
+        "strategy": "all-reduce",
+        "algorithm": "auto",
+        "precision": setting.precision,
+        "local_batch_size": int(first.micro_batch_size),
+        "global_batch_size": int(first.global_batch_size),
+        "fits": True,
+    }
+    return plan | same, found.candidates, ""
+
+
+def _waits(setting: Setting) -> bool:
+    return setting.scenario.input != "synthetic" or setting.scenario.jitter is not None
+
+
+def _table(plans: Sequence[dict[str, Any]]) -> Table:
+    table: Table = {}
+    for name in plans[0]:
+        table[name] = np.empty(len(plans), dtype=object)
+        table[name][:] = [plan[name] for plan in plans]
+        if isinstance(plans[0][name], int | float):
+            table[name] = np.array(table[name].tolist())
+    return table
