@@ -114,7 +114,7 @@ def parse(text: str | float, unit: str) -> float:
     if unit == "s" and _PARTS_OF_A_TIME.fullmatch(words):
         return sum(parse(part, unit) for part in re.findall(r"[\d.]+\s*[a-z]+", words))
     if unit in ("USD", "count"):
-        words = _THOUSANDS.sub(lambda found: found[1] + found[2].replace(",", ""), words, count=1)
+        words = _THOUSANDS.sub(lambda match: match[1] + match[2].replace(",", ""), words, count=1)
         words = words.removeprefix("$").lstrip() if unit == "USD" else words
     match = None if isinstance(text, bool) else _NUMBER_AND_UNIT.fullmatch(words)
     if match is None:

@@ -107,8 +107,8 @@ def _setting(
     """
     if precision is not None and precision not in PRECISIONS:
         return None
-    asked: dict[str, Any] = {"workload": goal.workload, "node": machine.node, "accelerator": machine.accelerator}
-    asked |= {"world_size": size, "precision": precision}
+    asked: dict[str, Any] = {"workload": goal.workload, "world_size": size, "precision": precision}
+    asked |= {"node": machine.node, "accelerator": machine.accelerator}
     scenario = Scenario(**asked, **goal.options)
     stack = stack_of(scenario, network, catalogue.accelerator(machine.accelerator))
     if stack is None:
@@ -122,7 +122,7 @@ def _fastest(
     """Return the fastest layout that fits as a plan, how many were timed, and why there is none."""
     model, length = network_of(setting.workload)
     assert setting.stack is not None
-    found = search(
+    result = search(
         model,
         fabric_of_setting(setting),
         setting.stack,
@@ -132,12 +132,12 @@ def _fastest(
         global_batch_size=goal.batch_of_layouts(network),
         sequence_length=length,
     )
-    layouts, times = found.layouts, np.asarray(found.steps.iteration_time)
+    layouts, times = result.layouts, np.asarray(result.steps.iteration_time)
     if goal.local_batch_sizes:
         asked = np.flatnonzero(np.isin(layouts.micro_batch_size, goal.local_batch_sizes))
         layouts, times = chosen(layouts, asked), times[asked]
     if not len(times):
-        return None, found.candidates, NONE_FITS if found.candidates else NONE_DIVIDES
+        return None, result.candidates, NONE_FITS if result.candidates else NONE_DIVIDES
     if _waits(setting):  # for samples, or for stragglers: of both a layout decides how long
         times = answers(setting, layouts, constants)["iteration_time"]
         order = np.argsort(times, kind="stable")
@@ -161,7 +161,7 @@ def _fastest(
         "global_batch_size": int(first.global_batch_size),
         "fits": True,
     }
-    return plan | same, found.candidates, ""
+    return plan | same, result.candidates, ""
 
 
 def _waits(setting: Setting) -> bool:

@@ -44,7 +44,7 @@ def search(
     network = fed_with(workload(goal.workload, goal.options.get("sequence_length")), *data)
     fit = goal.fit()
     machines = machines_of(goal, catalogue)
-    found = candidates(goal, machines, network, fit, catalogue, constants)
+    every = candidates(goal, machines, network, fit, catalogue, constants)
     return SearchResult(
-        goal, tuple(machines), found.table, found.left_out, fit, catalogue, constants, found.layouts
+        goal, tuple(machines), every.table, every.left_out, fit, catalogue, constants, every.layouts
     )

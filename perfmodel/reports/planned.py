@@ -12,7 +12,8 @@ from perfmodel.planning.verdict import named, notes, verdict
 from perfmodel.reports.page import Listing, Page, Span, Spans
 from perfmodel.reports.sources import sources_behind
 from perfmodel.specs.store import Catalogue
-from perfmodel.units import rate, show
+from perfmodel.transformers.words import short
+from perfmodel.units import duration, rate
 
 Row = Mapping[str, Any]
 
@@ -56,10 +57,14 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
 def _front(rows: Sequence[Row], whole: int) -> Listing:
     return Listing(
         f"None is both faster and cheaper than these{_of(rows, whole)}",
-        ("plan", "precision", "batch", "samples/s", "run", "at 80 %", "cost", "kWh"),
-        [[named(row), row["precision"], *_figures(row)] for row in rows],
+        ("plan", "how", "batch", "samples/s", "run", "at 80 %", "cost", "kWh"),
+        [[named(row), _way(row), *_figures(row)] for row in rows],
         texts=2,
     )
+
+
+def _way(row: Row) -> str:
+    return f"{short(row['layout'])} {row['precision']}" if row["layout"] else str(row["precision"])
 
 
 def _rejected(rows: Sequence[Row], whole: int) -> Listing:
@@ -67,7 +72,7 @@ def _rejected(rows: Sequence[Row], whole: int) -> Listing:
         f"Why not others{_of(rows, whole)}",
         ("best plan of each other machine", "why not", "run", "cost", "times as fast"),
         [
-            [named(row), row["why"], show(row["run_time"], "s"), _cost(row), f"{row['ratio']['value']:.3g}"]
+            [named(row), row["why"], duration(row["run_time"]), _cost(row), f"{row['ratio']['value']:.3g}"]
             for row in rows
         ],
         texts=2,
@@ -92,7 +97,7 @@ def _prices(result: SearchResult, names: Container[str]) -> Listing:
 def _question(goal: Goal) -> str:
     limits = []
     if goal.deadline is not None:
-        limits.append(f"within {show(goal.deadline, 's')}")
+        limits.append(f"within {duration(goal.deadline)}")
     if goal.budget is not None:
         limits.append(f"for at most {dollars(goal.budget)}")
     return f"What to hire to train {goal.workload}{' ' if limits else ''}{' and '.join(limits)}?"
@@ -103,8 +108,8 @@ def _figures(row: Row) -> list[str]:
     return [
         f"{row['global_batch_size']:,}",
         rate(row["samples_per_second"]),
-        show(row["run_time"], "s"),
-        "-" if late is None else show(late, "s"),
+        duration(row["run_time"]),
+        "-" if late is None else duration(late),
         _cost(row),
         "-" if energy is None else f"{energy:,.3g}",
     ]
@@ -121,14 +126,14 @@ def _times(rows: Sequence[Row], result: SearchResult) -> Spans:
             row["run_time"],
             row["run_time_low_80"],
             row["run_time_high_80"],
-            f"{show(row['run_time'], 's')}, {_cost(row)}",
+            f"{duration(row['run_time'])}, {_cost(row)}",
         )
         for row in rows
     ]
     deadline = result.goal.deadline
     caption = "Time of the run with its 80 % interval; equal steps are equal factors."
     if deadline is not None:
-        caption += f"  The dashed line is the deadline of {show(deadline, 's')}."
+        caption += f"  The dashed line is the deadline of {duration(deadline)}."
     return Spans("How long each takes", spans, caption, deadline, logarithmic=True)
 
 
