@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from perfmodel.api.adaptive_synchrony import adaptive_synchrony
     from perfmodel.api.calibrate import calibrate
     from perfmodel.api.collective import collective
     from perfmodel.api.compare import compare
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from perfmodel.api.learning_rate import learning_rate
     from perfmodel.api.plan import plan
     from perfmodel.api.scale import scale
+    from perfmodel.api.servers import servers
     from perfmodel.api.stragglers import stragglers
     from perfmodel.api.validate import validate
     from perfmodel.errors import InputError
@@ -48,6 +50,7 @@ __all__ = [
     "InputError",
     "Prediction",
     "Scenario",
+    "adaptive_synchrony",
     "calibrate",
     "check_quote",
     "collective",
@@ -62,6 +65,7 @@ __all__ = [
     "predict",
     "read_quote",
     "scale",
+    "servers",
     "stragglers",
     "sweep",
     "validate",
@@ -76,6 +80,7 @@ _HOMES = {
     "InputError": "perfmodel.errors",
     "Prediction": "perfmodel.prediction",
     "Scenario": "perfmodel.specs.scenario",
+    "adaptive_synchrony": "perfmodel.api.adaptive_synchrony",
     "calibrate": "perfmodel.api.calibrate",
     "check_quote": "perfmodel.quote",
     "collective": "perfmodel.api.collective",
@@ -90,6 +95,7 @@ _HOMES = {
     "predict": "perfmodel.prediction",
     "read_quote": "perfmodel.quote",
     "scale": "perfmodel.api.scale",
+    "servers": "perfmodel.api.servers",
     "stragglers": "perfmodel.api.stragglers",
     "sweep": "perfmodel.sweeps",
     "validate": "perfmodel.api.validate",

@@ -24,6 +24,8 @@ CALLS = {
     "sweep": "sweep(world_size=[1, 2]).table()",
     "collective": "collective('all-reduce', ranks=8, size='100MB', link='nvlink3-nvswitch')",
     "stragglers": "stragglers('sync', workers=16)",
+    "servers": "servers(workers=8, servers=8)",
+    "adaptive_synchrony": "adaptive_synchrony(workers=16)",
     "plan": "plan(epochs=1, accelerators='v100-sxm2-16gb', max_gpus=8)",
     "layouts": "layouts('llama-3-8b', gpus=8, node='dgx-h100', global_batch_size=64)",
     "learning_rate": "learning_rate(0.1, 256, 8192)",
@@ -77,6 +79,8 @@ TABLES = {
     "stragglers": (lambda: perfmodel.stragglers(workers=8), 9),
     "error curves": (lambda: perfmodel.stragglers(workers=8).error_curves(), 12),
     "learning rates": (lambda: perfmodel.learning_rate(0.1, 256, 8192, staleness=3), 4),
+    "placements of servers": (lambda: perfmodel.servers(workers=8, servers=8), 6),
+    "choices as the error falls": (lambda: perfmodel.adaptive_synchrony(workers=8), 6),
     "speed-ups of a model": (lambda: perfmodel.model_parallel("image", [1, 81, 100]), 3),
     "compressed exchanges": (lambda: perfmodel.compression(gpus=16), 8),
 }
@@ -166,6 +170,17 @@ JSON = {
     "speed-ups of a model": (
         lambda: perfmodel.model_parallel(machines=[4, 16], point=(8, 3), peak=True),
         "model-parallel --machines 4,16 --point 8:3 --peak",
+    ),
+    "placements of servers": (
+        lambda: perfmodel.servers(workers=16, servers=4, gradient_size="528MB", inter_link="ib-edr-100g"),
+        "servers --workers 16 --servers 4 --gradient-size 528MB --inter-link ib-edr-100g",
+    ),
+    "choices as the error falls": (
+        lambda: perfmodel.adaptive_synchrony(
+            workers=8, distribution="exponential", params={"rate": 2}, communication_time=0.5, interval="4s"
+        ),
+        "stragglers --adaptive --workers 8 --distribution exponential --param rate=2 "
+        "--communication-time 0.5s --interval 4s",
     ),
     "learning rates": (
         lambda: perfmodel.learning_rate(0.2, 128, 1024, staleness=2, warm_up_epochs=2.5),

@@ -29,6 +29,8 @@ FUNCTIONS = (
     "compare",
     "collective",
     "stragglers",
+    "servers",
+    "adaptive_synchrony",
     "explain",
     "layouts",
     "learning_rate",

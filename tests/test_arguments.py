@@ -49,6 +49,8 @@ WORKS: dict[str, dict[str, Any]] = {
     "read_quote": {"path": "imagenet-one-hour"},
     "scale": {"gpus": [1, 2]},
     "stragglers": {"workers": 4},
+    "servers": {},
+    "adaptive_synchrony": {"workers": 4},
     "sweep": {"gpus": [1, 2]},
     "validate": {"kind": "collectives"},
     "workload": {"name": "resnet50"},

@@ -154,13 +154,7 @@ def stragglers(
     expect(COUNT, workers=workers, local_steps=local_steps)
     expect(COUNT.or_none, k=k)
     expect(NUMBER.or_none, backups=backups)
-    expect(TABLE.or_none, params=params)
-    law = distribution
-    if not isinstance(law, Distribution):
-        expect(TEXT, distribution=law)
-        law = law_of(law, [f"{name}={value}" for name, value in (params or {}).items()])
-    elif params:
-        raise InputError("params: the distribution has its own; name it as a text to give others")
+    law = law_from(distribution, params)
     common, service = parse(communication_time, "s"), parse(server_time, "s")
     if variant not in (*VARIANTS, "all"):
         raise unknown_name("variant", str(variant), (*VARIANTS, "all"))
@@ -187,6 +181,24 @@ def _check_backups(variant: str, workers: int, k: int | None, backups: float) ->
         raise InputError(f"--backups {backups:g}: of {workers} workers 0 to {workers - 1} can be backups")
     if k is not None and variant == "backup":
         raise InputError("--k and --backups: give one, the other follows")
+
+
+def law_from(
+    distribution: str | Distribution, params: Mapping[str, float | str] | None = None
+) -> Distribution:
+    """Return a distribution as it is, or that of a name or a text.
+
+    Raises
+    ------
+    InputError : as ``law_of``; parameters of a distribution that has its own
+    """
+    expect(TABLE.or_none, params=params)
+    if not isinstance(distribution, Distribution):
+        expect(TEXT, distribution=distribution)
+        return law_of(distribution, [f"{name}={value}" for name, value in (params or {}).items()])
+    if params:
+        raise InputError("params: the distribution has its own; name it as a text to give others")
+    return distribution
 
 
 def law_of(law: str, params: Sequence[str]) -> Distribution:

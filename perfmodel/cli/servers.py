@@ -26,13 +26,17 @@ def command(workers: int, servers: int, gradient_size: str, inter_link: str | No
       perfmodel servers --workers 8 --servers 8 --gradient-size 528MB
       perfmodel servers --workers 16 --servers 4 --inter-link ib-edr-100g
     """
-    from perfmodel.prediction.servers import HEADINGS, arrangements
-    from perfmodel.specs.store import Catalogue
-    from perfmodel.units import parse, show
+    from perfmodel.api.servers import servers as placed
+    from perfmodel.prediction.servers import HEADINGS
+    from perfmodel.units import show
 
     form = take_form(options)
-    link = Catalogue.of(None).link(inter_link or DEFAULT_INTER_LINK)
-    answer = arrangements(link, workers, servers, parse(gradient_size, "B"))
+    answer = placed(
+        workers=workers,
+        servers=servers,
+        gradient_size=gradient_size,
+        inter_link=inter_link or DEFAULT_INTER_LINK,
+    )
     if exported(answer, form):
         return
     from rich.text import Text

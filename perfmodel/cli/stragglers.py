@@ -221,15 +221,15 @@ def _print_schedule(
     form: Form | None,
 ) -> None:
     """How much to synchronise as the error falls."""
-    from perfmodel.prediction.adaptive import HEADINGS, schedule
-    from perfmodel.units import parse
+    from perfmodel.api.adaptive_synchrony import adaptive_synchrony
+    from perfmodel.prediction.adaptive import HEADINGS
 
-    answer = schedule(
-        distribution,
-        workers,
+    answer = adaptive_synchrony(
+        workers=workers,
+        distribution=distribution,
+        communication_time=communication_time,
+        interval=interval,
         learning_rate=learning_rate,
-        communication_time=parse(communication_time, "s"),
-        interval=None if interval is None else parse(interval, "s"),
     )
     if exported(answer, form):
         return
