@@ -53,8 +53,12 @@ FOLDS = {
     ),
     "scale": ("As a table",),
     "compare": ("B, where it differs from A",),
-    "stragglers": ("What staleness leaves of the learning rate", "As a table"),
-    "communication": ("The same bytes as gradients, compressed",),
+    "stragglers": (
+        "What staleness leaves of the learning rate",
+        "How much to synchronise as the error falls",
+        "As a table",
+    ),
+    "communication": ("The same bytes as gradients, compressed", "Where parameter servers run"),
     "plan": (
         "More options",
         "How it would be started",
@@ -556,3 +560,32 @@ def test_gradients_of_a_message_are_compressed_as_the_command_does():
     assert [*shown["scheme"]][:2] == ["fp16", "topk:0.01"]
     answer = perfmodel.compression(gpus=16, size=100e6, accelerator="v100-sxm2-16gb")
     assert list(shown["in all"]) == [show(row.time, "s") for row in answer.rows]
+
+
+def test_placements_of_servers_are_those_of_the_command():
+    test = opened("communication", ranks="64", size="100MB", servers="4", node="dgx-1v")
+    test.session_state["fold-Where parameter servers run"] = True
+    sound(test.run())
+    shown = next(table.value for table in test.dataframe if "where they run" in table.value)
+    answer = perfmodel.servers(workers=8, servers=4, gradient_size=100e6, inter_link="ib-edr-100g")
+    assert list(shown["push and pull"]) == [show(row.time, "s") for row in answer.rows]
+    alone = opened("communication", ranks="8", size="100MB", node="dgx-1v")
+    alone.session_state["fold-Where parameter servers run"] = True
+    assert any("All GPUs lie in one machine" in each.value for each in sound(alone.run()).info)
+
+
+def test_grids_and_racks_are_drawn_where_they_are_chosen():
+    chosen = {"algorithms": "torus,multi-ring,ring", "rack-nodes": "2", "oversubscription": "4"}
+    test = opened("communication", ranks="64", node="dgx-1v", **chosen)
+    names = {line["name"] for line in json.loads(test.get("plotly_chart")[1].proto.spec)["data"]}
+    assert {"torus", "multi-ring", "ring"} <= names
+
+
+def test_adaptive_synchrony_is_that_of_the_command():
+    test = opened("stragglers", workers="8", **{"communication-time": "0.5s"})
+    test.session_state["fold-How much to synchronise as the error falls"] = True
+    sound(test.run())
+    shown = next(table.value for table in test.dataframe if "K of K-sync" in table.value)
+    answer = perfmodel.adaptive_synchrony(workers=8, communication_time="0.5s")
+    assert list(shown["K of K-sync"]) == [each.k_sync for each in answer.choices]
+    assert list(shown["local steps of local SGD"]) == [each.local_steps for each in answer.choices]

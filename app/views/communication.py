@@ -11,6 +11,7 @@ from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, wa
 from app.options import convert, one_of, options, some_of, values
 from app.plain import plain
 from perfmodel.api.compression import compression
+from perfmodel.api.servers import servers as servers_placed
 from perfmodel.cli.collective_plot import collective_figure, title_of
 from perfmodel.collectives.place import Point
 from perfmodel.errors import InputError
@@ -31,7 +32,19 @@ SERVERS = options()["servers"]._replace(session="exchange-servers")
 SHOWN = one_of("show", YS, "time", "What is drawn.")._replace(session="show-exchange")
 ALGORITHMS = some_of(
     "algorithms",
-    (*DRAWN, "recursive-doubling", "reduce-broadcast", "exchange", "hub", "leader", "nvls", "switch-tree"),
+    (
+        *DRAWN,
+        "torus",
+        "multi-ring",
+        "ring-chunked",
+        "recursive-doubling",
+        "reduce-broadcast",
+        "exchange",
+        "hub",
+        "leader",
+        "nvls",
+        "switch-tree",
+    ),
     "What is drawn.",
 )._replace(usual="the usual ones")
 
@@ -104,11 +117,44 @@ def page(asked: Asked) -> None:
         with fold("The same bytes as gradients, compressed") as is_open:
             if is_open:
                 compressed(picked, ranks, fabric.hosts, size)
+        with fold("Where parameter servers run") as is_open:
+            if is_open:
+                placed(fabric, servers, size)
     where = exchanges.where(picked)
     command = {"collective": name, **where, "ranks": ranks, "size": "1KB..1GB"}
     with st.container(horizontal=True):
         ways_out("collective", command, _python(name, ranks, values(where, where, "collective"), size))
         downloads("communication", rows, {"rows": rows})
+
+
+def placed(fabric: Point, count: int | None, size: float) -> None:
+    """List what a push and a pull take by where so many servers run; as many as machines where nobody says."""
+    if fabric.hosts < 2 or fabric.inter_link is None:
+        st.info("All GPUs lie in one machine: choose more of them, or more machines.")
+        return
+    with mistakes_shown():
+        answer = servers_placed(
+            workers=fabric.hosts,
+            servers=count or fabric.hosts,
+            gradient_size=size,
+            inter_link=fabric.inter_link.id,
+            catalogue=session_hardware.catalogue(),
+        )
+    labels = (
+        "where they run",
+        "machines in all",
+        "push and pull",
+        "all machines send",
+        "a server's port moves",
+    )
+    columns = (*labels, "memory of a server")
+    st.dataframe([dict(zip(columns, row, strict=True)) for row in answer.cells()], hide_index=True)
+    st.caption(
+        sentence(
+            f"{answer.note}; one port of {answer.link} a machine, {show(answer.bandwidth, 'B/s')} each way; "
+            "in blocks: pulls start before pushes end; apart and on workers: BytePS"
+        )
+    )
 
 
 def compressed(picked: Mapping[str, Any], ranks: int, machines: int, size: float) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from app import charts, session_hardware
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import options, values
+from perfmodel.api.adaptive_synchrony import adaptive_synchrony
 from perfmodel.api.learning_rate import learning_rate
 from perfmodel.api.stragglers import USUAL, Stragglers, law_of, stragglers
 from perfmodel.equations.distribution import Distribution
@@ -136,6 +137,9 @@ def page(asked: Asked) -> None:
     with fold("What staleness leaves of the learning rate") as is_open:
         if is_open:
             rates(result)
+    with fold("How much to synchronise as the error falls") as is_open:
+        if is_open:
+            schedule(picked, times, workers)
     with fold("As a table") as is_open:
         if is_open:
             st.dataframe(
@@ -153,6 +157,34 @@ def page(asked: Asked) -> None:
                 ],
                 hide_index=True,
             )
+
+
+def schedule(picked: dict[str, Any], times: Distribution, workers: int) -> None:
+    """List what AdaSync and AdaComm choose, as ``perfmodel stragglers --adaptive`` does."""
+    given = values(picked, ("communication-time", RATE.name), "stragglers")
+    with mistakes_shown():
+        answer = adaptive_synchrony(workers=workers, distribution=times, **given)
+    st.dataframe(
+        [
+            {
+                "error": f"{each.error:.3g}",
+                "K of K-sync": each.k_sync,
+                "K of K-batch-sync": each.k_batch,
+                "K by AdaSync's rule": each.k_by_rule,
+                "local steps of local SGD": each.local_steps,
+                "local steps by AdaComm's rule": each.local_steps_by_rule,
+            }
+            for each in answer.choices
+        ],
+        hide_index=True,
+    )
+    st.caption(
+        sentence(
+            "gradients an update should wait for, and steps between two averages, to get furthest until the "
+            "next choice; the rules start from the first row and need the error alone"
+        )
+    )
+    st.caption(sentence(answer.note))
 
 
 def rates(result: Sequence[StragglerPrediction]) -> None:

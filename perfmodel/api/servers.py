@@ -24,7 +24,7 @@ def servers(
     inter_link: str = DEFAULT_INTER_LINK,
     catalogue: Catalogue | None = None,
 ) -> Arrangements:
-    """Return what a push and a pull take by where parameter servers run: apart, on workers' machines, or both.
+    """Return what a push and a pull take by where parameter servers run: apart, on the workers, or both.
 
     Parameters
     ----------
