@@ -30,23 +30,22 @@ COLLECTIVE, SIZE = KNOWN["collective"], KNOWN["size"]
 RANKS_OPTION = KNOWN["ranks"]._replace(label="Ranks (GPUs)")
 SERVERS = options()["servers"]._replace(session="exchange-servers")
 SHOWN = one_of("show", YS, "time", "What is drawn.")._replace(session="show-exchange")
-ALGORITHMS = some_of(
-    "algorithms",
-    (
-        *DRAWN,
-        "torus",
-        "multi-ring",
-        "ring-chunked",
-        "recursive-doubling",
-        "reduce-broadcast",
-        "exchange",
-        "hub",
-        "leader",
-        "nvls",
-        "switch-tree",
-    ),
-    "What is drawn.",
-)._replace(usual="the usual ones")
+GRIDS = ("torus", "multi-ring", "ring-chunked")
+OTHERS = ("recursive-doubling", "reduce-broadcast", "exchange", "hub", "leader", "nvls", "switch-tree")
+ALGORITHMS = some_of("algorithms", (*DRAWN, *GRIDS, *OTHERS), "What is drawn.")._replace(
+    usual="the usual ones"
+)
+
+
+PLACED = (
+    "where they run",
+    "machines in all",
+    "push and pull",
+    "all machines send",
+    "a server's port moves",
+    "memory of a server",
+)
+"""Headings of where servers run, as ``Arrangements.cells`` has them."""
 
 
 def picture(
@@ -128,7 +127,7 @@ def page(asked: Asked) -> None:
 
 
 def placed(fabric: Point, count: int | None, size: float) -> None:
-    """List what a push and a pull take by where so many servers run; as many as machines where nobody says."""
+    """List what a push and a pull take by where so many servers run; by default one for each machine."""
     if fabric.hosts < 2 or fabric.inter_link is None:
         st.info("All GPUs lie in one machine: choose more of them, or more machines.")
         return
@@ -140,15 +139,7 @@ def placed(fabric: Point, count: int | None, size: float) -> None:
             inter_link=fabric.inter_link.id,
             catalogue=session_hardware.catalogue(),
         )
-    labels = (
-        "where they run",
-        "machines in all",
-        "push and pull",
-        "all machines send",
-        "a server's port moves",
-    )
-    columns = (*labels, "memory of a server")
-    st.dataframe([dict(zip(columns, row, strict=True)) for row in answer.cells()], hide_index=True)
+    st.dataframe([dict(zip(PLACED, row, strict=True)) for row in answer.cells()], hide_index=True)
     st.caption(
         sentence(
             f"{answer.note}; one port of {answer.link} a machine, {show(answer.bandwidth, 'B/s')} each way; "
