@@ -665,6 +665,6 @@ def test_times_are_numbers_of_python(options):
     answer = predict(**{"gpus": 16, **options})
     numbers = {
         **answer.terms,
-        **{name: value for name, value in vars(answer).items() if isinstance(value, float)},
+        **{name: value for name, value in answer.model_dump().items() if isinstance(value, float)},
     }
     assert {type(value) for value in numbers.values()} == {float}

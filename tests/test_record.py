@@ -75,6 +75,14 @@ def test_a_late_field_is_worked_out_once_by_whatever_reads_it():
         one.words = "other"
 
 
+def test_a_late_field_may_have_a_default():
+    cls = made(a=(int,), part=(float | None, late(None)), parts=(dict, late(fresh(dict))))
+    for saved in (cls(a=1), cls.model_validate({"a": 1}), cls.model_construct(a=1)):
+        assert saved.model_dump() == {"a": 1, "part": None, "parts": {}}
+    assert cls(a=1).parts is not cls.model_construct(a=1).parts
+    assert cls.model_construct(a=1, part=lambda: 2.0).model_dump(exclude_defaults=True) == {"a": 1, "part": 2.0}
+
+
 def test_defaults_that_could_be_changed_are_made_anew():
     cls = made(a=(int,), b=(list, fresh(list)))
     assert cls(a=1).b == []

@@ -6,15 +6,14 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from perfmodel.calibration import Calibration, constants_of
 from perfmodel.errors import InputError
+from perfmodel.prediction.absurd import absurd, checked
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
 from perfmodel.prediction.interval import interval, widening_strengths
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prediction.result import NO_UPDATES, DeviceMemory, Interval, Memory, Prediction
-from perfmodel.prediction.start_up import epoch_start, start_up
+from perfmodel.prediction.start_up import epoch_start, start_up, together
 from perfmodel.prediction.traffic import traffic_of
 from perfmodel.prediction.understood import understood
 from perfmodel.prediction.verdict import placement, slower_than_one, verdict
@@ -93,18 +92,14 @@ def predict(
 
         scenario = scenario_from(scenario, options)
     setting, constants = settled(scenario, Catalogue.of(catalogue), constants_of(constants))
+    if setting.layout is None:
+        return checked(_predicted, setting, constants)
+    from perfmodel.prediction.shared import shared_prediction
+
     try:
-        if setting.layout is not None:
-            from perfmodel.prediction.shared import shared_prediction
-
-            return shared_prediction(setting, constants, understood(setting))
-        return _predicted(setting, constants)
+        return shared_prediction(setting, constants)
     except (FloatingPointError, OverflowError) as error:
-        raise _absurd(error) from error
-
-
-def _absurd(error: Exception) -> InputError:
-    return InputError(f"{error}: a spec, the workload or an option holds an absurd number")
+        raise absurd(error) from error
 
 
 def settled(
@@ -161,7 +156,6 @@ def time_of(setting: Setting, constants: Calibration) -> float:
     return float(outcome(setting, constants).iteration_time)
 
 
-@np.errstate(over="raise", divide="raise", invalid="raise")
 def _predicted(setting: Setting, constants: Calibration) -> Prediction:
     step = _plain(evaluate(setting, constants))
     way = best_way(setting, step.work, step.fabric, constants) if communicates(setting) else setting
@@ -190,11 +184,14 @@ def _predicted(setting: Setting, constants: Calibration) -> Prediction:
 
 def _plain(step: Step) -> Step:
     """Return a step whose times are Python's numbers, which are written as people write them."""
-    return step._replace(
-        iteration_time=float(step.iteration_time),
-        terms={name: float(time) for name, time in step.terms.items()},
-        communication_time=float(step.communication_time),
-        exposed_communication_time=float(step.exposed_communication_time),
+    return Step(
+        float(step.iteration_time),
+        {name: float(time) for name, time in step.terms.items()},
+        step.work,
+        step.anchor_factor,
+        step.fabric,
+        float(step.communication_time),
+        float(step.exposed_communication_time),
     )
 
 
@@ -300,12 +297,8 @@ def _prediction(
             f"{come_to['mfu']:.3g} times the {setting.precision} peak: {_above_peak(setting, step)}"
         )
     on, over = step.fabric, setting.domains > 1
-    startup = start_up(
-        setting,
-        constants,
-        setting.world_size,
-        on.inter_link_bandwidth if over else on.intra_link_bandwidth,
-    )
+    slowest = on.inter_link_bandwidth if over else on.intra_link_bandwidth
+    startup = partial(checked, start_up, setting, constants, setting.world_size, slowest)
     updates = NO_UPDATES
     if setting.updates is not None:
         from perfmodel.prediction.updates import discarded_note, updates_of
@@ -324,29 +317,21 @@ def _prediction(
         communication_time=step.communication_time,
         **come_to,
         memory=memory,
-        verdict=partial(_verdict, setting, step, constants),
-        placement=placement(setting),
+        verdict=partial(checked, verdict, setting, step, constants),
+        placement=partial(placement, setting),
         defaults=list(setting.defaults),
         warnings=warnings,
-        scenario=understood(setting),
-        traffic=traffic_of(setting, step),
+        scenario=partial(understood, setting),
+        traffic=partial(checked, traffic_of, setting, step),
         layout=None,
         hfu=None,
         model_flops=None,
         bubble_fraction=None,
-        startup_time=sum(startup.values()),
+        startup_time=partial(together, startup),
         startup=startup,
         epoch_start_time=epoch_start(setting, constants),
         **updates,
     )
-
-
-@np.errstate(over="raise", divide="raise", invalid="raise")
-def _verdict(setting: Setting, step: Step, constants: Calibration) -> str:
-    try:
-        return verdict(setting, step, constants)
-    except (FloatingPointError, OverflowError) as error:
-        raise _absurd(error) from error
 
 
 def _above_peak(setting: Setting, step: Step) -> str:

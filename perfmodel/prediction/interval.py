@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import repeat
 from operator import mul
 from typing import Any
@@ -172,6 +173,6 @@ def interval(
         high_80=iteration_time * near,
         low_95=iteration_time / far,
         high_95=iteration_time * far,
-        wider_because=reasons(setting, result, spread, constants),
+        wider_because=partial(reasons, setting, result, spread, constants),
         clipped_at=None,
     )

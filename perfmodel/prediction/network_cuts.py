@@ -33,9 +33,16 @@ class Cut(NamedTuple):
     bandwidth: Any
     adds: bool
     """Whether the switches between the groups can sum (in-network reduction)."""
-    words: str
+    description: tuple[Any, ...]
+    """Its words, with what goes into each ``{}``."""
     group: str = ""
     """Whose adapters that bandwidth is, where it is theirs: ``NODE`` or ``DOMAIN``."""
+
+    @property
+    def words(self) -> str:
+        """What bounds what passes it."""
+        words, *parts = self.description
+        return str(words).format(*parts)
 
 
 def _holds(condition: Any) -> bool:
@@ -51,20 +58,22 @@ def node_cut(setting: Setting) -> Cut:
     cut = _adapters(setting.domains, per_domain, setting.inter_link, nics, group)
     if limit is None or _holds(limit * joined >= cut.bandwidth):
         return cut
-    return cut._replace(bandwidth=limit * joined, words=f"{cut.words} (limited as {setting.node.id} is)")
+    words, *parts = cut.description
+    limited = (f"{words} (limited as {{}} is)", *parts, setting.node.id)
+    return cut._replace(bandwidth=limit * joined, description=limited)
 
 
 def _adapters(groups: Any, members: Any, link: Link, nics: Any, group: str) -> Cut:
     # InfiniBand switches may add (SHARP)
-    words = f"each {group}'s {nics} x {link.id}"
+    words = ("each {}'s {} x {}", group, nics, link.id)
     return Cut(groups, members, nics * link.bandwidth.value, link.kind == "infiniband", words, group)
 
 
 def _own_links(group_size: Any, link: Link, node: Cut | None) -> Cut:
     """The cut around each rank, which reaches others over its own link and its node's adapters."""
     if node is None:
-        return Cut(group_size, 1, link.bandwidth.value, adds(link), f"each rank's {link.id}")
-    words = f"each rank's {link.id} with its {node.group}'s adapters"
+        return Cut(group_size, 1, link.bandwidth.value, adds(link), ("each rank's {}", link.id))
+    words = ("each rank's {} with its {}'s adapters", link.id, node.group)
     return Cut(group_size, 1, link.bandwidth.value + node.bandwidth, adds(link) or node.adds, words)
 
 
@@ -92,7 +101,7 @@ def cuts(setting: Setting) -> list[Cut]:
 
 def _uplinks(nodes: Any, node: Cut, rack: int, oversubscription: float) -> Cut:
     """The cut around each rack of so many nodes."""
-    words = f"each rack's uplink (1/{oversubscription:g} of its {rack} nodes' adapters)"
+    words = ("each rack's uplink (1/{:g} of its {} nodes' adapters)", oversubscription, rack)
     up = rack * node.bandwidth / oversubscription
     return Cut(-(-nodes // rack), rack * node.members, up, node.adds, words)
 

@@ -70,7 +70,7 @@ class Interval(_Result):
     high_80: float
     low_95: float
     high_95: float
-    wider_because: list[str]
+    wider_because: list[str] = late()
     """What about this scenario lies beyond the measured runs."""
     clipped_at: float | None = None
     """The least time that peaks and links allow [s], where a lower end lay below it and was moved up to it
@@ -132,7 +132,10 @@ NO_UPDATES = dict.fromkeys(
 
 
 class Prediction(_Result):
-    """One answer; times in seconds."""
+    """One answer; times in seconds.
+
+    What only explains it, and takes part in no other number, is worked out when it is first read.
+    """
 
     iteration_time: float
     """One optimizer update, wall clock."""
@@ -167,14 +170,14 @@ class Prediction(_Result):
     verdict: str = late()
     """What binds, and what a better network would bring; worked out when it is first read, as it asks for
     the iteration on other networks."""
-    placement: str
+    placement: str = late()
     """How the job lies on its nodes."""
     defaults: list[str]
     """Options left open, with what they were taken to be."""
     warnings: list[str]
-    scenario: Understood
+    scenario: Understood = late()
     """The question as it was understood."""
-    traffic: list[Traffic] = fresh(list)
+    traffic: list[Traffic] = late(fresh(list))
     """What travels, by the group of ranks that sends it; empty where nothing does."""
     layout: dict[str, int | str] | None = None
     """How a transformer is shared out: degrees by name, ``sharding`` and ``recompute``; else None."""
@@ -184,9 +187,9 @@ class Prediction(_Result):
     """Of an iteration, recomputation left out, all scores counted [FLOP]; likewise."""
     bubble_fraction: float | None = None
     """Share of the iteration in which pipeline stages wait for each other; likewise."""
-    startup_time: float | None = None
+    startup_time: float | None = late(None)
     """Before the first iteration, once in a job [s]; None in answers saved before there was one."""
-    startup: dict[str, float] = fresh(dict)
+    startup: dict[str, float] = late(fresh(dict))
     """What it is made of, summing to ``startup_time``."""
     epoch_start_time: float = 0.0
     """Before the first batch of each epoch, for which nothing was fetched ahead [s]; no part of

@@ -8,12 +8,15 @@ from typing import Any
 from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.link_caveats import is_slice
+from perfmodel.prediction.absurd import checked
 from perfmodel.prediction.bound import least_iteration_time, physical
 from perfmodel.prediction.result import NO_UPDATES, Interval, Memory, Prediction, Traffic
-from perfmodel.prediction.start_up import epoch_start, start_up
+from perfmodel.prediction.start_up import epoch_start, start_up, together
+from perfmodel.prediction.understood import understood
 from perfmodel.prediction.verdict import part, placement
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import SELECTIVE, Layout
+from perfmodel.specs.link import Link
 from perfmodel.step.evaluate import MeasuredRun, Outcome, measured_run, outcome_of
 from perfmodel.step.fabric import bulk_bandwidth
 from perfmodel.step.input_wait import shared_input_time
@@ -38,7 +41,7 @@ IMPLAUSIBLE = 2.0
 """Measured over predicted time, or the reverse, that hardly any of the measured runs has."""
 
 
-def shared_prediction(setting: Setting, constants: Calibration, understood: dict[str, object]) -> Prediction:
+def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     """Return the prediction of a setting with a layout."""
     layout = layout_of_setting(setting)
     model, _ = network_of(setting.workload)
@@ -72,7 +75,7 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
     if not memory.fits:
         warnings.append(_does_not_fit(memory))
     link = setting.inter_link if setting.domains > 1 else setting.intra_link
-    startup = start_up(setting, constants, layout.data_parallel, bulk_bandwidth(link, constants))
+    startup = partial(_start_up, setting, constants, layout.data_parallel, link)
     return Prediction.model_construct(
         iteration_time=time,
         terms={name: float(each) for name, each in result.terms.items()},
@@ -85,29 +88,45 @@ def shared_prediction(setting: Setting, constants: Calibration, understood: dict
         **come_to | {"mfu": more.mfu},
         memory=memory,
         verdict=partial(_verdict, result),
-        placement=f"{placement(setting)}; {short(words)}",
+        placement=partial(_placement, setting, words),
         defaults=list(setting.defaults),
         warnings=warnings,
-        scenario=understood,
-        traffic=[_sent(row) for row in traffic if row.ranks > 1],
+        scenario=partial(understood, setting),
+        traffic=partial(_sent, traffic),
         layout=words,
         hfu=more.hfu,
         model_flops=more.model_flops,
         bubble_fraction=more.bubble_fraction,
-        startup_time=sum(startup.values()),
+        startup_time=partial(together, startup),
         startup=startup,
         epoch_start_time=epoch_start(setting, constants),
         **NO_UPDATES,
     )
 
 
-def _sent(row: Row) -> Traffic:
-    numbers = {
-        name: float(each) for name, each in row._asdict().items() if name not in ("group", "collective")
-    }
-    return Traffic.model_construct(
-        group=row.group, collective=row.collective, **numbers | {"ranks": int(row.ranks)}
-    )
+def _sent(rows: list[Row]) -> list[Traffic]:
+    """Return what groups of several ranks send."""
+    return [
+        Traffic.model_construct(
+            group=row.group,
+            collective=row.collective,
+            ranks=int(row.ranks),
+            messages=float(row.messages),
+            message_bytes=float(row.message_bytes),
+            time=float(row.time),
+            exposed_time=float(row.exposed_time),
+        )
+        for row in rows
+        if row.ranks > 1
+    ]
+
+
+def _placement(setting: Setting, words: dict[str, Any]) -> str:
+    return f"{placement(setting)}; {short(words)}"
+
+
+def _start_up(setting: Setting, constants: Calibration, copies: int, link: Link) -> dict[str, float]:
+    return checked(start_up, setting, constants, copies, bulk_bandwidth(link, constants))
 
 
 def layout_of_setting(setting: Setting) -> Layout:

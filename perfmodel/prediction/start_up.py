@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from perfmodel.calibration import Calibration
 from perfmodel.equations.broadcast import long_broadcast_time
 from perfmodel.resolve import Setting
@@ -39,6 +41,11 @@ def start_up(
     if setting.feed is not None:
         parts["loaders"] = epoch_start(setting, constants, persistent=False)
     return parts
+
+
+def together(parts: Callable[[], dict[str, float]]) -> float:
+    """Return the time of all parts of a start-up [s], which a function returns."""
+    return sum(parts().values())
 
 
 def epoch_start(setting: Setting, constants: Calibration, persistent: bool | None = None) -> float:

@@ -43,6 +43,9 @@ def fresh(make: Callable[[], Any]) -> Any:
 class Late:
     """A field that may be given as a function without arguments, called when somebody first reads it."""
 
+    def __init__(self, default: Any) -> None:
+        self.default = default
+
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
@@ -60,9 +63,14 @@ class Late:
         raise AttributeError(self.name)
 
 
-def late() -> Any:
-    """Return what marks a field as one that is worked out when it is first read."""
-    return Late()
+def late(default: Any = REQUIRED) -> Any:
+    """Return what marks a field as one that is worked out when it is first read.
+
+    Parameters
+    ----------
+    default : of the field, as of any other: a value, or ``fresh(list)``
+    """
+    return Late(default)
 
 
 class Field(NamedTuple):
@@ -300,7 +308,7 @@ class Record:
 
 
 def _default(stated: Any) -> Any:
-    return REQUIRED if isinstance(stated, Late) else stated
+    return stated.default if isinstance(stated, Late) else stated
 
 
 def _is_of_class(annotation: Any) -> bool:

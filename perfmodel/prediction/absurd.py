@@ -1,0 +1,31 @@
+"""What is said of numbers so large or so small that arithmetic on them fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from perfmodel.errors import InputError
+
+_T = TypeVar("_T")
+
+
+def absurd(error: Exception) -> InputError:
+    """Return what a person is told of arithmetic that failed."""
+    return InputError(f"{error}: a spec, the workload or an option holds an absurd number")
+
+
+@np.errstate(over="raise", divide="raise", invalid="raise")
+def checked(work: Callable[..., _T], *of: object) -> _T:
+    """Return what a function makes of its arguments.
+
+    Raises
+    ------
+    InputError : a number overflows, or is none
+    """
+    try:
+        return work(*of)
+    except (FloatingPointError, OverflowError) as error:
+        raise absurd(error) from error
