@@ -24,7 +24,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import take_torus
 from perfmodel.specs.updates import Updates, network_of, updates_of
 from perfmodel.specs.workload import Workload
-from perfmodel.workloads import workload as workload_named
+from perfmodel.workloads.catalogue import network
 from perfmodel.workloads.data import decoding, fed
 from perfmodel.workloads.loading import feed, loader_workers, storage_of
 from perfmodel.workloads.tables import with_embedding
@@ -133,7 +133,10 @@ class Setting(NamedTuple):
     @property
     def accelerators_per_domain(self) -> Any:
         """In the fullest of these groups, over which nodes are spread evenly."""
-        return -(-self.nodes * self.accelerators_per_node // self.domains)
+        groups = self.domains
+        if groups is self.nodes:
+            return self.accelerators_per_node
+        return -(-self.nodes * self.accelerators_per_node // groups)
 
     @property
     def nodes_per_domain(self) -> Any:
@@ -173,7 +176,7 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     for one in meant:
         taken.append(f"--{one.option} {one.id}")
         warnings.append(str(one))
-    workload = fed(workload_named(scenario.workload, scenario.sequence_length), scenario, warnings)
+    workload = fed(network(scenario.workload, scenario.sequence_length), scenario, warnings)
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = _placement(scenario, node, warnings)
     intra = catalogue.link(

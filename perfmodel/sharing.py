@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.errors import InputError
@@ -30,6 +31,8 @@ FIXED = {
     ),
 }
 """Options that a shared job leaves alone: the only value, and why."""
+_degrees = attrgetter(*DEGREES)
+_ALONE = (1,) * len(DEGREES)
 
 
 class Shared(NamedTuple):
@@ -186,17 +189,18 @@ def framework_of_copies(workload: Workload, framework: str | None, what: str) ->
 
 def _asked(scenario: Scenario) -> str:
     """Return an option that only a shared job has; empty where none is asked for."""
-    for name in DEGREES:
-        if getattr(scenario, name) != 1:
-            return name.replace("_", "-")
+    if _degrees(scenario) != _ALONE:
+        return next(name.replace("_", "-") for name in DEGREES if getattr(scenario, name) != 1)
     if scenario.strategy == "fsdp":
         return "strategy fsdp"
     if scenario.precision == "fp8":
         return "precision fp8"
     if scenario.lora is not None:
         return "lora"
-    named = (name for name in ("sharding", "recompute") if getattr(scenario, name) not in (None, "none"))
-    return next(named, "micro-batch-size" if scenario.micro_batch_size is not None else "")
+    for name, given in (("sharding", scenario.sharding), ("recompute", scenario.recompute)):
+        if given not in (None, "none"):
+            return name
+    return "micro-batch-size" if scenario.micro_batch_size is not None else ""
 
 
 def _usual(scenario: Scenario, workload: Workload, accelerator: Accelerator) -> bool:

@@ -80,7 +80,10 @@ def test_a_late_field_may_have_a_default():
     for saved in (cls(a=1), cls.model_validate({"a": 1}), cls.model_construct(a=1)):
         assert saved.model_dump() == {"a": 1, "part": None, "parts": {}}
     assert cls(a=1).parts is not cls.model_construct(a=1).parts
-    assert cls.model_construct(a=1, part=lambda: 2.0).model_dump(exclude_defaults=True) == {"a": 1, "part": 2.0}
+    assert cls.model_construct(a=1, part=lambda: 2.0).model_dump(exclude_defaults=True) == {
+        "a": 1,
+        "part": 2.0,
+    }
 
 
 def test_defaults_that_could_be_changed_are_made_anew():

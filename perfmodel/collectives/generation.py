@@ -16,8 +16,10 @@ _GENERATIONS = ((10.0, "blackwell"), (9.0, "hopper"), (8.0, "ampere"))
 def generation(link: Link, accelerator: Accelerator | None = None) -> str:
     """The GPU generation that NCCL's tables are indexed by: the GPU's own, or the one of its link's time."""
     if accelerator is not None and accelerator.compute_capability is not None:
-        reached = accelerator.compute_capability
-        return next((name for least, name in _GENERATIONS if reached >= least), "volta")
+        for least, name in _GENERATIONS:
+            if accelerator.compute_capability >= least:
+                return name
+        return "volta"
     known = _BY_NVLINK if link.kind == "nvlink" else _BY_HOST_LINK
     return known.get(link.generation or 0, "volta")
 

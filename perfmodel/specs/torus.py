@@ -99,6 +99,8 @@ def take_torus(
         if asked is not None:
             raise InputError(f"--torus-dimensions goes with --strategy all-reduce, not {scenario.strategy}")
         return
+    if asked is None and scenario.algorithm != ALGORITHM:
+        return
     ranks = scenario.world_size
     held = scenario.accelerators_per_node or node.accelerators
     per_node, nodes = in_domains(ranks, held, node, link)

@@ -122,8 +122,11 @@ def updates_of(
     ------
     InputError : an option that the strategy does not take, or more gradients or backups than workers
     """
+    options = k, local_steps, backups
+    if strategy not in KINDS and options == (None, None, None):
+        return None
     takes = KINDS[strategy].option if strategy in KINDS else None
-    for name, given in zip(OPTIONS, (k, local_steps, backups), strict=True):
+    for name, given in zip(OPTIONS, options, strict=True):
         if given is not None and name != takes:
             with_it = ", ".join(each for each, kind in KINDS.items() if kind.option == name)
             raise InputError(f"--{name.replace('_', '-')} goes with --strategy {with_it}; not {strategy}")

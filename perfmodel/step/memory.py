@@ -141,7 +141,9 @@ def memory_of(setting: Setting, constants: Calibration) -> Need:
     capacity = setting.accelerator.memory_capacity
     # a table of layers may say nothing of activations
     largest = largest_local_batch_size(capacity, fixed, ops.maximum(each_sample, 1.0))
-    return Need(rows, training_memory_bytes(**rows), capacity, largest if np.ndim(largest) else int(largest))
+    if not isinstance(largest, np.ndarray):
+        largest = int(largest)
+    return Need(rows, training_memory_bytes(**rows), capacity, largest)
 
 
 def of_the_others(setting: Setting, rows: Mapping[str, Any]) -> dict[str, Any] | None:

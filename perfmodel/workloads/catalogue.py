@@ -230,11 +230,18 @@ def workload(name: str, sequence_length: int | None = None) -> Workload:
     """
     expect(TEXT, name=name)
     expect(_COUNT_OR_NONE, sequence_length=sequence_length)
+    return network(name, sequence_length)
+
+
+def network(name: str, sequence_length: int | None) -> Workload:
+    """Return what ``workload`` does, of arguments of the right types."""
+    if name in _MODULES:
+        return _built_in(name, sequence_length)
     if _is_file(name):
         from perfmodel.workloads.from_file import workload_from_file
 
         return workload_from_file(name, sequence_length)
-    return _built_in(name if name in _MODULES else understood(name).id, sequence_length)
+    return _built_in(understood(name).id, sequence_length)
 
 
 def understood(name: str) -> Meaning:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
+from operator import attrgetter
 
 from perfmodel.errors import InputError
 from perfmodel.specs.dataset import DataSet, data_set, data_sets
@@ -26,6 +27,8 @@ OF_REAL_INPUT = (
     "cache",
 )
 """Options without effect on synthetic samples."""
+_of_real_input = attrgetter(*OF_REAL_INPUT)
+_USUAL = tuple(_FIELDS[name].default for name in OF_REAL_INPUT)
 TOKEN_BYTES = 4
 """Token numbers are stored as 32-bit integers (an assumption)."""
 
@@ -129,8 +132,8 @@ def fed(workload: Workload, scenario: Scenario, warnings: list[str]) -> Workload
     if scenario.dataset is not None and (sizes := other_sizes(own, scenario.dataset)) is not None:
         warnings.append(sizes)
     if scenario.input == "synthetic":
-        idle = [name for name in OF_REAL_INPUT if getattr(scenario, name) != _FIELDS[name].default]
-        if idle:
+        if _of_real_input(scenario) != _USUAL:
+            idle = [name for name in OF_REAL_INPUT if getattr(scenario, name) != _FIELDS[name].default]
             options = " and ".join(written(name, getattr(scenario, name)) for name in idle)
             warnings.append(f"{options} without effect: samples are synthetic; --input real reads them")
     elif not workload.stored_bytes and scenario.profile is None:
