@@ -9,13 +9,13 @@ from app import session_hardware
 from app.options import SCENARIO, values
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.quote import Checked, Claim, Quote, read_quote
-from perfmodel.quote.check import shown
-from perfmodel.quote.file import GOES_WITH, KINDS, quote_of
+from perfmodel.quote.file import GOES_WITH, KINDS, SYNONYMS, quote_of
+from perfmodel.quote.words import shown
 from perfmodel.workloads import names as workload_names
 from perfmodel.workloads import understood
 
-QUANTITIES = ("images_per_second", *KINDS)
-EXTRA = ("per", "epochs", "from-gpus", "size", "format")
+QUANTITIES = (*SYNONYMS, *KINDS)
+EXTRA = ("per", "epochs", "tokens", "price", "from-gpus", "size", "format")
 """Keys of a claim that a page asks for -> only where they go with its quantity."""
 
 
@@ -27,13 +27,14 @@ def filled_in(picked: Mapping[str, Any]) -> Quote:
     InputError : a claim that does not fit together
     """
     quantity = picked.get("quantity", "images_per_second")
-    kind = quantity if quantity in KINDS else "samples_per_second"
+    kind = SYNONYMS[quantity].kind if quantity in SYNONYMS else quantity
+    named = quantity in SYNONYMS and SYNONYMS[quantity].per is not None
     claim: dict[str, Any] = {"quantity": quantity, "value": _plain(picked.get("value", ""))}
     for name in EXTRA:
         key = name.replace("-", "_")
-        if name in picked and kind in GOES_WITH[key]:
+        if name in picked and kind in GOES_WITH[key] and not (key == "per" and named):
             claim[key] = float(picked[name]) if name == "epochs" else picked[name]
-    if kind == "flops" and "per" not in claim:
+    if kind == "flops" and "per" not in claim and not named:
         claim["per"] = "job"
     table = {"title": "What was filled in", "scenario": values(picked, SCENARIO), "claims": (claim,)}
     return quote_of(table)

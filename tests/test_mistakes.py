@@ -26,8 +26,8 @@ REFUSED = {
     "title: the key is missing": lambda: quote_of({"claims": (CLAIM,)}),
     "claims = 3: expected a list of tables: [[claims]]": lambda: quote_of({"title": "x", "claims": 3}),
     "claim 1 = 3: expected a table": lambda: quote_of({"title": "x", "claims": (3,)}),
-    "claim 1: unknown per 'node'; known: accelerator, job": lambda: quote_of(
-        QUOTE | {"claims": (CLAIM | {"per": "node"},)}
+    "claim 1: unknown per 'board'; known: accelerator, job, node": lambda: quote_of(
+        QUOTE | {"claims": (CLAIM | {"per": "board"},)}
     ),
     "claim 2: unknown key 'valu'; nearest: value": lambda: quote_of(
         QUOTE | {"claims": (CLAIM, CLAIM | {"valu": 1})}

@@ -8,6 +8,7 @@ from app.layout import Asked, ask_scenario, downloads, mistakes_shown, ways_out
 from app.options import one_of, text_of, whole_of
 from app.plain import plain
 from perfmodel.quote import Checked, Quote, check_quote, example_names, read_quote
+from perfmodel.quote.verdict import percent
 
 FILLED = "fill in"
 START = {"gpus": 32, "quantity": "images_per_second", "value": "40000"}
@@ -23,8 +24,14 @@ BODY = (
     one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own."),
     one_of("quantity", quotes.QUANTITIES, "images_per_second", "What is claimed."),
     text_of("value", str, "", "The figure, with its unit: 40000, 90%, 600GB/s, 5PFLOP/s, 1h."),
-    one_of("per", ("job", "accelerator"), "job", "Of what a rate is.")._replace(label="Of a rate: per"),
+    one_of("per", ("job", "node", "accelerator"), "job", "Of what a rate is.")._replace(
+        label="Of a rate: per"
+    ),
     text_of("epochs", float, "", "Until trained; of a time to train.", session="quote-epochs"),
+    text_of(
+        "tokens", str, "", "Trained on, e.g. 1.4T; of a time or a cost to train.", session="quote-tokens"
+    ),
+    text_of("price", str, "", "US dollars for an hour of one node; of costs.", session="quote-price"),
     whole_of(
         "from-gpus", "What an efficiency or speed-up is measured against.", label="Measured against GPUs"
     ),
@@ -99,6 +106,9 @@ def page(asked: Asked) -> None:
             f"**{index + 1}. {claim.verdict.upper()}**: "
             + plain(claim.text or quotes.text(claim, claim.value))
         )
+        sure = "" if claim.probability is None else f", {percent(claim.probability)} likely to be reached"
+        st.markdown(f"{claim.judgement.capitalize()}{sure}. For a mail:")
+        st.code(claim.sentence, language=None, wrap_lines=True)
         picture(claim, index)
         st.caption(plain(f"{claim.scenario}. {' '.join(claim.reading.split())}"))
         for line in claim.arithmetic:
@@ -108,6 +118,8 @@ def page(asked: Asked) -> None:
     rows = [
         {
             "verdict": c.verdict,
+            "judgement": c.judgement,
+            "likely": c.probability,
             "quantity": c.quantity,
             "claimed": c.value,
             "limit": c.limit,

@@ -67,7 +67,7 @@ def judged_runs() -> dict[str, list[Judged]]:
     ]
     of_layouts = shipped_out_of_sample()[0].rows
     shared_out = [
-        _judged(row.run.source, _job_shared_out(row.run), row.run.time, row.predicted_time, row.high_80)
+        _judged(row.run.source, job_shared_out(row.run), row.run.time, row.predicted_time, row.high_80)
         for row in of_layouts
         if row.run.trust in TRUSTED and row.predicted_time
     ]
@@ -99,7 +99,8 @@ def _job_of_copies(run: Run) -> Job:
     )
 
 
-def _job_shared_out(run: TransformerRun) -> Job:
+def job_shared_out(run: TransformerRun) -> Job:
+    """Return what a measured run of a transformer that is shared out is of; it must have a case."""
     assert run.case is not None
     layout, fabric = run.case.layout, run.case.fabric
     between = {"inter_link": fabric.inter_link.id} if layout.world_size > fabric.per_node else {}

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from perfmodel.specs.provenance import Source
 
 WIDTH, INDENT = 80, 11
-_LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_is_better"}
+_LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_is_better"} | {
+    "similar_run",
+    "other_reading",
+}
+"""Of tables: lists, tables, and what the other columns say."""
 
 
 @click.command("check-quote")
@@ -29,7 +33,8 @@ def command(file: str | None, examples: bool, specs: tuple[str, ...], **options:
 
     Each claim is held against what physics allows (impossible), against the model's interval (optimistic,
     plausible, pessimistic; possible where it has none, oversized where the job does not fit its memory) and
-    against the measured runs most like it.  The exit code is 1 where one is impossible.
+    against the measured runs most like it.  Tricks of data sheets are named, and a sentence says it all for a
+    mail.  The exit code is 1 where one is impossible.
 
     \b
     Examples:
@@ -60,13 +65,18 @@ def command(file: str | None, examples: bool, specs: tuple[str, ...], **options:
         }
         click.echo(json.dumps(report))
     elif form == "csv":
-        click.echo(csv_text(claim.model_dump(exclude=_LEFT_OUT) for claim in checked), nl=False)
+        click.echo(csv_text(_row(claim) for claim in checked), nl=False)
     elif form == "markdown":
         click.echo(_markdown(quote, checked))
     else:
         _print(quote, checked)
     if impossible:
         raise SystemExit(1)
+
+
+def _row(claim: Checked) -> dict[str, Any]:
+    names = ", ".join(trick.name for trick in claim.tricks)
+    return claim.model_dump(exclude=_LEFT_OUT) | {"tricks": names}
 
 
 def _print_examples(form: str | None) -> None:
@@ -86,7 +96,7 @@ def _print_examples(form: str | None) -> None:
 
 
 def _value(claim: Checked, value: float) -> str:
-    from perfmodel.quote.check import shown
+    from perfmodel.quote.words import shown
 
     return shown(value, claim.quantity, claim.sample, claim.per)
 
@@ -143,6 +153,8 @@ def _counts(checked: list[Checked]) -> str:
 
 def _lines(claim: Checked, sources: dict[str, Source]) -> list[tuple[str, str]]:
     """Label and text of everything there is to say on one claim."""
+    from perfmodel.quote.words import shown_range
+
     said = [("claim", claim.text)] if claim.text else []
     said += [("read as", claim.reading)] if claim.reading else []
     said.append(("the job", claim.scenario))
@@ -153,6 +165,13 @@ def _lines(claim: Checked, sources: dict[str, Source]) -> list[tuple[str, str]]:
     said += [
         ("" if i else "measured", f"{near.words} ({near.source})") for i, near in enumerate(claim.measured)
     ]
+    if claim.similar_run is not None:
+        run = claim.similar_run
+        near = shown_range(run.low_80, run.high_80, claim.quantity, claim.sample, claim.per)
+        said.append(
+            ("from runs", f"{_value(claim, run.value)} (80 %: {near}), by the ratio to a run of {run.source}")
+        )
+    said.append(("in a mail", claim.sentence))
     if claim.source is not None:
         source = sources[claim.source]
         said.append(("source", f"{source.title}, read {source.read_on}"))
@@ -165,10 +184,13 @@ def _verdict(claim: Checked) -> str:
 
 
 def _markdown(quote: Quote, checked: list[Checked]) -> str:
+    from perfmodel.quote.verdict import percent
+
     rows = [
         {
             "claim": _claimed(claim),
             "verdict": f"**{claim.verdict}**" if claim.verdict == "impossible" else _verdict(claim),
+            "likely": "" if claim.probability is None else percent(claim.probability),
             "limit": _value(claim, claim.limit),
             "model": "" if claim.expected is None else _value(claim, claim.expected),
             "80 % interval": _interval(claim, 80) or "",

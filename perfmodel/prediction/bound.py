@@ -126,6 +126,8 @@ def least_computation_time(setting: Setting) -> Any:
 def above_peak(setting: Setting) -> str:
     """Return why a utilisation may exceed 100 %: MFU counts operations that fast algorithms avoid."""
     reasons = []
+    if setting.layout is not None:
+        reasons.append("counts all scores of attention, of which kernels leave out those that a mask hides")
     least, counted = least_flops(setting.workload), setting.workload.training_flops
     if least < 0.999 * counted:
         reasons.append(

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import math
+from collections.abc import Callable
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.arguments import TEXT, a, expect
 from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import above_peak
-from perfmodel.prediction.limits import replicas_alone
-from perfmodel.quote.expected import (
-    Expected,
-    Measure,
-    expected_bus_bandwidth,
-    expected_efficiency,
-    measure_of,
-    measured_bus_bandwidth,
-    point_of,
-)
-from perfmodel.quote.file import KINDS, SYNONYMS, Claim, Quote, scenario_of_claim
-from perfmodel.quote.limits import (
-    Limit,
-    best_efficiency,
-    bus_bandwidth_limit,
-    limit_of_iteration,
-    origin_of,
-    peak_of,
-)
-from perfmodel.quote.similar_runs import SimilarRun, similar_collectives, similar_runs
+from perfmodel.quote.evidence import Evidence, FromRun, Near, of_bandwidth, of_efficiency, of_peak, of_rate
+from perfmodel.quote.expected import Expected, algorithm_share
+from perfmodel.quote.file import BANDWIDTHS, KINDS, SYNONYMS, Claim, Per, Quote, scenario_of_claim
+from perfmodel.quote.shared_out import SharedOut, shared_out
+from perfmodel.quote.tricks import Trick, tricks_of
+from perfmodel.quote.verdict import Judgement, judgement_of, probability_of, sentence_of
+from perfmodel.quote.words import job_words, machine_words, shown, shown_range
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -39,18 +27,35 @@ Verdict = Literal["impossible", "oversized", "optimistic", "plausible", "pessimi
 """``possible``: below the limit, and nothing the model could expect was asked.  ``oversized``: below it too,
 but the job does not fit its accelerators' memory by the model's count."""
 _EXACT = 1e-9
+_FAR = 1000.0
+"""Times worse than expected, beyond which a figure was probably written in another unit."""
 
 
-class Near(BaseModel):
-    """A measurement near a claim."""
+class SimilarRun(BaseModel):
+    """What the measured run most like a claimed job lets one expect of it, in SI."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     source: str
     value: float
-    """The claimed quantity, as this measurement has it or, at its rate per accelerator, would make it."""
-    words: str
+    """Its own result, times the ratio that the model predicts of both jobs."""
+    low_80: float
+    high_80: float
+    """As that ratio's interval has it."""
+    probability: float
+    """That the claimed job does as well as claimed, or better."""
+
+
+class OtherReading(BaseModel):
+    """A bandwidth taken for the other of the two that nccl-tests print, in SI."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    quantity: Literal["bus_bandwidth", "algorithm_bandwidth"]
+    limit: float
+    expected: float | None
+    verdict: Verdict
 
 
 class Checked(BaseModel):
@@ -60,13 +65,19 @@ class Checked(BaseModel):
 
     text: str
     quantity: str
-    per: Literal["job", "accelerator"]
+    per: Per
     value: float
     unit: str
     sample: str
     """What one sample is, of which throughputs count."""
     higher_is_better: bool
     verdict: Verdict
+    judgement: Judgement = "possible"
+    """``impossible`` beyond the limit; ``doubtful`` where it is reached with less than 10 % probability, or
+    does not fit; else ``possible``."""
+    probability: float | None = None
+    """That the job does as well as claimed, or better: by the similar run where there is one, else by the
+    model's interval; 0 beyond the limit, None where neither is known."""
     limit: float
     """The best that physics allows."""
     expected: float | None
@@ -75,6 +86,18 @@ class Checked(BaseModel):
     high_80: float | None
     low_95: float | None
     high_95: float | None
+    similar_run: SimilarRun | None = None
+    """The measured run most like it, where the ratio to it is surer than the model alone."""
+    tricks: list[Trick] = []
+    """What makes the figure larger than a job will see, where that can be told."""
+    other_reading: OtherReading | None = None
+    """Of a bandwidth."""
+    layout: str | None = None
+    """How a transformer is shared out: as stated, or the fastest way that fits."""
+    target: str | None = None
+    """Until when it is trained, where the quote states no length."""
+    sentence: str = ""
+    """The verdict, to be pasted into a mail."""
     memory: str | None
     """What the job needs, where that is more than its accelerators have."""
     arithmetic: list[str]
@@ -87,16 +110,6 @@ class Checked(BaseModel):
     """Options the quote left open, with what they were taken to be."""
     source: str | None
     reading: str
-
-
-class _Evidence(NamedTuple):
-    limit: Limit
-    expected: Expected | None
-    measured: list[Near]
-    notes: list[str]
-    of_a_workload: bool = True
-    """Whether the job's workload, and how it is trained, have a part in it."""
-    memory: str | None = None
 
 
 _OF_MACHINES = ("accelerator", "node", "accelerators-per-node", "intra-link", "inter-link", "precision")
@@ -141,58 +154,140 @@ def check_quote(quote: Quote, catalogue: Catalogue | None = None, where: str = "
 
 
 def _check(claim: Claim, scenario: Scenario, catalogue: Catalogue) -> Checked:
-    setting = resolve(scenario, catalogue)
-    wanted = SYNONYMS.get(claim.quantity)
-    if wanted is not None and wanted != setting.workload.sample:
-        raise InputError(f"quantity = '{claim.quantity}': a sample of {setting.workload.id} is no {wanted}")
-    if claim.kind == "bus_bandwidth":
-        result = _bus_bandwidth(claim, setting)
-    elif claim.kind == "flops" and (claim.format or "workload" not in scenario.model_fields_set):
-        asked = "its number format is named" if claim.format else "no workload is named"
-        notes = [f"{asked}: held against the peak"]
-        result = _Evidence(peak_of(setting, claim.per, claim.format), None, [], notes, False)
+    names_workload = "workload" in scenario.model_fields_set
+    job = shared_out(scenario, catalogue) if names_workload else SharedOut(scenario)
+    setting = resolve(job.scenario, catalogue)
+    _check_sample(claim, setting)
+    if claim.kind in BANDWIDTHS:
+        evidence = of_bandwidth(claim, setting)
+    elif claim.kind == "flops" and (claim.format or not names_workload):
+        evidence = of_peak(claim, setting)
     elif claim.kind in ("scaling_efficiency", "speedup"):
-        result = _efficiency(claim, scenario, setting, catalogue)
+        evidence = of_efficiency(claim, job.scenario, setting, catalogue)
     else:
-        result = _rate(claim, scenario, setting, catalogue)
-    kind, value = KINDS[claim.kind], claim.number
+        evidence = of_rate(claim, job.scenario, setting, catalogue)
+    return _checked(claim, setting, job, evidence)
+
+
+def _check_sample(claim: Claim, setting: Setting) -> None:
+    synonym = SYNONYMS.get(claim.quantity)
+    if synonym is not None and synonym.sample not in ("", setting.workload.sample):
+        raise InputError(
+            f"quantity = '{claim.quantity}': a sample of {setting.workload.id} is no {synonym.sample}"
+        )
+
+
+def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence) -> Checked:
+    better, value, limit = KINDS[claim.kind].higher_is_better, claim.number, evidence.limit.value
     expected = None
-    if result.expected is not None and result.memory is None:
-        expected = result.expected.within(result.limit.value, kind.higher_is_better)
-    ratio = value / result.limit.value if kind.higher_is_better else result.limit.value / value
-    verdict = _verdict(value, ratio, kind.higher_is_better, expected)
-    if result.memory is not None and verdict == "possible":
+    if evidence.expected is not None and evidence.memory is None:
+        expected = evidence.expected.within(limit, better)
+    ratio = value / limit if better else limit / value
+    verdict = _verdict(value, ratio, better, expected)
+    if evidence.memory is not None and verdict == "possible":
         verdict = "oversized"
-    origin = origin_of(ratio, claim.kind, setting.accelerator)
-    lines = [*result.limit.because, _compared(claim, result.limit.value, ratio, setting)]
-    lines += [*([origin] if origin and verdict == "impossible" else []), *result.notes]
+    similar = None if evidence.memory else _similar(claim, evidence.from_run)
+    probability = _probability(value, better, evidence.expected if expected else None, similar)
+    within = None if expected is None else (expected.low_95, expected.high_95)
+    too_good = verdict in ("impossible", "optimistic")
+    tricks = tricks_of(claim, setting, limit, within, too_good, evidence.of_a_workload)
+    lines = [*evidence.limit.because, _compared(claim, limit, ratio, setting)]
+    lines += [f"{trick.name}: {trick.words}" for trick in tricks]
+    lines += [*([f"trained to {evidence.target}"] if evidence.target else []), *evidence.notes]
+    other = _other_reading(claim, setting, evidence, value) if claim.kind in BANDWIDTHS else None
+    lines += [_other_words(claim, other)] if other is not None else []
     if expected is not None:
-        lines += _cut(expected, result.limit.value, kind.higher_is_better)
-    if result.memory is not None:
-        lines.append(f"the job {result.memory}: smaller batches, or more and larger accelerators, would fit")
-    return Checked(
+        lines += _cut(expected, limit, better)
+        lines += _unit(value, expected.expected, better)
+    if evidence.memory is not None:
+        lines.append(
+            f"the job {evidence.memory}: smaller batches, or more and larger accelerators, would fit"
+        )
+    result = Checked(
         text=claim.text,
         quantity=claim.kind,
-        per=claim.per,
+        per=claim.whose,
         value=value,
-        unit=kind.unit,
+        unit=KINDS[claim.kind].unit,
         sample=setting.workload.sample,
-        higher_is_better=kind.higher_is_better,
+        higher_is_better=better,
         verdict=verdict,
-        limit=result.limit.value,
-        memory=result.memory,
+        judgement=judgement_of(verdict, probability),
+        probability=0.0 if verdict == "impossible" else probability,
+        limit=limit,
+        memory=evidence.memory,
         **(expected._asdict() if expected else dict.fromkeys(Expected._fields)),
+        similar_run=similar,
+        tricks=tricks,
+        other_reading=other,
+        layout=job.layout if evidence.of_a_workload else None,
+        target=evidence.target,
         arithmetic=lines,
-        measured=result.measured,
-        scenario=_job(setting) if result.of_a_workload else _machines(setting),
-        defaults=[
-            option
-            for option in setting.defaults
-            if result.of_a_workload or option.split()[0].removeprefix("--") in _OF_MACHINES
-        ],
+        measured=evidence.measured,
+        scenario=job_words(setting) if evidence.of_a_workload else machine_words(setting),
+        defaults=_defaults(setting, job, evidence.of_a_workload),
         source=claim.source,
         reading=claim.reading,
     )
+    return result.model_copy(update={"sentence": _sentence(result)})
+
+
+def _defaults(setting: Setting, job: SharedOut, of_a_workload: bool) -> list[str]:
+    if of_a_workload:
+        return [*setting.defaults, *job.defaults]
+    return [each for each in setting.defaults if each.split()[0].removeprefix("--") in _OF_MACHINES]
+
+
+def _similar(claim: Claim, run: FromRun | None) -> SimilarRun | None:
+    if run is None:
+        return None
+    better = KINDS[claim.kind].higher_is_better
+    return SimilarRun(
+        id=run.id,
+        source=run.source,
+        value=run.expected,
+        low_80=run.low_80,
+        high_80=run.high_80,
+        probability=probability_of(claim.number, run.expected, run.half_width, better),
+    )
+
+
+def _probability(
+    value: float, better: bool, expected: Expected | None, similar: SimilarRun | None
+) -> float | None:
+    """By the measured run, which stands only where it says more than the model; else by the model alone."""
+    if similar is not None:
+        return similar.probability
+    if expected is None:
+        return None
+    half = math.log(max(expected.high_80 / expected.expected, expected.expected / expected.low_80))
+    return probability_of(value, expected.expected, half, better)
+
+
+def _other_reading(claim: Claim, setting: Setting, evidence: Evidence, value: float) -> OtherReading:
+    """The same figure, taken for the other bandwidth."""
+    share = algorithm_share(claim, setting)
+    is_bus = claim.kind == "bus_bandwidth"
+    share = share if is_bus else 1 / share
+    limit = evidence.limit.value * share
+    expected = None
+    if evidence.expected is not None:
+        expected = Expected(*(share * each for each in evidence.expected)).within(limit, True)
+    return OtherReading(
+        quantity="algorithm_bandwidth" if is_bus else "bus_bandwidth",
+        limit=limit,
+        expected=expected and expected.expected,
+        verdict=_verdict(value, value / limit, True, expected),
+    )
+
+
+def _other_words(claim: Claim, other: OtherReading) -> str:
+    stated = "the quote does not say which; " if claim.quantity == "all_reduce_bandwidth" else ""
+    now, then = (KINDS[each].words for each in (claim.kind, other.quantity))
+    words = (
+        f"{stated}taken as {now}; as {then} it would be {other.verdict}, at most {show(other.limit, 'B/s')}"
+    )
+    return words if other.expected is None else f"{words} and {show(other.expected, 'B/s')} expected"
 
 
 def _cut(expected: Expected, limit: float, higher_is_better: bool) -> list[str]:
@@ -206,6 +301,14 @@ def _cut(expected: Expected, limit: float, higher_is_better: bool) -> list[str]:
     return ["the model's interval is cut at this limit"]
 
 
+def _unit(value: float, expected: float, higher_is_better: bool) -> list[str]:
+    """Say of a figure that is far too bad that its unit may be another."""
+    worse = expected / value if higher_is_better else value / expected
+    if worse < _FAR:
+        return []
+    return [f"{worse:.2g} times worse than expected: check its unit; a bare number is in SI"]
+
+
 def _verdict(value: float, ratio: float, higher_is_better: bool, expected: Expected | None) -> Verdict:
     if ratio > 1 + _EXACT:
         return "impossible"
@@ -217,113 +320,46 @@ def _verdict(value: float, ratio: float, higher_is_better: bool, expected: Expec
     return "plausible"
 
 
-def _bus_bandwidth(claim: Claim, setting: Setting) -> _Evidence:
-    if setting.world_size == 1:
-        raise InputError("bus_bandwidth needs at least two accelerators: gpus in the scenario")
-    limit, point = bus_bandwidth_limit(claim.collective, setting), point_of(claim, setting)
-    notes = (
-        [] if claim.message_bytes else [f"no size is given: {show(point.message_bytes, 'B')} is predicted"]
-    )
-    near = []
-    for measured in similar_collectives(point):
-        if measured.point is None:
-            continue
-        at, rate = measured.point, measured_bus_bandwidth(measured.point, measured.time)
-        over = f" on {at.nodes} nodes" if at.nodes > 1 else ""
-        words = f"{show(rate, 'B/s')}: {show(at.message_bytes, 'B')}, {at.group_size} ranks{over}"
-        near.append(Near(id=measured.measurement_id, source=measured.source, value=rate, words=words))
-    return _Evidence(limit, expected_bus_bandwidth(point), near, notes, False)
-
-
-def _efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> _Evidence:
-    prediction = predict(scenario, catalogue)
-    expected = expected_efficiency(claim, scenario, prediction, catalogue)
-    n, m = setting.world_size, claim.from_gpus
-    speedup = claim.kind == "speedup"
-    limit = best_efficiency(m, n, setting.scaling, claim.number * (m / n if speedup else 1))
-    if speedup:
-        ideal = (
-            f"{n} are {n / m:g} times {m}: a speed-up of {n / m:g}, or {limit.value * n / m:.3g} with that"
-        )
-        limit = Limit(limit.value * n / m, (*limit.because, ideal))
-    near = []
-    for similar in similar_runs(setting, catalogue, several=True):
-        if similar.scaling_efficiency is not None:
-            value = similar.scaling_efficiency * (n / m if speedup else 1)
-            near.append(_near(similar, value, f"{similar.scaling_efficiency:.1%} efficiency on"))
-    notes = ["the measured ones are against one accelerator"] if near and m > 1 else []
-    return _Evidence(limit, expected, near, [*notes, *_alone(setting)], memory=_too_much(prediction))
-
-
-def _alone(setting: Setting) -> list[str]:
-    """What to say of a transformer, of which a vendor may have shared out the layers."""
-    return [words] if (words := replicas_alone(setting.workload)) is not None else []
-
-
-def _rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> _Evidence:
-    measure = measure_of(claim, setting)
-    least, prediction = limit_of_iteration(setting), predict(scenario, catalogue)
-    limit = Limit(measure.of(least.value), least.because)
-    notes = _alone(setting)
-    near = []
-    for similar in similar_runs(setting, catalogue):
-        value = measure.of(setting.local_batch_size * setting.accumulation_steps / similar.rate)
-        near.append(_near(similar, value, f"{similar.rate:.4g} {setting.workload.sample}s/s on each of"))
-    if near:
-        notes.append(_per_accelerator(claim, measure, setting))
-    return _Evidence(limit, measure.expected(prediction), near, notes, memory=_too_much(prediction))
-
-
-def _too_much(prediction: Prediction) -> str | None:
-    """What a job needs of its accelerators' memory, where it does not fit."""
-    if prediction.memory.fits:
-        return None
-    need, have = (f"{size / 2**30:.1f}" for size in (prediction.memory.bytes, prediction.memory.capacity))
-    return f"needs {need} GiB of each accelerator's {have} GiB"
-
-
-def _per_accelerator(claim: Claim, measure: Measure, setting: Setting) -> str:
-    value, factor = claim.number, measure.factor
-    time = factor / value if measure.higher_is_better else value / factor
-    rate = setting.local_batch_size * setting.accumulation_steps / time
-    return f"the claim means {rate:.4g} {setting.workload.sample}s/s on each accelerator"
-
-
-def _near(similar: SimilarRun, value: float, prefix: str) -> Near:
-    run = similar.run
-    words = f"{prefix} {run.world_size} x {run.accelerator}, {run.precision or 'precision not stated'}"
-    if run.local_batch_size:
-        words += f", batch {run.local_batch_size}"
-    return Near(id=run.run_id, source=run.source, value=value, words=words)
-
-
 def _compared(claim: Claim, limit: float, ratio: float, setting: Setting) -> str:
-    best = shown(limit, claim.kind, setting.workload.sample, claim.per)
+    best = shown(limit, claim.kind, setting.workload.sample, claim.whose)
     if claim.kind == "mfu" and limit > 1.001:
         best += f" ({above_peak(setting)})"
     ends = "at most" if KINDS[claim.kind].higher_is_better else "at least"
     if ratio > 1 + _EXACT:
         times = f"{ratio:.3g}" if ratio > 1.01 else f"{ratio:.6g}"
-        return f"so {ends} {best}; the claim is {times} times {'that' if ends == 'at most' else 'as fast'}"
+        better = "as fast" if claim.kind not in ("cost_per_token", "cost_to_train") else "as cheap"
+        return f"so {ends} {best}; the claim is {times} times {'that' if ends == 'at most' else better}"
     return f"so {ends} {best}; the claim reaches {ratio:.1%} of it"
 
 
-def shown(value: float, kind: str, sample: str = "sample", per: str = "job") -> str:
-    """Return a claimed quantity as people write it."""
-    each = " per accelerator" if per == "accelerator" else ""
-    if kind in ("samples_per_second", "tokens_per_second"):
-        unit = "tokens" if kind == "tokens_per_second" else f"{sample}s"
-        return f"{value:,.0f} {unit}/s{each}" if value >= 1000 else f"{value:.4g} {unit}/s{each}"
-    if kind in ("scaling_efficiency", "mfu"):
-        return f"{100 * value:.3g}%"
-    return f"{value:.4g}" if kind == "speedup" else f"{show(value, KINDS[kind].unit)}{each}"
+def _sentence(claim: Checked) -> str:
+    def written(value: float) -> str:
+        return shown(value, claim.quantity, claim.sample, claim.per)
+
+    def ranged(value: float, low: float | None, high: float | None) -> str:
+        if low is None or high is None:
+            return written(value)
+        ends = shown_range(low, high, claim.quantity, claim.sample, claim.per)
+        return f"{written(value)} (80 %: {ends})"
+
+    claimed = written(claim.value)
+    if not claim.quantity.endswith("per_second"):
+        claimed = f"{KINDS[claim.quantity].words} of {claimed}"
+    if claim.target is not None:
+        claimed += f" ({claim.target})"
+    return sentence_of(claim, claimed, written(claim.limit), _reached(claim, ranged))
 
 
-def _job(setting: Setting) -> str:
-    how = f"{setting.precision}, batch {setting.local_batch_size} each"
-    return f"{setting.workload.id} on {_machines(setting)}, {how}"
-
-
-def _machines(setting: Setting) -> str:
-    between = f" in {setting.nodes} nodes with {setting.nics} x {setting.inter_link.id}"
-    return f"{setting.world_size} x {setting.accelerator.id}{between if setting.domains > 1 else ''}"
+def _reached(claim: Checked, ranged: Callable[[float, float | None, float | None], str]) -> str | None:
+    """What runs like it reach, by the best evidence there is."""
+    if claim.similar_run is not None:
+        run = claim.similar_run
+        by = f", by a run of {run.source}"
+        return f"measured runs like it reach {ranged(run.value, run.low_80, run.high_80)}{by}"
+    if claim.expected is not None:
+        expects = ranged(claim.expected, claim.low_80, claim.high_80)
+        return f"runs like it reach {expects} by a model fitted to measured ones"
+    if claim.measured:
+        near = claim.measured[0]
+        return f"measured: {near.words} ({near.source})"
+    return None

@@ -10,10 +10,15 @@ from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.bound import end_at
 from perfmodel.prediction.collective import collective
+from perfmodel.prediction.ratio import ratio_between
 from perfmodel.quote.file import Claim
+from perfmodel.quote.shared_out import changed
 from perfmodel.resolve import Setting
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.profiled import NORMAL_80, NORMAL_95
+from perfmodel.transformers.evaluate import network_of
+from perfmodel.transformers.figures import step_flops
 
 LARGE = 2.0**30
 """Message whose bus bandwidth is quoted where no size is given [B]."""
@@ -59,34 +64,61 @@ class Measure(NamedTuple):
         return Expected(point, *sorted(ends[:2]), *sorted(ends[2:]))
 
 
-def measure_of(claim: Claim, setting: Setting) -> Measure:
+def shares_of(claim: Claim, setting: Setting) -> float:
+    """Return how many of what a rate is claimed of make up the job."""
+    return {"job": 1.0, "node": float(setting.nodes), "accelerator": float(setting.world_size)}[claim.whose]
+
+
+def measure_of(claim: Claim, setting: Setting, seen: float, usd_per_second: float) -> Measure:
     """Return how a claimed quantity follows from the iteration time.
+
+    Parameters
+    ----------
+    claim, setting : what is claimed, of which job
+    seen : samples until trained, of claims that need it
+    usd_per_second : what the job costs, likewise
 
     Raises
     ------
     InputError : it does not exist for this workload
     """
-    workload, samples = setting.workload, float(setting.global_batch_size)
-    rate = samples / (setting.world_size if claim.per == "accelerator" else 1)
+    samples = float(setting.global_batch_size)
+    rate = samples / shares_of(claim, setting)
     kind = claim.kind
     if kind == "samples_per_second":
         return Measure(rate, True)
     if kind == "tokens_per_second":
-        if workload.sequence_length is None:
-            raise InputError(f"{workload.id} has no tokens; claim samples_per_second")
-        return Measure(rate * workload.sequence_length, True)
+        return Measure(rate * tokens_of(setting), True)
     if kind == "flops":
-        return Measure(rate * workload.training_flops, True)
+        return Measure(rate * flops_of(setting), True)
     if kind == "mfu":
-        return Measure(samples * workload.training_flops / (setting.world_size * setting.peak_flops), True)
+        return Measure(samples * flops_of(setting) / (setting.world_size * setting.peak_flops), True)
     if kind == "iteration_time":
         return Measure(1.0, False)
-    seen = claim.samples
-    if seen is None:
-        if workload.dataset_samples is None:
-            raise InputError(f"the size of {workload.id}'s data set is not known; claim samples_per_second")
-        seen = workload.dataset_samples * (claim.epochs or 1.0)
-    return Measure(seen / samples, False)
+    if kind == "cost_per_token":
+        return Measure(usd_per_second / (samples * tokens_of(setting)), False)
+    return Measure(seen / samples * (usd_per_second if kind == "cost_to_train" else 1.0), False)
+
+
+def tokens_of(setting: Setting) -> int:
+    """Return the tokens of a sample.
+
+    Raises
+    ------
+    InputError : samples are no sequences
+    """
+    if setting.workload.sequence_length is None:
+        raise InputError(f"{setting.workload.id} has no tokens; claim samples_per_second")
+    return setting.workload.sequence_length
+
+
+def flops_of(setting: Setting) -> float:
+    """Return the model's arithmetic for one sample [FLOP], as the prediction counts it."""
+    workload = setting.workload
+    if setting.layout is None:
+        return workload.training_flops
+    model, length = network_of(workload)
+    return float(step_flops(model, 1, length, setting.scenario.lora is not None))
 
 
 def expected_efficiency(
@@ -104,16 +136,18 @@ def expected_efficiency(
     n, m = prediction.scenario["world_size"], claim.from_gpus
     if m >= n:
         raise InputError(f"from_gpus = {m}: expected fewer than the job's {n}")
+    if prediction.layout is not None:
+        return _efficiency_of_replicas(claim, scenario, prediction, catalogue)
     if m == 1:
         speedup = prediction.speedup
     else:
-        smaller = predict(_with(scenario, world_size=m), catalogue)
+        smaller = predict(changed(scenario, world_size=m), catalogue)
         speedup = prediction.samples_per_second / smaller.samples_per_second
     factor = speedup * m / n if claim.kind == "scaling_efficiency" else speedup
     started = prediction
     if scenario.anchor is None and scenario.profile is None:
         alone = predict(
-            _with(
+            changed(
                 scenario,
                 world_size=1,
                 global_batch_size=None,
@@ -121,15 +155,33 @@ def expected_efficiency(
             ),
             catalogue,
         )
-        started = predict(_with(scenario, anchor=f"iteration_time={alone.iteration_time!r}s@1"), catalogue)
+        started = predict(changed(scenario, anchor=f"iteration_time={alone.iteration_time!r}s@1"), catalogue)
     ratio = Measure(factor * started.iteration_time, True)
     return ratio.expected(started)
 
 
-def _with(scenario: Scenario, **changed: object) -> Scenario:
-    """The scenario with options replaced; None takes one back."""
-    table = scenario.model_dump(exclude_unset=True) | changed
-    return Scenario.model_validate({key: value for key, value in table.items() if value is not None})
+def _efficiency_of_replicas(
+    claim: Claim, scenario: Scenario, prediction: Prediction, catalogue: Catalogue
+) -> Expected | None:
+    """The same of a transformer that is shared out, against as many accelerators as fewer replicas have."""
+    assert prediction.layout is not None
+    n, replicas = prediction.scenario["world_size"], int(prediction.layout["data_parallel"])
+    replica = n // replicas
+    m = claim.from_gpus if "from_gpus" in claim.model_fields_set else replica
+    if m % replica:
+        raise InputError(
+            f"from_gpus = {m}: one replica takes {replica} accelerators; expected a multiple of it"
+        )
+    weak = prediction.scaling == "weak"
+    samples = prediction.scenario["global_batch_size"] * (m / n if weak else 1)
+    smaller = predict(changed(scenario, world_size=m, global_batch_size=int(samples)), catalogue)
+    ratio = ratio_between(prediction, smaller, f"{m} accelerators")
+    factor = m / n if claim.kind == "scaling_efficiency" else 1.0
+    if ratio.low_80 is None or ratio.high_80 is None:
+        return None
+    wide = (ratio.high_80 / ratio.value) ** (NORMAL_95 / NORMAL_80)
+    ends = ratio.value, ratio.low_80, ratio.high_80, ratio.value / wide, ratio.value * wide
+    return Expected(*(factor * end for end in ends))
 
 
 def point_of(claim: Claim, setting: Setting) -> Point:
@@ -147,6 +199,11 @@ def point_of(claim: Claim, setting: Setting) -> Point:
         claim.message_bytes or LARGE,
         machines=setting.nodes,
     )
+
+
+def algorithm_share(claim: Claim, setting: Setting) -> float:
+    """Return the algorithm bandwidth over the bus bandwidth of a claimed collective, as of nccl-tests."""
+    return 1 / float(bus_bandwidth(claim.collective, 1.0, setting.world_size))
 
 
 def expected_bus_bandwidth(point: Point) -> Expected:

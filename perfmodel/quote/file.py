@@ -10,9 +10,10 @@ from perfmodel import units
 from perfmodel.arguments import FILE, expect
 from perfmodel.equations.algorithms import CollectiveName
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.prediction.target import for_target
 from perfmodel.reading import read_toml
+from perfmodel.recipes import NAMES
 from perfmodel.resources import folder
-from perfmodel.sharing import framework_of_copies
 from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec, Text
 from perfmodel.specs.record import Within, fresh
@@ -28,10 +29,24 @@ Quantity = Literal[
     "scaling_efficiency",
     "speedup",
     "bus_bandwidth",
+    "algorithm_bandwidth",
     "flops",
     "mfu",
+    "cost_per_token",
+    "cost_to_train",
 ]
-Name = Literal[Quantity, "images_per_second", "sequences_per_second"]
+Name = Literal[
+    Quantity,
+    "images_per_second",
+    "sequences_per_second",
+    "images_per_second_per_gpu",
+    "tokens_per_second_per_gpu",
+    "model_flops_per_gpu",
+    "days_to_train",
+    "cost_per_million_tokens",
+    "all_reduce_bandwidth",
+]
+Per = Literal["job", "node", "accelerator"]
 
 
 class Kind(NamedTuple):
@@ -51,24 +66,65 @@ KINDS: dict[str, Kind] = {
     "scaling_efficiency": Kind("1", "scaling efficiency"),
     "speedup": Kind("1", "speed-up"),
     "bus_bandwidth": Kind("B/s", "bus bandwidth"),
+    "algorithm_bandwidth": Kind("B/s", "algorithm bandwidth"),
     "flops": Kind("FLOP/s", "arithmetic"),
     "mfu": Kind("1", "utilisation (MFU)"),
+    "cost_per_token": Kind("USD", "cost per token", False),
+    "cost_to_train": Kind("USD", "cost to train", False),
 }
-SYNONYMS = {"images_per_second": "image", "sequences_per_second": "sequence"}
-"""Names of samples_per_second -> what one sample must then be."""
+
+
+class Synonym(NamedTuple):
+    """Another name of a quantity."""
+
+    kind: str
+    sample: str = ""
+    """What one sample must then be."""
+    per: Per | None = None
+    """Of what the rate then is."""
+    unit: str = ""
+    """Of a bare number."""
+    times: float = 1.0
+    """What the figure is multiplied by."""
+
+
+SYNONYMS = {
+    "images_per_second": Synonym("samples_per_second", "image"),
+    "sequences_per_second": Synonym("samples_per_second", "sequence"),
+    "images_per_second_per_gpu": Synonym("samples_per_second", "image", per="accelerator"),
+    "tokens_per_second_per_gpu": Synonym("tokens_per_second", per="accelerator"),
+    "model_flops_per_gpu": Synonym("flops", per="accelerator"),
+    "days_to_train": Synonym("time_to_train", unit="days"),
+    "cost_per_million_tokens": Synonym("cost_per_token", times=1e-6),
+    "all_reduce_bandwidth": Synonym("bus_bandwidth"),
+}
+"""Other names of quantities.  An all-reduce bandwidth of neither kind is read as bus bandwidth."""
+BANDWIDTHS = ("bus_bandwidth", "algorithm_bandwidth")
+LENGTH = ("epochs", "samples", "tokens")
+"""Keys that say how long a job trains."""
 GOES_WITH = {
     "per": ("samples_per_second", "tokens_per_second", "flops"),
-    "epochs": ("time_to_train",),
-    "samples": ("time_to_train",),
+    "epochs": ("time_to_train", "cost_to_train"),
+    "samples": ("time_to_train", "cost_to_train"),
+    "tokens": ("time_to_train", "cost_to_train"),
+    "recipe": ("time_to_train", "cost_to_train"),
+    "price": ("cost_per_token", "cost_to_train"),
     "from_gpus": ("scaling_efficiency", "speedup"),
-    "collective": ("bus_bandwidth",),
-    "size": ("bus_bandwidth",),
+    "collective": BANDWIDTHS,
+    "size": BANDWIDTHS,
     "format": ("flops",),
 }
 """A key of a claim -> the quantities it says something about."""
 
 
-RANGES = {"value": (1e-12, 1e24), "epochs": (1e-6, 1e6), "samples": (1.0, 1e15), "size": (1.0, 1e15)}
+RANGES = {
+    "value": (1e-12, 1e24),
+    "epochs": (1e-6, 1e6),
+    "samples": (1.0, 1e15),
+    "tokens": (1.0, 1e18),
+    "price": (1e-6, 1e9),
+    "size": (1.0, 1e15),
+}
 """What each number of a claim may be, in SI; beyond is a slip of the unit."""
 
 
@@ -80,11 +136,17 @@ class Claim(Spec):
     """A number in SI, or with its unit: ``600GB/s``, ``5PFLOP/s``, ``1h``, ``90%``."""
     text: str = ""
     """The claim in short."""
-    per: Literal["job", "accelerator"] = "job"
+    per: Per = "job"
     """Of what a rate is."""
     epochs: PositiveFloat | None = None
-    """Passes over the data set until trained; or ``samples``."""
+    """Passes over the data set until trained; or ``samples`` or ``tokens``."""
     samples: PositiveFloat | None = None
+    tokens: float | str | None = None
+    """In all: a number, or ``1.4T``."""
+    recipe: Literal[NAMES] | None = None  # type: ignore[valid-type]
+    """Whose target is meant, where no length is given."""
+    price: float | str | None = None
+    """US dollars for an hour of one node; by default the catalogue's, where it has one."""
     from_gpus: PositiveInt = 1
     """What an efficiency or speed-up is measured against."""
     collective: CollectiveName = "all-reduce"
@@ -102,12 +164,32 @@ class Claim(Spec):
     @property
     def kind(self) -> str:
         """The quantity, by its usual name."""
-        return "samples_per_second" if self.quantity in SYNONYMS else self.quantity
+        synonym = SYNONYMS.get(self.quantity)
+        return synonym.kind if synonym else self.quantity
+
+    @property
+    def whose(self) -> Per:
+        """Of what a rate is, by ``per`` or by the quantity's name."""
+        synonym = SYNONYMS.get(self.quantity)
+        return (synonym and synonym.per) or self.per
 
     @property
     def number(self) -> float:
         """The value in SI."""
-        return _number("value", self.value, KINDS[self.kind].unit)
+        synonym, value = SYNONYMS.get(self.quantity, Synonym("")), self.value
+        if synonym.unit and units.is_number(value):
+            value = f"{value!r} {synonym.unit}"
+        return synonym.times * _number("value", value, KINDS[self.kind].unit)
+
+    @property
+    def token_count(self) -> float | None:
+        """The tokens trained on, where they are stated."""
+        return None if self.tokens is None else _number("tokens", self.tokens, "count")
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """The price of an hour of one node, where it is stated [USD]."""
+        return None if self.price is None else _number("price", self.price, "USD")
 
     @property
     def message_bytes(self) -> float | None:
@@ -119,12 +201,15 @@ class Claim(Spec):
         for key in GOES_WITH.keys() & self.model_fields_set:
             if self.kind not in GOES_WITH[key]:
                 raise ValueError(f"{key} goes with {' or '.join(GOES_WITH[key])}, not {self.quantity}")
-        if self.kind == "time_to_train" and (self.epochs is None) == (self.samples is None):
-            raise ValueError("time_to_train needs epochs, e.g. epochs = 90, or else samples")
+        lengths = [name for name in (*LENGTH, "recipe") if getattr(self, name) is not None]
+        if len(lengths) > 1:
+            raise ValueError(f"{' and '.join(lengths)}: give one, they say the same")
         if self.quantity == "flops" and "per" not in self.model_fields_set:
-            raise ValueError("flops needs per = 'accelerator' or per = 'job'")
+            raise ValueError("flops needs per = 'accelerator', per = 'node' or per = 'job'")
+        if self.whose != self.per and "per" in self.model_fields_set:
+            raise ValueError(f"per = {self.per!r}: {self.quantity} is of one {self.whose}")
         stated = {"value": self.number, "epochs": self.epochs, "samples": self.samples}
-        stated["size"] = self.message_bytes
+        stated |= {"tokens": self.token_count, "price": self.usd_per_hour, "size": self.message_bytes}
         for key, number in stated.items():
             low, high = RANGES[key]
             if number is not None and not low <= number <= high:
@@ -161,11 +246,11 @@ def scenario_of_claim(quote: Quote, claim: Claim, where: str = "quote") -> Scena
     except InputError as error:
         raise InputError(f"{where}: scenario: {error}") from None
     try:
-        network = workload(scenario.workload, scenario.sequence_length)
-        named = framework_of_copies(network, scenario.framework, "check-quote")
+        workload(scenario.workload, scenario.sequence_length)
+        no_length = claim.kind in GOES_WITH["epochs"] and not any(getattr(claim, name) for name in LENGTH)
+        return for_target(scenario) if no_length else scenario
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-    return scenario.model_copy(update={"framework": named}) if named else scenario
 
 
 def quote_of(table: Mapping[str, Any]) -> Quote:

@@ -18,6 +18,7 @@ from perfmodel.prediction.bound import (
 from perfmodel.prediction.network_cuts import cuts, exchange_limits, least_time
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.provenance import Quantity
 from perfmodel.units import show
 
 SUPERLINEAR = 1.10
@@ -44,8 +45,12 @@ def _computation(setting: Setting) -> Limit:
     time = float(least_computation_time(setting))
     workload, accelerator = setting.workload, setting.accelerator
     if setting.layout is not None:
-        shared = f"its share of the step's arithmetic takes {show(time, 's')} on each {accelerator.id}"
-        return Limit(time, (f"{shared} at the least",))
+        peak, unit = fastest(setting)
+        flops = show(time * peak, "FLOP")
+        rate = f"{show(peak, 'FLOP/s')} ({unit}, dense)"
+        needs = f"a step needs {flops} on each accelerator, scores that a mask leaves out not counted"
+        takes = f"one {accelerator.id} at {rate} takes {show(time, 's')} for them at the least"
+        return Limit(time, (needs, f"{takes}, communication not counted"))
     samples = setting.local_batch_size * setting.accumulation_steps
     least, filled = least_flops(workload), least_filled(setting)
     peak, unit = fastest(setting)
@@ -86,14 +91,34 @@ def _exchange(setting: Setting) -> Limit:
     )
 
 
+def best_product(accelerator: Accelerator, format: str) -> Quantity | None:
+    """Return the best measured matrix product of a number format, or of one with the same peak [FLOP/s]."""
+    peaks: dict[str, Quantity] = dict(accelerator.peak_flops.items())
+    measured: dict[str, Quantity] = dict(accelerator.achieved_flops.items())
+    alike = (
+        name for name in (format, *measured) if peaks.get(name, peaks[format]).value == peaks[format].value
+    )
+    return next((measured[name] for name in alike if name in measured), None)
+
+
+def accelerators_of(per: str, setting: Setting) -> int:
+    """Return how many accelerators a rate is of."""
+    counts: dict[str, int] = {
+        "job": setting.world_size,
+        "node": setting.accelerators_per_node,
+        "accelerator": 1,
+    }
+    return counts[per]
+
+
 def peak_of(setting: Setting, per: str, format: str | None = None) -> Limit:
-    """Return the arithmetic of the data sheet [FLOP/s], of one accelerator or of the job.
+    """Return the arithmetic of the data sheet [FLOP/s], of one accelerator, a node or the job.
 
     Raises
     ------
     InputError : the accelerator has no peak for the number format
     """
-    accelerator, n = setting.accelerator, setting.world_size if per == "job" else 1
+    accelerator, n = setting.accelerator, accelerators_of(per, setting)
     peak, unit = fastest(setting)
     if format is not None:
         peaks = dict(accelerator.peak_flops.items())
@@ -142,22 +167,3 @@ def bus_bandwidth_limit(collective: str, setting: Setting) -> Limit:
             f"counts bus bandwidth"
         )
     return Limit(rate, tuple(lines))
-
-
-def origin_of(ratio: float, quantity: str, accelerator: Accelerator) -> str | None:
-    """Say where a claim so many times its limit usually comes from; None where nothing is known of it."""
-    devices = accelerator.board_devices
-    if quantity not in ("bus_bandwidth", "scaling_efficiency", "speedup") and 1 < ratio <= devices:
-        return (
-            f"one {accelerator.id} is {accelerator.unit}: counted by boards it could be {devices} times this"
-        )
-    if not 1.9 <= ratio <= 2.1:
-        return None
-    if quantity == "bus_bandwidth":
-        return "twice one direction: data sheets add both directions of a link, bus bandwidth counts one"
-    if quantity in ("flops", "mfu") and accelerator.structured_sparsity:
-        return (
-            "twice the dense peak: the data sheet's figure with 2:4 structured sparsity, which holds "
-            "for matrices half of whose entries are zero, not for training a dense network"
-        )
-    return None

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.prediction.collective_fabric import fabric_of
-from perfmodel.quote.check import check_quote, shown
+from perfmodel.quote.check import check_quote
 from perfmodel.quote.expected import expected_bus_bandwidth
 from perfmodel.quote.file import KINDS, read_quote, scenario_of_claim
+from perfmodel.quote.words import shown
 from perfmodel.reading import read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.store import Catalogue

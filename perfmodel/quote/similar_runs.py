@@ -15,7 +15,8 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads.catalogue import version_of
 
-SHOWN = 3
+SHOWN, TRIED = 3, 8
+"""Of the nearest runs: so many are listed, and so many are tried as what a claim is compared with."""
 _TRUSTED = ("A", "B", "C")
 
 
@@ -32,7 +33,7 @@ class SimilarRun(NamedTuple):
 
 
 def similar_runs(setting: Setting, catalogue: Catalogue, several: bool = False) -> list[SimilarRun]:
-    """Return the measured runs most like a setting, the nearest first.
+    """Return the ``TRIED`` measured runs most like a setting, the nearest first.
 
     Parameters
     ----------
@@ -81,13 +82,23 @@ def similar_collectives(point: Point) -> list[Measurement]:
     return list(nearest.values())[:SHOWN]
 
 
+def as_open(measured: str, claimed: str, stated: str | None) -> str:
+    """Return the software of a run: the claimed one, where the claim leaves open of which year that is.
+
+    >>> as_open("nemo@2024", "nemo@2026", "nemo"), as_open("nemo@2024", "nemo@2026", "nemo@2026")
+    ('nemo@2026', 'nemo@2024')
+    """
+    is_alike = measured.partition("@")[0] == claimed.partition("@")[0]
+    return claimed if is_alike and "@" not in (stated or "") else measured
+
+
 def _one_of_each(runs: list[SimilarRun]) -> list[SimilarRun]:
     """The nearest, no two of them the same configuration of one source."""
     kept: dict[tuple[object, ...], SimilarRun] = {}
     for similar in runs:
         run = similar.run
         kept.setdefault((run.source, run.accelerator, run.world_size, run.precision), similar)
-    return list(kept.values())[:SHOWN]
+    return list(kept.values())[:TRIED]
 
 
 def _distance(run: Run, setting: Setting) -> float:

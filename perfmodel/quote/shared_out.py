@@ -1,0 +1,139 @@
+"""How a claimed transformer job is shared out: as its quote states, and the fastest way where it does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from perfmodel.errors import InputError
+from perfmodel.planning.goal import TOKENS_OF_A_STEP
+from perfmodel.resolve import resolve
+from perfmodel.sharing import PRECISIONS
+from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
+from perfmodel.transformers.evaluate import fabric_of_setting, network_of
+from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.search import search
+from perfmodel.transformers.software import Options
+from perfmodel.transformers.words import short
+
+if TYPE_CHECKING:
+    from perfmodel.resolve import Setting
+    from perfmodel.specs.scenario import Scenario
+    from perfmodel.specs.store import Catalogue
+    from perfmodel.transformers.search import SearchResult
+
+_WORDS = {"sharding": SHARDING, "recompute": RECOMPUTE}
+_CHOSEN = (*DEGREES, *_WORDS)
+_BATCH = ("micro_batch_size", "local_batch_size", "accumulation_steps", "global_batch_size")
+
+
+class SharedOut(NamedTuple):
+    """A job whose layout is complete."""
+
+    scenario: Scenario
+    layout: str | None = None
+    """In short; None of copies of the network, and where nothing fits."""
+    defaults: tuple[str, ...] = ()
+    """What was chosen where the quote leaves it open."""
+
+
+def shared_out(scenario: Scenario, catalogue: Catalogue) -> SharedOut:
+    """Return a job as its quote states it, with the fastest layout that fits where it states none.
+
+    What trains copies of its network is returned as it is, and so is what no layout makes fit.
+
+    Raises
+    ------
+    InputError : a scenario that cannot be, or a batch that no layout divides
+    """
+    setting = resolve(_plain(scenario), catalogue)
+    if setting.layout is None:
+        return SharedOut(scenario)
+    stated = _stated(scenario)
+    batch, is_assumed = _batch_of(scenario, setting)
+    fitting = _search(setting, batch)
+    if not fitting.candidates:
+        why = "; ".join(fitting.rejected)
+        raise InputError(f"no layout of {setting.workload.id} on {setting.world_size} accelerators: {why}")
+    agrees = np.ones(len(fitting.layouts.sharding), dtype=bool)
+    for name, value in stated.items():
+        agrees &= getattr(fitting.layouts, name) == value
+    if not agrees.any():
+        return SharedOut(scenario)
+    words = fitting.layout(int(np.argmax(agrees))).words()
+    chosen: dict[str, Any] = {name: words[name] for name in (*_CHOSEN, "micro_batch_size")}
+    defaults = [
+        f"--{name.replace('_', '-')} {words[name]}"
+        for name in _CHOSEN
+        if name not in stated and words[name] not in (1, "none")
+    ]
+    if defaults:
+        defaults.append("the fastest layout that fits")
+    if is_assumed:
+        tokens = batch * network_of(setting.workload)[1]
+        defaults.append(f"--global-batch-size {batch} ({tokens / 1e6:.3g} M tokens a step)")
+    complete = changed(scenario, **(dict.fromkeys(_BATCH) | chosen | {"global_batch_size": batch}))
+    return SharedOut(complete, short(words), tuple(defaults))
+
+
+def changed(scenario: Scenario, **options: Any) -> Scenario:
+    """Return a scenario with options replaced; None takes one back."""
+    table = scenario.model_dump(exclude_unset=True) | options
+    return type(scenario).model_validate({key: value for key, value in table.items() if value is not None})
+
+
+def _plain(scenario: Scenario) -> Scenario:
+    """The same job with nothing shared out but what a stack always does, so that every batch goes with it."""
+    asked = any(getattr(scenario, name) not in (None, 1, "none") for name in (*_CHOSEN, "micro_batch_size"))
+    asked = asked or scenario.micro_batch_size is not None
+    return changed(
+        scenario, **(dict.fromkeys((*_CHOSEN, *_BATCH)) | {"micro_batch_size": 1 if asked else None})
+    )
+
+
+def _stated(scenario: Scenario) -> dict[str, int]:
+    """What the quote says of the layout, as ``Layout`` holds it."""
+    result = {}
+    for name in (*_CHOSEN, "micro_batch_size", "accumulation_steps"):
+        value = getattr(scenario, name)
+        if name in scenario.model_fields_set and value is not None:
+            result[name] = _WORDS[name].index(value) if name in _WORDS else value
+    if scenario.local_batch_size is not None:
+        result["micro_batch_size"] = scenario.local_batch_size
+    if scenario.strategy == "fsdp":
+        result["sharding"] = SHARDING.index("zero3")
+    return result
+
+
+def _batch_of(scenario: Scenario, setting: Setting) -> tuple[int, bool]:
+    """Return the samples of a step, and whether they are the usual ones as nobody states them."""
+    if scenario.global_batch_size is not None:
+        return scenario.global_batch_size, False
+    micro, steps = scenario.micro_batch_size or scenario.local_batch_size, scenario.accumulation_steps
+    if micro is not None or steps is not None:
+        replica = scenario.tensor_parallel * scenario.pipeline_parallel * scenario.context_parallel
+        return (micro or 1) * (steps or 1) * max(1, setting.world_size // replica), False
+    samples = TOKENS_OF_A_STEP / network_of(setting.workload)[1]
+    # a multiple of as many replicas as get a sample each
+    unit = max(
+        each
+        for each in range(1, setting.world_size + 1)
+        if setting.world_size % each == 0 and each <= max(samples, 1)
+    )
+    return unit * max(1, round(samples / unit)), True
+
+
+def _search(setting: Setting, batch: int) -> SearchResult:
+    model, length = network_of(setting.workload)
+    assert setting.stack is not None  # as its layout says
+    return search(
+        model,
+        fabric_of_setting(setting),
+        setting.stack,
+        Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0),
+        fitted().parameters,
+        world_size=setting.world_size,
+        global_batch_size=batch,
+        sequence_length=length,
+    )

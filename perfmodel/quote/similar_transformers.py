@@ -1,0 +1,128 @@
+"""Measured runs most like a transformer job that is shared out: in arithmetic, machine, size, software."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import NamedTuple
+
+from perfmodel.accuracy.ratio_pairs import job_shared_out
+from perfmodel.accuracy.runs import TRUSTED
+from perfmodel.accuracy.transformer_rows import PRECISIONS, STACK_OF, TransformerRun, shipped_transformer_runs
+from perfmodel.equations.transformer import model_flops_per_token
+from perfmodel.prediction.ratio import Job, job_of
+from perfmodel.prediction.result import Prediction
+from perfmodel.quote.similar_runs import TRIED, as_open
+from perfmodel.resolve import Setting
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.profiled import NORMAL_80
+from perfmodel.transformers.evaluate import case_of_setting
+from perfmodel.transformers.job import Case
+from perfmodel.transformers.job import job_of as whole_job
+from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.step import step_of
+from perfmodel.transformers.words import short
+
+FARTHEST = math.log(3.0)
+"""Ratio of the arithmetic of a token beyond which two networks are not alike."""
+
+
+class SimilarTransformer(NamedTuple):
+    """A published run of a transformer near a claim."""
+
+    run: TransformerRun
+    flops_per_second: float
+    """Of the model, on each accelerator [FLOP/s]."""
+    predicted_time: float
+    """Of its step [s]."""
+    half_width: float
+    """Of the 80 % interval of the prediction, as a logarithm."""
+    job: Job
+
+    @property
+    def words(self) -> str:
+        """The run in short."""
+        run = self.run
+        assert run.case is not None
+        layout = run.case.layout
+        tokens = layout.global_batch_size * run.case.sequence_length / run.time / layout.world_size
+        return (
+            f"{self.flops_per_second / 1e12:.3g} TFLOP/s ({tokens:,.0f} tokens/s) on each of "
+            f"{layout.world_size:g} x {run.accelerator}, {run.precision}, {run.workload}, "
+            f"{short(layout.words())}"
+        )
+
+
+def similar_transformers(
+    setting: Setting, prediction: Prediction, catalogue: Catalogue
+) -> list[SimilarTransformer]:
+    """Return the measured runs most like a setting, one of each source, the nearest first."""
+    claimed, job = case_of_setting(setting), job_of(prediction)
+    near: dict[str, tuple[float, TransformerRun]] = {}
+    for run in _runs():
+        apart = _distance(run, claimed, setting, catalogue)
+        if apart is not None and apart < near.get(run.source, (math.inf,))[0]:
+            near[run.source] = apart, run
+    nearest = sorted(near.values(), key=lambda pair: pair[0])[:TRIED]
+    framework = setting.scenario.framework
+    return [_similar(run, claimed, job, framework) for _, run in nearest]
+
+
+def _similar(run: TransformerRun, claimed: Case, job: Job, framework: str | None) -> SimilarTransformer:
+    case = run.case
+    assert case is not None
+    flops = _flops_per_token(case) * case.layout.global_batch_size * case.sequence_length
+    alike = (case.model.layers, case.model.hidden, case.model.feed_forward, case.sequence_length) == (
+        claimed.model.layers,
+        claimed.model.hidden,
+        claimed.model.feed_forward,
+        claimed.sequence_length,
+    )
+    measured = job_shared_out(run)._replace(
+        workload=job.workload if alike else (run.workload, case.sequence_length),
+        software=as_open(f"{_stack(run)}@{run.year}", job.software, framework),
+        precision=PRECISIONS.get(run.precision, run.precision),
+    )
+    time = float(step_of(whole_job(case), fitted().parameters).iteration_time)
+    kind = "experts" if case.model.experts else "dense, stated layout"
+    rate = flops / run.time / case.layout.world_size
+    return SimilarTransformer(run, rate, time, NORMAL_80 * fitted().spreads[kind], measured)
+
+
+def _distance(run: TransformerRun, claimed: Case, setting: Setting, catalogue: Catalogue) -> float | None:
+    """How far a run is from a claim, one a factor of e in arithmetic; None where they are not alike."""
+    case = run.case
+    assert case is not None
+    if catalogue.accelerator(run.accelerator).pool != setting.accelerator.pool:
+        return None
+    arithmetic = abs(math.log(_flops_per_token(case) / _flops_per_token(claimed)))
+    if bool(case.model.experts) != bool(claimed.model.experts) or arithmetic > FARTHEST:
+        return None
+    return (
+        arithmetic
+        + 0.5 * abs(math.log(case.layout.world_size / setting.world_size))
+        + 0.5 * abs(math.log(case.sequence_length / claimed.sequence_length))
+        + 1.0 * (run.accelerator != setting.accelerator.id)
+        + 1.0 * (PRECISIONS.get(run.precision) != PRECISIONS.get(setting.precision))
+        + 0.5 * (_stack(run) != (setting.scenario.framework or "").partition("@")[0])
+    )
+
+
+def _flops_per_token(case: Case) -> float:
+    """The model's arithmetic of a token [FLOP]: weights that it passes, and scores."""
+    at = case.model
+    experts = (at.top_k + at.shared_experts) * at.expert_parameters
+    layer = at.attention_parameters + at.dense_share * at.dense_parameters + (1 - at.dense_share) * experts
+    weights = at.layers * layer + at.embedding_parameters
+    return float(model_flops_per_token(weights, at.layers, at.heads, at.head_size, case.sequence_length))
+
+
+def _stack(run: TransformerRun) -> str:
+    name = run.framework.lower()
+    return next((stack for part, stack in STACK_OF.items() if part in name), name)
+
+
+@cache
+def _runs() -> tuple[TransformerRun, ...]:
+    runs = shipped_transformer_runs()
+    return tuple(run for run in runs if run.case is not None and run.trust in TRUSTED and run.time > 0)

@@ -1,0 +1,344 @@
+"""Quotes of sharded jobs, costs and bandwidths; tricks that are named; public figures judged right."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import perfmodel
+from perfmodel.errors import InputError
+from perfmodel.planning.goal import TOKENS_OF_A_STEP
+from perfmodel.prediction import predict
+from perfmodel.quote import Claim, Quote, check_quote, read_quote
+from perfmodel.quote.shared_out import shared_out
+from perfmodel.quote.verdict import DOUBTFUL, probability_of
+from perfmodel.recipes import recipe
+from perfmodel.resources import folder
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+
+CATALOGUE = Catalogue.built_in()
+LLAMA = {"workload": "llama-3-8b", "gpus": 64, "node": "dgx-h100", "global_batch_size": 512}
+H100 = {"node": "dgx-h100", "gpus": 8}
+TRUE, IMPOSSIBLE = "six-true-claims", "six-impossible-claims"
+
+
+def checked(scenario, **claim):
+    return check_quote(Quote(title="a quote", scenario=scenario, claims=(Claim(**claim),)))[0]
+
+
+def names(found):
+    return [trick.name for trick in found.tricks]
+
+
+# --- public figures
+
+
+@pytest.mark.published(
+    "Llama 2, Nemotron-4 and DeepSeek-V3 reports; MosaicML on MPT-7B; MLPerf Training 3.0; nccl-tests 212"
+)
+def test_six_public_figures_that_were_reached_are_possible():
+    found = check_quote(read_quote(TRUE)[0])
+    assert len(found) == 6
+    assert [each.judgement for each in found] == ["possible"] * 6
+    assert all(each.probability > DOUBTFUL and not each.tricks for each in found)
+    assert {each.quantity for each in found} == {
+        *("tokens_per_second", "mfu", "time_to_train", "cost_per_token", "algorithm_bandwidth")
+    }
+
+
+@pytest.mark.published("data sheets and pages on H100, B200 and AWS P5, each named in the file")
+def test_six_public_figures_that_no_job_reaches_are_impossible_and_the_trick_is_named():
+    found = check_quote(read_quote(IMPOSSIBLE)[0])
+    assert [each.verdict for each in found] == ["impossible"] * 6
+    for each, trick in zip(
+        found,
+        (
+            *("sparse FLOPs", "fp8 peak for bf16 work", "up to"),
+            *("both directions", "per node, not per GPU", "Gbit for GByte"),
+        ),
+        strict=True,
+    ):
+        assert trick in names(each), each.text
+
+
+def test_the_manual_lists_the_twelve_with_their_verdicts():
+    manual = (folder("validation") / "quotes" / "README.md").read_text()
+    assert table_of_twelve() in manual
+
+
+def table_of_twelve():
+    rows = ["| figure | our verdict | what makes it larger |", "| --- | --- | --- |"]
+    for name in (TRUE, IMPOSSIBLE):
+        found = check_quote(read_quote(name)[0])
+        rows += [f"| {each.text} | {each.judgement} | {'; '.join(names(each))} |" for each in found]
+    return "\n".join(rows)
+
+
+# --- targets
+
+
+def test_a_time_to_train_without_epochs_takes_a_known_target_and_says_which():
+    job = {"workload": "resnet50-v1.5", "gpus": 8, "accelerator": "a100-sxm4-80gb", "framework": "mxnet-ngc"}
+    found = checked(job | {"local_batch_size": 256}, quantity="time_to_train", value="30min")
+    epochs = recipe("resnet50", "mlperf").fit.epochs(2048)
+    stated = checked(job | {"local_batch_size": 256}, quantity="time_to_train", value="30min", epochs=epochs)
+    assert found.expected == pytest.approx(stated.expected)
+    assert found.high_80 > stated.high_80  # what is not known of the epochs widens it
+    assert "recipe mlperf: top-1 0.759" in found.target
+    assert found.target in found.sentence
+    stock = checked(job, quantity="time_to_train", value="30min", recipe="stock")
+    assert "90 epochs" in stock.target
+    assert stock.limit < stock.expected * 36 / 90  # the limit counts on the fewest epochs of any recipe
+    bert = checked({"workload": "bert-large", "gpus": 8}, quantity="time_to_train", value="1h")
+    assert "masked-LM accuracy" in bert.target
+    assert "256 tokens" in bert.target
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        ({"quantity": "time_to_train", "value": "1h"}, "needs epochs.*tokens = '1T'.*resnet50"),
+        (
+            {"quantity": "time_to_train", "value": "1h", "recipe": "mlpref"},
+            "unknown recipe 'mlpref'; nearest: mlp",
+        ),
+        (
+            {"quantity": "time_to_train", "value": "1h", "epochs": 1, "tokens": "1T"},
+            "epochs and tokens: give one",
+        ),
+        ({"quantity": "time_to_train", "value": "1h", "tokens": "1TB"}, "tokens = '1TB' is not"),
+        ({"quantity": "cost_per_million_tokens", "value": "cheap"}, "value = 'cheap' is not"),
+        ({"quantity": "cost_per_token", "value": 1e-6}, "no known price of dgx-h100: give price"),
+        ({"quantity": "mfu", "value": "50%", "price": 20}, "price goes with cost_per_token"),
+        ({"quantity": "model_flops_per_gpu", "value": 1e12, "per": "job"}, "is of one accelerator"),
+        ({"quantity": "tokens_per_second_per_gp", "value": 1}, "nearest: tokens_per_second_per_gpu"),
+    ],
+)
+def test_mistakes_are_named(claim, told, tmp_path, invoke):
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in claim.items())
+    path = tmp_path / "quote.toml"
+    scenario = "".join(f"{key} = {json.dumps(value)}\n" for key, value in LLAMA.items())
+    path.write_text(f'title = "x"\n[scenario]\n{scenario}[[claims]]\n{lines}')
+    result = invoke("check-quote", path)
+    assert result.exit_code == 2, result.output
+    assert re.search(told, result.stderr), result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+# --- sharded jobs
+
+
+def test_a_layout_that_is_not_stated_is_the_best_that_layouts_finds():
+    found = checked(LLAMA, quantity="tokens_per_second", value=6e5)
+    best = perfmodel.layouts("llama-3-8b", gpus=64, node="dgx-h100", global_batch_size=512, top=1).rows[0]
+    assert found.expected == pytest.approx(best.tokens_per_second, rel=1e-6)
+    assert found.layout == best.words
+    assert "the fastest layout that fits" in found.defaults
+
+
+def test_a_stated_layout_is_kept_and_the_rest_is_chosen():
+    stated = LLAMA | {"tensor_parallel": 8, "pipeline_parallel": 2, "sharding": "none", "recompute": "full"}
+    complete = shared_out(Scenario(**stated), CATALOGUE)
+    asked = complete.scenario
+    assert (asked.tensor_parallel, asked.pipeline_parallel, asked.sharding, asked.recompute) == (
+        *(8, 2, "none", "full"),
+    )
+    assert asked.virtual_stages > 1  # not stated: the fastest
+    found = checked(stated, quantity="iteration_time", value="1s")
+    assert found.expected == pytest.approx(predict(asked).iteration_time, rel=1e-9)
+
+
+def test_a_batch_that_is_not_stated_is_four_million_tokens_and_named():
+    for gpus in (64, 440):
+        complete = shared_out(Scenario(**{**LLAMA, "gpus": gpus, "global_batch_size": None}), CATALOGUE)
+        tokens = complete.scenario.global_batch_size * 8192
+        assert 0.7 < tokens / TOKENS_OF_A_STEP < 1.4
+        assert any("M tokens a step" in each for each in complete.defaults)
+
+
+def test_all_quantities_of_a_sharded_job_say_the_same():
+    """One rate in seven ways: each is as likely, and its limit as far away."""
+    tokens = 5e5
+    step = 512 * 8192 / tokens
+    flops = predict(shared_out(Scenario(**LLAMA), CATALOGUE).scenario).model_flops
+    price = 98.32
+    same = (
+        {"quantity": "tokens_per_second", "value": tokens},
+        {"quantity": "tokens_per_second", "value": tokens / 8, "per": "node"},
+        {"quantity": "tokens_per_second_per_gpu", "value": tokens / 64},
+        {"quantity": "iteration_time", "value": step},
+        {"quantity": "model_flops_per_gpu", "value": flops / step / 64},
+        {"quantity": "mfu", "value": flops / step / 64 / 989.4e12},
+        {"quantity": "days_to_train", "value": 1e12 / tokens / 86400, "tokens": "1T"},
+        {
+            "quantity": "cost_per_million_tokens",
+            "value": f"${8 * price / 3600 / tokens * 1e6}",
+            "price": price,
+        },
+        {
+            "quantity": "cost_to_train",
+            "value": 8 * price / 3600 * 1e12 / tokens,
+            "tokens": 1e12,
+            "price": price,
+        },
+    )
+    found = [checked(LLAMA, **claim) for claim in same]
+    assert [each.probability for each in found] == pytest.approx(
+        [found[0].probability] * len(found), rel=1e-6
+    )
+    shares = [each.value / each.limit if each.higher_is_better else each.limit / each.value for each in found]
+    assert shares == pytest.approx([shares[0]] * len(shares), rel=1e-6)
+    assert {each.verdict for each in found} == {found[0].verdict}
+
+
+def test_scaling_of_replicas_is_against_as_many_accelerators_as_they_have():
+    job = LLAMA | {
+        "tensor_parallel": 8,
+        "micro_batch_size": 1,
+        "accumulation_steps": 8,
+        "global_batch_size": None,
+    }
+    found = checked(job, quantity="scaling_efficiency", value="90%")
+    assert 0.5 < found.expected <= 1.01
+    assert found.low_80 < found.expected < found.high_80
+    assert any("one replica, 8 accelerators" in line for line in found.arithmetic)
+    with pytest.raises(InputError, match="one replica takes 8 accelerators"):
+        checked(job, quantity="speedup", value=10, from_gpus=4)
+
+
+def test_a_job_that_no_layout_fits_is_doubtful():
+    large = {"workload": "llama-3.1-405b", "gpus": 8, "node": "dgx-h100", "global_batch_size": 8}
+    found = checked(large, quantity="tokens_per_second", value=100)
+    assert (found.verdict, found.judgement) == ("oversized", "doubtful")
+    assert "does not fit" in found.sentence
+
+
+# --- how sure
+
+
+@given(
+    value=st.floats(0.01, 100),
+    more=st.floats(1.0001, 10),
+    half=st.floats(0.01, 2),
+    better=st.booleans(),
+)
+def test_a_better_figure_is_less_likely(value, more, half, better):
+    claims = (value, value * more) if better else (value, value / more)
+    first, second = (probability_of(each, 1.0, half, better) for each in claims)
+    assert 0 <= second <= first <= 1
+    ahead = math.log(value) if better else -math.log(value)
+    assert (first < DOUBTFUL) == (ahead > half) or math.isclose(abs(ahead), half, rel_tol=1e-3)
+
+
+def test_a_run_of_the_same_job_is_better_evidence_than_the_model_alone():
+    """NVIDIA's recipe of Nemotron-4 340B on 1,024 H100: a third of the model's width."""
+    job = {"workload": "nemotron-4-340b", "gpus": 1024, "node": "dgx-h100", "framework": "nemo"}
+    job |= {"tensor_parallel": 8, "pipeline_parallel": 8, "virtual_stages": 12, "global_batch_size": 256}
+    found = checked(job, quantity="tokens_per_second_per_gpu", value=240)
+    run = found.similar_run
+    assert run.source.startswith("dgxc")
+    assert math.log(run.high_80 / run.low_80) < 0.5 * math.log(found.high_80 / found.low_80)
+    assert found.probability == run.probability
+    assert (found.verdict, found.judgement) == ("plausible", "doubtful")
+    assert f"measured runs like it reach {run.value:.1f}" in found.sentence
+
+
+# --- tricks
+
+
+@pytest.mark.parametrize(
+    ("scenario", "claim", "trick"),
+    [
+        (H100, {"quantity": "flops", "per": "accelerator", "value": "1979TFLOP/s"}, "sparse FLOPs"),
+        (
+            H100 | {"precision": "bf16"},
+            {"quantity": "flops", "per": "node", "value": "31.7PFLOP/s"},
+            "fp8 peak for bf16",
+        ),
+        (H100, {"quantity": "flops", "per": "accelerator", "value": "989TFLOP/s"}, "boost clock"),
+        (H100, {"quantity": "bus_bandwidth", "value": "3.6TB/s"}, "per node, not per GPU"),
+        (H100, {"quantity": "bus_bandwidth", "value": "400GB/s", "text": "bidirectional"}, "both directions"),
+        (LLAMA, {"quantity": "tokens_per_second_per_gpu", "value": 80_000}, "per node, not per GPU"),
+        (LLAMA, {"quantity": "tokens_per_second_per_gpu", "value": 680_000}, "of the whole job"),
+        (LLAMA, {"quantity": "tokens_per_second_per_gpu", "value": 32_000}, "inference"),
+        (LLAMA, {"quantity": "mfu", "value": "110%"}, "sparse FLOPs"),
+        (LLAMA, {"quantity": "mfu", "value": "50%", "text": "up to 50 %"}, "up to"),
+        (LLAMA, {"quantity": "mfu", "value": "50%", "text": "at the boost clock"}, "boost clock"),
+    ],
+)
+def test_a_trick_is_named_and_the_vendor_asked(scenario, claim, trick):
+    found = checked(scenario, **claim)
+    assert any(each.startswith(trick) for each in names(found)), names(found)
+    told = next(each for each in found.tricks if each.name.startswith(trick))
+    assert told.ask.removeprefix("ask ") in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("scenario", "claim"),
+    [
+        (LLAMA, {"quantity": "tokens_per_second_per_gpu", "value": 10_000}),
+        (LLAMA, {"quantity": "mfu", "value": "45%", "text": "without sparsity, on 8 nodes"}),
+        (H100, {"quantity": "bus_bandwidth", "value": "450GB/s", "text": "an inference server"}),
+        (H100, {"quantity": "flops", "per": "accelerator", "value": "700TFLOP/s"}),
+    ],
+)
+def test_an_honest_figure_has_no_trick(scenario, claim):
+    assert not checked(scenario, **claim).tricks
+
+
+# --- bandwidths
+
+
+def test_a_bandwidth_is_checked_as_both_of_what_nccl_tests_print():
+    """Eight ranks: the algorithm bandwidth is 4/7 of the bus bandwidth."""
+    bus = checked(H100, quantity="bus_bandwidth", value="475GB/s", size="8GB")
+    assert bus.verdict == "plausible"
+    assert bus.other_reading.quantity == "algorithm_bandwidth"
+    assert bus.other_reading.verdict == "impossible"
+    algorithm = checked(H100, quantity="algorithm_bandwidth", value="271GB/s", size="8GB")
+    assert algorithm.expected == pytest.approx(bus.expected * 4 / 7)
+    assert algorithm.limit == pytest.approx(bus.limit * 4 / 7)
+    assert algorithm.other_reading.limit == pytest.approx(bus.limit)
+    assert algorithm.probability == pytest.approx(
+        checked(H100, quantity="bus_bandwidth", value=271e9 * 7 / 4, size="8GB").probability
+    )
+    unsaid = checked(H100, quantity="all_reduce_bandwidth", value="475GB/s", size="8GB")
+    assert any("the quote does not say which; taken as bus bandwidth" in line for line in unsaid.arithmetic)
+
+
+# --- the ways out
+
+
+def test_json_python_and_text_say_the_same(invoke):
+    found = check_quote(read_quote(IMPOSSIBLE)[0])
+    told = json.loads(invoke("check-quote", IMPOSSIBLE, "--json").stdout)["claims"]
+    assert told == [json.loads(each.model_dump_json()) for each in found]
+    text = " ".join(invoke("check-quote", IMPOSSIBLE).stdout.split())
+    table = invoke("check-quote", IMPOSSIBLE, "--csv").stdout
+    for each in found:
+        assert each.sentence in text
+        assert all(f"{trick.name}: {trick.words}" in text for trick in each.tricks)
+        assert ", ".join(names(each)) in table
+
+
+def test_a_sentence_can_stand_alone():
+    found = checked(LLAMA, quantity="tokens_per_second_per_gpu", value=14_000)
+    assert found.judgement == "doubtful"
+    assert re.fullmatch(
+        r"The quote claims 14,000 tokens/s per accelerator for llama-3-8b on 64 x .*; physics allows at most "
+        r"[\d,]+ tokens/s per accelerator; .* reach .* \(80 %: .* to .*\).*; so it is doubtful "
+        r"\(.* likely to be reached\); ask the vendor for .*\.",
+        found.sentence,
+    )
+    assert "physics needs at least" in checked(LLAMA, quantity="iteration_time", value="1s").sentence
+
+
+def test_a_figure_in_another_unit_is_pointed_out():
+    found = checked(LLAMA, quantity="model_flops_per_gpu", value=450)
+    assert any("check its unit" in line for line in found.arithmetic)
