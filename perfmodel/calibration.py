@@ -7,15 +7,19 @@ which ``perfmodel calibrate`` writes.
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
-from perfmodel.reading import LARGEST_OPTIONS, read_json
+from perfmodel.reading import LARGEST_TEXT, read_json
+
+if TYPE_CHECKING:
+    from perfmodel.own_effects import OwnEffects
 
 SCALARS = (
     "jitter",
@@ -106,6 +110,8 @@ class Calibration(NamedTuple):
     """Memory taken before the network's own [B]."""
     assumed: tuple[str, ...]
     """Names of the constants that nobody measured and no fit learned."""
+    own: OwnEffects | None = None
+    """What a user's own runs say beside all of this."""
 
     @property
     def latencies(self) -> tuple[float, float, float, float]:
@@ -160,10 +166,15 @@ def read_calibration(path: Path | str) -> Calibration:
 
     Raises
     ------
-    InputError : the file cannot be read, or is none of these
+    InputError : the file cannot be read, or is none of these; effects of own runs that were changed, or
+        learned beside another fit than comes along
     """
     try:
-        fitted = read_json(path, LARGEST_OPTIONS)
+        fitted = read_json(path, LARGEST_TEXT, "what perfmodel calibrate writes")
+        if isinstance(fitted, dict) and "effects" in fitted:
+            from perfmodel.own_effects import effects_of, fingerprint
+
+            return beside(calibration(), effects_of(fitted, path, fingerprint(FITTED.read_bytes())))
         learned = before_fit()._replace(
             efficiency=Efficiency(fitted["efficiency"]),
             seen={kind: frozenset(names) for kind, names in fitted["seen"].items()},
@@ -175,6 +186,36 @@ def read_calibration(path: Path | str) -> Calibration:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not what perfmodel calibrate writes ({error})") from None
+
+
+def beside(constants: Calibration, own: OwnEffects) -> Calibration:
+    """Return constants with what own runs say beside them."""
+    return constants._replace(efficiency=constants.efficiency.beside(own), own=own)
+
+
+def calibrated(path: str, profile: str | None = None) -> Calibration:
+    """Return the constants of a file of ``perfmodel calibrate``, read once as long as it stays as it is.
+
+    Parameters
+    ----------
+    path : of the file
+    profile : the file of one of the same job, which then rules how fast an accelerator is
+
+    Raises
+    ------
+    InputError : as of ``read_calibration``
+    """
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'no name'}") from None
+    return _read_once(path, profile is not None, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=16)
+def _read_once(path: str, links_alone: bool, changed: int, size: int) -> Calibration:
+    read = read_calibration(path)
+    return read if read.own is None or not links_alone else beside(read, read.own.of_links())
 
 
 @cache

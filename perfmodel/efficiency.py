@@ -8,9 +8,12 @@ family: a factor of 1 on what all of them share.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from perfmodel.own_effects import OwnEffects
 
 UNITS = ("vector", "vector-fp16", "matrix-16", "matrix-tf32")
 """Arithmetic that serves a product: ordinary units in fp32 or fp16, matrix units in 16 bits or TF32."""
@@ -36,7 +39,10 @@ class EffectInputs(NamedTuple):
     """What a configuration's effects hang on."""
 
     architecture: str
+    accelerator: str
     workload: str
+    framework: str
+    precision: str
     power: float
     """log of matrix FLOP per watt over a V100's; 0 without matrix units."""
     year: float
@@ -64,9 +70,9 @@ class Effects(NamedTuple):
 class Efficiency:
     """The learned numbers of one accelerator's iteration."""
 
-    def __init__(self, logarithms: Mapping[str, float]) -> None:
-        """Take every learned number by name."""
-        self._log = dict(logarithms)
+    def __init__(self, logarithms: Mapping[str, float], own: OwnEffects | None = None) -> None:
+        """Take every learned number by name, and what a user's own runs say beside them."""
+        self._log, self._own = dict(logarithms), own
         get = self._get
         self.slowdown = np.exp([[get(f"slowdown/{u}/{c}") for c in CLASSES] + [0.0] for u in UNITS])
         """Of a very large product, shape (units, classes + 1); the last column is for layers without one."""
@@ -87,6 +93,10 @@ class Efficiency:
     def _get(self, name: str) -> float:
         return self._log.get(name, 0.0)
 
+    def beside(self, own: OwnEffects) -> Efficiency:
+        """Return the same numbers with what own runs say beside them."""
+        return Efficiency(self._log, own)
+
     def knows(self, name: str) -> bool:
         """Whether measured runs spoke of something, e.g. ``workload/resnet50``."""
         return name in self._log
@@ -94,6 +104,7 @@ class Efficiency:
     def effects(self, on: EffectInputs) -> Effects:
         """Return the factors of a configuration."""
         get, architecture = self._get, on.architecture
+        own = 0.0 if self._own is None else self._own.computation(on)
         logarithms = (
             get(f"architecture/vector/{architecture}"),
             get(f"architecture/matrix/{architecture}")
@@ -104,6 +115,6 @@ class Efficiency:
             + get("fused") * on.fused
             + get("unfused_transformer") * on.unfused_transformer,
             get("year/light") * on.year,
-            get(f"workload/{on.workload}") + get("detection") * on.detection,
+            get(f"workload/{on.workload}") + get("detection") * on.detection + own,
         )
         return Effects(*np.exp(logarithms).tolist())

@@ -248,6 +248,7 @@ QUANTITIES: dict[str, Quantity] = {
     "inter_link_bandwidth": Quantity("B_e", "B/s", "what one rank gets between nodes, one direction"),
     "worker_bandwidth": Quantity("B_w", "B/s", "of a worker's port, one direction"),
     "server_bandwidth": Quantity("B_s", "B/s", "of a server's port, one direction"),
+    "own_factor": Quantity("u", "1", "rate of a link by own runs over that of others of its kind"),
     "achieved_fraction": Quantity("\\phi", "1", "share of a nominal rate that large messages reach"),
     "kernel_fraction": Quantity("\\phi_k", "1", "the same share over the kernel's TCP"),
     "kernel_bandwidth": Quantity("B_k", "B/s", "what the kernel's TCP carries at most"),

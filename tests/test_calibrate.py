@@ -423,11 +423,11 @@ def _cli(*arguments):
 def test_a_fit_to_own_runs_never_replaces_the_shipped_one(tmp_path):
     before = FITTED.read_bytes()
     data = _own(tmp_path)
-    refused = _cli("calibrate", "--data", data)
+    refused = _cli("calibrate", "--data", data, "--refit")
     assert refused.exit_code == 2
     assert "--data: give --output FILE" in refused.stderr
     assert _cli("calibrate", "--specs", tmp_path).exit_code == 2
-    done = _cli("calibrate", "--data", data, "--output", tmp_path / "mine.json", "--json")
+    done = _cli("calibrate", "--data", data, "--refit", "--output", tmp_path / "mine.json", "--json")
     assert done.exit_code == 0, done.output
     assert FITTED.read_bytes() == before
     told = json.loads((tmp_path / "mine.json").read_text("utf-8"))
@@ -440,7 +440,7 @@ def test_a_fit_to_own_runs_never_replaces_the_shipped_one(tmp_path):
     assert predict(scenario, constants=mine).iteration_time != predict(scenario).iteration_time
     assert (
         "mine.json: 0"
-        in _cli("calibrate", "--data", data, "--output", tmp_path / "mine.json", "--check").stdout
+        in _cli("calibrate", "--data", data, "--refit", "--output", tmp_path / "mine.json", "--check").stdout
     )
 
 
@@ -464,7 +464,7 @@ def test_options_of_another_purpose_are_refused(options):
 
 def test_runs_that_teach_nothing_are_refused(tmp_path):
     data = _own(tmp_path, trust="D")
-    refused = _cli("calibrate", "--data", data, "--output", tmp_path / "o.json")
+    refused = _cli("calibrate", "--data", data, "--refit", "--output", tmp_path / "o.json")
     assert refused.exit_code == 2
     assert "nothing to learn from" in refused.stderr
     assert not (tmp_path / "o.json").exists()

@@ -129,6 +129,9 @@ def files_of_examples(folder):
     (folder / "times.csv").write_text("0.1\n0.11\n0.1\n0.12\n0.1\n")
     (folder / "a.toml").write_text("gpus = 8\n")
     (folder / "b.toml").write_text('gpus = 8\nworkload = "resnet50"\nprecision = "fp32"\n')
+    (folder / "mine.csv").write_text(
+        "workload,accelerator,local_batch_size,iteration_time\nresnet50,k80,32,0.5\n"
+    )
     (folder / "saved.json").write_text(predict(Scenario(world_size=8)).to_json())
     for name in ("my_trace.json", "step.json"):
         write_timeline(folder / name, predict(Scenario(world_size=2)))

@@ -1,4 +1,4 @@
-"""``perfmodel.calibrate``: learn from one's own trace or times, or fit to measured runs again."""
+"""``perfmodel.calibrate``: learn from one's own trace, times or runs, or fit to measured runs again."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints, overload
 
 from perfmodel.accuracy.runs import read_runs, shipped_runs
-from perfmodel.arguments import FILE, FILES, FROM_ZERO, expect
-from perfmodel.calibration import Calibration
+from perfmodel.arguments import FILE, FILES, FLAG, FROM_ZERO, expect
+from perfmodel.calibration import Calibration, beside, calibration
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.fitting.components import shipped_components
 from perfmodel.fitting.out_of_sample import OutOfSample, shipped
+from perfmodel.fitting.own_fabric import read_own_fabric
+from perfmodel.fitting.own_file import file_table, words
+from perfmodel.fitting.own_runs import Answer, Update, update
+from perfmodel.fitting.own_table import read_own_runs
 from perfmodel.fitting.sources import Sources
 from perfmodel.fitting.write import Inputs, fitted, inputs_of, write_fitted
 from perfmodel.profile import Profile
@@ -28,6 +33,7 @@ from perfmodel.traces.nccl_tests import Timings
 from perfmodel.traces.read import read_all
 from perfmodel.traces.step_times import read_step_times
 from perfmodel.traces.traced_job import NOT_SAID, job_of
+from perfmodel.writing import write_whole
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -73,6 +79,49 @@ class Fit:
         )
 
 
+@dataclass(frozen=True, repr=False)
+class OwnRuns:
+    """The shipped fit, updated by runs of one's own."""
+
+    learned: Update
+    files: tuple[str, ...]
+    """They were read from."""
+
+    @property
+    def answers(self) -> list[Answer]:
+        """How far each run is missed, before, after, and left out."""
+        return self.learned.answers
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What ``predict`` takes as ``constants``; the written file is its ``calibration``."""
+        return beside(calibration(), self.learned.own)
+
+    @cached_property
+    def _table(self) -> dict[str, Any]:
+        return file_table(self.learned, self.files)
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel calibrate --json`` prints, and the file holds."""
+        return json.dumps(self._table)
+
+    def write(self, path: str | Path) -> None:
+        """Write the file that a scenario's ``calibration`` names, whole or not at all.
+
+        Raises
+        ------
+        InputError : it cannot be written
+        """
+        write_whole(Path(path), json.dumps(self._table, indent=1) + "\n")
+
+    def __str__(self) -> str:
+        """Return what ``perfmodel calibrate`` prints."""
+        return "\n".join(words(self.learned))
+
+    def __repr__(self) -> str:
+        return f"<OwnRuns: {len(self.answers)} of {', '.join(self.files)}, beside the shipped fit>"
+
+
 @overload
 def calibrate(
     scenario: AnyScenario | None = ...,
@@ -92,7 +141,18 @@ def calibrate(
     **options: Unpack[SizedOptions],
 ) -> Profile: ...
 @overload
-def calibrate(*, data: str | Path | None = ..., specs: Sequence[str | Path] = ...) -> Fit: ...
+def calibrate(
+    *, data: str | Path | None = ..., refit: Literal[True], specs: Sequence[str | Path] = ...
+) -> Fit: ...
+@overload
+def calibrate(
+    scenario: AnyScenario | None = ...,
+    *,
+    data: str | Path | None = ...,
+    collectives: str | Path | Sequence[str | Path] = ...,
+    specs: Sequence[str | Path] = ...,
+    **options: Unpack[SizedOptions],
+) -> OwnRuns | Fit: ...
 @documented(Sources)
 def calibrate(
     scenario: AnyScenario | None = None,
@@ -101,20 +161,23 @@ def calibrate(
     times: str | Path | None = None,
     skip: int = 0,
     data: str | Path | None = None,
+    collectives: str | Path | Sequence[str | Path] = (),
+    refit: bool = False,
     specs: Sequence[str | Path] = (),
     **options: Unpack[SizedOptions],
-) -> Profile | Fit:
-    """Learn a profile from a trace or from times of one's own job, or without either fit to measured runs.
+) -> Profile | OwnRuns | Fit:
+    """Learn from one's own trace, times, runs or all-reduces, or without any fit to measured runs again.
 
     Parameters
     ----------
-    scenario : the job that was traced or timed, or a mapping of its options
+    scenario : the job that was traced, timed, or whose network was, or a mapping of its options
     specs : folders of your own hardware specs, over the built-in
     options : of the job, over what ``scenario`` says
 
     Returns
     -------
-    Profile, whose ``write`` makes the file that a scenario's ``profile`` names; or a Fit, in about a minute
+    Profile, whose ``write`` makes the file that a scenario's ``profile`` names; OwnRuns, whose ``write``
+    makes the file that its ``calibration`` names; or a Fit, in about a minute
 
     Warns
     -----
@@ -122,18 +185,21 @@ def calibrate(
 
     Raises
     ------
-    InputError : both traces and times, or either with ``data``; a job without either; a file that cannot be
-        read or does not fit the job
+    InputError : both traces and times, or either with ``data``; a job without any of them; a file that cannot
+        be read or does not fit the job
     """
     files = [traces] if isinstance(traces, (str, Path)) else traces
-    expect(FILES, traces=files, specs=specs)
+    fabrics = [collectives] if isinstance(collectives, (str, Path)) else collectives
+    expect(FILES, traces=files, collectives=fabrics, specs=specs)
+    expect(FLAG, refit=refit)
     expect(FILE.or_none, times=times, data=data)
     expect(FROM_ZERO, skip=skip)
     if files and times is not None:
         raise InputError("traces and times: give one of them")
     if files or times is not None:
-        if data is not None:
-            raise InputError("data: of a fit to measured runs; leave traces and times out")
+        if data is not None or fabrics or refit:
+            what = "data" if data is not None else "collectives" if fabrics else "refit"
+            raise InputError(f"{what}: of measured runs; leave traces and times out")
         job, catalogue = scenario_from(scenario, options), _catalogue(specs)
         if times is not None:
             return profile_of_times(read_step_times(Path(times), skip), job, catalogue, str(times))
@@ -141,15 +207,50 @@ def calibrate(
         for note in notes:
             warnings.warn(note, stacklevel=2)
         return profile
+    if fabrics:
+        if refit:
+            raise InputError("collectives: they update the fit; leave refit out")
+        catalogue, job = _catalogue(specs), scenario_from(scenario, options)
+        return own_runs(data, [str(file) for file in fabrics], job, catalogue)
     given = [*(["scenario"] if scenario is not None else []), *(["skip"] if skip else []), *options]
-    known = (*get_type_hints(SizedOptions), "traces", "times", "skip", "data", "specs")
+    sources = ("traces", "times", "skip", "data", "collectives", "refit", "specs")
+    known = (*get_type_hints(SizedOptions), *sources)
     for name in options:
         if name not in known:
             raise unknown_name("option", name, known)
     if given:
         names = ", ".join(sorted(given))
-        raise InputError(f"{names}: of a job that was traced or timed; give traces or times")
-    return fit(data, specs)
+        raise InputError(
+            f"{names}: of a job that was traced or timed, or whose network was; give traces, times or "
+            "collectives"
+        )
+    if data is None or refit:
+        return fit(data, specs)
+    return own_runs(data, [], Scenario(), _catalogue(specs))
+
+
+def own_runs(
+    data: str | Path | None, collectives: Sequence[str], job: Scenario, catalogue: Catalogue
+) -> OwnRuns:
+    """Return the shipped fit, updated by measured runs and by all-reduces.
+
+    Parameters
+    ----------
+    data : CSV of runs; None for all-reduces alone
+    collectives : output of nccl-tests on the network of ``job``
+    job, catalogue : the network's, and hardware that rows name
+
+    Raises
+    ------
+    InputError : a file that cannot be read; lines that cannot be, each named
+    """
+    files = [*([] if data is None else [str(data)]), *collectives]
+    runs = [] if data is None else read_own_runs(str(data), catalogue)
+    runs += read_own_fabric(collectives, job, catalogue)
+    known = shipped_components()
+    freedom = known.pop("freedom")
+    learned = update(runs, calibration(), known, freedom, ", ".join(Path(file).name for file in files))
+    return OwnRuns(learned, tuple(files))
 
 
 def fit(data: str | Path | None = None, specs: Iterable[str | Path] = ()) -> Fit:

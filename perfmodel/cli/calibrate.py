@@ -20,6 +20,8 @@ _SOURCES = declared(Sources)
 @click.command("calibrate")
 @option_of(_SOURCES["traces"], type=str, multiple=True)
 @options_of(_SOURCES[field] for field in ("times", "skip", "data"))
+@option_of(_SOURCES["collectives"], type=str, multiple=True)
+@option_of(_SOURCES["refit"])
 @click.option("--output", metavar="FILE", help="Where the result goes; with --check, what to compare with.")
 @click.option("--check", is_flag=True, help="Fit, compare with the file that is there, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was learned as JSON.")
@@ -29,34 +31,77 @@ def command(
     times: str | None,
     skip: int | None,
     data: str | None,
+    collectives: tuple[str, ...],
+    refit: bool | None,
     output: str | None,
     check: bool,
     as_json: bool,
     specs: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Learn from your own trace, or fit the efficiencies to measured training runs again.
+    """Learn from your own trace or runs, or fit the efficiencies to measured training runs again.
 
     With --trace or --times, and the options of the job that was measured: writes a profile that
-    ``predict --profile`` uses.  Without: fits the efficiencies, the cost of scaling and the width of
-    intervals to the measured runs, in about a minute, the same on every run.  A fit to your own runs or specs
-    goes to --output, for ``read_calibration`` of the library; it never replaces the one that comes along.
+    ``predict --profile`` uses.  With --data, a CSV with a line for each run (workload, accelerator or node,
+    world_size, local_batch_size, and samples_per_second or iteration_time; any option of a scenario besides),
+    or --collectives: updates the fit that comes along by as much as the runs tell, for
+    ``predict --calibration``.  Without any: fits the efficiencies, the cost of scaling and the width of
+    intervals to the measured runs, in about a minute, the same on every run.  A --refit to your own runs or
+    specs goes to --output; it never replaces the one that comes along.
 
     \b
-    Example:
+    Examples:
       perfmodel calibrate --times times.csv --local-batch-size 32 --json
+      perfmodel calibrate --data mine.csv --output mine.json
     """
     if traces and times:
         raise InputError("--trace and --times: give one of them")
     if traces or times:
-        if data or check:
-            raise InputError(
-                f"{'--data' if data else '--check'}: of a fit to measured runs; leave --trace and --times out"
+        if wrong := [
+            name
+            for name, given in (
+                ("--data", data),
+                ("--collectives", collectives),
+                ("--refit", refit),
+                ("--check", check),
             )
+            if given
+        ]:
+            raise InputError(f"{wrong[0]}: of measured runs; leave --trace and --times out")
         _profile(traces, times, skip or 0, output, as_json, specs, options)
-    else:
+        return
+    updates = bool(collectives) or (data is not None and not refit)
+    if not collectives:
         _refuse_job_options(options | {"skip": skip})
+    if updates:
+        if check or (refit and collectives):
+            raise InputError(f"{'--check' if check else '--collectives'}: not with an update of the fit")
+        _update(data, collectives, output, as_json, specs, options)
+    else:
         _fit(data, output, check, as_json, specs)
+
+
+def _update(
+    data: str | None,
+    collectives: tuple[str, ...],
+    output: str | None,
+    as_json: bool,
+    specs: tuple[str, ...],
+    options: dict[str, Any],
+) -> None:
+    from perfmodel.api.calibrate import own_runs
+    from perfmodel.writing import check_writable
+
+    if output is not None:
+        check_writable(Path(output))
+    learned = own_runs(data, collectives, scenario_from(options), catalogue_from(specs))
+    if output is not None:
+        learned.write(output)
+    click.echo(learned.to_json() if as_json else str(learned))
+    if output is not None:
+        click.echo(f"wrote {output}; use it: perfmodel predict --calibration {output}", err=True)
+    elif not as_json:
+        click.echo("nothing was written: give --output FILE, for predict --calibration FILE", err=True)
 
 
 def _refuse_job_options(options: dict[str, Any]) -> None:
@@ -66,8 +111,8 @@ def _refuse_job_options(options: dict[str, Any]) -> None:
     ]
     if given:
         raise InputError(
-            f"{', '.join(sorted(given))}: of a job that was traced or timed; give --trace or --times too, "
-            "or leave it out to fit to measured runs"
+            f"{', '.join(sorted(given))}: of a job that was traced or timed, or whose network was; give "
+            "--trace, --times or --collectives too, or leave it out to learn from measured runs"
         )
 
 

@@ -185,7 +185,8 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
     if setting.compression is not None:
         notes |= _of_compression(str(setting.compression))
     notes |= {
-        "effect": f"fitted: {setting.workload.id}",
+        "effect": f"fitted: {setting.workload.id}{_of_own_runs(case)}",
+        "own_factor": f"your own runs{_of_own_runs(case)}",
         "peak_flops": f"{setting.accelerator.id}, {setting.peak_format}",
         "memory_bandwidth": setting.accelerator.id,
         "achieved_memory_bandwidth": f"{setting.accelerator.id}, nominal",
@@ -254,6 +255,17 @@ def _notes(case: Case, step: Step) -> dict[str, str]:
     if setting.strategy == "parameter-server-local":
         notes["servers"] = "ways to the host's memory: accelerators over those that share the busiest"
     return notes | input_notes(setting)
+
+
+def _of_own_runs(case: Case) -> str:
+    """What a calibration file of own runs moved, and by how much; empty without one."""
+    own = case.constants.own
+    if own is None:
+        return ""
+    from perfmodel.prediction.own_runs import moved
+
+    factors = ", ".join(f"{name} x {factor:.4g}" for name, factor in moved(case.setting, own).items())
+    return f"; {own.file}: {factors or 'nothing of this job'}"
 
 
 def _of_updates(variant: str, workers: int) -> dict[str, str]:

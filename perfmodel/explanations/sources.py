@@ -225,19 +225,33 @@ def _of_price(case: Case) -> list[Source]:
 
 
 def _of_measurement(case: Case) -> list[Source]:
-    """The user's own: an anchor, or a profile with the files it was made of."""
-    asked = case.setting.scenario
+    """The user's own: runs, an anchor, or a profile with the files it was made of."""
+    asked, own = case.setting.scenario, case.constants.own
+    runs: list[Source] = []
+    if asked.calibration is not None:
+        many = f", {own.runs} runs beside the shipped fit" if own is not None else ", a fit of your own"
+        runs = [
+            {
+                "key": asked.calibration,
+                "kind": "fit",
+                "cited": f"your calibration{many}",
+                "url": None,
+                "date": None,
+                "used_for": ["time of computation", "rate of links", "interval"],
+            }
+        ]
     cited = f"your measurement {asked.anchor}" if asked.anchor else None
     if asked.profile is not None:
         profile = read_profile(asked.profile)
         cited = f"your profile, by {profile.made_by}, of {', '.join(profile.files) or 'no named file'}"
     if cited is None:
-        return []
+        return runs
     of_anchor = (
         "the time of one accelerator" if case.setting.layout is None else "how far predictions are off"
     )
     used_for = of_anchor if asked.anchor else "what it holds"
     return [
+        *runs,
         {
             "key": "anchor" if asked.anchor else asked.profile or "",
             "kind": "fit",
@@ -245,7 +259,7 @@ def _of_measurement(case: Case) -> list[Source]:
             "url": None,
             "date": None,
             "used_for": [used_for],
-        }
+        },
     ]
 
 

@@ -12,11 +12,15 @@ from perfmodel.accuracy.runs import TRUSTED, Run, shipped_runs
 from perfmodel.accuracy.scenarios import scenario_of_run
 from perfmodel.calibration import Calibration, before_fit, with_scaling
 from perfmodel.errors import InputError
+from perfmodel.fitting.components import Scaled, learn_components, learn_freedom
 from perfmodel.fitting.efficiency_fit import EfficiencyFit
 from perfmodel.fitting.runs import Measured, measured, reach, seen
 from perfmodel.fitting.scaling_fit import Anchored, ScalingFit
 from perfmodel.fitting.spread import Miss, learn_spread
+from perfmodel.own_effects import component_keys
 from perfmodel.prediction import time_and_strengths, time_of
+from perfmodel.prediction.interval import deviation
+from perfmodel.prediction.limits import crossed_link
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.layer_rates import conditions
@@ -79,6 +83,21 @@ class OutOfSample:
             "anchored": len(self._misses.get("anchored", [])),
             "all": len(self.measured),
         }
+
+    def components(self) -> dict[str, float]:
+        """Return how errors on unseen sources are shared, and with what ``freedom`` their noise varies."""
+        if "specs" not in self._misses:
+            return {}
+        spread = self.calibration().spread["specs"]
+        rows = []
+        for row, miss in zip(self.measured, self._misses["specs"], strict=True):
+            on = conditions(row.setting)
+            keys = component_keys(on.framework, on.precision, on.accelerator, on.workload)
+            link = crossed_link(row.setting).id if row.setting.world_size > 1 else None
+            width, communication = deviation(miss.strengths, spread), miss.strengths["communication"]
+            error = miss.error / width
+            rows.append(Scaled(miss.source, error, width, communication, {**keys, "link": link}))
+        return {**learn_components(rows), "freedom": learn_freedom(rows)}
 
     def _efficient(self, without: str | None, architecture: str | None = None) -> Calibration:
         rows = [

@@ -65,6 +65,7 @@ def fitted(learned: OutOfSample, inputs: Inputs | None = None) -> dict[str, Any]
         "seen": {kind: sorted(names) for kind, names in constants.seen.items()},
         "reach": {name: list(ends) for name, ends in sorted(constants.reach.items())},
         "spread": {mode: spread._asdict() for mode, spread in constants.spread.items()},
+        "components": learned.components(),
     }
 
 

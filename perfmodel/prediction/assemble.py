@@ -6,7 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
-from perfmodel.calibration import Calibration, constants_of
+from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.errors import InputError
 from perfmodel.prediction.absurd import absurd, checked
 from perfmodel.prediction.bound import above_peak, least_computation_time, least_times, physical
@@ -58,7 +58,8 @@ def predict(
     scenario : what is asked, or a mapping of its options; those left open take defaults, which the answer
         names
     catalogue : hardware to choose from; by default what comes with the package
-    constants : learned efficiencies; by default those that come with the package
+    constants : learned efficiencies; by default those of the scenario's ``calibration``, which goes before
+        them, or those that come with the package
     options : of the scenario, over what it says
 
     Raises
@@ -105,13 +106,17 @@ def predict(
 def settled(
     scenario: AnyScenario, catalogue: Catalogue, constants: Calibration
 ) -> tuple[Setting, Calibration]:
-    """Return the setting a scenario means and the constants it is predicted with, a profile's among them.
+    """Return the setting a scenario means and the constants it is predicted with.
+
+    A profile's are among them, and what one's own runs taught.
 
     Raises
     ------
     InputError : as ``predict``
     """
     scenario = scenario_of(scenario)
+    if scenario.calibration is not None:
+        return _with_calibration(scenario, catalogue)
     if scenario.profile is None:
         if scenario.anchor is not None and not scenario.anchor.strip().endswith("@1"):
             from perfmodel.prediction.node_anchor import anchored_setting
@@ -119,6 +124,17 @@ def settled(
             return anchored_setting(scenario, catalogue, constants), constants
         return resolve(scenario, catalogue), constants
     return _with_profile(scenario, catalogue, constants)
+
+
+def _with_calibration(scenario: Scenario, catalogue: Catalogue) -> tuple[Setting, Calibration]:
+    from perfmodel.prediction.own_runs import remark
+
+    path = str(scenario.calibration)
+    asked = scenario.model_copy(update={"calibration": None})
+    setting, constants = settled(asked, catalogue, calibrated(path, scenario.profile))
+    moved = () if constants.own is None else (remark(setting, constants.own),)
+    asked = setting.scenario.model_copy(update={"calibration": path})
+    return setting._replace(scenario=asked, warnings=(*setting.warnings, *moved)), constants
 
 
 def _with_profile(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import repeat
 from operator import mul
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfmodel import ops
 from perfmodel.calibration import Calibration, Spread
@@ -14,9 +14,14 @@ from perfmodel.prediction.limits import crossed_link
 from perfmodel.prediction.result import Interval
 from perfmodel.resolve import Setting
 from perfmodel.step.computation import Computation
-from perfmodel.step.layer_rates import unit
+from perfmodel.step.layer_rates import conditions, unit
 from perfmodel.step.terms import of_kind
 
+if TYPE_CHECKING:
+    from perfmodel.own_effects import OwnEffects
+
+OWN, LEAST = "own runs", "least variance"
+"""Among what is known of a job: how much one's own runs settle of its error."""
 NOTICED = 0.05
 """What a condition must add to the logarithm of the scale to be named as a reason."""
 
@@ -74,10 +79,11 @@ def strengths(
     """
     accelerator = setting.accelerator
     whole = sum(terms.values())
+    communication = of_kind(terms, "network") / whole
     learned, seen = constants.efficiency, constants.seen
     several = (setting.world_size > 1) * 1.0
     batches = constants.reach.get(local_batch_of(setting))
-    return {
+    result = {
         "always": 1.0,
         "unseen accelerator": float(accelerator.id not in seen["accelerator"]),
         "unseen architecture": float(not learned.knows(f"architecture/traffic/{accelerator.pool}")),
@@ -91,13 +97,18 @@ def strengths(
         "host": work.host_share,
         "detection": float(setting.workload.detection_heads),
         "slow fp16": float(unit(setting) == 1),
-        "communication": of_kind(terms, "network") / whole,
+        "communication": communication,
         "several accelerators": several,
         "single process": several * (setting.strategy == "data-parallel-single-process"),
         "parameter server": float(setting.strategy == "parameter-server"),
         "unseen link": several * link,
         "input": terms["input_time"] / whole,
     }
+    if constants.own is not None:
+        on = conditions(setting)
+        result[OWN] = constants.own.settles(on, communication, several)
+        result[LEAST] = constants.own.least_variance(on)
+    return result
 
 
 def widening_strengths(
@@ -114,6 +125,8 @@ def reasons(setting: Setting, result: dict[str, float], spread: Spread, constant
         for name, width in zip(spread.weights, _widths(result, spread), strict=True)
         if width > NOTICED and name in REASONS
     ]
+    if constants.own is not None:
+        noticed = [name for name in noticed if not _measured(name, setting, constants.own)]
     if not noticed:
         return []
     low, high = constants.reach.get(local_batch_of(setting), (0.0, 0.0))
@@ -132,21 +145,35 @@ def reasons(setting: Setting, result: dict[str, float], spread: Spread, constant
     return [REASONS[name].format(**facts) for name in noticed]
 
 
-def factors(result: dict[str, Any], mode: str, spreads: dict[str, Spread]) -> tuple[Any, Any]:
+def _measured(reason: str, setting: Setting, own: OwnEffects) -> bool:
+    """Whether own runs took away why an interval would be wide, or half of it."""
+    kind = reason.removeprefix("unseen ")
+    here = {
+        "accelerator": setting.accelerator.id,
+        "architecture": setting.accelerator.id,
+        "network": setting.workload.id,
+        "software": software_of(setting),
+        "link": crossed_link(setting).id,
+    }
+    return kind in here and here[kind] in own.seen["accelerator" if kind == "architecture" else kind]
+
+
+def factors(result: dict[str, Any], mode: str, constants: Calibration) -> tuple[Any, Any]:
     """Return by how much the time may be off either way, with 80 and 95 % confidence, numbers or arrays.
 
-    A measurement to start from can only narrow what is known from specs.
+    A measurement to start from can only narrow what is known from specs, and from one's own runs.
 
     Parameters
     ----------
     result : strength of each condition
-    mode : of the prediction, a key of ``spreads``
-    spreads : what was learned of the conditions
+    mode : of the prediction, a key of ``constants.spread``
+    constants : what was learned of the conditions
     """
-    near, far = _factors(result, spreads[mode])
+    spreads, own = constants.spread, constants.own
+    near, far = _factors(result, spreads[mode], own if mode == "specs" else None)
     if mode == "specs" or "specs" not in spreads:
         return near, far
-    limits = _factors(result, spreads["specs"])
+    limits = _factors(result, spreads["specs"], own)
     return ops.minimum(near, limits[0]), ops.minimum(far, limits[1])
 
 
@@ -155,8 +182,17 @@ def _widths(result: dict[str, Any], spread: Spread) -> Iterator[Any]:
     return map(mul, spread.weights.values(), map(result.get, spread.weights, repeat(0.0)))
 
 
-def _factors(result: dict[str, Any], spread: Spread) -> tuple[Any, Any]:
+def deviation(result: dict[str, Any], spread: Spread) -> Any:
+    """Return the standard deviation of the logarithmic error that an interval stands for."""
+    from perfmodel.step.profiled import NORMAL_80
+
+    return spread.quantile_80 / NORMAL_80 * ops.exp(sum(_widths(result, spread)))
+
+
+def _factors(result: dict[str, Any], spread: Spread, own: OwnEffects | None) -> tuple[Any, Any]:
     scale = ops.exp(sum(_widths(result, spread)))
+    if own is not None:
+        scale = scale * own.narrowing(result[OWN], result[LEAST], deviation(result, spread))
     return ops.exp(spread.quantile_80 * scale), ops.exp(spread.quantile_95 * scale)
 
 
@@ -167,7 +203,7 @@ def interval(
     spread = constants.spread.get(mode)
     if spread is None:
         return None
-    near, far = factors(result, mode, constants.spread)
+    near, far = factors(result, mode, constants)
     return Interval.model_construct(
         low_80=iteration_time / near,
         high_80=iteration_time * near,

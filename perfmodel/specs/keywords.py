@@ -46,6 +46,7 @@ class RunOptions(TypedDict, total=False):
     persistent_workers: bool
     cache: Cache
     jitter: str | None
+    calibration: str | None
 
 
 class Options(RunOptions, total=False):

@@ -90,9 +90,7 @@ SYNONYMS: dict[str, dict[str, str]] = {
 _BATCH = {"local_batch_size", "global_batch_size"}
 
 LARGEST_WORLD_SIZE = 1_000_000
-
 LARGEST_BATCH_SIZE = 1_000_000_000
-
 LARGEST_DATA_SET = 100_000_000_000
 LARGEST_SAMPLE = 1e12
 """[B]"""
@@ -189,6 +187,7 @@ class Scenario(Described):
     anchor : Measured with that share of the batch on one GPU, iteration_time=0.145s@1, or on several, @8;
         of a transformer that is shared out as the job is, but for what follows: @512,tensor_parallel=8.
     profile : Your own measurement, a file of perfmodel calibrate --trace.
+    calibration : What your own runs taught, a file of perfmodel calibrate --data.
 
     Raises
     ------
@@ -290,6 +289,7 @@ class Scenario(Described):
     jitter: Annotated[str | None, OptionInfo(commas=True, plan=True)] = None
     anchor: Annotated[str | None, OptionInfo(commas=True)] = None
     profile: Annotated[str | None, OptionInfo(commas=True, file=True)] = None
+    calibration: Annotated[str | None, OptionInfo(commas=True, file=True, plan=True)] = None
 
     if TYPE_CHECKING:
         gpus: int = 1

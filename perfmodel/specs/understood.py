@@ -83,5 +83,6 @@ class Understood(TypedDict):
     jitter: str | None
     anchor: str | None
     profile: str | None
+    calibration: str | None
     nodes: int
     scaling: Literal["weak", "strong"]

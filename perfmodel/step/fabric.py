@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
@@ -14,6 +15,7 @@ from perfmodel.equations.link_rates import (
     achieved_bandwidth,
     connections_bandwidth,
     kernel_spared_fraction,
+    moved_bandwidth,
     narrowest_bandwidth,
     node_bandwidth,
     one_link_bandwidth,
@@ -136,6 +138,27 @@ def port_times(setting: Setting, on: Fabric) -> tuple[float, float]:
 
 
 def adapter_limits(
+    setting: Setting, calibration: Calibration, slowdown: float | None = None
+) -> dict[str, float]:
+    """Return what may bind all adapters of one node together [B/s], by what limits it, own runs included."""
+    return _moved(_adapter_limits(setting, calibration, slowdown), setting.inter_link, calibration)
+
+
+def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
+    """Return what may bind all rings inside a node together [B/s], by what limits it, own runs included."""
+    return _moved(_inside_limits(setting, calibration), inside_link(setting), calibration)
+
+
+def _moved(limits: dict[str, float], link: Link, calibration: Calibration) -> dict[str, float]:
+    own = calibration.own
+    if own is None or (name := f"link/{link.id}") not in own.logarithms:
+        return limits
+    factor = math.exp(own.logarithms[name])
+    moved: dict[str, Any] = {limit: moved_bandwidth(rate, factor) for limit, rate in limits.items()}
+    return moved
+
+
+def _adapter_limits(
     setting: Setting, calibration: Calibration, slowdown: float | None = None
 ) -> dict[str, float]:
     """Return what may bind all adapters of one node, or NVLink domain, together [B/s], by what limits it.
@@ -313,7 +336,7 @@ def inside_link(setting: Setting) -> Link:
     return link
 
 
-def inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
+def _inside_limits(setting: Setting, calibration: Calibration) -> dict[str, float]:
     """Return what may bind all rings inside a node together [B/s], by what it is a limit of.
 
     ``link``: measured, found in the graph of a mesh, or the link's rate; ``sockets``: the way between the

@@ -59,7 +59,10 @@ def conditions(setting: Setting) -> EffectInputs:
     power = math.log(setting.peak_flops / tdp / REFERENCE_PER_WATT) if unit(setting) >= _MATRIX_16 else 0.0
     return EffectInputs(
         architecture=accelerator.pool,
+        accelerator=accelerator.id,
         workload=setting.workload.id,
+        framework=framework.name,
+        precision=setting.precision,
         power=power,
         year=float(setting.software_year - REFERENCE_YEAR),
         fused=float(framework.fused),

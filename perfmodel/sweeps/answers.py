@@ -115,7 +115,7 @@ def _interval(
     if mode not in constants.spread:
         return {}
     result = strengths(setting, work, terms, placements.unseen_link, constants)
-    near, far = factors(result, mode, constants.spread)
+    near, far = factors(result, mode, constants)
     if setting.profile is not None:
         near, far = _with_noise(setting, setting.profile, terms, near, far)
     exchanged = least_exchanged_bytes(setting) * placements.least_exchange_rate

@@ -55,6 +55,8 @@ def axes(options: Mapping[str, Any], catalogue: Catalogue) -> tuple[Axes, tuple[
             raise InputError(f"{key}: expected at least one value to sweep over")
     if result.get("profile", (None,)) != (None,):
         result |= _from_profile(result)
+    if len(result.get("calibration", (None,))) > 1:
+        raise InputError("calibration: one in a sweep; sweep with each on its own")
     for name, field in Scenario.model_fields.items():
         result.setdefault(name, (field.default,))
     if result["local_batch_size"] != (None,) and result["global_batch_size"] != (None,):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from perfmodel.arguments import NAMES, expect
-from perfmodel.calibration import Calibration, constants_of
+from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.errors import InputError, needed, unknown_name
 from perfmodel.resolve import ONE_PROCESS
 from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
@@ -143,7 +143,8 @@ class Sweep(Table):
         result: tuple[Axes, tuple[str, ...]] = axes(options, catalogue)
         self._axes, self.notes = result
         """What names that fit several things were taken to be."""
-        self._catalogue, self._constants = catalogue, constants
+        (path,), profile = self._axes["calibration"], self._axes["profile"][0]
+        self._catalogue, self._constants = catalogue, calibrated(path, profile) if path else constants
         asked = dict.fromkeys(
             (*ALWAYS, *(name for name in Scenario.model_fields if name in by_field(options)))
         )

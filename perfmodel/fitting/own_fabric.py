@@ -1,0 +1,64 @@
+"""A user's own nccl-tests as runs that tell of the network: what large all-reduces took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from perfmodel.calibration import calibration
+from perfmodel.errors import InputError
+from perfmodel.fitting.own_runs import OwnRun
+from perfmodel.prediction.assemble import settled
+from perfmodel.reading import read_text
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.communication import message_times
+from perfmodel.step.fabric import fabric
+from perfmodel.step.parts import communicates
+from perfmodel.traces.nccl_tests import is_nccl_tests, read_nccl_tests
+
+LEAST_BYTES = 8e6
+"""Of messages whose time is the network's rate, and not its start."""
+LEAST_NOISE = 0.03
+"""Standard deviation of a file's logarithmic error, besides its scatter over sizes; assumed."""
+
+
+def read_own_fabric(files: Sequence[str], scenario: Scenario, catalogue: Catalogue) -> list[OwnRun]:
+    """Return what each file says of the network of a job.
+
+    Raises
+    ------
+    InputError : a file that is no output of all_reduce_perf, of other ranks than the job has, or without
+        messages of ``LEAST_BYTES``
+    """
+    return [_run(file, scenario, catalogue) for file in files]
+
+
+def _run(file: str, scenario: Scenario, catalogue: Catalogue) -> OwnRun:
+    text = read_text(file)
+    if not is_nccl_tests(text):
+        raise InputError(f"{file}: not the output of an nccl-tests program")
+    timings = read_nccl_tests(Path(file), text)
+    if timings.collective != "all-reduce":
+        raise InputError(f"{file}: {timings.collective or 'nothing is reduced'}; expected all_reduce_perf")
+    ranks = timings.group_size
+    if "world_size" not in scenario.model_fields_set:
+        scenario = scenario.model_copy(update={"world_size": ranks or 1})
+    if ranks not in (None, scenario.world_size):
+        raise InputError(f"{file}: {ranks} ranks; --gpus {scenario.world_size}: leave it out, or say {ranks}")
+    setting, _ = settled(scenario, catalogue, calibration())
+    if not communicates(setting):
+        raise InputError(f"{file}: one rank has no network; say --gpus and --node as they were measured")
+    large = [row for row in timings.rows if row.message_bytes >= LEAST_BYTES]
+    if not large:
+        raise InputError(
+            f"{file}: no message of {LEAST_BYTES / 1e6:g} MB or more, whose time is the network's"
+        )
+    sizes = tuple(row.message_bytes for row in large)
+    measured = np.log([row.time for row in large])
+    predicted = np.log(message_times(setting, np.array(sizes), fabric(setting, calibration())))
+    noise = LEAST_NOISE**2 + float(np.var(measured - predicted)) / len(large)
+    name = f"all-reduces of {len(large)} sizes on {setting.world_size} x {setting.accelerator.id}"
+    return OwnRun(Path(file).name, name, setting, float(np.exp(measured.mean())), sizes, noise)

@@ -1,0 +1,105 @@
+"""What own runs taught, as the file that ``--calibration`` reads and the lines that people read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from perfmodel.calibration import FITTED
+from perfmodel.fitting.own_runs import Answer, Update
+from perfmodel.own_effects import KIND, VERSION, fingerprint, seal
+from perfmodel.reading import LARGEST_TEXT, read_bytes
+from perfmodel.units import show
+
+WORSE = 0.005
+"""More of an error than before, left out, that is worth a word [1]."""
+
+
+def file_table(learned: Update, files: Sequence[str]) -> dict[str, Any]:
+    """Return what the file holds; the same of the same runs.
+
+    Parameters
+    ----------
+    learned : from the runs
+    files : they were read from
+    """
+    own = learned.own
+    rows = [_row(answer) for answer in learned.answers]
+    table = {
+        "kind": KIND,
+        "version": VERSION,
+        "made_by": "perfmodel calibrate",
+        "beside": fingerprint(FITTED.read_bytes()),
+        "inputs": [Path(file).name for file in files],
+        "sha256": fingerprint(b"".join(read_bytes(file, LARGEST_TEXT) for file in files)),
+        "rows": rows,
+        "effects": {
+            name: {"logarithm": own.logarithms[name], "deviation_before": before, "deviation": after}
+            for name, (before, after) in learned.deviations.items()
+        },
+        **{
+            name: getattr(own, name)
+            for name in ("settled", "components", "scale", "noise", "scatter", "seen")
+        },
+    }
+    return table | {"seal": seal(table)}
+
+
+def _row(answer: Answer) -> dict[str, Any]:
+    return {
+        "where": answer.where,
+        "run": answer.run,
+        "measured": answer.time,
+        **{name: math.expm1(getattr(answer, name)) for name in ("before", "left_out", "after")},
+    }
+
+
+def worse(answers: Sequence[Answer]) -> list[Answer]:
+    """Return the runs that are predicted worse from the others than without any."""
+    return [one for one in answers if abs(math.expm1(one.left_out)) > abs(math.expm1(one.before)) + WORSE]
+
+
+def words(learned: Update) -> list[str]:
+    """Return in lines what the runs taught: errors before and after, what got worse, what moved."""
+    answers = learned.answers
+    before, left_out = (
+        fmean(abs(math.expm1(getattr(one, name))) for one in answers) for name in ("before", "left_out")
+    )
+    runs = f"{len(answers)} run{'s' if len(answers) > 1 else ''}"
+    lines = [
+        f"{runs}: {before:.1%} off before, {left_out:.1%} each from the others (mean)",
+        *_columns(
+            [("", "run", "measured", "before", "left out", "after")]
+            + [
+                (
+                    one.where,
+                    one.run,
+                    show(one.time, "s"),
+                    *(f"{math.expm1(error):+.1%}" for error in (one.before, one.left_out, one.after)),
+                )
+                for one in answers
+            ]
+        ),
+    ]
+    if named := worse(answers):
+        lines.append("worse than before, left out: " + "; ".join(f"{one.where} ({one.run})" for one in named))
+    moved = [
+        (
+            name.replace("/", " ", 1),
+            f"x {math.exp(learned.own.logarithms[name]):.3f}",
+            f"+- {after:.0%}, before {before:.0%}",
+        )
+        for name, (before, after) in learned.deviations.items()
+    ]
+    return [*lines, "moved (time of computation, rate of links):", *_columns(moved)]
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

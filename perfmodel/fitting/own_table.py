@@ -1,0 +1,145 @@
+"""Read a user's own measured runs: a CSV whose columns are options of a scenario, and what was measured."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+
+from perfmodel.accuracy.runs import _COLUMNS as COLUMNS_OF_RUNS
+from perfmodel.accuracy.runs import read_runs
+from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run
+from perfmodel.anchor import RANGES, Anchor
+from perfmodel.calibration import calibration
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.fitting.own_runs import OwnRun
+from perfmodel.prediction.assemble import settled
+from perfmodel.reading import read_table
+from perfmodel.resolve import Setting
+from perfmodel.specs.options import Declared, declared
+from perfmodel.specs.scenario import OPTIONS, Scenario, field_of
+from perfmodel.specs.store import Catalogue
+from perfmodel.units import parse
+
+NOT_OF_A_RUN = ("anchor", "profile", "calibration")
+"""Options that hold measurements themselves."""
+PASSED_OVER = ("run_id", "source", "locator", "note", "year", "trust")
+"""Columns that people keep beside a run."""
+MOST_NAMED = 5
+"""Wrong lines that are named at once."""
+EXAMPLE = "workload, accelerator, world_size, local_batch_size, samples_per_second"
+
+
+def read_own_runs(path: str, catalogue: Catalogue) -> list[OwnRun]:
+    """Return the runs of a file: of a few columns, or in the schema of ``validation/README.md``.
+
+    Raises
+    ------
+    InputError : a file that cannot be read, a column nobody knows, lines that cannot be; each is named
+    """
+    header, rows = _table(path)
+    if set(COLUMNS_OF_RUNS) <= set(header):
+        return _of_schema(path, catalogue)
+    names = _columns(path, header)
+    runs, wrong = [], []
+    for line, cells in rows:
+        try:
+            if len(cells) != len(header):
+                raise InputError(f"{len(cells)} cells; the header has {len(header)}")
+            given = {name: cell for name, cell in zip(names, cells, strict=True) if name and cell}
+            runs.append(_run(f"line {line}", given, catalogue))
+        except InputError as error:
+            wrong.append(f"line {line}: {error}")
+    if not runs and not wrong:
+        raise InputError(f"{path}: no runs below the header line")
+    if wrong:
+        more = f"; and {len(wrong) - MOST_NAMED} more lines" if len(wrong) > MOST_NAMED else ""
+        raise InputError(f"{path}: " + f"\n{path}: ".join(wrong[:MOST_NAMED]) + more)
+    return runs
+
+
+def _table(path: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    try:
+        with read_table(path) as file:
+            reader = csv.reader(file, strict=True)
+            header = [name.strip() for name in next(reader, [])]
+            rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader if any(cells)]
+    except csv.Error as error:
+        raise InputError(f"{path}: line {reader.line_num}: not CSV: {error}") from None
+    return header, rows
+
+
+def _columns(path: str, header: Sequence[str]) -> list[str]:
+    """The field, or the measured quantity, of each column; empty where it is passed over."""
+    known = [name for name in (*OPTIONS, *RANGES) if name not in NOT_OF_A_RUN]
+    names: list[str] = []
+    for column in header:
+        name = field_of(column.lower().replace(" ", "_"))
+        if name in names:
+            raise InputError(f"{path}: line 1: column {column} is there twice")
+        if name not in (*known, *PASSED_OVER):
+            raise InputError(f"{path}: line 1: {unknown_name('column', column, known)}")
+        names.append("" if name in PASSED_OVER else name)
+    if not set(names) & set(RANGES):
+        raise InputError(f"{path}: line 1: no column {', '.join(RANGES)}; e.g. {EXAMPLE}")
+    return names
+
+
+def _run(where: str, given: dict[str, str], catalogue: Catalogue) -> OwnRun:
+    measured = [name for name in RANGES if name in given]
+    if len(measured) != 1:
+        raise InputError(f"expected one of {', '.join(RANGES)}, not {' and '.join(measured) or 'none'}")
+    if "workload" not in given:
+        raise InputError("no workload")
+    if "accelerator" not in given and "node" not in given:
+        raise InputError("no accelerator or node")
+    (quantity,) = measured
+    value = parse(given.pop(quantity), "s" if quantity == "iteration_time" else "1/s")
+    least, most = RANGES[quantity]
+    if not least <= value <= most:
+        raise InputError(f"{quantity} {value:g}; expected {least:g} to {most:g}, in SI units")
+    options = {
+        declared(Scenario)[name].name.replace("-", "_"): _read(declared(Scenario)[name], cell)
+        for name, cell in given.items()
+    }
+    setting, _ = settled(Scenario(**options), catalogue, calibration())
+    anchor = Anchor(quantity, value, setting.world_size)
+    time = float(anchor.iteration_time(setting.global_batch_size, setting.workload.sequence_length))
+    return _own(where, setting, time)
+
+
+def _own(where: str, setting: Setting, time: float) -> OwnRun:
+    if setting.layout is not None:
+        raise InputError(
+            f"{setting.workload.id} by {setting.software} shares a transformer out, of which no own runs are "
+            "learned from yet; leave the line out, and start from it by --anchor"
+        )
+    several = f"{setting.world_size} x " if setting.world_size > 1 else ""
+    name = f"{setting.workload.id} on {several}{setting.accelerator.id}, batch {setting.local_batch_size}"
+    return OwnRun(where, name, setting, time)
+
+
+def _read(one: Declared, cell: str) -> object:
+    """What a cell means for an option, of which the scenario then says whether it fits."""
+    if one.type is bool and cell.lower() in ("true", "yes", "1", "false", "no", "0"):
+        return cell.lower() in ("true", "yes", "1")
+    try:
+        return int(cell) if one.type is int else float(cell) if one.type is float else cell
+    except ValueError:
+        return cell
+
+
+def _of_schema(path: str, catalogue: Catalogue) -> list[OwnRun]:
+    runs, wrong = [], []
+    for run in read_runs(path):
+        try:
+            time = measured_time(run)
+            if time is None:
+                raise Refused("no measured time")
+            setting, _ = settled(scenario_of_run(run, catalogue), catalogue, calibration())
+            runs.append(_own(run.run_id, setting, time))
+        except (Refused, InputError) as error:
+            wrong.append(f"{run.run_id}: {error}")
+    if wrong:
+        more = f"; and {len(wrong) - MOST_NAMED} more" if len(wrong) > MOST_NAMED else ""
+        raise InputError(f"{path}: " + f"\n{path}: ".join(wrong[:MOST_NAMED]) + more)
+    return runs

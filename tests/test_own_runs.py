@@ -1,0 +1,362 @@
+"""A user's own runs: what they move, what they leave, and what ``--calibration`` makes of them everywhere."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import perfmodel
+from perfmodel import InputError, calibrate, predict, sweep
+from perfmodel.calibration import FITTED, calibration
+from perfmodel.cli import main
+from perfmodel.fitting.components import Scaled, learn_components, shipped_components
+from perfmodel.fitting.own_runs import OwnRun, update
+from perfmodel.resolve import resolve
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+
+MACHINE = {"workload": "resnet50", "accelerator": "v100-sxm2-16gb"}
+SLOWER = 1.3
+BATCHES = (16, 32, 64, 96)
+PLACES = (
+    (MACHINE, [{"local_batch_size": batch} for batch in BATCHES]),
+    (MACHINE, [{"world_size": n, "local_batch_size": 64} for n in (1, 4, 8, 32)]),
+    (
+        MACHINE | {"workload": "vgg16", "inter_link": "ethernet-10g-tcp"},
+        [{"world_size": n} for n in (16, 32, 64)],
+    ),
+    ({"workload": "bert-base", "accelerator": "h100-sxm5-80gb"}, [{"world_size": n} for n in (1, 2, 4, 8)]),
+)
+
+
+def written(path: Path, rows: list[dict[str, Any]], factor: float = SLOWER) -> str:
+    """Write runs that take ``factor`` times what is predicted of them."""
+    names = [*dict.fromkeys(name for row in rows for name in row)]
+    lines = [",".join([*names, "iteration_time"])]
+    for row in rows:
+        time = predict(**row).iteration_time * factor
+        lines.append(",".join([*(str(row.get(name, "")) for name in names), repr(time)]))
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A calibration file of four runs of one network on one machine."""
+    folder = tmp_path_factory.mktemp("own")
+    rows = [
+        MACHINE | {"world_size": n, "local_batch_size": b} for n, b in ((1, 32), (1, 64), (8, 64), (32, 64))
+    ]
+    path = folder / "mine.json"
+    calibrate(data=written(folder / "mine.csv", rows)).write(path)
+    return str(path)
+
+
+@pytest.mark.parametrize(("job", "rows"), PLACES)
+@pytest.mark.parametrize("factor", [SLOWER, 1 / SLOWER])
+def test_four_runs_bring_their_own_kind_within_three_per_cent(tmp_path, job, rows, factor):
+    runs = [job | row for row in rows]
+    learned = calibrate(data=written(tmp_path / "mine.csv", runs, factor))
+    learned.write(tmp_path / "mine.json")
+    for run in runs:
+        before = predict(**run).iteration_time
+        after = predict(**run, calibration=str(tmp_path / "mine.json")).iteration_time
+        assert after / (before * factor) == pytest.approx(1, abs=0.035 if "inter_link" in job else 0.03)
+    for answer in learned.answers:
+        assert answer.before == pytest.approx(-math.log(factor))
+        assert abs(answer.after) <= abs(answer.left_out) < abs(answer.before)
+
+
+def test_neighbours_come_nearer_and_others_stay_within_their_intervals(mine):
+    def moved(**options: Any) -> float:
+        return predict(**options, calibration=mine).iteration_time / predict(**options).iteration_time
+
+    same = moved(**MACHINE, local_batch_size=48)
+    other_network = moved(workload="vgg16", accelerator="v100-sxm2-16gb")
+    other_machine = moved(workload="resnet50", accelerator="k80")
+    assert same == pytest.approx(SLOWER, rel=0.03)
+    assert 1.05 < other_network < same
+    assert 1.02 < other_machine < same
+    for options in (
+        {"workload": "vgg16", "accelerator": "k80"},
+        {"workload": "bert-base", "accelerator": "t4"},
+        {"workload": "vit-base-16", "accelerator": "a100-sxm4-80gb", "world_size": 64},
+    ):
+        answer = predict(**options)
+        assert (
+            answer.interval.low_80
+            < predict(**options, calibration=mine).iteration_time
+            < answer.interval.high_80
+        )
+    assert moved(workload="vgg16", accelerator="k80") == 1
+
+
+def test_intervals_narrow_where_runs_speak_and_never_below_their_scatter(tmp_path, mine):
+    def width(path: str | None, **options: Any) -> float:
+        answer = predict(**MACHINE | options, calibration=path)
+        return math.log(answer.interval.high_80 / answer.iteration_time)
+
+    assert width(mine) < 0.6 * width(None)
+    assert width(mine) < width(mine, workload="vgg16") < width(None, workload="vgg16")
+    lines = Path(
+        written(tmp_path / "mine.csv", [MACHINE | {"local_batch_size": b} for b in BATCHES])
+    ).read_text()
+    header, *rows = lines.split()
+    scattered = [
+        f"{row.rpartition(',')[0]},{float(row.rpartition(',')[2]) * f}"
+        for row, f in zip(rows, (0.6, 1.6, 0.7, 1.5), strict=True)
+    ]
+    (tmp_path / "mine.csv").write_text("\n".join([header, *scattered]))
+    learned = calibrate(data=tmp_path / "mine.csv")
+    learned.write(tmp_path / "mine.json")
+    assert width(str(tmp_path / "mine.json")) >= 1.28 * 0.99 * learned.learned.own.scatter
+    assert "worse than before, left out: line" in str(learned)
+
+
+def test_what_is_left_out_is_what_the_others_say(tmp_path):
+    rows = [MACHINE | {"local_batch_size": b} for b in BATCHES]
+    settings = [resolve(Scenario(**row), Catalogue.built_in()) for row in rows]
+    times = [predict(**row).iteration_time * f for row, f in zip(rows, (1.2, 1.3, 1.25, 1.4), strict=True)]
+    runs = [OwnRun(f"line {n}", "", s, t) for n, (s, t) in enumerate(zip(settings, times, strict=True))]
+    known = shipped_components()
+    freedom = known.pop("freedom")
+    whole = update(runs, calibration(), known, freedom, "mine")
+    for n, answer in enumerate(whole.answers):
+        others = update(runs[:n] + runs[n + 1 :], calibration(), known, 1e9, "mine")
+        assert answer.left_out - answer.before == pytest.approx(
+            sum(others.own.logarithms[name] for name in others.own.logarithms), abs=0.03
+        )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        MACHINE,
+        MACHINE | {"inter_link": "ethernet-10g-tcp", "workload": "vgg16"},
+        {"workload": "vgg16", "accelerator": "k80"},
+    ],
+)
+def test_a_sweep_and_an_explanation_say_what_predict_says(mine, options):
+    table = sweep(options | {"calibration": mine}, world_size=[1, 8, 32], local_batch_size=[32, 64]).table()
+    for row in range(6):
+        asked = options | {name: int(table[name][row]) for name in ("world_size", "local_batch_size")}
+        answer = predict(**asked, calibration=mine)
+        for name in ("iteration_time", "baseline_time"):
+            assert table[name][row] == pytest.approx(getattr(answer, name), rel=1e-9)
+        for name in ("low_80", "high_95"):
+            assert table[name][row] == pytest.approx(getattr(answer.interval, name), rel=1e-9)
+    explained = perfmodel.explain(**asked, calibration=mine)
+    assert explained.complete
+    assert explained.to_json() != perfmodel.explain(**asked).to_json()
+    assert mine in explained.to_json()
+    again = predict(answer.scenario)
+    assert again.iteration_time == answer.iteration_time
+
+
+def test_every_door_takes_it(mine, tmp_path):
+    job = [f"--{name}={value}" for name, value in (MACHINE | {"local-batch-size": 64}).items()]
+    runner = CliRunner()
+    for words in (
+        ["predict", *job],
+        ["scale", *job, "--gpus", "1,8"],
+        ["compare", *job, "--set", "gpus=8"],
+        ["explain", *job],
+        ["sensitivity", *job],
+        ["sweep", *job, "--gpus", "1,8"],
+        [
+            "plan",
+            "--workload",
+            "resnet50",
+            "--epochs",
+            "1",
+            "--accelerator",
+            "v100-sxm2-16gb",
+            "--max-gpus",
+            "8",
+        ],
+    ):
+        plain = runner.invoke(main, [*words, *(["--json"] if words[0] != "sweep" else [])])
+        done = runner.invoke(
+            main, [*words, "--calibration", mine, *(["--json"] if words[0] != "sweep" else [])]
+        )
+        assert done.exit_code == 0, (words, done.output)
+        assert plain.exit_code == 0, (words, plain.output)
+        assert done.stdout != plain.stdout, words
+    told = json.loads(runner.invoke(main, ["predict", *job, "--calibration", mine, "--json"]).stdout)
+    assert told["scenario"]["calibration"] == mine
+    assert any(f"4 runs of your own ({mine}): computation x 1.2" in line for line in told["warnings"])
+
+
+def test_what_was_measured_of_the_job_itself_rules(mine, tmp_path):
+    anchored = MACHINE | {"local_batch_size": 64, "anchor": "iteration_time=0.2s@1"}
+    assert predict(**anchored, calibration=mine).iteration_time == pytest.approx(0.2)
+    times = tmp_path / "t.csv"
+    times.write_text("iteration_time\n" + "0.2\n0.21\n0.2\n0.19\n0.2\n" * 4)
+    profile = calibrate(times=times, **MACHINE, local_batch_size=64)
+    profile.write(tmp_path / "p.toml")
+    profiled = MACHINE | {"local_batch_size": 64, "profile": str(tmp_path / "p.toml")}
+    with_both = predict(**profiled, calibration=mine).iteration_time
+    assert with_both == pytest.approx(predict(**profiled).iteration_time, rel=1e-9)
+
+
+NCCL = """# nThread 1 nGpus 8 minBytes 8 maxBytes 134217728
+#  Rank  0 a
+#  Rank  1 a
+#       size         count      type   redop    root     time   algbw   busbw
+"""
+
+
+def test_all_reduces_of_the_own_fabric_move_its_link(tmp_path):
+    job = {
+        "accelerator": "v100-sxm2-16gb",
+        "node": "dgx-1v",
+        "inter_link": "ib-edr-100g",
+        "accelerators_per_node": 1,
+    }
+    scenario = Scenario(**job, world_size=2)
+
+    from perfmodel.fitting.own_fabric import LEAST_BYTES
+    from perfmodel.step.communication import message_times
+    from perfmodel.step.fabric import fabric
+
+    setting = resolve(scenario, Catalogue.built_in())
+    sizes = [2.0**n for n in range(20, 28)]
+    times = 2 * message_times(setting, np.array(sizes), fabric(setting, calibration()))
+    rows = [
+        f"{size:.0f} {size / 4:.0f} float sum -1 {time * 1e6:.2f} {rate:.3f} {rate:.3f}"
+        for size, time, rate in zip(sizes, times, np.array(sizes) / times / 1e9, strict=True)
+    ]
+    (tmp_path / "nccl.txt").write_text(NCCL + "\n".join(rows) + "\n")
+    learned = calibrate(collectives=tmp_path / "nccl.txt", **job)
+    assert math.exp(learned.learned.own.logarithms["link/ib-edr-100g"]) == pytest.approx(0.5, rel=0.1)
+    assert sum(size >= LEAST_BYTES for size in sizes) == 5
+    learned.write(tmp_path / "mine.json")
+    asked = job | {"workload": "vgg16", "world_size": 16, "local_batch_size": 16}
+    slow = predict(**asked, calibration=str(tmp_path / "mine.json"))
+    assert slow.iteration_time > 1.05 * predict(**asked).iteration_time
+    (tmp_path / "other.txt").write_text("hello\n")
+    with pytest.raises(InputError, match=r"other\.txt: not the output of an nccl-tests program"):
+        calibrate(collectives=tmp_path / "other.txt", **job)
+    with pytest.raises(InputError, match="2 ranks; --gpus 8"):
+        calibrate(collectives=tmp_path / "nccl.txt", **job, gpus=8)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (
+            "workload,acelerator,iteration_time\nresnet50,k80,1\n",
+            "line 1: unknown column 'acelerator'; nearest: acc",
+        ),
+        ("workload,accelerator\nresnet50,k80\n", "line 1: no column iteration_time, samples_per_second"),
+        ("workload,accelerator,iteration_time\n", "no runs below the header line"),
+        ("workload,accelerator,iteration_time\nresnet5,k80,1\nvgg16,k80,1ms\n", "line 2: .*resnet5"),
+        ("workload,accelerator,gpus,iteration_time\nresnet50,k80,0,1\n", "line 2: gpus = 0: expected"),
+        ("workload,accelerator,iteration_time\nresnet50,k80\n", "line 2: 2 cells; the header has 3"),
+        ("workload,accelerator,iteration_time\nresnet50,k80,fast\n", "line 2: .*fast"),
+        (
+            "workload,accelerator,iteration_time\nresnet50,k80,1e9\n",
+            r"line 2: iteration_time 1e\+09; expected",
+        ),
+        ("workload,iteration_time\nresnet50,1\n", "line 2: no accelerator or node"),
+        (
+            "workload,accelerator,iteration_time,gpus,world_size\nresnet50,k80,1,2,2\n",
+            "world_size is there twice",
+        ),
+        (
+            "workload,accelerator,gpus,tensor_parallel,iteration_time\nllama-3-8b,h100-sxm5-80gb,8,8,1\n",
+            "line 2: llama-3-8b .* shares a transformer out",
+        ),
+    ],
+)
+def test_every_wrong_line_is_named_and_nothing_is_written(tmp_path, text, wrong):
+    (tmp_path / "mine.csv").write_text(text)
+    done = CliRunner().invoke(
+        main, ["calibrate", "--data", str(tmp_path / "mine.csv"), "--output", str(tmp_path / "mine.json")]
+    )
+    assert done.exit_code == 2, done.output
+    assert "Traceback" not in done.output
+    assert re.search(wrong, done.stderr), done.stderr
+    assert not (tmp_path / "mine.json").exists()
+
+
+def test_all_wrong_lines_are_named_at_once(tmp_path):
+    (tmp_path / "mine.csv").write_text(
+        "workload,accelerator,iteration_time\nresnet5,k80,1\nvgg16,k80,1\nvgg16,k81,1\n"
+    )
+    with pytest.raises(InputError, match=r"(?s)line 2: .*line 4: "):
+        calibrate(data=tmp_path / "mine.csv")
+
+
+def test_a_file_of_another_version_or_damaged_is_refused(mine, tmp_path):
+    table = json.loads(Path(mine).read_text())
+    other = tmp_path / "o.json"
+    for changed, wrong in (
+        ({"version": 2}, "version 2; this perfmodel reads 1"),
+        ({"beside": "x"}, "learned beside another fit"),
+        ({"noise": 0.1}, "damaged, or changed by hand"),
+    ):
+        other.write_text(json.dumps(table | changed))
+        with pytest.raises(InputError, match=wrong):
+            predict(calibration=str(other))
+    other.write_text(Path(mine).read_text()[:500])
+    with pytest.raises(InputError, match="not JSON"):
+        predict(calibration=str(other))
+    with pytest.raises(InputError, match=r"none\.json: cannot be read"):
+        predict(calibration=str(tmp_path / "none.json"))
+    with pytest.raises(InputError, match="calibration: one in a sweep"):
+        sweep(calibration=[mine, str(other)])
+
+
+def test_the_shipped_fit_is_never_replaced(mine, tmp_path):
+    before = FITTED.read_bytes()
+    data = written(tmp_path / "mine.csv", [MACHINE])
+    done = CliRunner().invoke(main, ["calibrate", "--data", data])
+    assert done.exit_code == 0, done.output
+    assert "nothing was written: give --output FILE" in done.stderr
+    assert FITTED.read_bytes() == before
+
+
+def test_components_are_those_that_errors_were_drawn_from():
+
+    random, rows = np.random.default_rng(0), []
+    for source in range(150):
+        own, nets = random.normal(0, 0.5), random.normal(0, 0.8, 4)
+        for n in range(12):
+            keys = {name: name for name in ("accelerator", "run", "link")}
+            keys = {
+                "software": "s",
+                "accelerator": str(n),
+                "network": str(n % 4),
+                "run": str(n),
+                "link": None,
+            }
+            error = own + nets[n % 4] + random.normal(0, 0.4)
+            rows.append(Scaled(str(source), error, 0.1, 0.0, keys))
+    learned = learn_components(rows)
+    assert learned["software"] == pytest.approx(0.5, rel=0.2)
+    assert learned["network"] == pytest.approx(0.8, rel=0.15)
+    alone = learned["rest"] ** 2 + learned["accelerator"] ** 2 + learned["run"] ** 2
+    assert alone == pytest.approx(0.16, rel=0.15)
+
+
+def test_the_documented_example_prints_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[1] / "docs" / "own-runs.md").read_text("utf-8")
+    table, command, output = (
+        re.search(rf"```{kind}\n(.*?)```", text, re.DOTALL)[1] for kind in ("csv", "sh", "text")
+    )
+    Path("mine.csv").write_text(table)
+    assert CliRunner().invoke(main, command.split()[1:]).stdout == output
+    said = {"vgg16": 1.16, "resnet50": 1.17}
+    for (network, factor), accelerator in zip(said.items(), ("v100-sxm2-16gb", "t4"), strict=True):
+        job = {"workload": network, "accelerator": accelerator}
+        after = predict(**job, calibration="mine.json").iteration_time
+        assert after / predict(**job).iteration_time == pytest.approx(factor, abs=0.005)
