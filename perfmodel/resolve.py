@@ -24,6 +24,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.specs.torus import take_torus
 from perfmodel.specs.updates import Updates, network_of, updates_of
 from perfmodel.specs.workload import Workload
+from perfmodel.units import plural
 from perfmodel.workloads.catalogue import network
 from perfmodel.workloads.data import decoding, fed
 from perfmodel.workloads.loading import feed, loader_workers, storage_of
@@ -350,10 +351,9 @@ def _placement(scenario: Scenario, node: Node, warnings: list[str]) -> tuple[int
     full, rest = divmod(scenario.world_size, held)
     nodes, per_node = placed(scenario.world_size, held)
     if full and rest:
-        one = "1 node" if full == 1 else f"{full} nodes"
         warnings.append(
-            f"{scenario.world_size} GPUs fill {one} of {held} and take {rest} of the next; "
-            f"every node is timed as a full one"
+            f"{scenario.world_size} GPUs fill {full} {plural('node', full)} of {held} and take "
+            f"{rest} of the next; every node is timed as a full one"
         )
     return nodes, per_node
 

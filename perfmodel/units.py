@@ -239,3 +239,12 @@ def show_range(low: float, high: float, unit: str) -> str:
     first, last = show(low, unit), show(high, unit)
     value, _, of_low = first.partition(" ")
     return f"{value}-{last}" if last.endswith(f" {of_low}") else f"{first}-{last}"
+
+
+def plural(noun: str, count: float) -> str:
+    """Return a noun as it stands behind a number.
+
+    >>> plural("worker", 1), plural("worker", 2)
+    ('worker', 'workers')
+    """
+    return noun if count == 1 else f"{noun}s"

@@ -15,7 +15,7 @@ from perfmodel.specs.keywords import scenario_from
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, AnyScenario
 from perfmodel.step.terms import sent
 from perfmodel.tables import Record, Table, aligned
-from perfmodel.units import is_number, rate, show
+from perfmodel.units import is_number, plural, rate, show
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -177,7 +177,7 @@ def _row(count: int, prediction: Prediction, first: Prediction) -> ScalingRow:
 
 def _gpus(prediction: Prediction) -> str:
     count = prediction.scenario["world_size"]
-    return f"{count} GPU{'s' if count > 1 else ''}"
+    return f"{count} {plural('GPU', count)}"
 
 
 def notes_of(predictions: Sequence[Prediction]) -> list[str]:

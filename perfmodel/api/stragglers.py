@@ -20,7 +20,7 @@ from perfmodel.equations.sgd_variants import (
 )
 from perfmodel.errors import InputError, MissingPackage, unknown_name
 from perfmodel.tables import Record, Table, aligned
-from perfmodel.units import parse, show
+from perfmodel.units import parse, plural, show
 
 if TYPE_CHECKING:
     from perfmodel.prediction.sgd_error_bound import ErrorCurves
@@ -78,7 +78,7 @@ class Stragglers(Table):
         ]
         headings = ("variant", "per update", "gradients", "per gradient", "staleness", "status")
         return aligned(
-            f"Stragglers: {self.workers} worker{'s' * (self.workers > 1)}, {self.distribution}",
+            f"Stragglers: {self.workers} {plural('worker', self.workers)}, {self.distribution}",
             headings,
             rows,
         )

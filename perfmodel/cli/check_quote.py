@@ -10,6 +10,7 @@ import click
 
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
 from perfmodel.cli.options import catalogue_from, specs_option
+from perfmodel.units import plural
 
 if TYPE_CHECKING:
     from perfmodel.quote import Checked, Quote
@@ -147,7 +148,7 @@ def _defaults(checked: list[Checked]) -> str:
 def _counts(checked: list[Checked]) -> str:
     words = ("impossible", "oversized", "optimistic", "plausible", "possible", "pessimistic")
     counts = {word: sum(claim.verdict == word for claim in checked) for word in words}
-    whole = f"{len(checked)} claim{'s' if len(checked) > 1 else ''}"
+    whole = f"{len(checked)} {plural('claim', len(checked))}"
     return f"{whole}: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
 
 

@@ -16,7 +16,7 @@ from perfmodel.cli.types import COUNT, MOST_DIGITS
 from perfmodel.equations.sgd_variants import VARIANTS, Variant
 from perfmodel.errors import InputError
 from perfmodel.specs.updates import USUAL_LOCAL_STEPS
-from perfmodel.units import show
+from perfmodel.units import plural, show
 
 if TYPE_CHECKING:
     from perfmodel.cli.export import Form
@@ -158,7 +158,7 @@ def command(
 
 
 def _count(workers: int) -> str:
-    return "1 worker" if workers == 1 else f"{workers} workers"
+    return f"{workers} {plural('worker', workers)}"
 
 
 def _print_order(distribution: Distribution, order: tuple[int, int], form: Form | None) -> None:

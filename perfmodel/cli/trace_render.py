@@ -10,7 +10,7 @@ from perfmodel.cli.render import console, filled, table
 from perfmodel.traces.activity import SHARES
 from perfmodel.traces.allocations import CATEGORIES
 from perfmodel.traces.summary import PARTS
-from perfmodel.units import show
+from perfmodel.units import plural, show
 
 MOST_ROWS = 8
 
@@ -26,7 +26,7 @@ def show_summary(report: dict[str, Any]) -> None:
         out.print(rows)
         if device["iteration_time"] is not None:
             spread = f", spread {device['iteration_time_cv']:.1%}" if device["iteration_time_cv"] else ""
-            steps = f"{device['steps']} steps" if device["steps"] > 1 else "1 step"
+            steps = f"{device['steps']} {plural('step', device['steps'])}"
             out.print(
                 Text(
                     f"{'iteration time':<22}{show(device['iteration_time'], 's')}, median of {steps}{spread}"

@@ -13,7 +13,7 @@ from perfmodel.planning.results import SearchResult
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prediction.target import tokens_note
 from perfmodel.prices import DEFAULT_SERVICE_YEARS
-from perfmodel.units import duration
+from perfmodel.units import duration, plural
 from perfmodel.workloads import workload
 
 Row = dict[str, Any]
@@ -118,7 +118,7 @@ def named(row: Mapping[str, Any]) -> str:
     """
     provider = f" of {row['provider']}" if row["provider"] else ""
     servers = row["servers"] or 0
-    more = f" with {servers} parameter server{'s' if servers > 1 else ''}" if servers else ""
+    more = f" with {servers} {plural('parameter server', servers)}" if servers else ""
     if servers and row["server_node"] != row["node"]:
         more += f" on {row['server_node']}"
     return f"{row['nodes']} x {row['name']}{provider} ({row['world_size']} x {row['accelerator']}){more}"

@@ -5,7 +5,7 @@ from typing import Literal
 
 from perfmodel.specs.record import Record, fresh, late
 from perfmodel.specs.understood import Understood
-from perfmodel.units import rate, show
+from perfmodel.units import plural, rate, show
 
 
 class _Result(Record):
@@ -212,7 +212,7 @@ class Prediction(_Result):
         batch = f"batch {asked['local_batch_size']} each"
         if self.layout is not None:
             samples = asked["global_batch_size"]
-            batch = f"{samples:,} {self.sample}{'s' if samples > 1 else ''} a step"
+            batch = f"{samples:,} {plural(self.sample, samples)} a step"
         return (
             f"{asked['workload']} on {asked['world_size']} x {asked['accelerator']}, {asked['precision']}, "
             f"{batch}, {asked['strategy']}"

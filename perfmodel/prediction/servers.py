@@ -14,7 +14,7 @@ from perfmodel.resolve import DEFAULT_INTER_LINK
 from perfmodel.specs.link import Link
 from perfmodel.step.fabric import bulk_bandwidth
 from perfmodel.tables import Record, Table, aligned
-from perfmodel.units import show
+from perfmodel.units import plural, show
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def arrangements(link: Link, workers: int, servers: int, message_bytes: float) -
     of_all = workers, servers, message_bytes, hop
     beside = min(servers, workers)
     through = server_load.colocated_server_port_bytes(workers, beside, message_bytes)
-    hosts = f"on {beside} worker{'s' * (beside > 1)}"
+    hosts = f"on {beside} {plural('worker', beside)}"
     around = server_load.colocated_total_bytes(workers, message_bytes)
     apart = (
         server_load.parameter_server_total_bytes(workers, message_bytes),

@@ -12,7 +12,7 @@ from perfmodel.step.evaluate import Step
 from perfmodel.step.fabric import Fabric, busiest_ports, crosses_network
 from perfmodel.step.parts import communicates, exchange
 from perfmodel.step.terms import ANY_TERM, ONE_PROCESS_TERMS
-from perfmodel.units import show
+from perfmodel.units import plural, show
 
 
 def verdict(setting: Setting, step: Step, constants: Calibration) -> str:
@@ -130,7 +130,7 @@ def placement(setting: Setting) -> str:
     if rest:
         words = f"{full} x {held} + {rest} accelerators on {nodes} nodes"
     else:
-        words = f"{nodes} nodes of {held} accelerator{'s' if held > 1 else ''}"
+        words = f"{nodes} nodes of {held} {plural('accelerator', held)}"
     groups = setting.domains
     if groups == nodes:
         return words

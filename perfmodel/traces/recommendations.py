@@ -22,7 +22,7 @@ from perfmodel.traces.calibrate import link_of_traces, profile_of_traces
 from perfmodel.traces.device_trace import DeviceTrace, intervals, length, overlap, union, within
 from perfmodel.traces.summary import kept_steps
 from perfmodel.traces.traced_job import accelerators_called, job_of
-from perfmodel.units import show
+from perfmodel.units import plural, show
 from perfmodel.workloads import workload
 
 LEAST = 0.01
@@ -137,7 +137,7 @@ def _loader(windows: Sequence[_Window]) -> Iterator[Recommendation]:
     left = {count: float(wait_with_workers(took, count, rest)) for count in WORKERS}
     count = next(count for count in WORKERS if left[count] <= left[WORKERS[-1]] + LEAST * rest)
     yield Recommendation(
-        f"{count} loader worker{'s' if count > 1 else ''} in place of the training process",
+        f"{count} {plural('loader worker', count)} in place of the training process",
         wait - left[count],
         f"one worker takes {show(took, 's')} for a step's samples, beside {show(rest, 's')} of other work",
         f"--loader-workers {count}",
@@ -206,7 +206,7 @@ def _buckets(windows: Sequence[_Window], parameters: float | None) -> Iterator[R
     how = "by a line through the messages of the trace" if link else "at most: the shortest of the trace"
     if count > wanted:
         yield Recommendation(
-            f"buckets of {BUCKET_BYTES >> 20} MiB: {wanted} all-reduce{'s' if wanted > 1 else ''} a step, "
+            f"buckets of {BUCKET_BYTES >> 20} MiB: {wanted} {plural('all-reduce', wanted)} a step, "
             f"not {count:.0f}",
             (count - wanted) * start,
             f"each takes {show(start, 's')} to start, {how}",

@@ -7,6 +7,7 @@ from math import ceil
 from perfmodel.errors import InputError
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.workload import Layer, Workload
+from perfmodel.units import plural
 from perfmodel.workloads.preset_names import LANGUAGE
 from perfmodel.workloads.presets import preset
 from perfmodel.workloads.transformer_stacks import (
@@ -92,7 +93,7 @@ def variant(architecture: Architecture) -> str:
     if a.kv_rank:
         words.append("latent attention")
     elif a.kv_heads < a.heads:
-        words.append(f"{a.kv_heads} key-value head{'s' * (a.kv_heads > 1)}")
+        words.append(f"{a.kv_heads} {plural('key-value head', a.kv_heads)}")
     if a.window:
         words.append(f"window of {a.window:,}")
     return "; ".join(words)
