@@ -16,7 +16,7 @@ import numpy as np
 
 from perfmodel import ops
 from perfmodel.calibration import LATENCIES, of_collectives
-from perfmodel.collectives import all_reduce
+from perfmodel.collectives import all_gather, all_reduce, all_to_all
 from perfmodel.collectives.all_reduce import Curve, Ranks, Values
 from perfmodel.collectives.parameters import PARAMETERS
 from perfmodel.collectives.place import (
@@ -84,9 +84,17 @@ def _curve(at: Place, p: Values) -> Curve:
     """The curve of one place, or of places of one kind."""
     if at.collective == ALL_REDUCE:
         return all_reduce.curve(ranks_of(at, p), p, "ring" if at.by_ring else "auto")
+    if at.collective < BROADCAST:
+        of_all = all_to_all if at.collective == ALL_TO_ALL else all_gather
+        return of_all.curve(ranks_of(at, p), p, at.way == PCIE)
+    return _chain_curve(at, p)
+
+
+def _chain_curve(at: Place, p: Values) -> Curve:
+    """The curve of a broadcast, or of a send-receive: a chain of sends, which nothing answers."""
     several, begun = _several(at), _start_of(at, p)
-    quick = start_time(at, begun, p)
-    slow = start_time(at, begun, p, p["simple_inside"], p["simple_between"]) if several else quick
+    quick = _chain_start_time(at, begun, p)
+    slow = _chain_start_time(at, begun, p, p["simple_inside"], p["simple_between"]) if several else quick
     start = ops.where(at.has_low_latency, quick, slow)
     chunk = latencies.chunk_latency(quick, start)
     if several and at.collective == BROADCAST:
@@ -94,14 +102,11 @@ def _curve(at: Place, p: Values) -> Curve:
         chunk = latencies.chain_start_time(
             p["launch"], CHAIN_SIMPLE_HOP, at.per_node, trip, CHAIN_SIMPLE_TRIP, at.nodes
         )
-    kind = "ramp_chain" if at.collective >= BROADCAST else "ramp_gather"
-    if several and at.collective == ALL_TO_ALL:
-        kind = "ramp_exchange"
-    strength = ramp_strength(several, begun.ramp_factor, at.year, p) * p[kind]
+    strength = ramp_strength(several, begun.ramp_factor, at.year, p) * p["ramp_chain"]
     if several:
         strength = grown_ramp(strength, p["ramp_nodes"], at.nodes)
     bend = bend_of(p["bend"] if several else p["bend_inside"], chunk)
-    return Curve(start, byte_time(at, p), ramp_of(strength, chunk), bend)
+    return Curve(start, _chain_byte_time(at, p), ramp_of(strength, chunk), bend)
 
 
 def _several(at: Place) -> bool:
@@ -251,22 +256,17 @@ def between_bandwidth(at: Place, p: Values, adapters: Any = None) -> Any:
     )
 
 
-def byte_time(at: Place, p: Values) -> Any:
-    """Return what one byte takes on the wire [s]: of all ranks' of an all-gather or reduce-scatter."""
-    what, several, n = at.collective, _several(at), at.nodes * at.per_node
+def _chain_byte_time(at: Place, p: Values) -> Any:
+    """What one byte takes on the wire [s]."""
     inside = inside_bandwidth(at, p)
-    kind = "chain" if what >= BROADCAST else "exchange" if what == ALL_TO_ALL else "gather"
     # PCIe is slower than the copies that bound the others
-    one_way = inside if at.way == PCIE else p[kind] * inside
-    if several:
-        # of a chain of sends one leaves each node, by one adapter
-        between = between_bandwidth(at, p, 1.0 if what == SEND_RECEIVE else None)
+    one_way = inside if at.way == PCIE else p["chain"] * inside
+    if _several(at):
+        # one send leaves each node, by one adapter
+        between = between_bandwidth(at, p, 1.0 if at.collective == SEND_RECEIVE else None)
         between = rates.decayed_bandwidth(between, p["decay"], at.nodes)
-        if what == ALL_TO_ALL:
-            between = rates.exchange_bandwidth(between, p["net_exchange_share"], at.nodes, at.per_node)
         one_way = rates.slower_bandwidth(one_way, between)
-    traffic = 1.0 if what >= BROADCAST else (n - 1) / n
-    return traffic / one_way
+    return 1.0 / one_way
 
 
 def ramp_strength(several: bool, factor: Any, year: Any, p: Values) -> Any:
@@ -276,22 +276,14 @@ def ramp_strength(several: bool, factor: Any, year: Any, p: Values) -> Any:
     return p["ramp_inside"] * p["ramp_year"] ** (USUAL_YEAR - year) * factor
 
 
-def start_time(at: Place, begun: Start, p: Values, inside: Any = 1.0, between: Any = 1.0) -> Any:
-    """Return the time of an empty message [s], by a low-latency protocol or hops so many times slower.
-
-    Of any collective but an all-reduce.
-    """
-    what, nodes, g = at.collective, at.nodes, at.per_node
+def _chain_start_time(at: Place, begun: Start, p: Values, inside: Any = 1.0, between: Any = 1.0) -> Any:
+    """The time of an empty message [s], by a low-latency protocol or hops so many times slower."""
     launch, trip = begun.launch_time, begun.round_trip_time * between
     hop = begun.hop_latency * (p["hop_gather"] / p["hop"]) * inside
-    if what == ALL_TO_ALL:
-        return latencies.exchange_start_time(launch, p["hop_exchange"], p["net_exchange"], trip, g * nodes)
-    if what == BROADCAST:
-        chain_hop = CHAIN_HOP if _several(at) else hop
-        return latencies.chain_start_time(launch, chain_hop, g, trip, CHAIN_TRIP, nodes)
-    if what == SEND_RECEIVE:
+    if at.collective == SEND_RECEIVE:
         return launch + hop + CHAIN_TRIP * trip
-    return latencies.gather_start_time(launch, hop, g, trip, p["net_gather"], nodes)
+    chain_hop = CHAIN_HOP if _several(at) else hop
+    return latencies.chain_start_time(launch, chain_hop, at.per_node, trip, CHAIN_TRIP, at.nodes)
 
 
 class Fitted(NamedTuple):
