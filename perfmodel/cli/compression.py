@@ -58,14 +58,12 @@ def command(scheme: tuple[str, ...], specs: tuple[str, ...], world_size: int, **
 
 
 def _print(answer: CompressedExchanges) -> None:
-    from rich.text import Text
-
-    from perfmodel.cli.render import console, filled, table
+    from perfmodel.cli.render import console, lines_to, table
     from perfmodel.explanations.sources import cited
     from perfmodel.prediction.compressed_exchange import details, exchange_words
 
     out = console()
-    out.print(Text(filled(answer.headline, out.width)), style="bold")
+    lines_to(out, answer.headline, style="bold")
     rows = table("scheme", "collective", "sent", "encode", "on the wire", "decode", "in all", left=2)
     rows.padding = (0, 1, 0, 0)
     for row in answer.rows:
@@ -76,12 +74,12 @@ def _print(answer: CompressedExchanges) -> None:
     out.print(rows)
     for row in answer.rows:
         words = exchange_words(row, answer.group_size, answer.dense_bandwidth)
-        out.print(Text(filled(words, out.width, f"{row.scheme:<14}")))
+        lines_to(out, words, f"{row.scheme:<14}")
     if len(answer.rows) == 1:
         (row,) = answer.rows
         span = f"{show(row.low_80, 's')} to {show(row.high_80, 's')}, by the collectives alone"
         for line in (f"80 % interval: {span}", *details(row), f"source: {cited(row.source)}"):
-            out.print(Text(filled(line, out.width)))
-    out.print(Text(filled(f"assumed: {'; '.join(answer.assumed)}", out.width)))
+            lines_to(out, line)
+    lines_to(out, f"assumed: {'; '.join(answer.assumed)}")
     for note in answer.notes:
-        out.print(Text(filled(note, out.width, "note: ")))
+        lines_to(out, note, "note: ")

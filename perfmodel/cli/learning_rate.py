@@ -59,7 +59,7 @@ def command(**options: Any) -> None:
 def _print(answer: LearningRates) -> None:
     from rich.text import Text
 
-    from perfmodel.cli.render import console, filled, table
+    from perfmodel.cli.render import console, lines_to, table
     from perfmodel.explanations.sources import cited
 
     out = console()
@@ -72,15 +72,15 @@ def _print(answer: LearningRates) -> None:
     if answer.warm_up:
         points = ", ".join(f"{point.learning_rate:.4g}" for point in answer.warm_up)
         times = ", ".join(f"{point.epochs_done:g}" for point in answer.warm_up)
-        out.print(Text(filled(points, out.width, "warm-up, by the linear rule  ")))
-        out.print(Text(filled(times, out.width, "              after epochs  ")))
+        lines_to(out, points, "warm-up, by the linear rule  ")
+        lines_to(out, times, "              after epochs  ")
     if answer.by_staleness:
         listed = (
             f"{stale.staleness} late {stale.learning_rate:.4g} ({stale.share:.1%})"
             for stale in answer.by_staleness
         )
-        out.print(Text(filled(", ".join(listed), out.width, "own staleness, by gradient  ")))
+        lines_to(out, ", ".join(listed), "own staleness, by gradient  ")
     for row in answer.rows:
-        out.print(Text(filled(f"{row.validity} ({cited(row.source)})", out.width, f"{row.rule}: ")))
+        lines_to(out, f"{row.validity} ({cited(row.source)})", f"{row.rule}: ")
     for rule, needed in answer.left_out.items():
-        out.print(Text(filled(f"{rule} needs {needed}", out.width, "note: ")))
+        lines_to(out, f"{rule} needs {needed}", "note: ")

@@ -55,10 +55,10 @@ def command(**options: Any) -> None:
         return
     from rich.text import Text
 
-    from perfmodel.cli.render import console, filled, table
+    from perfmodel.cli.render import console, lines_to, table
 
     out = console()
-    out.print(Text(filled(f"fitted to: {answer.facts}", out.width)), style="bold")
+    lines_to(out, f"fitted to: {answer.facts}", style="bold")
     rows = table("machines", "speed-up", "efficiency", "square tiles", "", left=0)
     for row in answer.rows:
         rows.add_row(

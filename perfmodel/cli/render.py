@@ -62,7 +62,7 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     if prediction.traffic and (prediction.layout is not None or len(prediction.traffic) > 1):
         out.print(_traffic(prediction))
     for label, value in [*interval_lines(prediction), *figures(prediction), *target_lines(reached)]:
-        out.print(Text(filled(value, out.width, f"{label:<{LABEL}}")))
+        lines_to(out, value, f"{label:<{LABEL}}")
     out.print()
     out.print(Text(prediction.verdict))
     if prediction.defaults:
@@ -104,6 +104,11 @@ def filled(text: str, width: int, start: str = "") -> str:
         break_on_hyphens=False,
         break_long_words=False,
     )
+
+
+def lines_to(out: Console, text: str, start: str = "", style: str = "") -> None:
+    """Print text on as many lines as it fills, behind a label."""
+    out.print(Text(filled(text, out.width, start)), style=style)
 
 
 def _network(prediction: Prediction) -> str:

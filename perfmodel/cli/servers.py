@@ -41,10 +41,10 @@ def command(workers: int, servers: int, gradient_size: str, inter_link: str | No
         return
     from rich.text import Text
 
-    from perfmodel.cli.render import console, filled, table
+    from perfmodel.cli.render import console, lines_to, table
 
     out = console()
-    out.print(Text(filled(answer.note, out.width)), style="bold")
+    lines_to(out, answer.note, style="bold")
     rows = table(*HEADINGS, left=1)
     for row in answer.cells():
         rows.add_row(*row)
@@ -52,5 +52,5 @@ def command(workers: int, servers: int, gradient_size: str, inter_link: str | No
     words = (
         "apart: on machines of their own; pulls after pushes, or block by block; apart and on workers: BytePS"
     )
-    out.print(Text(filled(words, out.width)))
+    lines_to(out, words)
     out.print(Text(f"{answer.link}: {show(answer.bandwidth, 'B/s')} each way by one connection"))

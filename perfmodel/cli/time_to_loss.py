@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.text import Text
-
-from perfmodel.cli.render import console, filled, table
+from perfmodel.cli.render import console, lines_to, table
 from perfmodel.prediction.time_to_loss import ahead_words
 from perfmodel.units import rate, show
 
@@ -32,4 +30,4 @@ def show_time_to_loss(lost: dict[str, Any]) -> None:
         )
     out.print(rows)
     for line in (ahead_words(lost["ahead"], show), *notes, lost["note"]):
-        out.print(Text(filled(line, out.width)))
+        lines_to(out, line)

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
-from perfmodel.cli.render import console, filled, table
+from perfmodel.cli.render import console, lines_to, table
 from perfmodel.traces.activity import SHARES
 from perfmodel.traces.allocations import CATEGORIES
 from perfmodel.traces.summary import PARTS
@@ -33,7 +33,7 @@ def show_summary(report: dict[str, Any]) -> None:
                 )
             )
         for label, value in _figures(device):
-            out.print(Text(filled(value, out.width, f"{label:<22}")))
+            lines_to(out, value, f"{label:<22}")
         out.print(Text(f"{'verdict':<22}{device['verdict']}"))
         for note in device["notes"]:
             out.print(Text(f"note: {note}"))
@@ -50,7 +50,7 @@ def show_summary(report: dict[str, Any]) -> None:
         out.print(_ranges(report["ranges"]))
     for index, row in enumerate(report["recommendations"]):
         line = f"{row['change']}: -{show(row['saves'], 's')} a step ({row['basis']})"
-        out.print(Text(filled(line, out.width, f"{'' if index else 'would save':<22}")))
+        lines_to(out, line, f"{'' if index else 'would save':<22}")
     for timings in report.get("nccl_tests", []):
         rows = table("message", "time", "bus bandwidth", left=0)
         for row in timings["rows"]:
