@@ -14,8 +14,8 @@ from perfmodel.resolve import Setting, resolve
 from perfmodel.sharing import framework_of_copies
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.specs.updates import KINDS, Updates, network_of, updates_of
 from perfmodel.specs.updates import OPTIONS as UPDATE_OPTIONS
-from perfmodel.specs.updates import Updates, network_of, updates_of
 from perfmodel.step.communication import message_times
 from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
@@ -137,15 +137,17 @@ class Groups:
 
     def _known_updates(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> tuple[int, ...]:
         """The world sizes whose workers are enough for what an update waits for."""
-        kept = []
-        for n in world_sizes:
+        kept: tuple[int, ...] = ()
+        # the number of workers matters to no other strategy
+        alike = [(n,) for n in world_sizes] if fixed["strategy"] in KINDS else [world_sizes]
+        for some in alike:
             try:
-                self._updates(fixed, n)
-                kept.append(n)
+                self._updates(fixed, some[0])
+                kept += some
             except InputError as error:
                 placed = int(np.prod([len(self._axes[name]) for name in PLACE]))
-                self._refuse(placed * self._batch_count(), str(error))
-        return tuple(kept)
+                self._refuse(placed * self._batch_count() * len(some), str(error))
+        return kept
 
     def _batch_count(self) -> int:
         return int(np.prod([len(self._axes[name]) for name in PLAN]))
@@ -188,7 +190,8 @@ class Groups:
 
     def _with_algorithm(self, setting: Setting, placements: Placements, count: int) -> Placements:
         """The placements whose links can do the named algorithm."""
-        if setting.strategy != "all-reduce":
+        always = setting.compression is None and setting.scenario.algorithm in ("auto", "best")
+        if always or setting.strategy != "all-reduce":
             return placements
         able = np.ones(len(placements.world_size), dtype=bool)
         for link, which in kinds(setting.strategy, placements):

@@ -269,7 +269,8 @@ def _flat(block: Block, columns: tuple[str, ...]) -> Columns:
 def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     size = shape[0] * shape[1]
     if isinstance(values, np.ndarray):
-        column = np.broadcast_to(values, shape).reshape(size)
+        column = values if values.shape == shape else np.broadcast_to(values, shape)
+        column = column.reshape(size)
         return column.astype(np.int64) if name in WHOLE else column
     if isinstance(values, (int, float)) and not isinstance(values, bool):
         return np.full(size, values)
