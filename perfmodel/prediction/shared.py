@@ -30,7 +30,8 @@ from perfmodel.transformers.evaluate import (
 )
 from perfmodel.transformers.figures import ends, figures_of, spread_of
 from perfmodel.transformers.job import Job, job_of
-from perfmodel.transformers.memory import ROOM, memory_of
+from perfmodel.transformers.memory import ROOM, memory_of, with_activations
+from perfmodel.transformers.memory import Memory as StepMemory
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
@@ -137,28 +138,30 @@ def layout_of_setting(setting: Setting) -> Layout:
 
 def memory_needed(job: Job, capacity: float) -> Memory:
     """Return what the fullest accelerator keeps, and the largest micro-batch that fits in the same passes."""
-    rows = {name: float(each) for name, each in memory_of(job)._asdict().items()}
+    of_job = memory_of(job)
+    rows = {name: float(each) for name, each in of_job._asdict().items()}
     needed = sum(rows.values())
     return Memory.model_construct(
         bytes=needed,
         capacity=capacity,
         fits=needed <= ROOM * capacity,
-        largest_local_batch_size=int(largest_micro_batch(job, needed, ROOM * capacity)),
+        largest_local_batch_size=int(largest_micro_batch(job, of_job, ROOM * capacity)),
         rows=rows,
     )
 
 
-def largest_micro_batch(job: Job, needed: Any, capacity: float) -> Any:
+def largest_micro_batch(job: Job, memory: StepMemory, capacity: float) -> Any:
     """Return the largest micro-batch that fits, 0 where none does.
 
     Parameters
     ----------
     job : one, or many as arrays
-    needed : memory of it [B], which grows by as much with every sample of a micro-batch
+    memory : of it, which grows by as much with every sample of a micro-batch
     capacity : of an accelerator [B]
     """
-    micro = job.layout.micro_batch_size
-    larger = memory_of(job._replace(layout=job.layout._replace(micro_batch_size=micro + 1))).total
+    micro, needed = job.layout.micro_batch_size, memory.total
+    of_larger = job._replace(layout=job.layout._replace(micro_batch_size=micro + 1))
+    larger = with_activations(memory, of_larger).total
     return ops.maximum(0.0, ops.floor(micro + (capacity - needed) / ops.maximum(larger - needed, 1.0)))
 
 

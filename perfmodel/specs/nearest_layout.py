@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def nearest(asked: Asked, world_size: int, model: Architecture, sequence_length:
                 if so_far >= least:
                     break
                 able = math.gcd(model.experts or 1, rest * tensor)
-                expert, by_experts = next(_nearest(asked.expert_parallel, able))
+                expert, by_experts = _nearest(asked.expert_parallel, able)[0]
                 degrees = asked._replace(
                     tensor_parallel=tensor,
                     pipeline_parallel=stages,
@@ -88,11 +89,12 @@ def _batches(asked: Asked, data: int, layers: int) -> Iterator[tuple[Asked, floa
         yield one, off
 
 
-def _nearest(asked: int, whole: int) -> Iterator[tuple[int, float]]:
-    """Yield the divisors of a number with how far they are from the asked one, the nearest first."""
+@lru_cache(maxsize=1024)
+def _nearest(asked: int, whole: int) -> tuple[tuple[int, float], ...]:
+    """Return the divisors of a number with how far they are from the asked one, the nearest first."""
     small = [each for each in range(1, math.isqrt(whole) + 1) if whole % each == 0]
     every = {*small, *(whole // each for each in small)}
-    yield from sorted(((each, _apart(each, asked)) for each in every), key=lambda pair: pair[1])
+    return tuple(sorted(((each, _apart(each, asked)) for each in every), key=lambda pair: pair[1]))
 
 
 def _multiple(asked: int, of: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from perfmodel.step.fabric import Fabric
 from perfmodel.sweeps.answers import answers, kinds
 from perfmodel.sweeps.axes import COMPUTATION, DATA, LAYOUT, PLACE, PLAN, WAY, Axes, check_anchor_of_copies
 from perfmodel.sweeps.batches import Batches, Work
+from perfmodel.sweeps.layout_rows import LayoutRows, plain_layouts
 from perfmodel.sweeps.placements import Placements, Refusal, placements_of
 from perfmodel.sweeps.shared import by_stack, shared_blocks
 from perfmodel.workloads import workload
@@ -51,42 +53,37 @@ class Groups:
         """Scenarios left out, by what ``predict`` says of them."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield every block; computation varies slowest, then the strategy, then batches and placements."""
+        """Yield every block; computation varies slowest, then the strategy, then batches and placements.
+
+        Of one strategy, copies of the network come apart from what shares it out.
+        """
         strong = self._axes["global_batch_size"] != (None,)
         sizes = self._axes["world_size"]
         for values in itertools.product(*(self._axes[name] for name in COMPUTATION + WAY)):
             fixed = dict(zip(COMPUTATION + WAY, values, strict=True))
-            # each world size has its own share of a global batch
-            for some in ((n,) for n in sizes) if strong else (sizes,):
-                yield from self._group(fixed, some)
-
-    def _group(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> Iterator[Block]:
-        """Yield the blocks of one group: of copies of the network, then of what shares it out."""
-        axes = self._axes
-        try:
-            stacks = by_stack(fixed, axes, self._catalogue)
-        except InputError as error:
-            crossed = int(np.prod([len(axes[name]) for name in (*LAYOUT, *PLACE, *PLAN)]))
-            self._refuse(crossed * len(world_sizes), str(error))
-            return
-        for stack, layouts in stacks.items():
-            if stack is None:
-                plain = fixed | dict(zip(LAYOUT, layouts[0], strict=True))
-                # whose batches are worked out without the strategy, which may be why copies are trained
-                network = workload(fixed["workload"], fixed["sequence_length"])
-                plain["framework"] = framework_of_copies(network, fixed["framework"], "sweep")
-                yield from self._copies(plain, world_sizes)
-            else:
-                yield from shared_blocks(
-                    fixed, stack, layouts, axes, world_sizes, self._catalogue, self._constants, self._refuse
-                )
+            for stack, copies in by_stack(fixed, self._axes, self._catalogue).items():
+                if isinstance(stack, str):
+                    yield from shared_blocks(
+                        fixed, stack, copies, self._axes, self._catalogue, self._constants, self._refuse
+                    )
+                elif stack is not None:
+                    self._refuse(self._layout_count(copies) * self._place_count() * len(sizes), str(stack))
+                else:
+                    # each world size has its own share of a global batch
+                    for some in ((n,) for n in sizes) if strong else (sizes,):
+                        for layout in plain_layouts(self._axes):
+                            plain = fixed | dict(zip(LAYOUT, layout, strict=True))
+                            yield from self._copies(plain, some)
 
     def _copies(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> Iterator[Block]:
+        """Yield the blocks of copies of a network, one for each accelerator."""
+        # batches are worked out without the strategy, which may be why copies are trained
+        network = workload(fixed["workload"], fixed["sequence_length"])
+        fixed["framework"] = framework_of_copies(network, fixed["framework"], "sweep")
         alone = {name: fixed[name] for name in (*COMPUTATION, "profile")}
         if fixed["profile"] is not None:
             alone["input"] = fixed["input"]  # what idles around the copy of real samples is a profile's alone
         if fixed["embedding"] is None:  # it hangs on the strategy, which the work of one accelerator does not
-            network = workload(fixed["workload"], fixed["sequence_length"])
             alone["embedding"] = usual_embedding(network, fixed["strategy"])
         if alone["embedding"] == "sharded" and len(world_sizes) > 1:
             # what the fullest accelerator looks up and updates hangs on how many share the tables
@@ -98,7 +95,7 @@ class Groups:
         world_sizes = self._known_updates(fixed, world_sizes)
         if not world_sizes:
             return
-        crossed = int(np.prod([len(self._axes[name]) for name in PLACE])) * len(world_sizes)
+        crossed = self._place_count() * len(world_sizes)
         try:
             check_anchor_of_copies(fixed["anchor"])
             batches, refused = self._work.batches(alone, self._axes, world_sizes[0])
@@ -145,12 +142,20 @@ class Groups:
                 self._updates(fixed, some[0])
                 kept += some
             except InputError as error:
-                placed = int(np.prod([len(self._axes[name]) for name in PLACE]))
-                self._refuse(placed * self._batch_count() * len(some), str(error))
+                self._refuse(self._place_count() * self._batch_count() * len(some), str(error))
         return kept
 
     def _batch_count(self) -> int:
-        return int(np.prod([len(self._axes[name]) for name in PLAN]))
+        return math.prod(len(self._axes[name]) for name in PLAN)
+
+    def _place_count(self) -> int:
+        return math.prod(len(self._axes[name]) for name in PLACE)
+
+    def _layout_count(self, copies: bool) -> int:
+        """Layouts crossed with batches, those of copies or those that are asked for."""
+        if copies:
+            return len(plain_layouts(self._axes)) * self._batch_count()
+        return len(LayoutRows((1,), self._axes, copies))
 
     def _refuse(self, scenarios: int, reason: str) -> None:
         self.refused[reason] = self.refused.get(reason, 0) + scenarios

@@ -99,7 +99,7 @@ def stacked(values: Sequence[Any]) -> Any:
 
 
 def rows(value: Any, which: Any) -> Any:
-    """Return some of the jobs of a tuple of arrays."""
+    """Return some of the jobs of a tuple of arrays; what all jobs share stays as it is."""
     if isinstance(value, tuple):
         return type(value)(*(rows(column, which) for column in value))
-    return value[which]
+    return value[which] if np.ndim(value) else value

@@ -253,7 +253,10 @@ def group_points(fabric: Fabric, layout: Layout) -> tuple[Point | None, ...]:
 
 
 def groups_of_many(fabric: Fabric, layouts: Layout) -> Groups:
-    """Return the ways of the groups of many layouts on one fabric; equal ones are worked out once."""
+    """Return the ways of the groups of many layouts on one fabric; equal ones are worked out once.
+
+    The way of a group that is the same in all layouts is plain numbers.
+    """
     result = []
     shapes = _group_shapes(layouts)
     known: dict[tuple[int, int], tuple[list[tuple[float, float]], Any]] = {}
@@ -262,8 +265,9 @@ def groups_of_many(fabric: Fabric, layouts: Layout) -> Groups:
         if same not in known:
             known[same] = _distinct(sizes, strides)
         pairs, at = known[same]
-        ways = ways_of([fabric.point(collective, size, stride) for size, stride in pairs])
-        result.append(Way(*(column[at] for column in ways)))
+        points = [fabric.point(collective, size, stride) for size, stride in pairs]
+        one = _way_of(points[0]) if len(points) == 1 else None
+        result.append(one or Way(*(column[at] for column in ways_of(points))))
     return Groups(*result)
 
 

@@ -75,6 +75,12 @@ def memory_of(job: Job) -> Memory:
     )
 
 
+def with_activations(memory: Memory, job: Job) -> Memory:
+    """Return the memory of a job that differs from one of known ``memory`` in its micro-batch alone."""
+    activations, logits = _activations(job)
+    return memory._replace(activations=activations, logits=logits)
+
+
 def _gathered(job: Job, held: Held) -> Any:
     """Bytes of sharded parameters and their gradients while they are whole.
 

@@ -13,13 +13,14 @@ from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout
 from perfmodel.specs.stack import Stack
 from perfmodel.transformers.architecture import dimensions_of
-from perfmodel.transformers.job import Case, bare_job
-from perfmodel.transformers.machine import Fabric, chip_of, groups_of_many
+from perfmodel.transformers.job import Case
+from perfmodel.transformers.machine import Fabric, chip_of
+from perfmodel.transformers.many import job_of_many, step_of_many
 from perfmodel.transformers.memory import ROOM, Memory, memory_of
 from perfmodel.transformers.parameters import Values
 from perfmodel.transformers.remedies import remedies_of
 from perfmodel.transformers.software import Options, software_of
-from perfmodel.transformers.step import Step, step_of
+from perfmodel.transformers.step import Step
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,7 +115,7 @@ def search(
     layouts = Layout(*(column[changes] for column in layouts))
     software = software_of(stack, chip, dimensions, layouts, options)
     case = Case(dimensions, layouts, chip, software, fabric, sequence_length)
-    job = bare_job(case, groups_of_many(fabric, layouts))
+    job = job_of_many(case)
     count = len(layouts.recompute)
     memory = Memory(*(np.broadcast_to(column, (count,)) for column in memory_of(job)))
     total = np.asarray(memory.total)
@@ -122,7 +123,7 @@ def search(
     if count > fits.sum():
         rejected[TOO_LARGE] = int(count - fits.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
-        steps = Step(*(np.broadcast_to(column, (count,)) for column in step_of(job, p)))
+        steps = Step(*(np.broadcast_to(column, (count,)) for column in step_of_many(job, p)))
     times = np.asarray(steps.iteration_time)
     alike = np.where(fits, np.round(np.log(times), ALIKE_DIGITS), math.inf)
     order = np.lexsort((layouts.context_parallel, np.round(np.log(total), ALIKE_DIGITS), alike))

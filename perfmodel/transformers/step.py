@@ -67,17 +67,18 @@ class Step(NamedTuple):
         return sum(self)
 
 
-def step_of(job: Job, p: Values) -> Step:
+def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     """Return the terms of one step, or of many.
 
     Parameters
     ----------
     job : numbers, or arrays of shape (jobs,)
     p : ``PARAMETERS`` by name
+    layer : its layer, where that is known
     """
     layout, model, where = job.layout, job.model, ops.where
     on = rates_of(job, p)
-    layer = layer_of(job, p, on)
+    layer = layer_of(job, p, on) if layer is None else layer
     stages, steps = layout.pipeline_parallel, layout.accumulation_steps
     logits, embedding = _logits(job, p, on)
     layer_time, head = layer.time, time_of_parts(logits=logits, embedding=embedding)
