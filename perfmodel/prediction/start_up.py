@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from perfmodel import ops
 from perfmodel.calibration import Calibration
 from perfmodel.equations.broadcast import long_broadcast_time
 from perfmodel.resolve import Setting
@@ -48,10 +50,28 @@ def together(parts: Callable[[], dict[str, float]]) -> float:
     return sum(parts().values())
 
 
+def startup_time(setting: Setting, constants: Calibration, copies: Any, link_bandwidth: Any) -> Any:
+    """Return the sum of the parts that ``start_up`` has [s], numbers or arrays of them.
+
+    Takes what that takes.
+    """
+    several = copies > 1
+    sent = PARAMETER_BYTES * setting.workload.parameters * copies / setting.world_size
+    parameters = long_broadcast_time(sent, ops.where(several, link_bandwidth, 1.0))
+    loaders = epoch_starts(setting, constants, persistent=False)
+    started = constants.process_start_time + constants.first_step_time
+    return started + ops.where(several, parameters, 0.0) + loaders
+
+
 def epoch_start(setting: Setting, constants: Calibration, persistent: bool | None = None) -> float:
     """Return the time before the first batch of an epoch [s]; 0 of synthetic samples."""
+    return float(epoch_starts(setting, constants, persistent))
+
+
+def epoch_starts(setting: Setting, constants: Calibration, persistent: bool | None = None) -> Any:
+    """Return the same, a number or an array."""
     if setting.feed is None:
         return 0.0
     from perfmodel.step.input_wait import epoch_start_time
 
-    return float(epoch_start_time(setting, constants, persistent))
+    return epoch_start_time(setting, constants, persistent)

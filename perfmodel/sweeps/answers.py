@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from perfmodel.equations.iteration import iteration_time as added_up
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import cut_ends, least_computation_time, least_exchanged_bytes
 from perfmodel.prediction.interval import factors, strengths
+from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import ONE_PROCESS, Setting
 from perfmodel.step.computation import Computation
 from perfmodel.step.fabric import Fabric
@@ -42,7 +44,8 @@ def answers(
 ) -> dict[str, Any]:
     """Return every number of ``predict`` by its name; arrays of shape (batches, placements).
 
-    Some are narrower, (batches, 1) or (placements,), or a number where all scenarios share one.
+    Some are narrower, (batches, 1) or (placements,), or a number where all scenarios share one; those that
+    are columns only where somebody names them are functions that return them.
 
     Parameters
     ----------
@@ -85,6 +88,10 @@ def answers(
     report |= {"fits": needed.bytes <= needed.capacity}
     report |= {"largest_local_batch_size": needed.largest_local_batch_size}
     report |= _interval(block, work, terms, placements, iteration_time, constants)
+    on = placements.fabric
+    over = np.where(placements.domains > 1, on.inter_link_bandwidth, on.intra_link_bandwidth)
+    report["startup_time"] = partial(startup_time, block, constants, placements.world_size, over)
+    report["epoch_start_time"] = partial(epoch_starts, block, constants)
     return report
 
 

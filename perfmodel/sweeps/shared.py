@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,12 +14,14 @@ from perfmodel.calibration import Calibration
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import cut_ends, least_computation_time
 from perfmodel.prediction.shared import largest_micro_batch
+from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import Setting, accelerator_of, resolve
 from perfmodel.sharing import stack_of
 from perfmodel.specs.layout import DEGREES, FULL, ZERO_3, Layout
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.evaluate import MeasuredRun, outcome_of
+from perfmodel.step.fabric import bulk_bandwidth
 from perfmodel.step.input_wait import shared_input_time
 from perfmodel.step.parts import figures
 from perfmodel.step.terms import sent
@@ -196,9 +199,10 @@ def _blocks(
             continue
         some = picked(codes, which)
         runs = runs and runs._replace(layout=chosen(runs.layout, which))
-        options = asked | rows.options(some) | {"nodes": nodes[some["world_size"], None]}
-        world_size = rows.numbers(some)["world_size"]
-        yield _block(setting, chosen(layout, which), world_size, runs, options, len(which), constants)
+        size = rows.numbers(some)["world_size"]
+        of_size = {"world_size": size, "nodes": nodes[some["world_size"]] if np.ndim(size) else nodes[0]}
+        options = asked | rows.options(some)
+        yield _block(setting, chosen(layout, which), of_size, runs, options, len(which), constants)
 
 
 def _place_of_runs(asked: dict[str, Any], setting: Setting, catalogue: Catalogue) -> Setting | None:
@@ -252,7 +256,7 @@ def _any_setting(asked: dict[str, Any], catalogue: Catalogue) -> Setting:
 def _block(
     setting: Setting,
     layout: Layout,
-    world_size: Any,
+    of_size: dict[str, Any],
     runs: _Runs | None,
     options: dict[str, Any],
     rows: int,
@@ -267,19 +271,35 @@ def _block(
             "optimizer": setting.optimizer,
             "scaling": setting.scaling,
         }
-        columns = answers(setting, layout, world_size, constants, runs)
+        columns = answers(setting, layout, of_size, constants, runs)
         columns["iteration_time"] = np.broadcast_to(columns["iteration_time"], (rows,))
-        return options | named | {name: np.asarray(each)[..., None] for name, each in columns.items()}
+        return options | named | {name: _upright(each) for name, each in columns.items()}
 
     return answer
 
 
+def _upright(column: Any) -> Any:
+    """Return a column of shape (rows, 1), or a function that returns one."""
+    return (lambda: _upright(column())) if callable(column) else np.asarray(column)[..., None]
+
+
 def answers(
-    setting: Setting, layout: Layout, world_size: Any, constants: Calibration, runs: _Runs | None = None
+    setting: Setting,
+    layout: Layout,
+    of_size: dict[str, Any],
+    constants: Calibration,
+    runs: _Runs | None = None,
 ) -> dict[str, Any]:
-    """Return every number of ``predict`` by its name; arrays of shape (layouts,), or a number all share."""
+    """Return every number of ``predict`` by its name; arrays of shape (layouts,), or a number all share.
+
+    Parameters
+    ----------
+    setting, layout : one of the settings of a place, and all layouts there
+    of_size : in which options of a ``Setting`` these layouts differ with their accelerators
+    constants, runs : as for ``predict``, and the measured runs of an anchor
+    """
     model, length = network_of(setting.workload)
-    block = _with_arrays(setting, layout)._replace(world_size=world_size)
+    block = _with_arrays(setting, layout)._replace(**of_size)
     job = _job(setting, layout)
     step = step_of_many(job, fitted().parameters)
     start = None if runs is None else _start(runs, block, constants)
@@ -295,7 +315,12 @@ def answers(
     report |= cut_ends(
         ends(time, spread_of(model, start and start.weight)), time, least_computation_time(block)
     )
+    fast = [bulk_bandwidth(link, constants) for link in (setting.inter_link, setting.intra_link)]
+    over = np.where(block.domains > 1, *fast)
     return report | {
+        "startup_time": partial(startup_time, block, constants, layout.data_parallel, over),
+        "epoch_start_time": partial(epoch_starts, block, constants),
+        "nodes": block.nodes,
         "mfu": mfu_of(model, layout, length, bool(job.stack.adapts), time, setting.peak_flops),
         "local_batch_size": layout.micro_batch_size,
         "global_batch_size": layout.global_batch_size,

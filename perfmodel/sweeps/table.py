@@ -66,6 +66,8 @@ ANSWERS = (
     "largest_local_batch_size",
 )
 """Every answer of ``predict`` that is a number, by the same name, but for the terms."""
+WHERE_NAMED = ("startup_time", "epoch_start_time")
+"""Answers that are columns only where somebody names them, as they are no part of an iteration."""
 UPDATES = ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction")
 """Those of strategies that do not update all in step."""
 
@@ -102,7 +104,8 @@ def sweep(
     scenario : what the options are laid over, or a mapping of its own
     options : fields of ``Scenario``, or ``gpus``: each a value or a list, tuple, range or array of values
     catalogue, constants : as for ``predict``
-    columns : of the table; by default the options given and every answer
+    columns : of the table; by default the options given and every answer but ``startup_time`` and
+        ``epoch_start_time``
 
     Raises
     ------
@@ -155,7 +158,7 @@ class Sweep(Table):
         own = answer_columns(shared, not KINDS.keys().isdisjoint(strategies), ONE_PROCESS in strategies)
         self.columns = tuple(map(field_of, columns)) if columns else (*asked, *own)
         """Of the table, in order."""
-        known = (*Scenario.model_fields, *own, *ONE_PROCESS_TERMS)
+        known = (*Scenario.model_fields, *own, *ONE_PROCESS_TERMS, *WHERE_NAMED)
         for name in self.columns:
             if name not in known:
                 raise unknown_name("column", name, known)
@@ -268,6 +271,8 @@ def _flat(block: Block, columns: tuple[str, ...]) -> Columns:
 
 def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     size = shape[0] * shape[1]
+    if name in WHERE_NAMED:
+        values = values()
     if isinstance(values, np.ndarray):
         column = values if values.shape == shape else np.broadcast_to(values, shape)
         column = column.reshape(size)
