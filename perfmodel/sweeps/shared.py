@@ -16,7 +16,7 @@ from perfmodel.prediction.bound import cut_ends, least_computation_time
 from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.prediction.start_up import epoch_starts, startup_time
 from perfmodel.resolve import Setting, accelerator_of, resolve
-from perfmodel.sharing import stack_of
+from perfmodel.sharing import shared, stack_of
 from perfmodel.specs.layout import DEGREES, FULL, ZERO_3, Layout
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -192,7 +192,7 @@ def _blocks(
         elif asked["anchor"] is not None:
             able = False
         able = np.broadcast_to(able, codes["world_size"].shape)
-        for reason, count in _reasons(asked, rows, picked(codes, ~able), catalogue):
+        for reason, count in _reasons(asked, rows, picked(codes, ~able), setting, catalogue):
             refuse(count, reason)
         which = np.flatnonzero(able)
         if not len(which):
@@ -226,7 +226,7 @@ def _runs(anchor: Anchor, place: Setting, numbers: dict[str, Any]) -> tuple[_Run
 
 
 def _reasons(
-    asked: dict[str, Any], rows: LayoutRows, codes: Codes, catalogue: Catalogue
+    asked: dict[str, Any], rows: LayoutRows, codes: Codes, setting: Setting, catalogue: Catalogue
 ) -> Iterator[tuple[str, int]]:
     """Yield what ``predict`` says of rows that it refuses, once for those that differ in nothing it minds."""
     if not len(codes["world_size"]):
@@ -235,12 +235,14 @@ def _reasons(
     first, which = distinct(*matters)
     counts = np.bincount(which)
     for one in np.argsort(first).tolist():
-        yield _why(asked | rows.of(codes, first[one]), catalogue), int(counts[one])
+        yield _why(asked | rows.of(codes, first[one]), setting, catalogue), int(counts[one])
 
 
-def _why(asked: dict[str, Any], catalogue: Catalogue) -> str:
+def _why(asked: dict[str, Any], setting: Setting, catalogue: Catalogue) -> str:
+    scenario = Scenario.model_construct(**asked)
     try:
-        resolve(Scenario.model_construct(**asked), catalogue)
+        shared(scenario, setting.workload, setting.accelerator, lambda _: None)
+        resolve(scenario, catalogue)  # minds the runs of an anchor as well
     except InputError as error:
         return str(error)
     raise AssertionError(f"refused for no reason: {asked}")
