@@ -389,7 +389,13 @@ def test_a_plan_is_what_the_search_finds_and_leads_to_its_prediction():
 
 def test_a_claim_is_judged_as_the_command_line_does():
     query = {"accelerator": "v100-sxm2-16gb", "gpus": "8", "quantity": "scaling_efficiency", "value": "150%"}
-    assert "impossible" in words(opened("quote", **query))
+    page = opened("quote", **query)
+    assert "impossible" in words(page)
+    assert page.code[0].value.startswith("The quote claims scaling efficiency of 150% for ")
+    days = {"gpus": "64", "node": "dgx-h100", "workload": "llama-3-8b", "quantity": "days_to_train"}
+    page = opened("quote", **days, value="0.5", tokens="1T")
+    assert "physics needs at least" in page.code[0].value
+    assert "impossible" in words(page)
     assert "'fast'" in errors(opened("quote", **(query | {"value": "fast"})))
     assert "from_gpus" not in errors(opened("quote", **(query | {"quantity": "mfu", "from-gpus": "4"})))
 

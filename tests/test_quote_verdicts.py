@@ -150,6 +150,8 @@ def test_a_stated_layout_is_kept_and_the_rest_is_chosen():
         *(8, 2, "none", "full"),
     )
     assert asked.virtual_stages > 1  # not stated: the fastest
+    wide = checked(LLAMA | {"tensor_parallel": 16}, quantity="iteration_time", value="10s")
+    assert wide.layout.startswith("tp16 ")  # the search tries none beyond the fast link
     found = checked(stated, quantity="iteration_time", value="1s")
     assert found.expected == pytest.approx(predict(asked).iteration_time, rel=1e-9)
 

@@ -17,7 +17,7 @@ from perfmodel.quote.file import BANDWIDTHS, KINDS, SYNONYMS, Claim, Per, Quote,
 from perfmodel.quote.shared_out import SharedOut, shared_out
 from perfmodel.quote.tricks import Trick, tricks_of
 from perfmodel.quote.verdict import Judgement, judgement_of, probability_of, sentence_of
-from perfmodel.quote.words import job_words, machine_words, shown, shown_range
+from perfmodel.quote.words import job_words, layout_words, machine_words, shown, shown_range
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -220,7 +220,7 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
         similar_run=similar,
         tricks=tricks,
         other_reading=other,
-        layout=job.layout if evidence.of_a_workload else None,
+        layout=layout_words(setting) if evidence.of_a_workload else None,
         target=evidence.target,
         arithmetic=lines,
         measured=evidence.measured,

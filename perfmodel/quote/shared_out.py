@@ -15,7 +15,6 @@ from perfmodel.transformers.evaluate import fabric_of_setting, network_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import search
 from perfmodel.transformers.software import Options
-from perfmodel.transformers.words import short
 
 if TYPE_CHECKING:
     from perfmodel.resolve import Setting
@@ -32,8 +31,6 @@ class SharedOut(NamedTuple):
     """A job whose layout is complete."""
 
     scenario: Scenario
-    layout: str | None = None
-    """In short; None of copies of the network, and where nothing fits."""
     defaults: tuple[str, ...] = ()
     """What was chosen where the quote leaves it open."""
 
@@ -74,7 +71,7 @@ def shared_out(scenario: Scenario, catalogue: Catalogue) -> SharedOut:
         tokens = batch * network_of(setting.workload)[1]
         defaults.append(f"--global-batch-size {batch} ({tokens / 1e6:.3g} M tokens a step)")
     complete = changed(scenario, **(dict.fromkeys(_BATCH) | chosen | {"global_batch_size": batch}))
-    return SharedOut(complete, short(words), tuple(defaults))
+    return SharedOut(complete, tuple(defaults))
 
 
 def changed(scenario: Scenario, **options: Any) -> Scenario:

@@ -43,7 +43,7 @@ def shown_range(low: float, high: float, kind: str, sample: str = "sample", per:
 
 
 def _usd(value: float) -> str:
-    return f"${value:,.0f}" if value >= 1000 else f"${value:.2f}" if value >= 0.1 else f"${value:.2g}"
+    return f"${value:,.0f}" if value >= 1000 else f"${value:.2f}" if value >= 0.095 else f"${value:.2g}"
 
 
 def job_words(setting: Setting) -> str:
@@ -51,8 +51,13 @@ def job_words(setting: Setting) -> str:
     how = f"{setting.precision}, batch {setting.local_batch_size} each"
     if setting.layout is not None:
         samples = f"{setting.global_batch_size:,} {setting.workload.sample}s a step"
-        how = f"{setting.precision}, {samples}, {short(setting.layout.words())}"
+        how = f"{setting.precision}, {samples}, {layout_words(setting)}"
     return f"{setting.workload.id} on {machine_words(setting)}, {how}"
+
+
+def layout_words(setting: Setting) -> str | None:
+    """Return how a transformer is shared out, in short; None of copies of a network."""
+    return None if setting.layout is None else short(setting.layout.words())
 
 
 def machine_words(setting: Setting) -> str:
