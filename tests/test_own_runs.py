@@ -360,3 +360,16 @@ def test_the_documented_example_prints_what_it_says(tmp_path, monkeypatch):
         job = {"workload": network, "accelerator": accelerator}
         after = predict(**job, calibration="mine.json").iteration_time
         assert after / predict(**job).iteration_time == pytest.approx(factor, abs=0.005)
+
+
+def test_a_quote_is_held_against_ones_own_runs(mine):
+    from perfmodel.quote import Claim, Quote, check_quote
+
+    claim = Claim(quantity="images_per_second", value=300.0)
+    quote = Quote(title="A rate", scenario=MACHINE | {"local_batch_size": 64}, claims=(claim,))
+    plain, own = check_quote(quote)[0], check_quote(quote, calibration=mine)[0]
+    assert own.model_dump() != plain.model_dump()
+    done = CliRunner().invoke(main, ["check-quote", "imagenet-one-hour", "--calibration", mine, "--json"])
+    assert json.loads(done.stdout)["claims"], done.output
+    with pytest.raises(InputError, match=r"none\.json: cannot be read"):
+        check_quote(quote, calibration="none.json")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
-from perfmodel.cli.options import catalogue_from, specs_option
+from perfmodel.cli.options import catalogue_from, scenario_option, specs_option
 from perfmodel.units import plural
 
 if TYPE_CHECKING:
@@ -27,9 +27,12 @@ _LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_
 @click.command("check-quote")
 @click.argument("file", required=False, metavar="QUOTE")
 @click.option("--examples", is_flag=True, help="List the quotes that come with the package.")
+@scenario_option("calibration")
 @specs_option
 @export_options
-def command(file: str | None, examples: bool, specs: tuple[str, ...], **options: Any) -> None:
+def command(
+    file: str | None, examples: bool, calibration: str | None, specs: tuple[str, ...], **options: Any
+) -> None:
     """Can a quote's claims be true?  QUOTE is a TOML file, or an example's name.
 
     Each claim is held against what physics allows (impossible), against the model's interval (optimistic,
@@ -54,7 +57,7 @@ def command(file: str | None, examples: bool, specs: tuple[str, ...], **options:
         _print_examples(form)
         return
     quote, name = read_quote(file)
-    checked = check_quote(quote, catalogue_from(specs), name)
+    checked = check_quote(quote, catalogue_from(specs), name, calibration)
     impossible = sum(claim.verdict == "impossible" for claim in checked)
     if form == "json":
         report = {

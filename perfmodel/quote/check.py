@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from perfmodel.arguments import TEXT, a, expect
+from perfmodel.arguments import FILE, TEXT, a, expect
 from perfmodel.errors import InputError
 from perfmodel.prediction.bound import above_peak
 from perfmodel.quote.evidence import Evidence, FromRun, Near, of_bandwidth, of_efficiency, of_peak, of_rate
@@ -115,7 +116,12 @@ class Checked(BaseModel):
 _OF_MACHINES = ("accelerator", "node", "accelerators-per-node", "intra-link", "inter-link", "precision")
 
 
-def check_quote(quote: Quote, catalogue: Catalogue | None = None, where: str = "quote") -> list[Checked]:
+def check_quote(
+    quote: Quote,
+    catalogue: Catalogue | None = None,
+    where: str = "quote",
+    calibration: str | Path | None = None,
+) -> list[Checked]:
     """Check every claim of a quote.
 
     Parameters
@@ -123,6 +129,7 @@ def check_quote(quote: Quote, catalogue: Catalogue | None = None, where: str = "
     quote : as ``read_quote`` returns it
     catalogue : hardware its names are looked up in; by default what comes with the package
     where : the file's name, for errors
+    calibration : what your own runs taught, a file of ``perfmodel calibrate --data``, for every claim
 
     Raises
     ------
@@ -141,6 +148,9 @@ def check_quote(quote: Quote, catalogue: Catalogue | None = None, where: str = "
     """
     expect(a(Quote), quote=quote)
     expect(TEXT, where=where)
+    expect(FILE.or_none, calibration=calibration)
+    if calibration is not None:
+        quote = quote.model_copy(update={"scenario": quote.scenario | {"calibration": str(calibration)}})
     catalogue = Catalogue.of(catalogue)
     checked = []
     for index, claim in enumerate(quote.claims, 1):
