@@ -120,7 +120,7 @@ def _or(blank: Any, check: Callable[[str], _T]) -> Callable[[str], Any]:
     return lambda cell: check(cell) if cell else blank
 
 
-_COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
+COLUMNS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "run_id": ("run_id", str),
     "source": ("source", _or(NOT_STATED, str)),
     "locator": ("locator", str),
@@ -206,20 +206,20 @@ def _cells(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _check_header(header: list[str], path: Path) -> None:
-    missing = [name for name in _COLUMNS if name not in header]
+    missing = [name for name in COLUMNS if name not in header]
     if missing:
         raise InputError(
             f"{path}: line 1: no column {', '.join(missing[:4])}{', ...' if missing[4:] else ''}; "
             f"the columns are those of validation/README.md"
         )
-    twice = [name for name in (*_COLUMNS, *OPTIONAL) if header.count(name) > 1]
+    twice = [name for name in (*COLUMNS, *OPTIONAL) if header.count(name) > 1]
     if twice:
         raise InputError(f"{path}: line 1: column {twice[0]} is there twice")
 
 
 def _run(cells: dict[str, str], where: str) -> Run:
     fields: dict[str, Any] = {}
-    for column, (field, check) in (_COLUMNS | OPTIONAL).items():
+    for column, (field, check) in (COLUMNS | OPTIONAL).items():
         if column not in cells:
             continue
         try:

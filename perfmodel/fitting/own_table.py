@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from typing import Any
 
-from perfmodel.accuracy.runs import _COLUMNS as COLUMNS_OF_RUNS
-from perfmodel.accuracy.runs import read_runs
+from perfmodel.accuracy.runs import COLUMNS, read_runs
 from perfmodel.accuracy.scenarios import Refused, measured_time, scenario_of_run
 from perfmodel.anchor import RANGES, Anchor
 from perfmodel.calibration import calibration
@@ -37,7 +37,7 @@ def read_own_runs(path: str, catalogue: Catalogue) -> list[OwnRun]:
     InputError : a file that cannot be read, a column nobody knows, lines that cannot be; each is named
     """
     header, rows = _table(path)
-    if set(COLUMNS_OF_RUNS) <= set(header):
+    if set(COLUMNS) <= set(header):
         return _of_schema(path, catalogue)
     names = _columns(path, header)
     runs, wrong = [], []
@@ -97,7 +97,7 @@ def _run(where: str, given: dict[str, str], catalogue: Catalogue) -> OwnRun:
     least, most = RANGES[quantity]
     if not least <= value <= most:
         raise InputError(f"{quantity} {value:g}; expected {least:g} to {most:g}, in SI units")
-    options = {
+    options: dict[str, Any] = {
         declared(Scenario)[name].name.replace("-", "_"): _read(declared(Scenario)[name], cell)
         for name, cell in given.items()
     }
