@@ -19,6 +19,7 @@ from app.plain import plain
 from app.state import START, chosen, close_page, open_page, widget, with_own
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
+from perfmodel.reports.page import Page
 from perfmodel.specs.scenario import Scenario
 
 
@@ -160,6 +161,12 @@ def mistakes_shown() -> Iterator[None]:
         st.stop()
 
 
+def shell_command(command: str, picked: Mapping[str, Any], more: Sequence[tuple[str, str]] = ()) -> str:
+    """Return the question as a command, with options given more than once and the session's profile."""
+    profile = {"profile": session_hardware.PROFILE} if session_hardware.profile() else {}
+    return as_command(command, {**picked, **profile}, more)
+
+
 def ways_out(
     command: str,
     picked: Mapping[str, Any],
@@ -168,10 +175,9 @@ def ways_out(
 ) -> None:
     """Offer the question as a command, with options given more than once, and as Python."""
     file = session_hardware.PROFILE if session_hardware.profile() else None
-    profile = {"profile": file} if file else {}
     with st.container(horizontal=True, width="content"):
         with st.popover("Copy as command"):
-            st.code(as_command(command, {**picked, **profile}, more), language="shell", wrap_lines=True)
+            st.code(shell_command(command, picked, more), language="shell", wrap_lines=True)
         with st.popover("Copy as Python"):
             st.code(python or as_python(picked, file), language="python", wrap_lines=True)
 
@@ -180,14 +186,16 @@ def downloads(
     name: str,
     rows: Sequence[Mapping[str, Any]] | Callable[[], Sequence[Mapping[str, Any]]],
     answer: Any,
+    report: Callable[[], Page] | None = None,
 ) -> None:
-    """Offer a table as CSV and the whole answer as JSON, both written when they are asked for.
+    """Offer a table as CSV, the whole answer as JSON and a page of it, each written when it is asked for.
 
     Parameters
     ----------
     name : of the files
     rows : the table, or what makes it
     answer : JSON's text, or what JSON can hold, or what makes either
+    report : makes the page to hand on, where there is one
     """
 
     def table() -> str:
@@ -197,9 +205,17 @@ def downloads(
         result = answer() if callable(answer) else answer
         return result if isinstance(result, str) else json.dumps(result, allow_nan=False)
 
+    without_folder = session_hardware.folder_remover()  # downloads are written outside the session
+
+    def page() -> str:
+        assert report is not None
+        return without_folder(report().text(".html"))
+
     with st.container(horizontal=True, width="content"):
         st.download_button("Download CSV", table, f"{name}.csv", "text/csv", on_click="ignore")
         st.download_button("Download JSON", whole, f"{name}.json", "application/json", on_click="ignore")
+        if report is not None:
+            st.download_button("Download report", page, f"{name}.html", "text/html", on_click="ignore")
 
 
 def sentence(text: str) -> str:

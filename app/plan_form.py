@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -13,6 +13,7 @@ from app.options import Option, convert, offered, options
 from perfmodel.cli.plan import goal_of
 from perfmodel.planning import Goal, search
 from perfmodel.planning.report import report
+from perfmodel.reports.page import Page
 from perfmodel.specs.store import Catalogue
 
 PRICES = ("price", "purchase-price")
@@ -83,6 +84,18 @@ def searched(asked: Goal) -> dict[str, Any]:
 def _searched(question: str, specs: tuple[str, ...], _goal: Goal, _catalogue: Catalogue) -> dict[str, Any]:
     """The first two say what the answer depends on."""
     return report(search(_goal, _catalogue))
+
+
+def report_page(asked: Goal, command: str) -> Callable[[], Page]:
+    """Return what makes the page to hand on; it searches again, as ``searched`` keeps the answer alone."""
+    catalogue = session_hardware.catalogue()
+
+    def page() -> Page:
+        from perfmodel.reports.planned import page_of_plan
+
+        return page_of_plan(search(asked, catalogue), command, catalogue)
+
+    return page
 
 
 def as_query(row: Mapping[str, Any], workload: str) -> dict[str, str]:

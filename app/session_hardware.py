@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
@@ -24,9 +25,15 @@ def folder() -> Path:
 
 def without_folder(message: str) -> str:
     """Return a message about a file as its owner knows the file."""
+    return folder_remover()(message)
+
+
+def folder_remover() -> Callable[[str], str]:
+    """Return ``without_folder`` of this session, which may be called outside of it."""
     if "folder" not in st.session_state:
-        return message
-    return message.replace(f"{folder()}/specs/", "").replace(f"{folder()}/", "")
+        return str
+    mine = str(folder())
+    return lambda message: message.replace(f"{mine}/specs/", "").replace(f"{mine}/", "")
 
 
 def catalogue() -> Catalogue:

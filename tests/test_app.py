@@ -120,7 +120,7 @@ def test_numbers_are_the_librarys_own():
     assert found["Efficiency (weak scaling)"] == f"{answer.scaling_efficiency:.1%}"
     assert answer.verdict[1:] in words(test)
     downloads = {button.proto.label for button in test.get("download_button")}
-    assert downloads == {"Download CSV", "Download JSON"}
+    assert downloads == {"Download CSV", "Download JSON", "Download report"}
 
 
 @pytest.mark.parametrize(("name", "value"), NONSENSE.items())

@@ -1,13 +1,15 @@
 """Compare: two or three scenarios side by side, with what they differ by."""
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 
 from app import charts, session_hardware
-from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, ways_out
+from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values, written
 from perfmodel.comparison import Case, Comparison, Row, case_of, compare
+from perfmodel.reports.page import Page
 from perfmodel.specs.conditions import Conditions
 from perfmodel.step.terms import ANY_TERM
 from perfmodel.units import show
@@ -137,7 +139,21 @@ def page(asked: Asked) -> None:
     said = [_said(changed) for letter in LETTERS if (changed := changes(asked.picked, letter))]
     with st.container(horizontal=True):
         ways_out("compare", base, _python(base, said), [("set", text) for text in said])
-        downloads("compare", [_flat(result, row) for row in result.rows], result.model_dump(mode="json"))
+        rows = [_flat(result, row) for row in result.rows]
+        downloads("compare", rows, result.model_dump(mode="json"), report(asked, result, base, said))
+
+
+def report(asked: Asked, result: Comparison, base: dict[str, Any], said: list[str]) -> Callable[[], Page]:
+    """Return what makes the page to hand on, outside the session."""
+    command = shell_command("compare", base, [("set", text) for text in said])
+    conditions, catalogue = Conditions(**values(asked.picked, MONEY)), session_hardware.catalogue()
+
+    def page() -> Page:
+        from perfmodel.reports.compared import page_of_comparison
+
+        return page_of_comparison(result, command, catalogue, conditions)
+
+    return page
 
 
 def _flat(result: Comparison, row: Row) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from app import charts, plan_form, session_hardware
-from app.layout import Asked, ask, downloads, fold, mistakes_shown, ways_out
+from app.layout import Asked, ask, downloads, fold, mistakes_shown, shell_command, ways_out
 from perfmodel.units import show
 
 START = {"epochs": "90", "deadline": "24h", "max-gpus": 64}
@@ -78,7 +78,8 @@ def page(asked: Asked) -> None:
         ways_out(
             "plan", once, f"from perfmodel.planning import Goal, search\n\nresult = search({goal!r})", each
         )
-        downloads("plan", table(rows), result)
+        command = shell_command("plan", once, each)
+        downloads("plan", table(rows), result, plan_form.report_page(goal, command))
     with fold("How it would be started") as is_open:
         if is_open and result["launch"]:
             for text in filter(None, result["launch"].values()):

@@ -1,14 +1,19 @@
 """Predict: one iteration, where its time goes, and what a person can do with the answer."""
 
+from collections.abc import Callable
 from itertools import groupby
+from typing import Any
 
 import streamlit as st
 
 from app import charts, money, session_hardware, similar_runs
-from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, ways_out
+from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
+from app.options import MONEY, values
 from app.plain import plain
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
+from perfmodel.reports.page import Page
+from perfmodel.specs.conditions import Conditions
 from perfmodel.step.terms import ANY_TERM
 from perfmodel.units import show
 
@@ -98,6 +103,19 @@ def behind(asked: Asked) -> None:
                 st.latex(each.latex)
 
 
+def report(asked: Asked, prediction: Prediction, costs: dict[str, Any]) -> Callable[[], Page]:
+    """Return what makes the page to hand on, outside the session."""
+    command, catalogue = shell_command("predict", asked.picked), session_hardware.catalogue()
+    conditions = Conditions(**values(asked.picked, MONEY))
+
+    def page() -> Page:
+        from perfmodel.reports.predicted import page_of_prediction
+
+        return page_of_prediction(prediction, command, catalogue, conditions, money=costs)
+
+    return page
+
+
 def page(asked: Asked) -> None:
     """Draw the answer."""
     with mistakes_shown():
@@ -122,7 +140,7 @@ def page(asked: Asked) -> None:
     with st.container(horizontal=True):
         ways_out("predict", asked.picked)
         rows = [{"term": ANY_TERM[name].label, "seconds": time} for name, time in prediction.terms.items()]
-        downloads("prediction", rows, prediction.to_json)
+        downloads("prediction", rows, prediction.to_json, report(asked, prediction, costs))
     behind(asked)
     money.show_costs(costs)
     near = similar_runs.family(result)

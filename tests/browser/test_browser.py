@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import time
 from pathlib import Path
 
@@ -89,6 +90,24 @@ def test_downloads_arrive_and_parse(window, tmp_path):
     assert json.loads((tmp_path / "JSON").read_text())["iteration_time"] == answer.iteration_time
     rows = list(csv.DictReader((tmp_path / "CSV").open()))
     assert [float(row["seconds"]) for row in rows] == list(answer.terms.values())
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("?gpus=8&workload=alexnet", "--workload alexnet"),
+        ("compare?gpus=8&b-inter-link=ethernet-25g-tcp", "--set inter-link=ethernet-25g-tcp"),
+        ("plan?epochs=1&max-gpus=8&node=aws-p3.16xlarge", "--epochs 1"),
+    ],
+)
+def test_a_page_to_hand_on_arrives_with_its_command(window, tmp_path, path, said):
+    page = window.open(path)
+    with page.expect_download() as arriving:
+        page.get_by_text("Download report").click()
+    arriving.value.save_as(tmp_path / "report.html")
+    command = re.search(r"<pre>perfmodel (.*)</pre>", (tmp_path / "report.html").read_text())
+    assert command is not None
+    assert said in command[1]
 
 
 def test_fifty_megabytes_of_junk_are_refused(window, tmp_path):
