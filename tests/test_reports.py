@@ -149,6 +149,17 @@ def test_an_axis_holds_all_it_draws_in_order(logarithmic):
     assert second.index("◆") < second.index("│") < second.index("●")
 
 
+def test_the_page_of_a_quote_has_the_sentences_for_a_mail(tmp_path):
+    quote, _ = perfmodel.read_quote("dgx-a100-petaflops")
+    perfmodel.write_report(quote, tmp_path / "a.html")
+    words = text_of((tmp_path / "a.html").read_text())
+    assert "http" not in words
+    for claim in perfmodel.check_quote(quote):
+        assert re.sub(r"\s+", " ", claim.sentence) in words
+    assert run(f"check-quote dgx-a100-petaflops --report {tmp_path / 'b.md'}").exit_code == 1
+    assert "impossible" in (tmp_path / "b.md").read_text()
+
+
 def test_json_of_a_command_is_what_it_is_without_a_page(tmp_path):
     bare = json.loads(run("predict --gpus 8 --json").output)
     assert json.loads(run(f"predict --gpus 8 --json --report {tmp_path / 'a.md'}").output) == bare

@@ -10,11 +10,10 @@ import click
 
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
 from perfmodel.cli.options import catalogue_from, scenario_option, specs_option
-from perfmodel.units import plural
+from perfmodel.cli.report import report_file, report_option, typed_command
 
 if TYPE_CHECKING:
     from perfmodel.quote import Checked, Quote
-    from perfmodel.specs.provenance import Source
 
 WIDTH, INDENT = 80, 11
 _LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_is_better"} | {
@@ -29,9 +28,15 @@ _LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_
 @click.option("--examples", is_flag=True, help="List the quotes that come with the package.")
 @scenario_option("calibration")
 @specs_option
+@report_option
 @export_options
 def command(
-    file: str | None, examples: bool, calibration: str | None, specs: tuple[str, ...], **options: Any
+    file: str | None,
+    examples: bool,
+    calibration: str | None,
+    report: str | None,
+    specs: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Can a quote's claims be true?  QUOTE is a TOML file, or an example's name.
 
@@ -45,10 +50,11 @@ def command(
       perfmodel check-quote --examples
       perfmodel check-quote dgx-a100-petaflops
       perfmodel check-quote horovod-512-gpus
+      perfmodel check-quote dgx-a100-petaflops --report verdict.html
     """
     from perfmodel.quote import check_quote, example_names, read_quote
 
-    form = take_form(options)
+    form, page = take_form(options), report_file(report)
     if examples or file is None:
         if not examples:
             raise click.UsageError(
@@ -58,16 +64,21 @@ def command(
         return
     quote, name = read_quote(file)
     checked = check_quote(quote, catalogue_from(specs), name, calibration)
+    if page is not None:
+        from perfmodel.reports.page import write_page
+        from perfmodel.reports.quoted import page_of_quote
+
+        write_page(page, page_of_quote(quote, checked, typed_command()))
     impossible = sum(claim.verdict == "impossible" for claim in checked)
     if form == "json":
-        report = {
+        answer = {
             "title": quote.title,
             "note": quote.note,
             "claims": [claim.model_dump() for claim in checked],
             "impossible": impossible,
             "sources": {key: source.model_dump(mode="json") for key, source in quote.sources.items()},
         }
-        click.echo(json.dumps(report))
+        click.echo(json.dumps(answer))
     elif form == "csv":
         click.echo(csv_text(_row(claim) for claim in checked), nl=False)
     elif form == "markdown":
@@ -99,39 +110,23 @@ def _print_examples(form: str | None) -> None:
             click.echo(f"{row['name']:<22} {row['title']}")
 
 
-def _value(claim: Checked, value: float) -> str:
-    from perfmodel.quote.words import shown
-
-    return shown(value, claim.quantity, claim.sample, claim.per)
-
-
-def _claimed(claim: Checked) -> str:
-    from perfmodel.quote.file import KINDS
-
-    value = _value(claim, claim.value)
-    return value if claim.quantity.endswith("per_second") else f"{KINDS[claim.quantity].words} of {value}"
-
-
-def _interval(claim: Checked, level: int) -> str | None:
-    low, high = getattr(claim, f"low_{level}"), getattr(claim, f"high_{level}")
-    return None if low is None else f"{_value(claim, low)} to {_value(claim, high)}"
-
-
 def _print(quote: Quote, checked: list[Checked]) -> None:
+    from perfmodel.quote.listing import claimed, counted, defaults_taken, lines_of
+
     for line in textwrap.wrap(quote.title, WIDTH) + textwrap.wrap(quote.note, WIDTH):
         click.echo(line)
     for index, claim in enumerate(checked, 1):
-        head = f"{index}. {claim.verdict.upper()}: {_claimed(claim)}"
+        head = f"{index}. {claim.verdict.upper()}: {claimed(claim)}"
         if claim.memory:
             head += f"; the job does not fit, it {claim.memory}"
         click.echo()
         click.echo(click.style("\n".join(textwrap.wrap(head, WIDTH)), bold=True))
-        for label, text in _lines(claim, quote.sources):
+        for label, text in lines_of(claim, quote.sources):
             start = f"   {label}".ljust(INDENT + 3)
             click.echo(_filled(text, start))
     click.echo()
-    click.echo(_counts(checked))
-    click.echo(_filled(_defaults(checked), ""))
+    click.echo(counted(checked))
+    click.echo(_filled(defaults_taken(checked), ""))
 
 
 def _filled(text: str, start: str) -> str:
@@ -143,66 +138,32 @@ def _filled(text: str, start: str) -> str:
     return filled(text, WIDTH, start)
 
 
-def _defaults(checked: list[Checked]) -> str:
-    taken = dict.fromkeys(option for claim in checked for option in claim.defaults)
-    return "defaults taken: " + (", ".join(taken) or "none")
-
-
-def _counts(checked: list[Checked]) -> str:
-    words = ("impossible", "oversized", "optimistic", "plausible", "possible", "pessimistic")
-    counts = {word: sum(claim.verdict == word for claim in checked) for word in words}
-    whole = f"{len(checked)} {plural('claim', len(checked))}"
-    return f"{whole}: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-
-
-def _lines(claim: Checked, sources: dict[str, Source]) -> list[tuple[str, str]]:
-    """Label and text of everything there is to say on one claim."""
-    from perfmodel.quote.words import shown_range
-
-    said = [("claim", claim.text)] if claim.text else []
-    said += [("read as", claim.reading)] if claim.reading else []
-    said.append(("the job", claim.scenario))
-    said += [("" if i else "limit", line) for i, line in enumerate(claim.arithmetic)]
-    if claim.expected is not None:
-        near, far = _interval(claim, 80), _interval(claim, 95)
-        said += [("model", _value(claim, claim.expected)), ("", f"80 %: {near}"), ("", f"95 %: {far}")]
-    said += [
-        ("" if i else "measured", f"{near.words} ({near.source})") for i, near in enumerate(claim.measured)
-    ]
-    if claim.similar_run is not None:
-        run = claim.similar_run
-        near = shown_range(run.low_80, run.high_80, claim.quantity, claim.sample, claim.per)
-        said.append(
-            ("from runs", f"{_value(claim, run.value)} (80 %: {near}), by the ratio to a run of {run.source}")
-        )
-    said.append(("in a mail", claim.sentence))
-    if claim.source is not None:
-        source = sources[claim.source]
-        said.append(("source", f"{source.title}, read {source.read_on}"))
-        said += [("", source.url)] if source.url else []
-    return said
-
-
-def _verdict(claim: Checked) -> str:
-    return f"{claim.verdict}: {claim.memory}" if claim.memory else claim.verdict
-
-
 def _markdown(quote: Quote, checked: list[Checked]) -> str:
+    from perfmodel.quote.listing import (
+        claimed,
+        defaults_taken,
+        interval_words,
+        lines_of,
+        value_words,
+        verdict_words,
+    )
     from perfmodel.quote.verdict import percent
 
     rows = [
         {
-            "claim": _claimed(claim),
-            "verdict": f"**{claim.verdict}**" if claim.verdict == "impossible" else _verdict(claim),
+            "claim": claimed(claim),
+            "verdict": f"**{claim.verdict}**" if claim.verdict == "impossible" else verdict_words(claim),
             "likely": "" if claim.probability is None else percent(claim.probability),
-            "limit": _value(claim, claim.limit),
-            "model": "" if claim.expected is None else _value(claim, claim.expected),
-            "80 % interval": _interval(claim, 80) or "",
+            "limit": value_words(claim, claim.limit),
+            "model": "" if claim.expected is None else value_words(claim, claim.expected),
+            "80 % interval": interval_words(claim, 80) or "",
         }
         for claim in checked
     ]
     parts = [f"## {quote.title}", *([quote.note] if quote.note else []), markdown_table(rows).rstrip()]
     for index, claim in enumerate(checked, 1):
-        report = [f"- {label + ': ' if label else ''}{text}" for label, text in _lines(claim, quote.sources)]
-        parts.append("\n".join([f"{index}. {_claimed(claim)}: {claim.verdict}", "", *report]))
-    return "\n\n".join([*parts, _defaults(checked)])
+        report = [
+            f"- {label + ': ' if label else ''}{text}" for label, text in lines_of(claim, quote.sources)
+        ]
+        parts.append("\n".join([f"{index}. {claimed(claim)}: {claim.verdict}", "", *report]))
+    return "\n\n".join([*parts, defaults_taken(checked)])

@@ -8,16 +8,18 @@ from perfmodel.api.plan import Plans
 from perfmodel.arguments import FILE, TEXT, a, expect
 from perfmodel.comparison import Comparison
 from perfmodel.prediction.result import Prediction
+from perfmodel.quote import Quote, check_quote
 from perfmodel.reports.compared import page_of_comparison
 from perfmodel.reports.page import Page, check_page, write_page
 from perfmodel.reports.planned import page_of_plan
 from perfmodel.reports.predicted import page_of_prediction
+from perfmodel.reports.quoted import page_of_quote
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
 
 
 def write_report(
-    answer: Prediction | Comparison | Plans,
+    answer: Prediction | Comparison | Plans | Quote,
     path: Path | str,
     *,
     command: str | None = None,
@@ -29,7 +31,7 @@ def write_report(
 
     Parameters
     ----------
-    answer : of ``predict``, ``compare`` or ``plan``
+    answer : of ``predict``, ``compare``, ``plan`` or ``read_quote``, whose claims are checked
     path : FILE.html, or FILE.md for Markdown; written whole or not at all
     command : the line that repeats it, if the page shall show one
     catalogue : hardware the answer was made with; by default what comes with the package
@@ -47,14 +49,16 @@ def write_report(
     ...     print(Path(f"{folder}/answer.md").read_text().splitlines()[0])
     # How long does an iteration take: resnet50 on 8 x v100-sxm2-16gb, amp, batch 64 each, all-reduce?
     """
-    expect(a(Prediction, Comparison, Plans), answer=answer)
+    expect(a(Prediction, Comparison, Plans, Quote), answer=answer)
     expect(FILE, path=path)
     expect(TEXT.or_none, command=command)
     check_page(Path(path))
     write_page(Path(path), _page(answer, command, Catalogue.of(catalogue)))
 
 
-def _page(answer: Prediction | Comparison | Plans, command: str | None, catalogue: Catalogue) -> Page:
+def _page(answer: Prediction | Comparison | Plans | Quote, command: str | None, catalogue: Catalogue) -> Page:
+    if isinstance(answer, Quote):
+        return page_of_quote(answer, check_quote(answer, catalogue), command)
     if isinstance(answer, Plans):
         return page_of_plan(answer.search, command, catalogue)
     if isinstance(answer, Comparison):

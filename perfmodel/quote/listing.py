@@ -1,0 +1,76 @@
+"""What there is to say of a checked claim: labels and texts, as text, Markdown and a page show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from perfmodel.quote.check import Checked
+from perfmodel.quote.file import KINDS
+from perfmodel.quote.words import shown, shown_range
+from perfmodel.specs.provenance import Source
+from perfmodel.units import plural
+
+
+def value_words(claim: Checked, value: float) -> str:
+    """Return a value of a claim's quantity as people write it."""
+    return shown(value, claim.quantity, claim.sample, claim.per)
+
+
+def claimed(claim: Checked) -> str:
+    """Return what is claimed."""
+    value = value_words(claim, claim.value)
+    return value if claim.quantity.endswith("per_second") else f"{KINDS[claim.quantity].words} of {value}"
+
+
+def interval_words(claim: Checked, level: int) -> str | None:
+    """Return the model's interval; None where it has none."""
+    low, high = getattr(claim, f"low_{level}"), getattr(claim, f"high_{level}")
+    return None if low is None else f"{value_words(claim, low)} to {value_words(claim, high)}"
+
+
+def verdict_words(claim: Checked) -> str:
+    """Return the verdict, and what the job needs where it does not fit."""
+    return f"{claim.verdict}: {claim.memory}" if claim.memory else claim.verdict
+
+
+def counted(checked: Sequence[Checked]) -> str:
+    """Return how many claims there are of each verdict."""
+    words = ("impossible", "oversized", "optimistic", "plausible", "possible", "pessimistic")
+    counts = {word: sum(claim.verdict == word for claim in checked) for word in words}
+    whole = f"{len(checked)} {plural('claim', len(checked))}"
+    return f"{whole}: " + ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+
+
+def defaults_taken(checked: Sequence[Checked]) -> str:
+    """Return the options that the quote left open, with what they were taken to be."""
+    taken = dict.fromkeys(option for claim in checked for option in claim.defaults)
+    return "defaults taken: " + (", ".join(taken) or "none")
+
+
+def lines_of(claim: Checked, sources: Mapping[str, Source]) -> list[tuple[str, str]]:
+    """Label and text of everything there is to say on one claim."""
+    said = [("claim", claim.text)] if claim.text else []
+    said += [("read as", claim.reading)] if claim.reading else []
+    said.append(("the job", claim.scenario))
+    said += [("" if i else "limit", line) for i, line in enumerate(claim.arithmetic)]
+    if claim.expected is not None:
+        near, far = interval_words(claim, 80), interval_words(claim, 95)
+        said += [("model", value_words(claim, claim.expected)), ("", f"80 %: {near}"), ("", f"95 %: {far}")]
+    said += [
+        ("" if i else "measured", f"{near.words} ({near.source})") for i, near in enumerate(claim.measured)
+    ]
+    if claim.similar_run is not None:
+        run = claim.similar_run
+        near = shown_range(run.low_80, run.high_80, claim.quantity, claim.sample, claim.per)
+        said.append(
+            (
+                "from runs",
+                f"{value_words(claim, run.value)} (80 %: {near}), by the ratio to a run of {run.source}",
+            )
+        )
+    said.append(("in a mail", claim.sentence))
+    if claim.source is not None:
+        source = sources[claim.source]
+        said.append(("source", f"{source.title}, read {source.read_on}"))
+        said += [("", source.url)] if source.url else []
+    return said

@@ -1,0 +1,79 @@
+"""The page of a quote's check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfmodel.quote import Checked, Quote
+from perfmodel.quote.listing import (
+    claimed,
+    counted,
+    defaults_taken,
+    interval_words,
+    lines_of,
+    value_words,
+    verdict_words,
+)
+from perfmodel.reports.page import Listing, Page, Span, Spans
+
+FAR = 5.0
+"""Times the limit that a claim may be before the axis counts in factors."""
+
+
+def page_of_quote(quote: Quote, checked: Sequence[Checked], command: str | None) -> Page:
+    """Return what a report says of a quote.
+
+    Parameters
+    ----------
+    checked : of ``check_quote``
+    command : what repeats it, in a shell
+    """
+    rows = [
+        [
+            claimed(claim),
+            verdict_words(claim),
+            value_words(claim, claim.limit),
+            "-" if claim.expected is None else value_words(claim, claim.expected),
+            interval_words(claim, 80) or "-",
+        ]
+        for claim in checked
+    ]
+    columns = ("claim", "verdict", "limit", "model", "80 % interval")
+    tables = [Listing("The claims", columns, rows, texts=2)]
+    for index, claim in enumerate(checked, 1):
+        facts = [line for line in lines_of(claim, quote.sources) if not line[1].startswith("https://")]
+        tables.append(Listing(f"{index}. {claimed(claim)}: {claim.verdict}", ("", ""), facts, texts=2))
+    taken = dict.fromkeys(key for claim in checked if (key := claim.source) is not None)
+    return Page(
+        question=f"Can it be true: {quote.title}?",
+        answer=[f"{counted(checked)}.", *(claim.sentence for claim in checked)],
+        charts=[_against_limits(checked)],
+        tables=tables,
+        assumptions=[defaults_taken(checked)],
+        notes=[quote.note] if quote.note else [],
+        sources=[f"{quote.sources[key].title}, read {quote.sources[key].read_on}" for key in taken],
+        command=command,
+    )
+
+
+def _against_limits(checked: Sequence[Checked]) -> Spans:
+    spans = []
+    for claim in checked:
+
+        def share(value: float | None, claim: Checked = claim) -> float | None:
+            if value is None:
+                return None
+            return value / claim.limit if claim.higher_is_better else claim.limit / value
+
+        low, high = share(claim.low_80), share(claim.high_80)
+        if low is not None and high is not None:
+            low, high = min(low, high), max(low, high)
+        words = f"{claim.verdict}: {share(claim.value):.3g} of the limit"
+        spans.append(Span(claimed(claim), share(claim.expected), low, high, words, mark=share(claim.value)))
+    far = max(span.mark or 0.0 for span in spans) > FAR
+    steps = "; equal steps are equal factors" if far else ", from 0"
+    caption = (
+        f"Shares of what physics allows{steps}: the line at 1 is that limit, the red mark (a diamond in "
+        "text) what is claimed, the point and its bar what the model expects with 80 % confidence."
+    )
+    return Spans("Claims against physics and model", spans, caption, line=1.0, logarithmic=far)
