@@ -273,7 +273,7 @@ def _block(
             "optimizer": setting.optimizer,
             "scaling": setting.scaling,
         }
-        columns = answers(setting, layout, of_size, constants, runs)
+        columns = answers(setting, layout, constants, runs, of_size)
         columns["iteration_time"] = np.broadcast_to(columns["iteration_time"], (rows,))
         return options | named | {name: _upright(each) for name, each in columns.items()}
 
@@ -288,20 +288,20 @@ def _upright(column: Any) -> Any:
 def answers(
     setting: Setting,
     layout: Layout,
-    of_size: dict[str, Any],
     constants: Calibration,
     runs: _Runs | None = None,
+    of_size: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return every number of ``predict`` by its name; arrays of shape (layouts,), or a number all share.
 
     Parameters
     ----------
     setting, layout : one of the settings of a place, and all layouts there
-    of_size : in which options of a ``Setting`` these layouts differ with their accelerators
     constants, runs : as for ``predict``, and the measured runs of an anchor
+    of_size : what of a ``Setting`` differs among the layouts with their accelerators
     """
     model, length = network_of(setting.workload)
-    block = _with_arrays(setting, layout)._replace(**of_size)
+    block = _with_arrays(setting, layout)._replace(**of_size or {})
     job = _job(setting, layout)
     step = step_of_many(job, fitted().parameters)
     start = None if runs is None else _start(runs, block, constants)
