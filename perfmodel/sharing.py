@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.errors import InputError
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK, FRAMEWORKS
-from perfmodel.specs.layout import DEGREES
+from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,9 +158,8 @@ def batch_of(
     scenario, layout : of the job
     take : takes an option, what was said of it, and its default
     """
-    words = layout.words()
-    for name in ("sharding", "recompute"):
-        take(name, getattr(scenario, name), words[name])
+    take("sharding", scenario.sharding, SHARDING[layout.sharding])
+    take("recompute", scenario.recompute, RECOMPUTE[layout.recompute])
     micro: int = take("micro-batch-size", _micro_batch(scenario), layout.micro_batch_size)
     return micro, layout.global_batch_size, "weak" if scenario.global_batch_size is None else "strong"
 

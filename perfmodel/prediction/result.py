@@ -158,7 +158,7 @@ class Prediction(_Result):
     """Weak: the batch of one accelerator is fixed; strong: that of the job."""
     baseline_time: float
     """The same iteration on one accelerator, or by one replica."""
-    communication_time: float
+    communication_time: float = late()
     """All communication, hidden or not."""
     communication_overhead: float
     """Exposed communication over the rest of the iteration."""
@@ -179,7 +179,7 @@ class Prediction(_Result):
     """The question as it was understood."""
     traffic: list[Traffic] = late(fresh(list))
     """What travels, by the group of ranks that sends it; empty where nothing does."""
-    layout: dict[str, int | str] | None = None
+    layout: dict[str, int | str] | None = late(None)
     """How a transformer is shared out: degrees by name, ``sharding`` and ``recompute``; else None."""
     hfu: float | None = None
     """As ``mfu``, with what is computed again; of a transformer that is shared out, else None."""

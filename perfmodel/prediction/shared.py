@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 from perfmodel import ops
@@ -26,10 +27,10 @@ from perfmodel.transformers.evaluate import (
     case_of_setting,
     network_of,
     one_replica,
-    step_of_setting,
 )
 from perfmodel.transformers.figures import ends, figures_of, spread_of
 from perfmodel.transformers.job import Job, job_of
+from perfmodel.transformers.layer import layer_of, rates_of
 from perfmodel.transformers.memory import ROOM, memory_of, with_activations
 from perfmodel.transformers.memory import Memory as StepMemory
 from perfmodel.transformers.parameters import fitted
@@ -46,18 +47,20 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     """Return the prediction of a setting with a layout."""
     layout = layout_of_setting(setting)
     model, _ = network_of(setting.workload)
-    case = case_of_setting(setting)
+    case, learned = case_of_setting(setting), fitted().parameters
     job = job_of(case)
-    step = step_of(job, fitted().parameters)
+    layer = layer_of(job, learned, rates_of(job, learned))
+    step = step_of(job, learned, layer)
     start = measured_run(setting, constants)
     result = outcome_of(setting, step, constants, start)
-    words = layout.words()
     time, factor = float(result.iteration_time), result.anchor_factor
     single = one_replica(layout, setting.scaling == "strong")
-    alone = step_of_setting(setting, single).iteration_time * factor
+    # experts that are shared out over replicas are not in the same place in one alone
+    same = layer if layout.expert_parallel == 1 else None
+    alone = step_of(job_of(case._replace(layout=single)), learned, same).iteration_time * factor
     baseline_time = float(alone + shared_input_time(setting, single, alone, constants))
     exposed = float(sent(result.terms))
-    traffic = [moved(row, factor) for row in traffic_of(job, step, fitted().parameters)]
+    rows = cache(partial(_rows, job, step, factor))
     step = Step(*(part * factor for part in step))
     come_to = figures(setting, time, baseline_time, exposed, layout.data_parallel)
     more = figures_of(model, case, step, time, setting.peak_flops)
@@ -85,16 +88,16 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         sample=setting.workload.sample,
         scaling="weak" if setting.scaling == "weak" else "strong",
         baseline_time=baseline_time,
-        communication_time=float(sum(row.time for row in traffic)),
+        communication_time=partial(_sent_time, rows),
         **come_to | {"mfu": more.mfu},
         memory=memory,
         verdict=partial(_verdict, result),
-        placement=partial(_placement, setting, words),
+        placement=partial(_placement, setting, layout),
         defaults=list(setting.defaults),
         warnings=warnings,
         scenario=partial(understood, setting),
-        traffic=partial(_sent, traffic),
-        layout=words,
+        traffic=partial(_sent, rows),
+        layout=layout.words,
         hfu=more.hfu,
         model_flops=more.model_flops,
         bubble_fraction=more.bubble_fraction,
@@ -105,7 +108,16 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     )
 
 
-def _sent(rows: list[Row]) -> list[Traffic]:
+def _rows(job: Job, step: Step, factor: Any) -> list[Row]:
+    """Return what every group sends, a measured run's factor in its times."""
+    return [moved(row, factor) for row in traffic_of(job, step, fitted().parameters)]
+
+
+def _sent_time(rows: Callable[[], list[Row]]) -> float:
+    return float(sum(row.time for row in rows()))
+
+
+def _sent(rows: Callable[[], list[Row]]) -> list[Traffic]:
     """Return what groups of several ranks send."""
     return [
         Traffic.model_construct(
@@ -117,13 +129,13 @@ def _sent(rows: list[Row]) -> list[Traffic]:
             time=float(row.time),
             exposed_time=float(row.exposed_time),
         )
-        for row in rows
+        for row in rows()
         if row.ranks > 1
     ]
 
 
-def _placement(setting: Setting, words: dict[str, Any]) -> str:
-    return f"{placement(setting)}; {short(words)}"
+def _placement(setting: Setting, layout: Layout) -> str:
+    return f"{placement(setting)}; {short(layout.words())}"
 
 
 def _start_up(setting: Setting, constants: Calibration, copies: int, link: Link) -> dict[str, float]:

@@ -84,9 +84,16 @@ class Layer(NamedTuple):
     @property
     def time(self) -> Any:
         """Forward and backward of one layer [s]."""
-        parts = self._asdict()
-        del parts["backward"]
-        return time_of_parts(**parts)
+        return time_of_parts(
+            products=self.products,
+            attention=self.attention,
+            elementwise=self.elementwise,
+            recomputation=self.recomputation,
+            launches=self.launches,
+            tensor=self.tensor,
+            context=self.context,
+            experts=self.experts,
+        )
 
 
 def any_of(condition: Any) -> bool:

@@ -17,6 +17,7 @@ from perfmodel.errors import InputError
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.layout import Layout
 from perfmodel.specs.link import Link
+from perfmodel.specs.provenance import Spec
 from perfmodel.specs.stack import BLACKWELL, HOPPER
 from perfmodel.specs.store import Catalogue
 
@@ -107,6 +108,11 @@ class Fabric(NamedTuple):
     """Of the library of collectives."""
     racks: Racks | None = None
     """None: every node reaches every other at its adapters' full rate."""
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What tells it from others: the specs themselves, not their ids."""
+        return tuple([id(each) if isinstance(each, Spec) else each for each in self])
 
     def dispatch_bandwidth(self, layout: Layout) -> Any:
         """Return what carries one accelerator's tokens to experts on other nodes, nominal [B/s].
@@ -287,16 +293,16 @@ def ways_of(points: Sequence[Point | None]) -> Way:
 
 
 def _way_of(point: Point | None) -> Way:
-    return NOWHERE if point is None else _way(_Somewhere(point))
+    return NOWHERE if point is None else _way(_Somewhere(point, point.place))
 
 
 class _Somewhere:
-    """A point, equal to any other of the same collective at the same place."""
+    """A point, or a fabric with the shapes of groups on it, equal to any other at the same place."""
 
-    __slots__ = ("place", "point")
+    __slots__ = ("place", "what")
 
-    def __init__(self, point: Point) -> None:
-        self.point, self.place = point, point.place
+    def __init__(self, what: Any, place: tuple[object, ...]) -> None:
+        self.what, self.place = what, place
 
     def __hash__(self) -> int:
         return hash(self.place)
@@ -308,7 +314,7 @@ class _Somewhere:
 @lru_cache(maxsize=4096)
 def _way(where: _Somewhere) -> Way:
     """Return the way of one group, as plain numbers."""
-    point = where.point
+    point: Point = where.what
     at, ranks = place_of(point), point.group_size
     share = (ranks - 1) / ranks
     volume = {"all-reduce": 2 * share, "all-gather": share}.get(point.collective, 1.0)
@@ -321,4 +327,11 @@ def _way(where: _Somewhere) -> Way:
 
 def groups_of(fabric: Fabric, layout: Layout) -> Groups:
     """Return the ways of one layout's groups."""
-    return Groups(*map(_way_of, group_points(fabric, layout)))
+    shapes = _group_shapes(layout)
+    return _groups(_Somewhere((fabric, shapes), (*fabric.place, *shapes)))
+
+
+@lru_cache(maxsize=1024)
+def _groups(where: _Somewhere) -> Groups:
+    fabric, shapes = where.what
+    return Groups(*[_way_of(fabric.point(*shape)) for shape in shapes])

@@ -89,7 +89,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
     send = travel_time(job.groups.stage, message, p)
     sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, p["send_exposed"])
-    exposed, hidden, own = _data(job, p, layer)
+    exposed, hidden, own = _data(job, p, layer_time, layer.backward)
     update = _update(job, p, on, own)
     overhead = where(job.stack.slow_start, p["step_slow"], p["step"])
     contention = repeated_time(p["contention"], hidden)
@@ -175,8 +175,11 @@ def trained_parameters(job: Job, held: Held) -> Held:
     )
 
 
-def _data(job: Job, p: Values, layer: Layer) -> tuple[Any, Any, Any]:
-    """Return exposed and hidden traffic between replicas, and the parameters whose states a rank keeps."""
+def _data(job: Job, p: Values, layer_time: Any, backward: Any) -> tuple[Any, Any, Any]:
+    """Return exposed and hidden traffic between replicas, and the parameters whose states a rank keeps.
+
+    Traffic hides behind both passes of a layer, or its backward pass alone [s].
+    """
     layout, software, where = job.layout, job.stack, ops.where
     held = held_parameters(job)
     trained = trained_parameters(job, held)
@@ -191,12 +194,12 @@ def _data(job: Job, p: Values, layer: Layer) -> tuple[Any, Any, Any]:
         traffic = time_of_parts(dense=traffic, experts=where(held.experts > 0, theirs, 0.0))
         own = own + trained.experts / where(layout.sharding > 0, of_expert, 1.0)
     layers = job.model.layers / layout.pipeline_parallel
-    passes = where(layout.sharding > 0, layer.time, layer.backward)
+    passes = where(layout.sharding > 0, layer_time, backward)
     interleaved = ops.minimum(layout.accumulation_steps, layout.pipeline_parallel)
-    passes = where(layout.virtual_stages > 1, layer.time * interleaved, passes)
-    further = layer.backward * (layout.accumulation_steps - 1)
-    passes = where(layout.sharding == ZERO_2, layer.time + further, passes)
-    passes = where(layout.sharding == ZERO_3, layer.time * layout.accumulation_steps, passes)
+    passes = where(layout.virtual_stages > 1, layer_time * interleaved, passes)
+    further = backward * (layout.accumulation_steps - 1)
+    passes = where(layout.sharding == ZERO_2, layer_time + further, passes)
+    passes = where(layout.sharding == ZERO_3, layer_time * layout.accumulation_steps, passes)
     window = where(software.hides_data, layers * passes * p["data_window"], 0.0)
     exposed = beyond_window_time(traffic, window)
     return exposed, time_beyond(traffic, exposed), own
