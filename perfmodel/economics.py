@@ -22,29 +22,22 @@ from perfmodel.equations.cost import (
     three_state_power,
     work_time,
 )
-from perfmodel.equations.reliability import (
-    daly_checkpoint_interval,
-    expected_failures,
-    goodput_fraction,
-    job_failure_interval,
-)
+from perfmodel.equations.reliability import expected_failures
 from perfmodel.errors import InputError
+from perfmodel.failures import goodput_of, states_bytes
 from perfmodel.prediction.result import Prediction
 from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR, Price, price_of, server_price_of
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import only_kind
+from perfmodel.workloads import workload
 
 KWH = 3.6e6
 COMMUNICATING, IDLE = 0.5, 0.15
 """Power over the rated one while only communicating, and while waiting: assumed, not measured."""
-TIMES = (1e-3, 1e10)
-"""Shortest checkpoint and longest time between failures [s] that make a difference."""
 BOTH_LENGTHS = "--epochs and --samples: give one; --samples are those of the whole run"
 NO_SERVER_PRICE = "price of {}, a parameter server: give --server-price, USD per hour of one"
-LONGEST_OUTAGE = 20.0
-"""Checkpoint and restart over the time between failures; beyond, a job never ends."""
 
 
 class Servers(NamedTuple):
@@ -97,6 +90,7 @@ def rates(
     own_electricity: bool = False,
     work_time: Any = None,
     servers: Servers = NO_SERVERS,
+    checkpoint_bytes: Any = None,
 ) -> Rates:
     """Return what a second of each job comes to; numbers and arrays alike, as numpy broadcasts them.
 
@@ -111,6 +105,7 @@ def rates(
     work_time : of the whole run if nothing failed [s], or None; a run that is over before a checkpoint would
         have paid for itself writes none
     servers : machines of parameter servers, on top of the nodes
+    checkpoint_bytes : of one checkpoint, for conditions with a bandwidth at which it is written
 
     Raises
     ------
@@ -140,42 +135,9 @@ def rates(
             cost = both_costs(cost, rent(servers.count, each / HOUR, 1.0))
         if own_electricity and energy is not None and conditions.electricity_price is not None:
             cost = both_costs(cost, energy_cost(energy, conditions.electricity_price / KWH))
-    return Rates(cost, energy, carbon, *_goodput(nodes + servers.count, conditions, work_time))
-
-
-def _goodput(nodes: Any, conditions: Conditions, work_time: Any) -> tuple[Any, Any, Any]:
-    """Goodput, checkpoint interval and failure interval; nothing is lost where failures are unknown."""
-    if conditions.node_failure_interval is None:
-        if conditions.checkpoint_time is not None or conditions.restart_time is not None:
-            raise InputError("--checkpoint-time and --restart-time need --node-mtbf, e.g. 6000h")
-        return 1.0, None, None
-    if conditions.checkpoint_time is None:
-        raise InputError("--node-mtbf needs --checkpoint-time, e.g. 60s: how long one checkpoint takes")
-    for option, time in (
-        ("--node-mtbf", conditions.node_failure_interval),
-        ("--checkpoint-time", conditions.checkpoint_time),
-    ):
-        if not TIMES[0] <= time <= TIMES[1]:
-            raise InputError(f"{option}: {time:g} s is not between {TIMES[0]:g} and {TIMES[1]:g} s")
-    restart = conditions.restart_time or 0.0
-    failures = job_failure_interval(conditions.node_failure_interval, nodes)
-    interval = daly_checkpoint_interval(conditions.checkpoint_time, failures)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        checkpointed = goodput_fraction(
-            interval, np.float64(conditions.checkpoint_time), np.float64(restart), failures
-        )
-        outage = (conditions.checkpoint_time + restart) / failures
-        goodput = _either(outage > LONGEST_OUTAGE, 0.0, checkpointed)
-        if work_time is not None:
-            whole = goodput_fraction(work_time, np.float64(0.0), np.float64(restart), failures)
-            short = whole > goodput
-            goodput, interval = _either(short, whole, goodput), _either(short, np.inf, interval)
-    return goodput, interval, failures
-
-
-def _either(condition: Any, a: Any, b: Any) -> Any:
-    """One of two numbers as it is, or an array of both."""
-    return np.where(condition, a, b) if np.ndim(condition) else a if condition else b
+    return Rates(
+        cost, energy, carbon, *goodput_of(nodes, servers.count, conditions, work_time, checkpoint_bytes)
+    )
 
 
 class Span(NamedTuple):
@@ -237,6 +199,10 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
     )
     samples = _samples(prediction, conditions)
     work = work_time(samples, prediction.samples_per_second) if samples else None
+    states = None
+    if conditions.checkpoint_bandwidth is not None:
+        network = workload(asked["workload"], asked.get("sequence_length"))
+        states = states_bytes(network.parameters, asked["optimizer"])
     result = rates(
         prediction.iteration_time,
         sum_of_terms(**only_kind(times, "busy")),
@@ -249,6 +215,7 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
         own_electricity=price is not None and price.basis != "on demand",
         work_time=work,
         servers=servers,
+        checkpoint_bytes=states,
     )
     if servers.usd_per_hour is None and served:
         result = result._replace(cost=None)

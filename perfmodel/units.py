@@ -230,6 +230,18 @@ def duration(seconds: float) -> str:
     return f"{seconds / 86400:.3g} days" if 3 * 86400 <= seconds < math.inf else show(seconds, "s")
 
 
+def many(count: float) -> str:
+    """Return a count in three digits, from a million on with a word.
+
+    >>> many(1.4e12), many(3e9), many(12800)
+    ('1.4 T', '3 B', '12,800')
+    """
+    for word, size in (("T", 1e12), ("B", 1e9), ("M", 1e6)):
+        if count >= size:
+            return f"{count / size:.3g} {word}"
+    return f"{count:,.0f}"
+
+
 def show_range(low: float, high: float, unit: str) -> str:
     """Return two ends of a quantity, the unit once where both have it.
 

@@ -41,7 +41,6 @@ QUANTITIES: dict[str, Quantity] = {
     "overlap_window": Quantity("t_w", "s", "time during which communication can hide"),
     # communication
     "message_bytes": Quantity("S", "B", "full buffer on one rank"),
-    "bucket_bytes": Quantity("S_k", "B", "gradient bytes sent together"),
     "gradient_bytes": Quantity("S", "B", "all gradients of one rank"),
     "hop_latency": Quantity("\\alpha", "s", "start-up time of one message over one hop"),
     "link_bandwidth": Quantity("B", "B/s", "one rank, one direction"),
@@ -256,9 +255,6 @@ QUANTITIES: dict[str, Quantity] = {
     "connections": Quantity("n_c", "1", "connections over TCP between two machines"),
     "flow_bandwidth": Quantity("B_f", "B/s", "what a provider lets one connection carry"),
     "connections_bandwidth": Quantity("B_c", "B/s", "what a provider lets all connections carry"),
-    "path_bandwidth": Quantity("B_p", "B/s", "between the accelerators of a node and its adapters"),
-    "machine_bandwidth": Quantity("B_v", "B/s", "what a provider lets a whole machine send"),
-    "sockets_bandwidth": Quantity("B_x", "B/s", "between the processors of a node"),
     "adapters": Quantity("n_a", "1", "network adapters of a node"),
     "server_fraction": Quantity("\\phi_s", "1", "share of a port that parameter servers reach"),
     "staged_fraction": Quantity("\\phi_h", "1", "share of a link that is left by way of host memory"),
@@ -352,6 +348,7 @@ QUANTITIES: dict[str, Quantity] = {
     "parameters": Quantity("\\Psi", "1", "trainable parameters"),
     "active_experts": Quantity("k", "1", "experts one token passes through"),
     "flops_per_token": Quantity("F_t", "FLOP", "to train on one token"),
+    "training_tokens": Quantity("D", "tokens", "of a whole run"),
     "recomputed_fraction": Quantity("c", "1", "share of the forward pass that runs again"),
     # transformers under model parallelism
     "tensor_parallel": Quantity("t", "1", "ranks that share every layer's products"),
@@ -436,6 +433,8 @@ QUANTITIES: dict[str, Quantity] = {
     "node_failure_interval": Quantity("M_1", "s", "mean time between failures of one node"),
     "failure_interval": Quantity("M", "s", "mean time between failures of the job"),
     "checkpoint_time": Quantity("\\delta", "s", "to write one checkpoint"),
+    "states_bytes": Quantity("W", "B", "weights and moments of a whole network"),
+    "checkpoint_bandwidth": Quantity("B_w", "B/s", "at which one machine writes a checkpoint"),
     "checkpoint_interval": Quantity("\\tau", "s", "work between two checkpoints"),
     "restart_time": Quantity("R", "s", "from a failure until work goes on"),
     # hardware

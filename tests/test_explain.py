@@ -243,6 +243,11 @@ MONEY = {
         "node_failure_interval": 3.6e5,
         "checkpoint_time": 60.0,
     },
+    "checkpoints written by every machine": {
+        "epochs": 900,
+        "node_failure_interval": 3.6e5,
+        "checkpoint_bandwidth": 1e6,
+    },
     "a node of one's own": {
         "samples": 1e9,
         "purchase_price": 150e3,

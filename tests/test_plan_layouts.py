@@ -14,6 +14,7 @@ from perfmodel.planning import Goal, search
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import DEGREES
 from perfmodel.transformers.search import LARGEST_MICRO_BATCH, MOST_CHUNKS
+from perfmodel.workloads import workload
 
 CLOUDS = ("p5.48xlarge", "Standard_ND96isr_H100_v5", "a3-megagpu-8g", "a3-highgpu-8g")
 SMALL = {
@@ -103,7 +104,7 @@ def test_four_clouds_are_compared_for_a_trillion_tokens(invoke):
     assert chosen["layout"]["tensor_parallel"] > 1
     assert chosen["memory_bytes"] < chosen["memory_capacity"]
     assert chosen["nodes"] <= 32
-    assert chosen["run_time"] == pytest.approx(1e12 / chosen["tokens_per_second"])
+    assert chosen["run_time"] == pytest.approx(1e12 / chosen["tokens_per_second"] / chosen["goodput"])
     assert chosen["cost_low_80"] < chosen["cost"] < chosen["cost_high_80"]
     for name, part in (("deadline", "run_time"), ("budget", "cost")):
         over = answer["goal"][name] < chosen[f"{part}_high_80"]
@@ -201,3 +202,45 @@ def test_limits_are_read_alike_by_every_door(invoke):
     same = perfmodel.plan(**EIGHT, **limits).search.goal
     for name, value in (("deadline", 15 * 86400), ("budget", 2e4), ("power_limit", 1e5), ("tokens", 1e10)):
         assert goal[name] == getattr(same, name) == value
+
+
+def test_a_large_job_fails_as_llama_3_did_and_says_so():
+    """Checkpoints of 12 B a parameter by each machine at 1 GB/s, a failure every 6,335 h of a machine."""
+    said = {"node_failure_interval": 2048 * 54 * 86400 / 419, "checkpoint_bandwidth": 2e12 / 2048}
+    usual, given = (
+        perfmodel.plan(**EIGHT, conditions=perfmodel.Conditions(**each)).chosen for each in ({}, said)
+    )
+    assert usual == given
+    network = workload("llama-3-8b")
+    by_time = said | {
+        "checkpoint_bandwidth": None,
+        "checkpoint_time": 12 * network.parameters / usual.nodes / (2e12 / 2048),
+    }
+    timed = perfmodel.plan(**EIGHT, conditions=perfmodel.Conditions(**by_time)).chosen
+    long = EIGHT | {"tokens": "10T"}
+    for conditions in (said, by_time):
+        plan = perfmodel.plan(**long, conditions=perfmodel.Conditions(**conditions))
+        row = next(row for row in map(plan.search.row, range(plan.candidates)) if row["nodes"] == timed.nodes)
+        assert 0.99 < row["goodput"] < 1
+        prediction = plan.search.predicted(row)
+        of_run = perfmodel.Conditions(**conditions, price=55.04, samples=1e13 / 8192)
+        run = economics(prediction, of_run, Catalogue.built_in())["run"]
+        assert row["run_time"] == pytest.approx(run["time"], rel=1e-9)
+    notes = " ".join(plan.notes)
+    assert "10 T tokens is 62 x the compute-optimal 161 B" in notes
+    small = perfmodel.plan("gpt2", samples=1e6, instances="p4d.24xlarge", max_gpus=8)
+    assert any("nothing fails" in note for note in small.notes)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--checkpoint-time", "60s", "--checkpoint-bandwidth", "1GB/s"), "give one"),
+        (("--checkpoint-bandwidth", "1GB"), "'1GB' is not a bandwidth"),
+    ],
+)
+def test_a_checkpoint_has_a_time_or_a_bandwidth(words, message, invoke):
+    asked = ("--workload", "llama-3-8b", "--tokens", "1B", "--instance", "p5.48xlarge", "--max-gpus", "8")
+    result = invoke("plan", *asked, *words)
+    assert result.exit_code == 2
+    assert message in result.stderr

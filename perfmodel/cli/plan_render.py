@@ -11,7 +11,7 @@ from perfmodel.cli.render import console, table
 from perfmodel.planning import SearchResult
 from perfmodel.planning.verdict import notes, verdict
 from perfmodel.transformers.words import in_full, short
-from perfmodel.units import duration, rate, show
+from perfmodel.units import duration, many, rate, show
 
 Row = dict[str, Any]
 
@@ -51,7 +51,8 @@ def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:
     work = f"{epochs}{row['samples']:.3g} samples at {rate(row['samples_per_second'])} a second"
     if row["layout"]:
         figures = _of_layout(row, tokens)
-        work += f", {row['tokens_per_second']:.4g} tokens a second, MFU {row['mfu']:.1%}"
+        whole = many(row["samples"] * row["sequence_length"])
+        work = f"{whole} tokens at {row['tokens_per_second']:,.0f} a second, MFU {row['mfu']:.1%}"
     else:
         figures = [
             ("strategy", f"{_way(row)}, {row['precision']}{tokens}"),

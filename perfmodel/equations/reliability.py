@@ -57,6 +57,34 @@ def expected_failures(wall_time: Real, failure_interval: Real) -> Real:
     return wall_time / failure_interval
 
 
+@formula(cites="grattafiori2024")
+def checkpoint_write_time(states_bytes: Real, nodes: Real, checkpoint_bandwidth: Real) -> Real:
+    r"""Time to write one checkpoint, to which every machine of a job adds its share.
+
+    .. math:: \delta = \frac{W}{N B_w}
+
+    Training stops meanwhile.  Storage that all machines share may carry less at once.
+
+    Parameters
+    ----------
+    states_bytes : W [B], weights and moments of the whole network
+    nodes : N [1]
+    checkpoint_bandwidth : B_w [B/s], at which one machine writes
+
+    Returns
+    -------
+    checkpoint_time [s]
+
+    Examples
+    --------
+    70 billion parameters of 12 B, 64 machines of 1 GB/s: 840 GB at 64 GB/s.
+
+    >>> checkpoint_write_time(840e9, 64, 1e9)
+    13.125
+    """
+    return states_bytes / (nodes * checkpoint_bandwidth)
+
+
 @formula(cites="daly2006")
 def daly_checkpoint_interval(checkpoint_time: Real, failure_interval: Real) -> Real:
     r"""Work between two checkpoints that loses least, to higher order (Daly 2006, eq. 37).

@@ -37,6 +37,33 @@ def model_flops_per_token(
     return 6 * parameters + 12 * layers * heads * head_size * sequence_length
 
 
+@formula(cites="hoffmann2022")
+def compute_optimal_tokens(parameters: Real) -> Real:
+    r"""Tokens at which a network of some size makes the most of its training FLOP.
+
+    .. math:: D = 20 \Psi
+
+    Tokens grow as parameters do (Hoffmann et al. 2022, section 3); 20 for each are those of Chinchilla, 1.4
+    trillion for 70 billion.  More are no waste where many will use the network, which is then smaller.
+
+    Parameters
+    ----------
+    parameters : Psi [1]
+
+    Returns
+    -------
+    training_tokens [tokens]
+
+    Examples
+    --------
+    70 billion parameters.
+
+    >>> compute_optimal_tokens(70e9)
+    1400000000000.0
+    """
+    return 20 * parameters
+
+
 @formula(cites="chowdhery2022")
 def hardware_flops_per_token(flops_per_token: Real, recomputed_fraction: Real) -> Real:
     r"""FLOP the accelerators run for one token, recomputation counted.

@@ -13,6 +13,7 @@ from perfmodel.economics import KWH, Servers, idle_power, rates, unknown_data_se
 from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.equations.cost import both_energies, job_energy
 from perfmodel.errors import InputError
+from perfmodel.failures import goodput_of, states_bytes
 from perfmodel.planning.copies import tables_of_copies
 from perfmodel.planning.goal import Goal
 from perfmodel.planning.layouts import tables_of_layouts
@@ -37,6 +38,7 @@ _PARTS: Final = (
     "high_80",
     "high_95",
     "fits",
+    "optimizer",
 )
 """Columns used to compute others, and dropped."""
 
@@ -74,7 +76,7 @@ def candidates(
     """
     # what is wrong with the run or its conditions is known before anything is predicted
     _samples(goal, network, fit, 1.0)
-    rates(1.0, 1.0, 0.0, 1.0, 1.0, rated_power=None, usd_per_hour=None, conditions=goal.conditions)
+    goodput_of(1.0, 0.0, goal.conditions, None, 1.0)
     left_out: dict[str, int] = {}
     tables, layouts = [], 0
     if goal.trains_copies:
@@ -151,7 +153,7 @@ def valued(
     own = np.array([machine.price is not None and machine.price.basis != "on demand" for machine in machines])
     with np.errstate(divide="ignore"):
         work_time = samples / table["samples_per_second"]
-    result = _rates(table, of_servers, which, work_time, machines, goal, own, catalogue)
+    result = _rates(table, of_servers, which, work_time, machines, goal, own, network, catalogue)
     goodput = np.broadcast_to(np.asarray(result["goodput"], dtype=np.float64), which.shape)
     with np.errstate(divide="ignore"):
         run_time = work_time / goodput
@@ -214,6 +216,7 @@ def _rates(
     machines: Sequence[Machine],
     goal: Goal,
     own: Any,
+    network: Workload,
     catalogue: Catalogue,
 ) -> dict[str, Any]:
     """Return the rates of each plan: cost, energy, carbon a second; nan where unknown."""
@@ -228,6 +231,10 @@ def _rates(
         server_price[i] = server.price.usd_per_hour if server.price else np.nan
         waiting[i] = idle_power(server.accelerators, server.held)
     servers = Servers(of_servers, np.where(of_servers > 0, server_price[which], 0.0), waiting[which])
+    states = None
+    if conditions.checkpoint_bandwidth is not None:
+        parameters = network.parameters
+        states = np.array([states_bytes(parameters, name) for name in table["optimizer"].tolist()])
     terms = {name: table[name] for name in ANY_TERM if name in table}
     busy, communicating = of_kind(terms, "busy"), of_kind(terms, "network")
 
@@ -244,6 +251,7 @@ def _rates(
             own_electricity=own_electricity,
             work_time=work_time,
             servers=servers,
+            checkpoint_bytes=states,
         )
 
     rented = asked(False)

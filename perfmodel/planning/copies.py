@@ -59,6 +59,7 @@ PREDICTED: Final = (
     "memory_bytes",
     "memory_capacity",
     "fits",
+    "optimizer",
 )
 """Columns of a plan, whatever it trains."""
 

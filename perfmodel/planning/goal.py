@@ -40,6 +40,14 @@ OF_SCENARIO: Final = (
 """Options of a scenario that a plan decides, by the names of its row."""
 OF_LAYOUT: Final = (*DEGREES, "sharding", "recompute", "micro_batch_size", "accumulation_steps")
 """The same of a plan that shares a transformer out, by the words of its layout."""
+LARGE = 1e9
+"""Parameters of a network from which on jobs fail where nobody says how often (a choice)."""
+USUAL_FAILURE_INTERVAL = 2048 * 54 * 86400 / 419
+"""Of one machine [s]: 2,048 machines of eight H100 were interrupted 419 times in 54 days, not as planned
+(Grattafiori et al. 2024, section 3.3.4)."""
+USUAL_CHECKPOINT_BANDWIDTH = 2e12 / 2048
+"""At which one of them writes [B/s]: its share of the 2 TB/s that their storage sustains (the same, section
+3.3.1)."""
 TOKENS_OF_A_STEP = 4e6
 """Of a transformer that is shared out, where nobody says: those of Llama 2 from 7 to 70 billion parameters
 (Touvron et al. 2023, table 1)."""
@@ -137,6 +145,21 @@ class Goal(Run):
         joins : whether the machine has a network to others
         """
         return min(self.max_gpus, held * (self.max_nodes or self.max_gpus) if joins else held)
+
+    def with_failures(self, network: Workload) -> Self:
+        """Return the goal with the failures of Llama 3's machines, where a large transformer is shared out.
+
+        Of other networks, whose jobs are small, nothing fails unless somebody says how often.
+        """
+        said = self.conditions
+        if network.parameters < LARGE or not self.may_share_out(network):
+            return self
+        often = said.node_failure_interval or USUAL_FAILURE_INTERVAL
+        writes = said.checkpoint_bandwidth
+        if writes is None and said.checkpoint_time is None:
+            writes = USUAL_CHECKPOINT_BANDWIDTH
+        failing = said._replace(node_failure_interval=often, checkpoint_bandwidth=writes)
+        return self.model_copy(update={"conditions": failing})
 
     def completed(self) -> Self:
         """Return the goal with samples as long as the target's, where it has one and does not say."""

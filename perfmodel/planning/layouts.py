@@ -160,6 +160,7 @@ def _fastest(
         "local_batch_size": int(first.micro_batch_size),
         "global_batch_size": int(first.global_batch_size),
         "fits": True,
+        "optimizer": setting.optimizer,
     }
     return plan | same, result.candidates, ""
 

@@ -43,6 +43,7 @@ def search(
     data = (goal.options.get(name) for name in ("dataset", "dataset_samples", "sample_bytes"))
     network = fed_with(workload(goal.workload, goal.options.get("sequence_length")), *data)
     fit = goal.fit()
+    goal = goal.with_failures(network)
     machines = machines_of(goal, catalogue)
     every = candidates(goal, machines, network, fit, catalogue, constants)
     return SearchResult(

@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.economics import COMMUNICATING, IDLE
+from perfmodel.equations.transformer import compute_optimal_tokens
 from perfmodel.planning.caveats import extrapolated, harder_batches
-from perfmodel.planning.goal import Goal
+from perfmodel.planning.goal import USUAL_CHECKPOINT_BANDWIDTH, USUAL_FAILURE_INTERVAL, Goal
 from perfmodel.planning.rejected import dollars
 from perfmodel.planning.results import SearchResult
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prediction.target import tokens_note
 from perfmodel.prices import DEFAULT_SERVICE_YEARS
-from perfmodel.units import duration, plural
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.workload import Workload
+from perfmodel.units import duration, many, plural
 from perfmodel.workloads import workload
 
 Row = dict[str, Any]
@@ -141,6 +144,8 @@ def notes(result: SearchResult) -> list[str]:
     shares_out = goal.may_share_out(network)
     if not shares_out and (alone := replicas_alone(network)) is not None:
         lines.append(alone)
+    if goal.tokens is not None and network.architecture is not None:
+        lines.append(_compute_optimal(goal.tokens, network))
     if chosen is not None and chosen["layout"]:
         lines += _of_layout(goal, chosen)
     if goal.options.get("input", "synthetic") == "synthetic":
@@ -176,9 +181,21 @@ def notes(result: SearchResult) -> list[str]:
             " (--server-node)"
         )
     lines += _of_ones_own(result)
+    lines += _of_failures(goal.conditions)
     if goal.conditions.node_failure_interval is None:
         lines.append("nothing fails: --node-mtbf and --checkpoint-time count failures")
     return lines
+
+
+def _compute_optimal(tokens: float, network: Workload) -> str:
+    """Hold the tokens of a run against those that make the most of its FLOP."""
+    assert network.architecture is not None
+    optimal = float(compute_optimal_tokens(network.architecture.active_parameters))
+    return (
+        f"{network.id} at {many(tokens)} tokens is {tokens / optimal:.2g} x the compute-optimal "
+        f"{many(optimal)}, 20 for each {'active ' if network.architecture.experts else ''}parameter "
+        "(Hoffmann et al. 2022)"
+    )
 
 
 def _of_layout(goal: Goal, chosen: Row) -> list[str]:
@@ -190,6 +207,25 @@ def _of_layout(goal: Goal, chosen: Row) -> list[str]:
         f"a step has {tokens / 1e6:.2f} M tokens, as Llama 2's had 4 M; a smaller or larger one is "
         "--global-batch-size"
     ]
+
+
+def _of_failures(conditions: Conditions) -> list[str]:
+    """What is taken for granted of failures: a transformer that is shared out fails as Llama 3 did."""
+    lines = []
+    if conditions.node_failure_interval == USUAL_FAILURE_INTERVAL:
+        hours = USUAL_FAILURE_INTERVAL / 3600
+        lines.append(
+            f"a machine fails every {hours:,.0f} h, as those of Llama 3 did: 419 unexpected interruptions of "
+            "2,048 machines in 54 days (--node-mtbf)"
+        )
+    if conditions.checkpoint_bandwidth == USUAL_CHECKPOINT_BANDWIDTH:
+        lines.append(
+            "fp32 weights and moments are written at 1 GB/s by each machine, as Llama 3's storage sustained "
+            "(--checkpoint-bandwidth, --checkpoint-time)"
+        )
+    if lines and conditions.restart_time is None:
+        lines.append("a restart takes no time (--restart-time)")
+    return lines
 
 
 def _of_ones_own(result: SearchResult) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from perfmodel.calibration import Calibration
 from perfmodel.economics import Servers, idle_power, rates
+from perfmodel.failures import states_bytes
 from perfmodel.prices import Price
 from perfmodel.resolve import Setting
 from perfmodel.specs.accelerator import Accelerator
@@ -55,6 +56,7 @@ def answer(case: Case) -> Answer:
         conditions=case.conditions,
         own_electricity=case.price.basis != "on demand",
         servers=servers_of(case),
+        checkpoint_bytes=states_bytes(setting.workload.parameters, setting.optimizer),
     )
     kept = float(result.goodput)
     if not kept > 0:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 LARGEST = 1e12
+LARGEST_BANDWIDTH = 1e15
 
 _Above = Annotated[float, Within(gt=0, le=LARGEST)]
 _From = Annotated[float, Within(ge=0, le=LARGEST)]
@@ -40,6 +41,7 @@ class Conditions(NamedTuple):
     carbon_intensity : [g CO2/kWh] Grams of CO2 per kWh.
     node_failure_interval : [s] Mean time between failures of one node, e.g. 6000h.
     checkpoint_time : [s] To write one checkpoint, e.g. 60s.
+    checkpoint_bandwidth : [B/s] At which one node writes its share of one, instead, e.g. 2GB/s.
     restart_time : [s] From a failure until work goes on.  [default: 0]
     """
 
@@ -60,6 +62,9 @@ class Conditions(NamedTuple):
         OptionInfo(label="Time between failures of a machine", name="node-mtbf", unit="s", plan=True),
     ] = None
     checkpoint_time: Annotated[_From | None, _TIME] = None
+    checkpoint_bandwidth: Annotated[
+        Annotated[float, Within(gt=0, le=LARGEST_BANDWIDTH)] | None, OptionInfo(unit="B/s", plan=True)
+    ] = None
     restart_time: Annotated[_From | None, _TIME] = None
 
 
