@@ -215,7 +215,7 @@ def _posterior(slopes: Array, target: Array, prior: _Prior, freedom: float) -> _
     noise, precision = 1.0, np.diag(1 / prior.deviation**2)
     for _ in range(NOISE_ROUNDS):
         weights = 1 / (np.where(prior.trains, noise, 1.0) * prior.noise)
-        covariance: Array = np.linalg.inv((slopes * weights[:, None]).T @ slopes + precision)
+        covariance: Any = np.linalg.inv((slopes * weights[:, None]).T @ slopes + precision)
         mean = covariance @ (slopes.T @ (weights * target))
         uncertain = np.einsum("ij,jk,ik->i", slopes, covariance, slopes)
         squares = (np.square(target - slopes @ mean) + uncertain) / prior.noise
