@@ -12,12 +12,22 @@ from app import session_hardware
 from app.options import Option, convert, offered, options
 from perfmodel.cli.plan import goal_of
 from perfmodel.planning import Goal, search
+from perfmodel.planning.goal import OF_LAYOUT
 from perfmodel.planning.report import report
 from perfmodel.reports.page import Page
 from perfmodel.specs.store import Catalogue
 
 PRICES = ("price", "purchase-price")
-LOADED = ("accelerator", "node", "strategy", "algorithm", "precision", "servers", "sequence_length")
+LOADED = (
+    "framework",
+    "accelerator",
+    "node",
+    "strategy",
+    "algorithm",
+    "precision",
+    "servers",
+    "sequence_length",
+)
 """What a plan's row has under the name of a scenario's option."""
 
 
@@ -102,7 +112,10 @@ def as_query(row: Mapping[str, Any], workload: str) -> dict[str, str]:
     """Return the URL of a plan on the page Predict."""
     query = {"workload": workload, "gpus": str(row["world_size"])}
     query |= {name.replace("_", "-"): str(row[name]) for name in LOADED if row.get(name)}
-    return query | {"local-batch-size": str(row["local_batch_size"])}
+    layout = row.get("layout")
+    if layout is None:
+        return query | {"local-batch-size": str(row["local_batch_size"])}
+    return query | {name.replace("_", "-"): str(layout[name]) for name in OF_LAYOUT if layout[name] != 1}
 
 
 def as_words(picked: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
