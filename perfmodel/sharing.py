@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.errors import InputError
-from perfmodel.specs.framework import DEFAULT_FRAMEWORK, FRAMEWORKS
+from perfmodel.specs.framework import DEFAULT_FRAMEWORK, FRAMEWORKS, framework_id
 from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def framework_of_copies(workload: Workload, framework: str | None, what: str) ->
     """
     if workload.architecture is None:
         return framework
-    if framework is not None and _is_stack(framework, ""):
+    if framework is not None and is_stack(framework):
         raise InputError(
             f"--framework {framework}: {what} knows copies of the whole network alone; "
             "see perfmodel layouts, and perfmodel predict with --tensor-parallel and its like"
@@ -220,8 +220,13 @@ def predicts_tokens(workload: Workload) -> bool:
 
 
 def is_stack(name: str) -> bool:
-    """Return whether a framework shares transformers out where nobody asks for a layout."""
-    return _is_stack(name, "")
+    """Return whether a framework, as people spell it, shares transformers out where nobody asks for a layout.
+
+    Raises
+    ------
+    InputError : an unknown framework
+    """
+    return _is_stack(framework_id(name), "")
 
 
 def _is_stack(name: str, asked: str) -> bool:

@@ -85,8 +85,8 @@ def _curve(at: Place, p: Values) -> Curve:
     if at.collective == ALL_REDUCE:
         return all_reduce.curve(ranks_of(at, p), p, "ring" if at.by_ring else "auto")
     if at.collective < BROADCAST:
-        of_all = all_to_all if at.collective == ALL_TO_ALL else all_gather
-        return of_all.curve(ranks_of(at, p), p, at.way == PCIE)
+        curve = all_to_all.curve if at.collective == ALL_TO_ALL else all_gather.curve
+        return curve(ranks_of(at, p), p, at.way == PCIE)
     return _chain_curve(at, p)
 
 
