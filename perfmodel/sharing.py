@@ -176,6 +176,7 @@ def framework_of_copies(workload: Workload, framework: str | None, what: str) ->
     ------
     InputError : a stack is named
     """
+    framework = None if framework is None else framework_id(framework)
     if workload.architecture is None:
         return framework
     if framework is not None and is_stack(framework):
