@@ -86,7 +86,7 @@ def stack_of(scenario: Scenario, workload: Workload, accelerator: Accelerator) -
         return name
     if scenario.strategy == "fsdp":
         return "fsdp"
-    return "maxtext" if accelerator.architecture == "TPU" else _default()
+    return "maxtext" if accelerator.is_tpu else _default()
 
 
 def shared(

@@ -397,3 +397,14 @@ def test_a_slice_of_tpus_is_one_machine_for_predict_as_for_layouts():
     assert answer.iteration_time == pytest.approx(row.iteration_time, rel=1e-9)
     assert not any("inter-link" in each for each in answer.defaults)
     assert predict(answer.scenario).iteration_time == answer.iteration_time
+
+
+def test_every_generation_of_tpu_trains_transformers_by_the_software_of_tpus():
+    tpus = [name for name in Catalogue.built_in().ids("accelerators") if name.startswith("tpu")]
+    assert len(tpus) > 4
+    for name in tpus:
+        assert (
+            predict(workload="llama-3-8b", accelerator=name, gpus=64)
+            .scenario["framework"]
+            .startswith("maxtext")
+        )

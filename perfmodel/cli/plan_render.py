@@ -188,8 +188,8 @@ def _show_rejected(result: SearchResult) -> list[Row]:
 
 def _speed(ratio: Mapping[str, Any]) -> str:
     if ratio["low_80"] is None:
-        return f"{ratio['value']:.3g} x as fast"
-    return f"{ratio['value']:.3g} x as fast (80 %: {ratio['low_80']:.3g} to {ratio['high_80']:.3g})"
+        return f"{ratio['value']:.3g} x the samples/s"
+    return f"{ratio['value']:.3g} x the samples/s (80 %: {ratio['low_80']:.3g} to {ratio['high_80']:.3g})"
 
 
 def _reasons(rows: Iterable[Row]) -> list[str]:

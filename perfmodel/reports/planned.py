@@ -70,7 +70,7 @@ def _way(row: Row) -> str:
 def _rejected(rows: Sequence[Row], whole: int) -> Listing:
     return Listing(
         f"Why not others{_of(rows, whole)}",
-        ("best plan of each other machine", "why not", "run", "cost", "times as fast"),
+        ("best plan of each other machine", "why not", "run", "cost", "times the samples/s"),
         [
             [named(row), row["why"], duration(row["run_time"]), _cost(row), f"{row['ratio']['value']:.3g}"]
             for row in rows

@@ -17,6 +17,8 @@ _PATHS: dict[str, tuple[str, ...]] = {
 
 COLLECTIVE_LIBRARIES = {"NVIDIA": "NCCL", "AMD": "RCCL"}
 """By vendor; RCCL is NCCL ported to AMD, and chooses in the same way.  A TPU has rings of its own."""
+TPU_VENDOR = "Google"
+"""Whose every accelerator is a TPU."""
 
 
 class Accelerator(SourcedSpec):
@@ -80,6 +82,11 @@ class Accelerator(SourcedSpec):
     def pool(self) -> str:
         """What measured runs on it are pooled under."""
         return self.learned_as or self.architecture
+
+    @property
+    def is_tpu(self) -> bool:
+        """Whether it is a TPU, of any generation: XLA's compiler runs it."""
+        return self.vendor == TPU_VENDOR
 
     @property
     def collective_library(self) -> str | None:

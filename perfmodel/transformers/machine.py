@@ -67,7 +67,7 @@ class Chip(NamedTuple):
 
 def chip_of(accelerator: Accelerator) -> Chip:
     """Return what the specs of an accelerator say; a product nobody measured is a share of its peak."""
-    is_tpu = accelerator.architecture == "TPU"
+    is_tpu = accelerator.is_tpu
     half = "bf16" if "bf16" in accelerator.peak_flops else accelerator.training_peak("amp")[1]
     rate = _best(accelerator, half, BORROWED_SHARE_TPU if is_tpu else BORROWED_SHARE)
     eight = _best(accelerator, "fp8", BORROWED_SHARE_8) if "fp8" in accelerator.peak_flops else rate
