@@ -58,7 +58,8 @@ UNITS: dict[str, dict[str, float]] = {
     "W": _spellings(("W",), DECIMAL),
     "1/s": _spellings(("/s", "1/s"), {}),
     "USD": _counted("USD", "dollar", "dollars"),
-    "count": _counted("token", "tokens", "sample", "samples"),
+    "count of samples": _counted("sample", "samples"),
+    "count of tokens": _counted("token", "tokens"),
     "1": {"%": 0.01},
 }
 """SI unit -> every spelling of it, with what it is worth."""
@@ -73,11 +74,13 @@ _EXAMPLES = {
     "W": "300W",
     "1/s": "360/s",
     "USD": "$20,000, 20k or 1.5M",
-    "count": "1T, 300B or 5e6",
+    "count of samples": "5M samples or 5e6",
+    "count of tokens": "1T, 300B tokens or 5e6",
     "1": "0.5 or 50%",
 }
 _NUMBER_AND_UNIT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\D.*)?", re.ASCII)
 _THOUSANDS = re.compile(r"(\$?)(\d{1,3}(?:,\d{3})+)(?![\d,])", re.ASCII)
+_WITH_THOUSANDS = ("USD", "count of samples", "count of tokens", "s")
 _PARTS_OF_A_TIME = re.compile(r"(?:\d+\.?\d*\s*[a-z]+\s*){2,}", re.ASCII)
 
 
@@ -93,7 +96,7 @@ def parse(text: str | float, unit: str) -> float:
     ------
     InputError : not a number, negative, infinite, or in a unit of another quantity
 
-    A time may have several parts; money and counts may have commas between thousands.
+    A time may have several parts; times, money and counts may have commas between thousands.
 
     Examples
     --------
@@ -103,7 +106,7 @@ def parse(text: str | float, unit: str) -> float:
     3125000000.0
     >>> parse("16GiB", "B") / 2**30
     16.0
-    >>> parse("1d 12h", "s") / 3600, parse("$20,000", "USD"), parse("300B", "count")
+    >>> parse("1d 12h", "s") / 3600, parse("$20,000", "USD"), parse("300B", "count of tokens")
     (36.0, 20000.0, 300000000000.0)
     >>> parse("tomorrow", "s")
     Traceback (most recent call last):
@@ -111,9 +114,7 @@ def parse(text: str | float, unit: str) -> float:
     perfmodel.errors.InputError: 'tomorrow' is not a time; expected for example 145ms or 1.5us, 48h or 2 days
     """
     words = str(text).strip()
-    if unit == "s" and _PARTS_OF_A_TIME.fullmatch(words):
-        return sum(parse(part, unit) for part in re.findall(r"[\d.]+\s*[a-z]+", words))
-    if unit in ("USD", "count"):
+    if unit in _WITH_THOUSANDS:
         words = _THOUSANDS.sub(lambda match: match[1] + match[2].replace(",", ""), words, count=1)
         words = words.removeprefix("$").lstrip() if unit == "USD" else words
     match = None if isinstance(text, bool) else _NUMBER_AND_UNIT.fullmatch(words)
@@ -123,6 +124,8 @@ def parse(text: str | float, unit: str) -> float:
     if number < 0:
         raise InputError(f"{str(text)!r} is negative; expected for example {_EXAMPLES[unit]}")
     scale = UNITS[unit].get(spelling) if spelling else 1.0
+    if scale is None and unit == "s" and _PARTS_OF_A_TIME.fullmatch(words):
+        return sum(parse(part, unit) for part in re.findall(r"[\d.]+\s*[a-z]+", words))
     if scale is None:
         raise _refusal(text, unit, spelling)
     if not math.isfinite(number * scale):
@@ -140,7 +143,8 @@ _QUANTITY = {
     "W": "a power",
     "1/s": "a rate",
     "USD": "an amount of money in US dollars",
-    "count": "how many of something",
+    "count of samples": "a number of samples",
+    "count of tokens": "a number of tokens",
     "1": "a plain number",
 }
 
@@ -206,7 +210,7 @@ def show(value: float, unit: str) -> str:
     size = abs(float(f"{value:.3g}"))
     if unit == "s" and size >= 120:
         word, scale = ("h", 3600.0) if size >= 7200 else ("min", 60.0)
-        return f"{value / scale:.3g} {word}"
+        return f"{_three_digits(value / scale)} {word}"
     if unit == "s":
         prefixes: tuple[tuple[str, float], ...] = _OF_TIMES
     elif unit == "B" and value % BINARY["Mi"] == 0:
@@ -221,24 +225,29 @@ def show(value: float, unit: str) -> str:
     return f"{value / scale:.{digits}g} {prefix}{unit}"
 
 
+def _three_digits(value: float) -> str:
+    """A number in three digits, from a thousand on whole, none of them a power of ten."""
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+
+
 def duration(seconds: float) -> str:
     """Return a time as ``show`` does, from three days on in days.
 
-    >>> duration(7200.0), duration(3.4e6)
-    ('2 h', '39.4 days')
+    >>> duration(7200.0), duration(3.4e6), duration(4.08e8)
+    ('2 h', '39.4 days', '4,722 days')
     """
-    return f"{seconds / 86400:.3g} days" if 3 * 86400 <= seconds < math.inf else show(seconds, "s")
+    return f"{_three_digits(seconds / 86400)} days" if 3 * 86400 <= seconds < math.inf else show(seconds, "s")
 
 
 def many(count: float) -> str:
     """Return a count in three digits, from a million on with a word.
 
-    >>> many(1.4e12), many(3e9), many(12800)
-    ('1.4 T', '3 B', '12,800')
+    >>> many(1.4e12), many(999.9e6), many(12800)
+    ('1.4 T', '1 B', '12,800')
     """
     for word, size in (("T", 1e12), ("B", 1e9), ("M", 1e6)):
-        if count >= size:
-            return f"{count / size:.3g} {word}"
+        if count >= 1e6 and float(f"{count:.3g}") >= size:
+            return f"{_three_digits(count / size)} {word}"
     return f"{count:,.0f}"
 
 

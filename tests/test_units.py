@@ -1,13 +1,15 @@
 """The parser at the edge: every prefix, every refusal."""
 
 import math
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.errors import InputError
-from perfmodel.units import UNITS, parse, show
+from perfmodel.planning.rejected import dollars
+from perfmodel.units import UNITS, duration, many, parse, show
 
 DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
@@ -75,10 +77,14 @@ def test_plain_numbers_are_si():
         ("$ 1.5M", "USD", 1.5e6),
         ("1,234.5 USD", "USD", 1234.5),
         ("2 million dollars", "USD", 2e6),
-        ("1T", "count", 1e12),
-        ("300B tokens", "count", 3e11),
-        ("1e12", "count", 1e12),
-        ("5M samples", "count", 5e6),
+        ("1T", "count of tokens", 1e12),
+        ("300B tokens", "count of tokens", 3e11),
+        ("1e12", "count of samples", 1e12),
+        ("5M samples", "count of samples", 5e6),
+        ("1e3h", "s", 3.6e6),
+        ("1e9h", "s", 3.6e12),
+        ("1e2ms", "s", 0.1),
+        ("4,722 days", "s", 4722 * 86400),
         ("1.5MW", "W", 1.5e6),
     ],
 )
@@ -115,7 +121,9 @@ def test_limits_of_a_run_as_people_write_them(text, unit, value):
         ("2 days 3x", "s", "2 days"),
         ("1d -2h", "s", "2 days"),
         ("1e400d 1d", "s", "2 days"),
-        ("$5", "count", "1T"),
+        ("$5", "count of tokens", "1T"),
+        ("1T tokens", "count of samples", "not a number of samples; expected for example 5M samples"),
+        ("5M samples", "count of tokens", "not a number of tokens; expected for example 1T"),
         ("1.5.2GB", "B", "16GiB"),
         ("1_000B", "B", "16GiB"),
         ("0x10", "B", "16GiB"),
@@ -185,3 +193,10 @@ def test_show(value, unit, text):
 )
 def test_what_is_shown_can_be_read_again(value, unit):
     assert parse(show(value, unit), unit) == pytest.approx(value, rel=0.006)
+
+
+@given(value=st.floats(min_value=1e-6, max_value=1e15))
+def test_people_read_no_powers_of_ten(value):
+    words = (many(value), dollars(value), duration(max(value, 3 * 86400.0)))
+    assert not [word for word in words if re.search(r"\de[+-]?\d", word)]
+    assert parse(words[1], "USD") == pytest.approx(value, rel=0.006)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.planning.front import TIE
-from perfmodel.units import duration
+from perfmodel.units import duration, rate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,13 +110,15 @@ def dollars(amount: float) -> str:
 
     >>> dollars(1668145.3), dollars(1234.5), dollars(12.345), dollars(500.0), dollars(0.0123)
     ('$1.668M', '$1,234', '$12.35', '$500', '$0.0123')
+    >>> dollars(2e10), dollars(999.996), dollars(1.23e-5)
+    ('$20,000M', '$1,000', '$0.0000123')
     """
-    if amount >= 1e6:
-        return f"${amount / 1e6:,.4g}M"
-    if amount >= 1000:
+    if round(amount, 0) >= 1e6:
+        return f"${rate(amount / 1e6)}M"
+    if round(amount, 2) >= 1000:
         return f"${amount:,.0f}"
     if amount < 1:
-        return f"${amount:.3g}"
+        return f"${Decimal(f'{amount:.3g}'):f}"
     return f"${amount:.2f}".removesuffix(".00")
 
 

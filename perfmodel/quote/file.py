@@ -184,7 +184,7 @@ class Claim(Spec):
     @property
     def token_count(self) -> float | None:
         """The tokens trained on, where they are stated."""
-        return None if self.tokens is None else _number("tokens", self.tokens, "count")
+        return None if self.tokens is None else _number("tokens", self.tokens, "count of tokens")
 
     @property
     def usd_per_hour(self) -> float | None:

@@ -27,7 +27,7 @@ class Conditions(NamedTuple):
     Parameters
     ----------
     epochs : [1] Of the run whose cost to tell.
-    samples : [count] Of that run in all, instead of epochs, e.g. 5e6.
+    samples : [count of samples] Of that run in all, instead of epochs, e.g. 5e6.
     price : [USD/h] Of one node, USD per hour.  [default: on demand, if known]
     purchase_price : [USD] Of one node, instead of a rent, e.g. $300,000.
     server_price : [USD/h] Of one parameter server's machine, USD per hour.
@@ -46,7 +46,7 @@ class Conditions(NamedTuple):
     """
 
     epochs: _Above | None = None
-    samples: Annotated[_Above | None, OptionInfo(unit="count")] = None
+    samples: Annotated[_Above | None, OptionInfo(unit="count of samples")] = None
     price: Annotated[_Above | None, OptionInfo(label="Price of a machine")] = None
     purchase_price: Annotated[_Above | None, OptionInfo(label="Purchase of a machine", unit="USD")] = None
     server_price: Annotated[_Above | None, OptionInfo(label="Price of a parameter server's machine")] = None

@@ -22,7 +22,7 @@ Axis = Literal["computation", "way", "data", "layout", "place", "batch", "size"]
 Offers = Literal[
     "workloads", "accelerators", "nodes", "links in a node", "links between nodes", "data sets", "instances"
 ]
-MEASURED: Final = ("B", "B/s", "1/s", "s", "W", "USD", "count")
+MEASURED: Final = ("B", "B/s", "1/s", "s", "W", "USD", "count of samples", "count of tokens")
 """Units with which people may write a number: ``115kB``, ``6000h``, ``$20,000``."""
 
 

@@ -30,8 +30,8 @@ class Run(Described):
     ----------
     workload : Network, or a file: .onnx, .csv, config.json.
     epochs : [1] Of the run.  [default: those the target takes]
-    samples : [count] Of the whole run, instead of epochs, e.g. 5M.
-    tokens : [count] Of the whole run, instead of epochs, e.g. 1T or 300B.
+    samples : [count of samples] Of the whole run, instead of epochs, e.g. 5M.
+    tokens : [count of tokens] Of the whole run, instead of epochs, e.g. 1T or 300B.
     target : Published quality that ends the run, instead of either.
     recipe : How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]
     deadline : [s] Of the run, e.g. 24h, 3d or 2 weeks.
@@ -63,9 +63,9 @@ class Run(Described):
 
     workload: Annotated[str, OptionInfo(label="Network", offers="workloads", basic=True)] = "resnet50"
     epochs: _Above | None = None
-    samples: Annotated[_Above | None, OptionInfo(unit="count")] = None
+    samples: Annotated[_Above | None, OptionInfo(unit="count of samples")] = None
     tokens: Annotated[
-        Annotated[float, Within(gt=0, le=MOST_TOKENS, strict=True)] | None, OptionInfo(unit="count")
+        Annotated[float, Within(gt=0, le=MOST_TOKENS, strict=True)] | None, OptionInfo(unit="count of tokens")
     ] = None
     target: str | None = None
     recipe: Literal["stock", "mlperf"] | None = None
