@@ -16,7 +16,7 @@ from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.candidates import valued
 from perfmodel.planning.front import front
-from perfmodel.planning.goal import sized
+from perfmodel.planning.goal import doubled, sized
 from perfmodel.planning.launch import predict_command, slurm_job, torchrun
 from perfmodel.planning.machines import Machine
 from perfmodel.planning.rejected import dollars
@@ -459,6 +459,15 @@ def test_counts_fill_machines_and_leave_no_gap(held, most):
     assert all(b - a <= max(1, a / 16) for a, b in itertools.pairwise(whole))
     if most >= held:
         assert most - counts[-1] < held * max(1, whole[-1] / 16)
+        assert doubled(most, held)[-1] == most // held * held
+
+
+def test_parameter_servers_are_machines_too():
+    plans = search(Goal(epochs=90, instances=("p3.16xlarge",), max_nodes=4))
+    table = plans.candidates
+    assert (table["nodes"] + table["servers"]).max() == 4
+    assert set(table["strategy"]) == {"all-reduce", "parameter-server"}
+    assert any("--max-nodes" in reason for reason in plans.left_out)
 
 
 @pytest.mark.parametrize("points", [0, 1, 2, 50])
@@ -575,6 +584,10 @@ SMALL = ("plan", "--accelerators", "v100-sxm2-16gb", "--max-gpus", "16")
         (("--electricity-price", "0.1"), "--price"),
         (("--region", "us-east-9"), "us-east-1"),
         (("--node-mtbf", "100h"), "--checkpoint-time"),
+        (
+            ("--workload", "llama-3-8b", "--tokens", "1B", "--node-mtbf", "0s"),
+            "--node-mtbf: 0 s is not between",
+        ),
         (("--target", "top-1 0.9"), "top-1 0.759"),
         (("--epochs", "90", "--target", "top-1 0.759"), "give one"),
         (("--samples", "9e6", "--target", "top-1 0.759"), "give one"),

@@ -81,11 +81,13 @@ def command(
 ) -> None:
     """What to hire: the cheapest in time, the fastest within budget, and why not others.
 
-    Every offer of the catalogue, GPU count, strategy, precision and batch that fits
-    in memory is tried, of networks that predict the next token every layout; of
-    plans within 1 % of each other one that NCCL can run is taken.  Without --epochs,
-    --samples and --tokens the run ends at the published target, whose epochs grow
-    with the batch.  Exit code 1 where no plan meets the limits.
+    Every offer of the catalogue, strategy, precision and batch that fits in memory is
+    tried, on every count of machines up to 32 and on counts a sixteenth apart beyond;
+    of networks that predict the next token every layout, on counts that are powers of
+    two, half as many more, and the most allowed.  Of plans within 1 % of each other
+    one that NCCL can run is taken.  Without --epochs, --samples and --tokens the
+    run ends at the published target, whose epochs grow with the batch.  Exit code 1
+    where no plan meets the limits.
 
     \b
     Examples:

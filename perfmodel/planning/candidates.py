@@ -87,7 +87,7 @@ def candidates(
     if not sum(len(table["machine"]) for table in tables):
         raise InputError(_none_left(goal, network, left_out))
     result = valued(_joined(tables), goal, machines, network, fit, catalogue)
-    return Candidates(_within_power(result, goal.power_limit, left_out), left_out, layouts)
+    return Candidates(_within_power(result, machines, goal.power_limit, left_out), left_out, layouts)
 
 
 def _joined(tables: Sequence[Table]) -> Table:
@@ -102,16 +102,25 @@ def _joined(tables: Sequence[Table]) -> Table:
     return {name: np.concatenate([column(table, name) for table in tables]) for name in names}
 
 
-def _within_power(table: Table, most: float | None, left_out: dict[str, int]) -> Table:
+def _within_power(
+    table: Table, machines: Sequence[Machine], most: float | None, left_out: dict[str, int]
+) -> Table:
     """Return the plans that draw no more than a limit [W] where every accelerator is at its rated power."""
     if most is None:
         return table
     able = table["power"] <= most  # not where the power is unknown
+    unknown = np.isnan(table["power"])
+    if unknown.all():
+        names = ", ".join(dict.fromkeys(machines[i].accelerator for i in table["machine"].tolist()))
+        raise InputError(
+            f"--power-limit {show(most, 'W')}: no plan's power is known; the catalogue has no rated power of "
+            f"{names}"
+        )
     if not able.any():
-        least = show(float(np.nanmin(table["power"], initial=np.inf)), "W")
+        least = show(float(np.nanmin(table["power"])), "W")
         raise InputError(f"--power-limit {show(most, 'W')}: the least that a plan draws is {least}")
     for reason, unable in (
-        ("an unknown power (--power-limit)", np.isnan(table["power"])),
+        ("an unknown power (--power-limit)", unknown),
         (f"a power over {show(most, 'W')} (--power-limit)", table["power"] > most),
     ):
         if unable.any():

@@ -186,7 +186,7 @@ def _largest_batches(
                 left_out[report] = left_out.get(report, 0) + 1
             continue
         if largest < 1:
-            reason = f"not one sample of {goal.workload} fits in the memory of {accelerator}"
+            reason = f"no whole copy of {goal.workload} with one sample fits in the memory of {accelerator}"
             left_out[reason] = left_out.get(reason, 0) + 1
         else:
             result.setdefault(min(2 ** (largest.bit_length() - 1), LARGEST_BATCH), []).append(precision)
@@ -227,6 +227,10 @@ def _allowed(goal: Goal, table: Table, most: float, left_out: dict[str, int]) ->
     for reason, able in (
         (NO_MEMORY, table["fits"].astype(bool)),
         ("more parameter servers than machines", servers <= table["nodes"]),
+        (
+            f"more than {goal.max_nodes} machines with the parameter servers (--max-nodes)",
+            table["nodes"] + servers <= (goal.max_nodes or np.inf),
+        ),
         (
             f"a global batch over {most:,.0f} (--max-global-batch-size)",
             batch <= most,

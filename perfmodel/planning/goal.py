@@ -154,7 +154,7 @@ class Goal(Run):
         said = self.conditions
         if network.parameters < LARGE or not self.may_share_out(network):
             return self
-        often = said.node_failure_interval or USUAL_FAILURE_INTERVAL
+        often = USUAL_FAILURE_INTERVAL if said.node_failure_interval is None else said.node_failure_interval
         writes = said.checkpoint_bandwidth
         if writes is None and said.checkpoint_time is None:
             writes = USUAL_CHECKPOINT_BANDWIDTH
@@ -269,15 +269,16 @@ def _offer(name: str, catalogue: Catalogue) -> Meaning:
 
 
 def doubled(max_gpus: int, held: int) -> tuple[int, ...]:
-    """Return the GPU counts on which layouts are tried: powers of two, and half as many more of machines.
+    """Return the GPU counts on which layouts are tried: powers of two, half as many more, and the most.
 
-    >>> doubled(64, 8)
-    (1, 2, 4, 8, 16, 24, 32, 48, 64)
+    >>> doubled(64, 8), doubled(40, 8)
+    ((1, 2, 4, 8, 16, 24, 32, 48, 64), (1, 2, 4, 8, 16, 24, 32, 40))
     """
     part = [2**i for i in range(held.bit_length()) if 2**i < held]
     octaves = range(1, LARGEST_WORLD_SIZE.bit_length())
     nodes = (count for octave in octaves for count in (2**octave, 3 * 2 ** (octave - 1)))
-    return tuple(n for n in (*part, held, *(held * count for count in nodes)) if n <= max_gpus)
+    offered = (*part, held, *(held * count for count in nodes), max_gpus // held * held)
+    return tuple(sorted({n for n in offered if 0 < n <= max_gpus}))
 
 
 def sized(max_gpus: int, held: int) -> tuple[int, ...]:
