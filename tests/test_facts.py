@@ -131,10 +131,13 @@ def test_every_accelerator_and_machine_takes_as_long_under_another_id(renamed):
         same(predict(other, renamed, constants()), predict(plain))
 
 
+LINKS_OF_ACCELERATORS = [id for id in BUILT_IN.ids("links") if BUILT_IN.link(id).scope != "socket"]
+"""Not those between the processors of a node."""
+
+
 @pytest.mark.parametrize("accelerator", ["v100-sxm2-16gb", "h100-sxm5-80gb", "mi250x"])
 def test_every_link_takes_as_long_under_another_id(accelerator, renamed):
-    between_processors = {id for id in BUILT_IN.ids("links") if BUILT_IN.link(id).scope == "socket"}
-    for id in {*BUILT_IN.ids("links")} - between_processors:
+    for id in LINKS_OF_ACCELERATORS:
         for place in ("intra_link", "inter_link"):
             plain, other = asked(accelerator=accelerator, world_size=16, **{place: id})
             same(predict(other, renamed, constants()), predict(plain))
@@ -143,7 +146,7 @@ def test_every_link_takes_as_long_under_another_id(accelerator, renamed):
 @pytest.mark.parametrize("name", ["all-reduce", "all-gather", "all-to-all"])
 @pytest.mark.parametrize("algorithm", ["auto", "best"])
 def test_every_collective_takes_as_long_under_another_id(name, algorithm, renamed):
-    for id in BUILT_IN.ids("links"):
+    for id in LINKS_OF_ACCELERATORS:
         most = ranks_of(BUILT_IN.link(id).peer_graph) or 8
         for ranks, nodes in ((2, 1), (most, 1), (16, 4)):
             times = [

@@ -55,7 +55,7 @@ class Plan:
     memory_capacity: float | None
     framework: str | None
     """That trains it; of networks of which copies are trained by any, None."""
-    layout: dict[str, Any] | None
+    layout: dict[str, int | str] | None
     """How a transformer is shared out; None of copies of the network."""
     also: list[str]
     """What other layouts change that are as fast within 1 %."""
