@@ -167,7 +167,8 @@ def with_measured_run(
     words = run.layout.words()
     said: dict[str, Any] = {name: words[name] for name in (*SHARED_BY, "micro_batch_size")}
     said |= {"global_batch_size": run.global_batch_size, "precision": run.precision}
-    said |= {"sequence_length": run.workload.sequence_length}
+    if run.workload.sequence_length is not None:
+        said |= {"sequence_length": run.workload.sequence_length}
     machine = {name: getattr(run.scenario, name) for name in MACHINE}
     machine |= {"accelerator": run.accelerator.id, "node": run.node.id}
     said |= {name: value for name, value in machine.items() if value is not None}

@@ -119,3 +119,12 @@ def test_where_it_turns_is_in_sensitivity(invoke):
     assert f"powersgd:4 pays below {show(row.break_even_bandwidth, 'B/s')} a port" in " ".join(
         done.stdout.split()
     )
+
+
+def test_one_accelerator_compresses_nothing_in_the_baseline_of_a_global_batch():
+    asked = {"workload": "bert-large", "gpus": 16, "global_batch_size": 144}
+    plain = predict(**asked)
+    for scheme in ("powersgd:4", "topk:0.01"):
+        answer = predict(**asked, compression=scheme)
+        assert answer.baseline_time == plain.baseline_time
+        assert sweep(**asked, compression=scheme).table()["baseline_time"][0] == answer.baseline_time

@@ -246,3 +246,8 @@ def test_every_door_takes_it():
     assert "anchored on" in done.stdout
     both = perfmodel.compare(JOB | {"anchor": anchor}, JOB)
     assert repr(one.iteration_time)[:12] in both.to_json()
+
+
+def test_an_anchor_of_images_has_no_sequence_length():
+    asked = {"workload": "vit-h-14", "node": "dgx-h100", "tensor_parallel": 4}
+    assert predict(gpus=64, anchor="iteration_time=1.2s@8", **asked).mode == "anchored"

@@ -167,3 +167,12 @@ def test_rings_without_a_place_are_refused_alike(options, words):
         predict(Scenario(node="dgx-1p", world_size=64, **options))
     with pytest.raises(InputError, match=words):
         collective(ranks=64, size="1MB", node="dgx-1p", **options)
+
+
+def test_the_best_algorithm_counts_no_racks_on_nodes_in_random_order():
+    asked = {"node": "aws-p3.16xlarge", "gpus": 64, "rack_nodes": 4, "inter_link": "ib-edr-100g"}
+    asked |= {"oversubscription": 8, "placement": "random", "overlap": "none"}
+    best = predict(workload="vgg16", algorithm="best", **asked)
+    assert not any("multi-ring" in warning for warning in best.warnings)
+    others = (predict(workload="vgg16", algorithm=name, **asked) for name in ("hierarchical", "torus"))
+    assert best.communication_time == min(other.communication_time for other in others)

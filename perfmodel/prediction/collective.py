@@ -224,7 +224,7 @@ def _numbers(name: str, fabric: Point) -> Fabric:
         hop, inside = between, outer  # no link inside a node is crossed
     on = Fabric(hop, inside, between, outer)
     racks = fabric.racks
-    if racks is None:
+    if racks is None or racks.placement != "contiguous":
         return on
     return on._replace(
         racks=filled_racks(racks.nodes, fabric.nodes, fabric.hosts),

@@ -296,7 +296,7 @@ def _along_racks(setting: Setting, between: Any, calibration: Calibration) -> di
     """The fields of a fabric that rings along racks need."""
     asked = setting.scenario
     racks = filled_racks(asked.rack_nodes, setting.domains, setting.nodes)
-    if not racks or setting.strategy != "all-reduce":
+    if not racks or setting.strategy != "all-reduce" or asked.placement != "contiguous":
         return {}
     if asked.oversubscription == 1:
         return {"racks": racks}

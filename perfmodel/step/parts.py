@@ -188,9 +188,9 @@ def best_way(setting: Setting, work: Computation, on: Fabric, constants: Calibra
 def whole_batch(setting: Setting, constants: Calibration) -> tuple[int, float]:
     """Return the micro-batch one accelerator would do the whole job's batch in, and how many of them.
 
-    The largest that fits, since one accelerator alone would use it.
+    The largest that fits, since one accelerator alone would use it; it compresses no gradients.
     """
-    fits = memory_of(setting._replace(world_size=1), constants).largest_local_batch_size
+    fits = memory_of(setting._replace(world_size=1, compression=None), constants).largest_local_batch_size
     largest = min(setting.global_batch_size, max(fits, 1))
     micro = max(largest, setting.local_batch_size)
     return micro, setting.global_batch_size / micro
