@@ -542,6 +542,12 @@ def test_what_torchrun_cannot_start_it_refuses(found):
     with pytest.raises(InputError, match="hierarchical"):
         torchrun(plan, "resnet50")
     one = found.cheapest | {"strategy": "all-reduce", "algorithm": "ring", "world_size": 1, "nodes": 1}
+    for other in ({"accelerator": "tpu-v5e"}, {"framework": "paxml@2025"}):
+        with pytest.raises(InputError, match="torchrun starts PyTorch on GPUs"):
+            slurm_job(one | other, "resnet50")
+    words = predict_command(one, "resnet50", {"pinned_memory": False, "persistent_workers": True}).split()
+    assert {"--no-pinned-memory", "--persistent-workers"} < set(words)
+    assert not {"True", "False"} & set(words)
     assert "--standalone --nproc-per-node=1" in torchrun(one, "nets/my net.csv")
     assert "--job-name=my-net.csv" in slurm_job(one, "nets/my net.csv")
     assert "'nets/my net.csv'" in predict_command(one, "nets/my net.csv", {"input": "real"})

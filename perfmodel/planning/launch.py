@@ -25,6 +25,8 @@ MARGIN, START = 0.1, 600.0
 """Share of the run, and time [s], that a job is given to evaluate and to start."""
 PORT = 29500
 SCRIPT = "train.py"
+OF_JAX = ("maxtext", "paxml", "t5x", "levanter")
+"""Stacks that torchrun does not start."""
 
 
 def torchrun(plan: Row, workload: str) -> str:
@@ -37,7 +39,8 @@ def torchrun(plan: Row, workload: str) -> str:
 
     Raises
     ------
-    InputError : the plan is not an all-reduce between equal ranks, or one that NCCL does not have
+    InputError : the plan is not an all-reduce between equal ranks, one that NCCL does not have, or not of
+        PyTorch on GPUs
 
     Examples
     --------
@@ -63,6 +66,10 @@ def torchrun(plan: Row, workload: str) -> str:
             f"torchrun: the plan chosen is {way}; torchrun starts --strategy all-reduce "
             f"with --algorithm {','.join(NCCL_ALGORITHMS)}"
         )
+    software = (plan.get("framework") or "").partition("@")[0]
+    if software in OF_JAX or plan["accelerator"].startswith("tpu-"):
+        where = f"{software} on {plan['accelerator']}" if software else plan["accelerator"]
+        raise InputError(f"torchrun: the plan chosen is {where}; torchrun starts PyTorch on GPUs")
     report = "\n".join(_comments(plan))
     ranks = f"--nproc-per-node={_ranks(plan)}"
     asked = NCCL_ALGORITHMS[plan["algorithm"]] if plan["world_size"] > 1 else ""
@@ -166,7 +173,12 @@ def predict_command(plan: Row, workload: str, options: Mapping[str, Any]) -> str
     """
     words = ["perfmodel", "predict"]
     for name, value in options_of(plan, workload, options).items():
-        words += [_option(name), str(value)]
+        option = _option(name)
+        words += (
+            [option.replace("--", "--" if value else "--no-", 1)]
+            if isinstance(value, bool)
+            else [option, str(value)]
+        )
     return shlex.join(words)
 
 
