@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import perfmodel
 from perfmodel.cli import main
+from perfmodel.quote import Claim, Quote
 from perfmodel.reports.page import COLOURS, Shares, Span, Spans
 from perfmodel.units import show
 
@@ -158,6 +159,17 @@ def test_the_page_of_a_quote_has_the_sentences_for_a_mail(tmp_path):
         assert re.sub(r"\s+", " ", claim.sentence) in words
     assert run(f"check-quote dgx-a100-petaflops --report {tmp_path / 'b.md'}").exit_code == 1
     assert "impossible" in (tmp_path / "b.md").read_text()
+
+
+def test_the_page_of_a_quote_keeps_no_address_of_its_text(tmp_path):
+    address = "https://example.com/a?b=c"
+    claim = Claim(quantity="mfu", value=0.3, text=f"30 % ({address})", reading=f"see {address}")
+    quote = Quote(title=f"what {address} says", note=address, scenario={"gpus": 8}, claims=(claim,))
+    for name in ("a.html", "a.md"):
+        perfmodel.write_report(quote, tmp_path / name)
+        page = (tmp_path / name).read_text()
+        assert "example.com" not in page
+        assert "http" not in page
 
 
 def test_json_of_a_command_is_what_it_is_without_a_page(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from perfmodel.quote import Checked, Quote
@@ -41,19 +42,28 @@ def page_of_quote(quote: Quote, checked: Sequence[Checked], command: str | None)
     columns = ("claim", "verdict", "limit", "model", "80 % interval")
     tables = [Listing("The claims", columns, rows, texts=2)]
     for index, claim in enumerate(checked, 1):
-        facts = [line for line in lines_of(claim, quote.sources) if not line[1].startswith("https://")]
+        lines = lines_of(claim, quote.sources)
+        facts = [(label, bare) for label, text in lines if (bare := _without_addresses(text))]
         tables.append(Listing(f"{index}. {claimed(claim)}: {claim.verdict}", ("", ""), facts, texts=2))
     taken = dict.fromkeys(key for claim in checked if (key := claim.source) is not None)
     return Page(
-        question=f"Can it be true: {quote.title}?",
-        answer=[f"{counted(checked)}.", *(claim.sentence for claim in checked)],
+        question=f"Can it be true: {_without_addresses(quote.title)}?",
+        answer=[f"{counted(checked)}.", *(_without_addresses(claim.sentence) for claim in checked)],
         charts=[_against_limits(checked)],
         tables=tables,
         assumptions=[defaults_taken(checked)],
-        notes=[quote.note] if quote.note else [],
-        sources=[f"{quote.sources[key].title}, read {quote.sources[key].read_on}" for key in taken],
+        notes=[note] if (note := _without_addresses(quote.note)) else [],
+        sources=[
+            f"{_without_addresses(quote.sources[key].title)}, read {quote.sources[key].read_on}"
+            for key in taken
+        ],
         command=command,
     )
+
+
+def _without_addresses(text: str) -> str:
+    """A text without addresses of the web: a page names none."""
+    return " ".join(re.sub(r"https?://[^\s<>()\"']+", "", text).split())
 
 
 def _against_limits(checked: Sequence[Checked]) -> Spans:
