@@ -11,12 +11,18 @@ from perfmodel.planning.rejected import dollars
 from perfmodel.planning.verdict import named, notes, verdict
 from perfmodel.reports.page import Listing, Page, Span, Spans
 from perfmodel.reports.sources import sources_behind
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.options import declared
+from perfmodel.specs.run import Run
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.words import short
-from perfmodel.units import duration, rate
+from perfmodel.units import UNITS, duration, many, rate, show
 
 Row = Mapping[str, Any]
 
+_PARTS = ("conditions", "options", "meant")
+"""Of what is asked, which have options of their own."""
 MOST = 10
 """Plans of the front, evenly spread and the one chosen among them, and machines not chosen; ``plan --json``
 has all."""
@@ -47,7 +53,7 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
         answer=[first, *more],
         charts=[_times(shown, result)] if shown else [],
         tables=[table for table in tables if table.rows],
-        assumptions=_assumed(result),
+        assumptions=[f"asked: {', '.join(_assumed(result.goal))}"],
         notes=notes(result),
         sources=sources_behind(asked, catalogue, result.goal.conditions),
         command=command,
@@ -144,15 +150,31 @@ def _spread(count: int) -> list[int]:
     return sorted({round(index * (count - 1) / (MOST - 1)) for index in range(MOST)})
 
 
-def _assumed(result: SearchResult) -> list[str]:
-    given = {key: value for key, value in result.goal.options.items() if value is not None}
-    lines = [f"{key.replace('_', ' ')}: {value} (as asked)" for key, value in given.items()]
-    conditions = result.goal.conditions
+def _assumed(goal: Goal) -> list[str]:
+    """What was asked, and conditions taken, by the names and in the units of options."""
+    known = (
+        (declared(Run), vars(goal)),
+        (declared(Conditions), goal.conditions._asdict()),
+        (declared(Scenario), goal.options),
+    )
     return [
-        *lines,
-        *(
-            f"{key.replace('_', ' ')}: {value}"
-            for key, value in conditions._asdict().items()
-            if value is not None
-        ),
+        f"--no-{one.name}" if values[field] is False else f"--{one.name} {_shown(values[field], one.unit)}"
+        for options, values in known
+        for field, one in options.items()
+        if field not in _PARTS and values.get(field) not in (None, (), {}, one.default)
     ]
+
+
+def _shown(value: object, unit: str) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={amount:g}" for name, amount in value.items())
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if unit.startswith("count of"):
+        return many(value)
+    if unit in UNITS:
+        return duration(value) if unit == "s" else show(value, unit)
+    number = f"{value:,.0f}" if value >= 1000 else f"{value:.6g}"
+    return f"{number} {unit}".removesuffix(" 1").rstrip()
