@@ -72,7 +72,7 @@ def _round(updates: Updates, law: Distribution, workers: int) -> Round:
     each = workers / (one.gradients_per_update * law.mean)
     bounds = (_of_rounding(one.low * each), _of_rounding(one.high * each))
     fresh = np.nan if one.fresh_fraction is None else float(one.fresh_fraction)
-    factor, update = _of_rounding(one.update_time * each), float(one.update_time / law.mean)
+    factor, update = _of_rounding(one.update_time * each), _of_rounding(one.update_time / law.mean)
     return Round(factor, *bounds, update, one.gradients_per_update, one.mean_staleness, fresh, one.status)
 
 
