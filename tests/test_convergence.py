@@ -415,7 +415,15 @@ def test_a_schedule_is_printed(invoke):
     printed = invoke("stragglers", "--adaptive", "--workers", "16", "--communication-time", "0.5s")
     assert printed.exit_code == 0
     assert "AdaComm" in printed.stdout
-    for asked, words in ((("--interval", "0s"), "above 0"), (("--learning-rate", "3"), "at most 1")):
+    slow = invoke("stragglers", "--adaptive", "--distribution", "exponential", "--param", "rate=1e-9")
+    assert slow.exit_code == 0
+    for asked, words in (
+        (("--interval", "0s"), "above 0"),
+        (("--interval", "1e300"), "at most"),
+        (("--interval", "1e-320"), "absurd number"),
+        (("--learning-rate", "3"), "at most 1"),
+        (("--learning-rate", "1e-300"), "absurd number"),
+    ):
         done = invoke("stragglers", "--adaptive", *asked)
         assert done.exit_code == 2
         assert words in done.stderr

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from perfmodel.api.stragglers import law_from
 from perfmodel.arguments import COUNT, NUMBER, expect
 from perfmodel.equations.distribution import Distribution
+from perfmodel.prediction.absurd import checked
 from perfmodel.prediction.adaptive import Schedule, schedule
 from perfmodel.units import parse
 
@@ -46,10 +48,10 @@ def adaptive_synchrony(
     """
     expect(COUNT, workers=workers)
     expect(NUMBER, learning_rate=learning_rate)
-    return schedule(
-        law_from(distribution, params),
-        int(workers),
+    asked = partial(
+        schedule,
         learning_rate=learning_rate,
         communication_time=parse(communication_time, "s"),
         interval=None if interval is None else parse(interval, "s"),
     )
+    return checked(asked, law_from(distribution, params), int(workers))

@@ -23,9 +23,9 @@ def checked(work: Callable[..., _T], *of: object) -> _T:
 
     Raises
     ------
-    InputError : a number overflows, or is none
+    InputError : a number overflows, is none, or is divided by nothing
     """
     try:
         return work(*of)
-    except (FloatingPointError, OverflowError) as error:
+    except ArithmeticError as error:
         raise absurd(error) from error

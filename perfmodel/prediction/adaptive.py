@@ -24,7 +24,7 @@ LEVELS = 6
 SPAN = 20
 """Mean gradients of one worker until the next choice, where nobody says how long."""
 LONGEST = 1e9
-"""Between choices [s], thirty years."""
+"""Mean gradients of one worker between choices."""
 _OBJECTIVE = SMOOTHNESS, GRADIENT_VARIANCE
 
 
@@ -123,8 +123,8 @@ def schedule(
     if not 0 < mean < float("inf"):
         raise InputError(f"--adaptive: {distribution} has no mean to count gradients by")
     span = SPAN * mean if interval is None else interval
-    if not 0 < span <= LONGEST:
-        raise InputError(f"--interval {span:g}: expected a time above 0, at most {LONGEST:g} s")
+    if not 0 < span <= LONGEST * mean:
+        raise InputError(f"--interval {span:g}: expected a time above 0, at most {LONGEST * mean:g} s")
     step_time = straggler_variant("sync", distribution, workers).update_time
     per_batch = GRADIENT_VARIANCE / LOCAL_BATCH_SIZE
     choices: list[Choice] = []
