@@ -373,3 +373,51 @@ def test_a_quote_is_held_against_ones_own_runs(mine):
     assert json.loads(done.stdout)["claims"], done.output
     with pytest.raises(InputError, match=r"none\.json: cannot be read"):
         check_quote(quote, calibration="none.json")
+
+
+def test_only_the_link_that_binds_is_moved(tmp_path):
+    job = "vgg16,aws-g4dn.metal,ib-hdr-200g,4,none,16"
+    (tmp_path / "pc.csv").write_text(
+        "workload,node,inter_link,nics,overlap,local_batch_size,world_size,iteration_time\n"
+        f"{job},8,0.23\n{job},16,0.28\n"
+    )
+    moved = calibrate(data=tmp_path / "pc.csv").learned.own.logarithms
+    assert moved["link/ib-hdr-200g"] == pytest.approx(0, abs=0.01)
+    assert moved["link/pcie3-x16"] < -0.3
+
+
+def test_a_link_that_binds_only_where_it_is_slow_is_found():
+    from perfmodel.step.communication import message_times
+    from perfmodel.step.fabric import fabric
+
+    setting = resolve(Scenario(node="dgx-h100", world_size=16), Catalogue.built_in())
+    sizes = (1.3e8, 2.7e8)
+    time = 12 * math.exp(
+        np.log(message_times(setting, np.array(sizes), fabric(setting, calibration()))).mean()
+    )
+    known = shipped_components()
+    freedom = known.pop("freedom")
+    run = OwnRun("nccl.txt", "", setting, time, sizes, 0.03**2)
+    (answer,) = update([run], calibration(), known, freedom, "mine").answers
+    assert abs(answer.after) < 0.1 * abs(answer.before)
+    assert answer.left_out == answer.before
+
+
+def test_a_run_on_several_is_left_out_as_by_a_fit_to_the_others(tmp_path):
+    rows = [
+        MACHINE | {"node": "aws-p3.16xlarge", "world_size": n, "local_batch_size": b}
+        for n, b in ((1, 64), (8, 64), (16, 64))
+    ]
+    data = Path(written(tmp_path / "mine.csv", rows))
+    answer = calibrate(data=data).answers[-1]
+    data.write_text("\n".join(data.read_text().splitlines()[:-1]) + "\n")
+    calibrate(data=data).write(tmp_path / "others.json")
+    again = predict(**rows[-1], calibration=str(tmp_path / "others.json")).iteration_time
+    assert answer.left_out == pytest.approx(math.log(again / answer.time), abs=1e-6)
+
+
+def test_repeats_of_a_run_say_no_more_of_others(tmp_path):
+    row = MACHINE | {"local_batch_size": 64}
+    once, often = (calibrate(data=written(tmp_path / f"{n}.csv", [row] * n)).learned.own for n in (1, 20))
+    assert often.settled == once.settled
+    assert (often.noise, often.scatter) == (once.noise, once.scatter)

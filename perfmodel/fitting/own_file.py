@@ -17,6 +17,11 @@ from perfmodel.units import show
 WORSE = 0.005
 """More of an error than before, left out, that is worth a word [1]."""
 
+FAR = 0.2
+"""Logarithmic error that is worth a word where it stays."""
+UNMOVED = 0.95
+"""Share of an error that stays, above which nothing was learned of it."""
+
 
 def file_table(learned: Update, files: Sequence[str]) -> dict[str, Any]:
     """Return what the file holds; the same of the same runs.
@@ -62,6 +67,11 @@ def worse(answers: Sequence[Answer]) -> list[Answer]:
     return [one for one in answers if abs(math.expm1(one.left_out)) > abs(math.expm1(one.before)) + WORSE]
 
 
+def unmoved(answers: Sequence[Answer]) -> list[Answer]:
+    """Return the runs that are far off and stay so, whatever the factors."""
+    return [one for one in answers if abs(one.before) > FAR and abs(one.after) > UNMOVED * abs(one.before)]
+
+
 def words(learned: Update) -> list[str]:
     """Return in lines what the runs taught: errors before and after, what got worse, what moved."""
     answers = learned.answers
@@ -69,8 +79,9 @@ def words(learned: Update) -> list[str]:
         fmean(abs(math.expm1(getattr(one, name))) for one in answers) for name in ("before", "left_out")
     )
     runs = f"{len(answers)} run{'s' if len(answers) > 1 else ''}"
+    about = "" if learned.refitted else ", about: too many to fit without each"
     lines = [
-        f"{runs}: {before:.1%} off before, {left_out:.1%} each from the others (mean)",
+        f"{runs}: {before:.1%} off before, {left_out:.1%} each from the others (mean{about})",
         *_columns(
             [("", "run", "measured", "before", "left out", "after")]
             + [
@@ -86,6 +97,9 @@ def words(learned: Update) -> list[str]:
     ]
     if named := worse(answers):
         lines.append("worse than before, left out: " + "; ".join(f"{one.where} ({one.run})" for one in named))
+    if named := unmoved(answers):
+        far = "; ".join(f"{one.where} ({one.run})" for one in named)
+        lines.append(f"as far off as before, by what no factor here moves: {far}")
     moved = [
         (
             name.replace("/", " ", 1),
