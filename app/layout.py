@@ -205,17 +205,18 @@ def downloads(
         result = answer() if callable(answer) else answer
         return result if isinstance(result, str) else json.dumps(result, allow_nan=False)
 
-    without_folder = session_hardware.folder_remover()  # downloads are written outside the session
-
-    def page() -> str:
-        assert report is not None
-        return without_folder(report().text(".html"))
-
     with st.container(horizontal=True, width="content"):
         st.download_button("Download CSV", table, f"{name}.csv", "text/csv", on_click="ignore")
         st.download_button("Download JSON", whole, f"{name}.json", "application/json", on_click="ignore")
         if report is not None:
-            st.download_button("Download report", page, f"{name}.html", "text/html", on_click="ignore")
+            without_folder = session_hardware.folder_remover()  # the page is written outside the session
+            st.download_button(
+                "Download report",
+                lambda: without_folder(report().text(".html")),
+                f"{name}.html",
+                "text/html",
+                on_click="ignore",
+            )
 
 
 def sentence(text: str) -> str:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from perfmodel.cli.render import console, table
 from perfmodel.planning import SearchResult
+from perfmodel.planning.front import evenly_spaced
 from perfmodel.planning.verdict import notes, verdict
 from perfmodel.transformers.words import in_full, short
 from perfmodel.units import duration, many, rate, show
@@ -93,7 +94,8 @@ def _way(row: Row) -> str:
 def _show_front(result: SearchResult) -> list[Row]:
     """Print the front, at most ``MOST_ON_FRONT`` plans of it and always the one chosen."""
     rows = result.front
-    kept = [row for i, row in enumerate(rows) if i in _spread(len(rows)) or row == result.chosen]
+    spread = evenly_spaced(len(rows), MOST_ON_FRONT)
+    kept = [row for i, row in enumerate(rows) if i in spread or row == result.chosen]
     out = console()
     if kept:
         out.print()
@@ -118,13 +120,6 @@ def _show_front(result: SearchResult) -> list[Row]:
             )
         out.print(shown)
     return kept
-
-
-def _spread(count: int) -> set[int]:
-    """Return evenly spaced indices of at most ``MOST_ON_FRONT`` rows, first and last included."""
-    if count <= MOST_ON_FRONT:
-        return set(range(count))
-    return {round(i * (count - 1) / (MOST_ON_FRONT - 1)) for i in range(MOST_ON_FRONT)}
 
 
 def _strategy(row: Row) -> str:

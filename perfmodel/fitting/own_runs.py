@@ -150,9 +150,9 @@ def update(
     own = own._replace(
         logarithms=_rounded(prior.names, posterior.mean),
         settled={
-            name: _rounded([*prior.names], row)
+            name: _rounded(prior.names, row)
             for name, row in zip(prior.names, settled, strict=True)
-            if not name.startswith("link/")
+            if not _is_link(name)
         },
         noise=float(f"{posterior.noise:.6g}"),
         scatter=float(f"{np.sqrt(np.square((left_out - measured)[kept]).mean()):.6g}") if kept.any() else 0.0,

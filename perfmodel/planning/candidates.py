@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -77,7 +78,7 @@ def candidates(
     # what is wrong with the run or its conditions is known before anything is predicted
     _samples(goal, network, fit, 1.0)
     goodput_of(1.0, 0.0, goal.conditions, None, 1.0)
-    left_out: dict[str, int] = {}
+    left_out: Counter[str] = Counter()
     tables, layouts = [], 0
     if goal.trains_copies:
         tables = tables_of_copies(goal, machines, network, catalogue, constants, left_out)
@@ -103,7 +104,7 @@ def _joined(tables: Sequence[Table]) -> Table:
 
 
 def _within_power(
-    table: Table, machines: Sequence[Machine], most: float | None, left_out: dict[str, int]
+    table: Table, machines: Sequence[Machine], most: float | None, left_out: Counter[str]
 ) -> Table:
     """Return the plans that draw no more than a limit [W] where every accelerator is at its rated power."""
     if most is None:
@@ -128,7 +129,7 @@ def _within_power(
     return {name: column[able] for name, column in table.items()}
 
 
-def _none_left(goal: Goal, network: Workload, left_out: dict[str, int]) -> str:
+def _none_left(goal: Goal, network: Workload, left_out: Counter[str]) -> str:
     if not left_out:
         asked = f" with --precision {','.join(goal.precisions)}" if goal.precisions else ""
         return f"none of these machines can train {goal.workload}{asked}"

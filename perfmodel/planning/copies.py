@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -70,7 +71,7 @@ def tables_of_copies(
     network: Workload,
     catalogue: Catalogue,
     constants: Calibration,
-    left_out: dict[str, int],
+    left_out: Counter[str],
 ) -> list[Table]:
     """Return tables with a row for each plan of copies that fits in memory.
 
@@ -103,7 +104,7 @@ def tables_of_copies(
             table = None
         for report, count in crossed.refused.items():
             reason = NOT_THERE if report.startswith("unknown algorithm on these links") else report
-            left_out[reason] = left_out.get(reason, 0) + count
+            left_out[reason] += count
         if table is not None:
             table["machine"] = np.array([index_of[node, accelerator] for node in table["node"].tolist()])
             table["framework"] = np.full(len(table["machine"]), framework, dtype=object)
@@ -116,7 +117,7 @@ def _crossings(
     machines: Sequence[Machine],
     catalogue: Catalogue,
     constants: Calibration,
-    left_out: dict[str, int],
+    left_out: Counter[str],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return the options to cross, for each group of machines with the same accelerators."""
     same_shape: dict[tuple[str, int, bool], list[str]] = {}
@@ -137,7 +138,7 @@ def _crossings(
             offered = goal.local_batch_sizes or [2**i for i in range(largest.bit_length())]
             fitting = [batch for batch in offered if batch < 2 * largest]
             if not fitting:
-                left_out[NO_MEMORY] = left_out.get(NO_MEMORY, 0) + len(offered) * len(sizes)
+                left_out[NO_MEMORY] += len(offered) * len(sizes)
                 continue
             shared = {"node": nodes, "precision": precisions, "local_batch_size": fitting}
             for way in _ways(goal, held, sizes):
@@ -150,7 +151,7 @@ def _largest_batches(
     most: int,
     catalogue: Catalogue,
     constants: Calibration,
-    left_out: dict[str, int],
+    left_out: Counter[str],
 ) -> dict[int, list[str]]:
     """Precisions the accelerator has, by the largest power of two of samples that fits with each.
 
@@ -183,11 +184,11 @@ def _largest_batches(
             if not asked.refused:
                 raise
             for report in asked.refused:
-                left_out[report] = left_out.get(report, 0) + 1
+                left_out[report] += 1
             continue
         if largest < 1:
             reason = f"no whole copy of {goal.workload} with one sample fits in the memory of {accelerator}"
-            left_out[reason] = left_out.get(reason, 0) + 1
+            left_out[reason] += 1
         else:
             result.setdefault(min(2 ** (largest.bit_length() - 1), LARGEST_BATCH), []).append(precision)
     return result
@@ -219,7 +220,7 @@ def _ways(goal: Goal, held: int, sizes: Sequence[int]) -> Iterator[dict[str, Any
         yield {"strategy": within, "world_size": inside}
 
 
-def _allowed(goal: Goal, table: Table, most: float, left_out: dict[str, int]) -> Table:
+def _allowed(goal: Goal, table: Table, most: float, left_out: Counter[str]) -> Table:
     """The rows that fit in memory and keep within the batches that are asked for, or known to train."""
     keep = np.ones(len(table["fits"]), dtype=bool)
     servers = np.nan_to_num(table["servers"].astype(np.float64))
@@ -239,6 +240,6 @@ def _allowed(goal: Goal, table: Table, most: float, left_out: dict[str, int]) ->
     ):
         unable = int(np.count_nonzero(keep & ~able))
         if unable:
-            left_out[reason] = left_out.get(reason, 0) + unable
+            left_out[reason] += unable
         keep &= able
     return {name: column[keep] for name, column in table.items()}

@@ -74,3 +74,14 @@ def ranks(values: Any) -> NDArray[np.intp]:
     place = np.empty(len(values), dtype=np.intp)
     place[order] = np.concatenate(([0], np.cumsum(np.diff(rising) > TIE * np.abs(rising[1:]))))
     return place
+
+
+def evenly_spaced(count: int, most: int) -> list[int]:
+    """Return evenly spaced indices of ``count`` things, at most ``most`` of them, first and last included.
+
+    >>> evenly_spaced(3, 10), evenly_spaced(43, 4)
+    ([0, 1, 2], [0, 14, 28, 42])
+    """
+    if count <= most:
+        return list(range(count))
+    return [round(i * (count - 1) / (most - 1)) for i in range(most)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ def tables_of_layouts(
     network: Workload,
     catalogue: Catalogue,
     constants: Calibration,
-    left_out: dict[str, int],
+    left_out: Counter[str],
 ) -> tuple[list[Table], int]:
     """Return a table of the fastest layout that fits, for each machine, size and precision.
 
@@ -81,21 +82,17 @@ def tables_of_layouts(
             try:
                 setting = _setting(goal, machine, size, precision, network, catalogue)
             except InputError as error:
-                _count(left_out, str(error))
+                left_out[str(error)] += 1
                 continue
             if setting is None:
                 continue
             plan, tried, reason = _fastest(goal, setting, network, constants)
             timed += tried
             if plan is None:
-                _count(left_out, reason)
+                left_out[reason] += 1
             else:
                 plans.append({"machine": index, **plan})
     return [_table(plans)] if plans else [], timed
-
-
-def _count(left_out: dict[str, int], reason: str) -> None:
-    left_out[reason] = left_out.get(reason, 0) + 1
 
 
 def _setting(

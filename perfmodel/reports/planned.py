@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from perfmodel.planning import SearchResult
+from perfmodel.planning.front import evenly_spaced
 from perfmodel.planning.goal import Goal, options_of
 from perfmodel.planning.rejected import dollars
 from perfmodel.planning.verdict import named, notes, verdict
@@ -38,7 +39,7 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
     """
     first, *more = verdict(result)
     chosen, front = result.chosen, result.front
-    shown = [front[index] for index in _spread(len(front))]
+    shown = [front[index] for index in evenly_spaced(len(front), MOST)]
     if chosen is not None and chosen not in shown:
         shown.append(chosen)
     rejected = result.rejected[:MOST]
@@ -141,13 +142,6 @@ def _times(rows: Sequence[Row], result: SearchResult) -> Spans:
     if deadline is not None:
         caption += f"  The dashed line is the deadline of {duration(deadline)}."
     return Spans("How long each takes", spans, caption, deadline, logarithmic=True)
-
-
-def _spread(count: int) -> list[int]:
-    """Return evenly spaced indices, first and last included."""
-    if count <= MOST:
-        return list(range(count))
-    return sorted({round(index * (count - 1) / (MOST - 1)) for index in range(MOST)})
 
 
 def _assumed(goal: Goal) -> list[str]:

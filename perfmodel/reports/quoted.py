@@ -69,17 +69,12 @@ def _without_addresses(text: str) -> str:
 def _against_limits(checked: Sequence[Checked]) -> Spans:
     spans = []
     for claim in checked:
-
-        def share(value: float | None, claim: Checked = claim) -> float | None:
-            if value is None:
-                return None
-            return value / claim.limit if claim.higher_is_better else claim.limit / value
-
-        low, high = share(claim.low_80), share(claim.high_80)
+        low, high = _share(claim, claim.low_80), _share(claim, claim.high_80)
         if low is not None and high is not None:
             low, high = min(low, high), max(low, high)
-        words = f"{claim.verdict}: {share(claim.value):.3g} of the limit"
-        spans.append(Span(claimed(claim), share(claim.expected), low, high, words, mark=share(claim.value)))
+        expected, value = _share(claim, claim.expected), _share(claim, claim.value)
+        words = f"{claim.verdict}: {value:.3g} of the limit"
+        spans.append(Span(claimed(claim), expected, low, high, words, mark=value))
     far = max(span.mark or 0.0 for span in spans) > FAR
     steps = "; equal steps are equal factors" if far else ", from 0"
     caption = (
@@ -87,3 +82,10 @@ def _against_limits(checked: Sequence[Checked]) -> Spans:
         "text) what is claimed, the point and its bar what the model expects with 80 % confidence."
     )
     return Spans("Claims against physics and model", spans, caption, line=1.0, logarithmic=far)
+
+
+def _share(claim: Checked, value: float | None) -> float | None:
+    """How near to the limit a value of a claim's quantity is, above 1 beyond it."""
+    if value is None:
+        return None
+    return value / claim.limit if claim.higher_is_better else claim.limit / value
