@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from textwrap import fill
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 WIDTH = 110
+COLOURS = ("#1f6fb2", "#e0862c", "#c0392b", "#7a5195", "#2e8b57", "#8d6e63", "#5b6b7b", "#b0b7bf")
+"""Of the parts of a bar, in turn; the last serves all that follow."""
 
 
 def render(template: str, **data: Any) -> str:
@@ -52,6 +55,30 @@ def percent(share: float | None, signed: bool = False) -> str:
     if share is None:
         return "-"
     return f"{100 * share:{'+' if signed else ''}.1f} %"
+
+
+def colour(index: int) -> str:
+    """Return the colour of a part of a bar, by its place.
+
+    >>> colour(0), colour(7) == colour(20)
+    ('#1f6fb2', True)
+    """
+    return COLOURS[min(index, len(COLOURS) - 1)]
+
+
+def bar(parts: Sequence[tuple[float, str]], whole: float = 1.0) -> list[tuple[str, float, str]]:
+    """Return colour, width [%] and words of each part of a bar, as ``bars.html.j2`` draws it.
+
+    Parameters
+    ----------
+    parts : each a size and its words; nothing is drawn of a size below 0
+    whole : what the full width stands for
+
+    >>> bar([(1, "forward"), (3, "backward")], whole=4)
+    [('#1f6fb2', 25.0, 'forward'), ('#e0862c', 75.0, 'backward')]
+    """
+    per_size = 100 / whole if whole > 0 else 0.0
+    return [(colour(i), per_size * max(0.0, size), words) for i, (size, words) in enumerate(parts)]
 
 
 def prose(text: str, first: str = "", later: str = "", hyphens: bool = True) -> str:

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 import perfmodel
 from perfmodel.cli import main
 from perfmodel.quote import Claim, Quote
-from perfmodel.reports.page import COLOURS, Shares, Span, Spans
+from perfmodel.reports.page import Shares, Span, Spans
+from perfmodel.templating import COLOURS
 from perfmodel.units import show
 
 COMMANDS = {
@@ -128,7 +129,7 @@ def test_a_file_that_no_page_can_be_written_to_is_refused_before_any_work(name, 
 
 def test_bars_keep_their_shares_and_their_order():
     bar = Shares("b", [(f"part {index}", 0.1, "10 %") for index in range(10)])
-    assert [colour for colour, *_ in bar.coloured] == [*COLOURS, COLOURS[-1], COLOURS[-1]]
+    assert [colour for colour, *_ in bar.drawn] == [*COLOURS, COLOURS[-1], COLOURS[-1]]
     assert all(line.count("█") == 4 for line in bar.lines)
 
 

@@ -10,11 +10,9 @@ from pathlib import Path
 
 from perfmodel import __version__
 from perfmodel.errors import InputError
-from perfmodel.templating import render
+from perfmodel.templating import bar, render
 from perfmodel.writing import check_writable, write_whole
 
-COLOURS = ("#1f6fb2", "#e0862c", "#c0392b", "#7a5195", "#2e8b57", "#8d6e63", "#5b6b7b", "#b0b7bf")
-"""Of the parts of a bar, in turn; the last serves all that follow."""
 TEMPLATES = {".html": "page.html.j2", ".htm": "page.html.j2", ".md": "page.md.j2", ".markdown": "page.md.j2"}
 WIDTH = 40
 """Characters of a bar in Markdown."""
@@ -40,10 +38,19 @@ class Shares:
     """Label, share of the whole, and the part in words."""
 
     @property
-    def coloured(self) -> list[tuple[str, str, float, str]]:
-        """The parts with a colour before each."""
-        last = len(COLOURS) - 1
-        return [(COLOURS[min(index, last)], *part) for index, part in enumerate(self.parts)]
+    def drawn(self) -> list[tuple[str, float, str]]:
+        """Colour, width [%] and words of each part."""
+        return bar([(share, f"{label}: {words}") for label, share, words in self.parts])
+
+    @property
+    def legend(self) -> list[tuple[str, str]]:
+        """Colour and words of each part."""
+        return [(colour, words) for colour, _, words in self.drawn]
+
+    @property
+    def words(self) -> str:
+        """All parts in words."""
+        return ", ".join(f"{label} {words}" for label, _, words in self.parts)
 
     @property
     def lines(self) -> list[str]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perfmodel.templating import render
+from perfmodel.templating import bar, colour, render
 from perfmodel.traces.activity import SHARES
 from perfmodel.traces.allocations import CATEGORIES
 from perfmodel.traces.summary import PARTS
 from perfmodel.units import show
 
-COLOURS = ("#1f6fb2", "#e0862c", "#c0392b", "#7a5195", "#2e8b57", "#8d6e63", "#b0b7bf")
-"""Of the parts of a bar, in turn."""
 MOST_DEVICES = 64
 """Drawn; the rest are counted."""
 MOST_ROWS = 40
@@ -98,15 +96,11 @@ def _apart(parts: Mapping[str, float]) -> dict[str, float]:
 
 
 def _legend(names: Mapping[str, str]) -> list[tuple[str, str]]:
-    return [(COLOURS[index % len(COLOURS)], label) for index, label in enumerate(names.values())]
+    return [(colour(index), label) for index, label in enumerate(names.values())]
 
 
-def _bar(parts: Mapping[str, float], whole: float) -> list[tuple[str, float]]:
-    """Colour and width in percent of each part."""
-    return [
-        (COLOURS[index % len(COLOURS)], 100 * max(0.0, value) / whole if whole > 0 else 0.0)
-        for index, value in enumerate(parts.values())
-    ]
+def _bar(parts: Mapping[str, float], whole: float) -> list[tuple[str, float, str]]:
+    return bar([(value, "") for value in parts.values()], whole)
 
 
 def _curve(points: Sequence[tuple[float, float]]) -> str:
