@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from perfmodel.api.compare import compare
     from perfmodel.api.compression import compression
     from perfmodel.api.distbelief import downpour, model_parallel
+    from perfmodel.api.enough import enough
     from perfmodel.api.layouts import layouts
     from perfmodel.api.learning_rate import learning_rate
     from perfmodel.api.plan import plan
@@ -57,6 +58,7 @@ __all__ = [
     "compare",
     "compression",
     "downpour",
+    "enough",
     "explain",
     "layouts",
     "learning_rate",
@@ -87,6 +89,7 @@ _HOMES = {
     "compare": "perfmodel.api.compare",
     "compression": "perfmodel.api.compression",
     "downpour": "perfmodel.api.distbelief",
+    "enough": "perfmodel.api.enough",
     "explain": "perfmodel.explanations",
     "layouts": "perfmodel.api.layouts",
     "learning_rate": "perfmodel.api.learning_rate",

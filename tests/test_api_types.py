@@ -35,6 +35,7 @@ FUNCTIONS = (
     "layouts",
     "learning_rate",
     "downpour",
+    "enough",
     "compression",
     "model_parallel",
     "validate",

@@ -42,6 +42,7 @@ WORKS: dict[str, dict[str, Any]] = {
     "layouts": {"workload": "llama-3-8b", "gpus": 8, "node": "dgx-h100", "global_batch_size": 8},
     "compression": {},
     "downpour": {"replica_model": "speech", "replica_machines": 8},
+    "enough": {"vary": "nics", "gpus": 16, "values": [1, 2]},
     "model_parallel": {"point": (8, 2)},
     "learning_rate": {"distance_constant": 1, "squared_distance": 1},
     "plan": {"epochs": 1, "max_gpus": 2, "instances": "p3.16xlarge", "local_batch_sizes": 64},

@@ -10,6 +10,7 @@ import click
 from perfmodel.cli.economics_options import price_options, take_conditions
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.types import Number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,19 +26,40 @@ MOST_BARS = 12
 @click.command("sensitivity")
 @scenario_options()
 @price_options
+@click.option(
+    "--vary",
+    metavar="NAME[=VALUES]",
+    help="servers, inter-link, nics or gpus: how much of it is enough for --until; servers=1-16 tries those.",
+)
+@click.option(
+    "--until",
+    type=Number(0.0, 1.0),
+    help="Scaling efficiency to reach by what --vary names, e.g. 95%.  [default: 95%]",
+)
 @export_options
-def command(specs: tuple[str, ...], **options: Any) -> None:
+def command(specs: tuple[str, ...], vary: str | None, until: float | None, **options: Any) -> None:
     """What the time and the cost of an iteration depend on, and where that changes.
 
     An elasticity of -0.8 says: 1 % more of this input takes 0.8 % off the time.  At a kink, where two arms
     of a maximum meet, the sides differ and both are shown.
+
+    With --vary and --until instead: how many parameter servers, or adapters, are enough for a scaling
+    efficiency, which is the slowest network that is, or up to how many GPUs it holds.  Exit code 1 where
+    none is enough.
 
     \b
     Examples:
       perfmodel sensitivity --gpus 32
       perfmodel sensitivity --gpus 16 --node aws-p3.16xlarge
       perfmodel sensitivity --gpus 8 --workload vgg16 --accelerator k80 --price 7.2
+      perfmodel sensitivity --gpus 32 --workload vgg16 --vary inter-link --until 90%
+      perfmodel sensitivity --gpus 32 --strategy parameter-server --vary servers --until 95%
     """
+    if vary is not None or until is not None:
+        from perfmodel.cli.until import show_enough
+
+        show_enough(vary, until, specs, options)
+        return
     from perfmodel.calibration import calibration
     from perfmodel.sensitivity import sensitivity
     from perfmodel.sensitivity.report import sensitivity_report
