@@ -6,6 +6,7 @@
 # make readme  run the README's commands and write what they print
 # make keywords  write the options of a scenario into the keywords of Python's functions
 # make app     start the pages in a browser
+# make docs    build the documentation into build/docs; a warning, or a link to nothing, is an error
 # make screenshots   pictures of every page, wide and narrow, light and dark, in build/screenshots
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ FLOORS := .venv-floors
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo install test test-floors report readme keywords app screenshots lint clean
+.PHONY: demo install test test-floors report readme keywords app screenshots docs lint clean
 
 $(BIN)/python:
 	@echo "first run: creating $(VENV) with $$($(PYTHON) --version)"
@@ -69,6 +70,14 @@ app: $(VENV)/.dev
 
 screenshots: $(VENV)/.dev
 	$(BIN)/python -m tests.browser.screenshots build/screenshots
+
+$(VENV)/.docs: $(VENV)/.run pyproject.toml
+	@echo "installing what the documentation is built with into $(VENV)"
+	@$(PIP) --editable ".[docs]"
+	@touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m docs.site
 
 clean:
 	rm -rf $(VENV) $(FLOORS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -1,6 +1,7 @@
 """The lowest versions that ``pyproject.toml`` declares, as constraints for pip: ``python -m tests.floors``.
 
-Of what perfmodel needs and its extras, not of the tools that test it: pytest finds what it needs itself.
+Of what perfmodel needs and its extras, not of the tools that test and document it: pytest finds what
+it needs itself.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import tomllib
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+TOOLS = ("dev", "docs")
+"""Extras that test and document it."""
 _FLOOR = re.compile(r"([A-Za-z0-9._-]+)>=([0-9][0-9.]*)")
 
 
@@ -21,7 +24,7 @@ def floors() -> dict[str, str]:
     ValueError : a requirement without a floor
     """
     project = tomllib.loads(PROJECT.read_text("utf-8"))["project"]
-    extras = {name: needs for name, needs in project["optional-dependencies"].items() if name != "dev"}
+    extras = {name: needs for name, needs in project["optional-dependencies"].items() if name not in TOOLS}
     found = {}
     for need in [*project["dependencies"], *(need for needs in extras.values() for need in needs)]:
         match = _FLOOR.fullmatch(need)

@@ -179,7 +179,7 @@ def _symbol(function: Callable[..., Any], parameter: str, node: Node, numbers: d
     quantity = (QUANTITIES.get(parameter) or _of_keywords(function)) if number else None
     return Symbol(
         parameter=parameter,
-        symbol=(_own_symbol(function, parameter) or quantity.symbol) if quantity else "",
+        symbol=(own_symbol(function, parameter) or quantity.symbol) if quantity else "",
         unit=quantity.unit if quantity else "1",
         meaning=quantity.meaning if quantity else "",
         value=_plain(node.value),
@@ -194,7 +194,7 @@ def _of_keywords(function: Callable[..., Any]) -> Quantity | None:
     return next((QUANTITIES.get(one.name) for one in each if one.kind is one.VAR_KEYWORD), None)
 
 
-def _own_symbol(function: Callable[..., Any], parameter: str) -> str:
+def own_symbol(function: Callable[..., Any], parameter: str) -> str:
     """The symbol a docstring gives a parameter; empty where it leaves that to the vocabulary."""
     for line in (inspect.getdoc(function) or "").splitlines():
         names, colon, rest = line.partition(" : ")

@@ -1,0 +1,30 @@
+"""How Sphinx builds the pages; ``docs.site.build`` calls it."""
+
+from __future__ import annotations
+
+from perfmodel import __version__
+
+project = "perfmodel"
+author = "the perfmodel authors"
+copyright = author
+version = release = __version__
+
+extensions = ["myst_parser", "docs.site.mathml"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+myst_enable_extensions = ["deflist", "colon_fence"]
+myst_heading_anchors = 3
+html_math_renderer = "mathml"
+nitpicky = True
+# types in signatures, such as those of numpy, have pages elsewhere
+nitpick_ignore_regex = [("py:.*", ".*")]
+exclude_patterns = ["templates"]
+
+html_theme = "furo"
+html_title = f"perfmodel {__version__}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_show_sourcelink = False
+pygments_style = "friendly"
+pygments_dark_style = "monokai"

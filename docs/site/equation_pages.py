@@ -1,0 +1,176 @@
+"""A page for each module of ``perfmodel.equations``, made from the docstrings of its formulas."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import perfmodel.equations
+from docs.site import rst
+from docs.site.docstring import Entry, read
+from perfmodel.explanations.equations import own_symbol
+from perfmodel.explanations.plain_math import greek
+from perfmodel.explanations.sources import cited, references
+from perfmodel.formula import FORMULAS, Formula
+from perfmodel.vocabulary import QUANTITIES
+
+PACKAGE = "perfmodel.equations"
+FOLDER = "equations"
+_SYMBOL = re.compile(r"([A-Za-z](?:_\w+)?|[a-z]+(?:_\w+)?(?= *(?:,|$))|[A-Z][a-z]*_\w+)(?=,|$| \[)")
+
+
+def by_module() -> dict[str, list[tuple[str, Formula]]]:
+    """Return every formula by the module of ``perfmodel.equations`` that defines it, in the order written."""
+    for module in pkgutil.walk_packages(perfmodel.equations.__path__, f"{PACKAGE}."):
+        import_module(module.name)
+    result: dict[str, list[tuple[str, Formula]]] = {}
+    for name, entry in FORMULAS.items():
+        home = entry.function.__module__
+        if home.startswith(f"{PACKAGE}."):
+            result.setdefault(home.removeprefix(f"{PACKAGE}."), []).append((name, entry))
+    return dict(sorted(result.items()))
+
+
+def pages(users: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the pages by their path in the site.
+
+    Parameters
+    ----------
+    users : of each formula, command lines that ran it
+    """
+    modules = by_module()
+    result = {f"{FOLDER}/{module}.rst": _page(module, each, users) for module, each in modules.items()}
+    result[f"{FOLDER}/index.rst"] = _index(modules)
+    result[f"{FOLDER}/sources.rst"] = _sources(modules)
+    return result
+
+
+def _index(modules: Mapping[str, list[tuple[str, Formula]]]) -> str:
+    count = sum(map(len, modules.values()))
+    rows = [
+        (f":doc:`{module.replace('_', ' ')} <{module}>`", _summary(module), str(len(each)))
+        for module, each in modules.items()
+    ]
+    return rst.page(
+        rst.heading("Equations"),
+        f"All {count} formulas that predictions are made of, each with its symbols, units, source and a "
+        "worked example. The pages are generated from the functions that compute: the equation beside a "
+        "function is the one that runs. ``perfmodel explain`` prints those of one prediction with its "
+        "numbers, ``perfmodel cite`` their sources.\n",
+        rst.table(("page", "about", "formulas"), rows),
+        ":doc:`Every publication the formulas cite <sources>`\n",
+        ".. toctree::\n   :hidden:\n\n" + "".join(f"   {module}\n" for module in [*modules, "sources"]),
+    )
+
+
+def _summary(module: str) -> str:
+    text = inspect.getdoc(import_module(f"{PACKAGE}.{module}")) or ""
+    return rst.text(" ".join(text.partition("\n\n")[0].split()))
+
+
+def _page(module: str, each: list[tuple[str, Formula]], users: Mapping[str, Sequence[str]]) -> str:
+    text = inspect.getdoc(import_module(f"{PACKAGE}.{module}")) or ""
+    parts = [f".. _equations-{module}:\n", rst.heading(module.replace("_", " ").capitalize())]
+    parts += [_paragraphs(text)]
+    for name, entry in each:
+        parts += _formula(name, entry, users.get(name, ()))
+    return rst.page(*parts)
+
+
+def _formula(name: str, entry: Formula, users: Sequence[str]) -> list[str]:
+    words = read(entry.function)
+    symbols = [row for line in words.entries() for row in _rows(entry.function, line)]
+    raised = " ".join(words.text("Raises").split())
+    return [
+        f".. _{name}:\n",
+        rst.heading(name.partition(".")[2].replace("_", " ").capitalize(), "-"),
+        rst.text(words.summary) + "\n",
+        f".. math:: {words.latex}\n" if words.latex else "",
+        _paragraphs(words.body),
+        rst.table(("symbol", "name", "unit", "meaning, and where it holds"), symbols, "symbols"),
+        f"**Gives** {rst.text(' '.join(words.text('Returns').split()))}\n" if words.text("Returns") else "",
+        f"**Refuses** {rst.text(raised)}\n" if raised else "",
+        "**Example**\n" if words.text("Examples") else "",
+        _example(words.text("Examples")),
+        "**Source** " + "; ".join(_source(key) for key in entry.cites) + "\n",
+        _used(users),
+        f"**In Python** ``{entry.function.__module__}.{entry.function.__name__}``"
+        + ("" if entry.symbolic else ", of numbers: it does not take symbols")
+        + "\n",
+    ]
+
+
+def _rows(function: Callable[..., Any], line: Entry) -> list[tuple[str, str, str, str]]:
+    result = []
+    for place, name in enumerate(line.names):
+        quantity = QUANTITIES.get(name)
+        symbol = own_symbol(function, name) or _bare_symbol(line, place)
+        if not symbol and quantity and line.unit:
+            symbol = quantity.symbol
+        meaning = quantity.meaning if quantity else ""
+        note = line.note if line.unit else re.sub(r"^" + _SYMBOL.pattern + r",? ?", "", line.words).strip()
+        said = note if _repeats(meaning, note) else "; ".join(part for part in (meaning, note) if part)
+        unit = line.unit or (quantity.unit if quantity else "")
+        result.append((f":math:`{symbol}`" if symbol else "", f"``{name}``", rst.text(unit), rst.text(said)))
+    return result
+
+
+def _repeats(meaning: str, note: str) -> bool:
+    """Whether a note says in its own words what the vocabulary says."""
+    words = {word for word in re.findall(r"[a-z]+", meaning) if word not in ("of", "a", "the", "one", "and")}
+    return 2 * len(words & set(re.findall(r"[a-z]+", note))) >= len(words)
+
+
+def _bare_symbol(line: Entry, place: int) -> str:
+    """The symbol of a line without a unit, as ``order : k, in 1..n``."""
+    match = None if line.unit or place else _SYMBOL.match(line.words)
+    return greek(match[1]) if match else ""
+
+
+def _paragraphs(text: str) -> str:
+    """Text of a docstring, whose equations stay."""
+    blocks = [
+        block if block.startswith(".. ") else rst.text(block) for block in re.split(r"\n\s*\n", text.strip())
+    ]
+    return "\n\n".join(blocks) + "\n" if text.strip() else ""
+
+
+def _example(text: str) -> str:
+    blocks = [
+        block if block.lstrip().startswith(">>>") else rst.text(block)
+        for block in re.split(r"\n\s*\n", inspect.cleandoc(text))
+    ]
+    return "\n\n".join(blocks) + "\n" if text else ""
+
+
+def _source(key: str) -> str:
+    entry = references()[key]
+    return rst.link(cited(key), entry["url"]) if entry.get("url") else rst.text(cited(key))
+
+
+def _used(users: Sequence[str]) -> str:
+    if not users:
+        return ""
+    return "**Runs in**\n\n" + rst.code("\n".join(users), "none")
+
+
+def _sources(modules: Mapping[str, list[tuple[str, Formula]]]) -> str:
+    users: dict[str, list[str]] = {}
+    for each in modules.values():
+        for name, entry in each:
+            for key in entry.cites:
+                users.setdefault(key, []).append(name)
+    rows = [
+        (_source(key), ", ".join(f":ref:`{name} <{name}>`" for name in users[key]))
+        for key in sorted(users, key=lambda key: cited(key).lower())
+    ]
+    return rst.page(
+        rst.heading("Sources of the equations"),
+        f"The {len(rows)} publications that formulas cite, and which formulas. "
+        "``perfmodel cite --bibtex`` prints those of one prediction as BibTeX.\n",
+        rst.table(("publication", "formulas"), rows),
+    )

@@ -1,0 +1,80 @@
+"""The documentation's own code: generated pages say everything, links lead somewhere.
+
+`make docs` builds the site.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from docs.site import equation_pages, rst
+from docs.site.docstring import read
+from docs.site.links import problems
+from docs.site.written_pages import ELSEWHERE, ROOT, relinked, written
+from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
+from tests.doors import formulas
+
+pytestmark = pytest.mark.any_version
+
+
+@pytest.fixture(scope="module")
+def equations():
+    return equation_pages.pages({"compute.update_time": ["perfmodel predict --gpus 32"]})
+
+
+def test_every_formula_has_its_place_on_a_page(equations):
+    for module, function in formulas():
+        assert f".. _{module}.{function}:" in equations[f"equations/{module}.rst"]
+
+
+def test_a_formula_shows_equation_symbols_source_example_and_commands(equations):
+    page = equations["equations/ring_all_reduce.rst"]
+    assert r".. math:: T = 2(n-1)\,\alpha + \frac{n-1}{n}" in page
+    assert ":math:`\\alpha`\n     - ``hop_latency``\n     - s\n" in page
+    assert "infinite where adding is free" in page
+    assert "<https://doi.org/10.1016/j.jpdc.2008.09.002>" in page
+    assert ">>> round(ring_all_reduce_time(4, 1e9, 0, 8e9), 9)\n0.1875" in page
+    assert "   perfmodel predict --gpus 32\n" in equations["equations/compute.rst"]
+
+
+def test_a_docstring_is_taken_apart():
+    words = read(ring_all_reduce_time)
+    assert words.summary == "Time of a ring all-reduce: a reduce-scatter, then an all-gather."
+    assert words.body.startswith("Each half takes n-1 steps")
+    assert [line.unit for line in words.entries()] == ["1", "B", "s", "B/s", "B/s"]
+    assert words.entries()[0].note == "at least 1"
+    assert words.text("Returns") == "communication_time [s]"
+
+
+def test_words_hold_no_markup():
+    assert rst.text("|V| * P_ but ``a * b``") == r"\|V\| \* P\_ but ``a * b``"
+
+
+def test_documents_of_the_repository_are_in_the_site():
+    assert all((ROOT / name).is_file() for name in ELSEWHERE)
+    assert {"index.md", "systems.md", "tutorials/start.md"} <= set(written())
+
+
+def test_links_lead_to_where_the_site_has_what_they_name():
+    home = ROOT / "docs" / "systems.md"
+    text = "[`a.b`](../perfmodel/equations/compute.py) [r](../validation/report.md#in-short) [x](../Makefile)"
+    assert relinked(text, "systems.md", home) == (
+        "[`a.b`](equations/compute.rst) [r](accuracy/report.md#in-short) x"
+    )
+    fenced = "```\n[x](../Makefile)\n```\n"
+    assert relinked(fenced, "systems.md", home) == fenced
+
+
+def test_links_to_nothing_and_files_from_elsewhere_are_problems(tmp_path):
+    (tmp_path / "a.html").write_text('<p id="here"></p><a href="b.html#gone">b</a><a href="c.html">c</a>')
+    (tmp_path / "b.html").write_text(
+        '<a href="a.html#here">a</a><a href="https://example.org">elsewhere</a>'
+        '<script src="https://example.org/x.js"></script><link rel="canonical" href="https://example.org">'
+    )
+    (tmp_path / "c.css").write_text("p { background: url(//example.org/p.png) }")
+    assert problems(tmp_path) == [
+        "a.html: b.html#gone: no such place on that page",
+        "a.html: c.html is not there",
+        "b.html: loads https://example.org/x.js",
+        "c.css: loads //example.org/p.png",
+    ]
