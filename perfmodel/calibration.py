@@ -7,7 +7,6 @@ which ``perfmodel calibrate`` writes.
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
-from perfmodel.reading import LARGEST_TEXT, read_json
+from perfmodel.reading import LARGEST_TEXT, read_json, version
 
 if TYPE_CHECKING:
     from perfmodel.own_effects import OwnEffects
@@ -205,11 +204,7 @@ def calibrated(path: str, profile: str | None = None) -> Calibration:
     ------
     InputError : as of ``read_calibration``
     """
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'no name'}") from None
-    return _read_once(path, profile is not None, status.st_mtime_ns, status.st_size)
+    return _read_once(path, profile is not None, *version(path))
 
 
 @lru_cache(maxsize=16)

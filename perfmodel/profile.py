@@ -1,12 +1,11 @@
 """A measured profile: what a user's own trace says of the job, as a file that ``predict --profile`` reads."""
 
-import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
 from perfmodel.errors import InputError
-from perfmodel.reading import read_toml
+from perfmodel.reading import read_toml, version
 from perfmodel.specs.record import Record, Within
 from perfmodel.writing import write_whole
 
@@ -110,11 +109,7 @@ def read_profile(path: str) -> Profile:
     ------
     InputError : the file cannot be read, a key is unknown or missing, a value does not fit
     """
-    try:
-        result = os.stat(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'no name'}") from None
-    return _profile(path, result.st_mtime_ns, result.st_size)
+    return _profile(path, *version(path))
 
 
 @lru_cache(maxsize=64)

@@ -7,11 +7,14 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import StringIO
+from functools import cache
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from perfmodel.attachments import attached, is_request
 from perfmodel.errors import InputError
+from perfmodel.resources import folder
 
 LARGEST_TEXT = 64 << 20
 """Bytes of a table or a list of times."""
@@ -28,13 +31,19 @@ _LONG_KEY = rf"(?<![\w-])(?:{_PART}\s{{0,99}}+\.\s{{0,99}}+){{{DEEPEST}}}"
 
 @contextmanager
 def opened(path: Path | str, most: int) -> Iterator[BinaryIO]:
-    """Open a file of at most ``most`` bytes for reading.
+    """Open a file of at most ``most`` bytes for reading; of a request, one that came with it.
 
     Raises
     ------
     InputError : no such file, no regular file (a folder, device, pipe or socket), a larger one, or one that
         fails while it is read
     """
+    if is_request() and not _comes_along(path):
+        content = attached(path) or b""
+        if len(content) > most:
+            raise _too_large(path, len(content), most)
+        yield BytesIO(content)
+        return
     try:
         # O_NONBLOCK: opening a pipe that nobody writes to would wait
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -50,6 +59,43 @@ def opened(path: Path | str, most: int) -> Iterator[BinaryIO]:
         raise _unreadable(path, error) from None
     finally:
         os.close(number)
+
+
+def version(path: Path | str) -> tuple[int, int]:
+    """Return what changes with the content of a file, for who keeps what was read, and its size in bytes.
+
+    Raises
+    ------
+    InputError : no such file
+    """
+    content = attached(path)
+    if content is not None:
+        from hashlib import sha256
+
+        return int.from_bytes(sha256(content).digest()), len(content)
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no name"
+        raise InputError(f"{path}: cannot be read: {reason}") from None
+    return status.st_mtime_ns, status.st_size
+
+
+def _comes_along(path: Path | str) -> bool:
+    """Whether a file comes with the package, which names it by a whole ``Path``.
+
+    A user's name that becomes such a path is asked for by ``attached`` where it does.
+    """
+    return (
+        isinstance(path, Path)
+        and ".." not in path.parts
+        and any(path.is_relative_to(home) for home in _homes())
+    )
+
+
+@cache
+def _homes() -> tuple[Path, ...]:
+    return Path(__file__).parent, folder("hardware_specs"), folder("validation")
 
 
 def _unreadable(path: Path | str, error: Exception) -> InputError:

@@ -13,7 +13,6 @@ from perfmodel.cli.export import csv_text, export_options, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Number
-from perfmodel.errors import InputError
 
 
 @click.command("predict")
@@ -57,63 +56,38 @@ def command(
       perfmodel predict --gpus 32 --report answer.html
       perfmodel predict --gpus 16 --node aws-p3.16xlarge --cost --epochs 90
     """
-    from perfmodel.prediction import predict
+    from perfmodel.api.predict import predicted
 
     form, page = take_form(options), report_file(report)
     asked = take_economics(options)
     catalogue = catalogue_from(specs)
     scenario = scenario_from(options)
-    if recipe is not None and not target:
-        raise InputError("--recipe goes with --time-to-target")
-    asked_length = scenario.sequence_length
-    if target and recipe != "stock":  # the phases of a stock recipe have sequence lengths of their own
-        from perfmodel.prediction.target import for_target
+    conditions = None
+    if asked is not None:
+        from perfmodel.specs.conditions import Conditions
 
-        scenario = for_target(scenario)
+        conditions = Conditions(**asked)
     if timeline is not None:
         from perfmodel.writing import check_writable
 
         check_writable(Path(timeline))
-    prediction = predict(scenario, catalogue)
-    if scenario.sequence_length != asked_length:
-        prediction.defaults.append(f"--sequence-length {scenario.sequence_length} (the target's)")
-    money = None
-    if asked is not None:
-        from perfmodel.economics import economics
-        from perfmodel.specs.conditions import Conditions
-
-        money = economics(prediction, Conditions(**asked), catalogue)
+    answer = predicted(scenario, catalogue, target=target, recipe=recipe, loss=loss, conditions=conditions)
+    prediction, reached, lost, money = answer
     if timeline is not None:
         from perfmodel.traces.timeline import write_timeline
 
         write_timeline(Path(timeline), prediction)
-    reached = None
-    if target:
-        from perfmodel.prediction.target import time_to_target
-
-        reached = time_to_target(prediction, recipe, catalogue)
-    lost = None
-    if loss is not None:
-        from perfmodel.prediction.time_to_loss import time_to_loss
-
-        lost = time_to_loss(prediction, loss, catalogue)
     if page is not None:
         from perfmodel.reports.page import write_page
         from perfmodel.reports.predicted import page_of_prediction
         from perfmodel.specs.conditions import Conditions
 
-        conditions = Conditions(**(asked or {}))
-        write_page(
-            page, page_of_prediction(prediction, typed_command(), catalogue, conditions, reached, money)
-        )
-    if form in ("json", "csv"):
-        text = prediction.to_json()
-        extra = (("time_to_target", reached), ("time_to_loss", lost), ("economics", money))
-        more = {key: value for key, value in extra if value}
-        if form == "csv":
-            click.echo(csv_text([json.loads(text) | more]), nl=False)
-        else:
-            click.echo(json.dumps(json.loads(text) | more) if more else text)
+        priced = conditions or Conditions()
+        write_page(page, page_of_prediction(prediction, typed_command(), catalogue, priced, reached, money))
+    if form == "json":
+        click.echo(answer.to_json())
+    elif form == "csv":
+        click.echo(csv_text([json.loads(answer.to_json())]), nl=False)
     elif form == "markdown":
         from perfmodel.cli.prediction_markdown import prediction_markdown
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel import units
+from perfmodel.attachments import attached
 from perfmodel.equations.distribution import Distribution, Empirical
 from perfmodel.equations.laws import LAWS
 from perfmodel.errors import InputError, unknown_name
@@ -87,6 +88,7 @@ def _empirical(parameters: dict[str, Any]) -> Empirical:
 
 def _read_sample(path: Path) -> list[str]:
     try:
+        attached(path)  # a request has no other files
         text = read_text(path, LARGEST_SAMPLE)
     except InputError as error:
         raise InputError(f"empirical: {error}") from None

@@ -1,7 +1,7 @@
 """What a prediction says; the model is the JSON schema people script against."""
 
 import json
-from typing import Literal
+from typing import Any, Literal
 
 from perfmodel.specs.record import Record, fresh, late
 from perfmodel.specs.understood import Understood
@@ -14,6 +14,10 @@ class _Result(Record):
     def to_json(self) -> str:
         """Return what ``model_dump_json`` returns, without building a serializer for it."""
         return json.dumps(self._values(), default=_Result._values)
+
+    def table(self) -> dict[str, Any]:
+        """Return the fields by name, all worked out; what they hold is not copied."""
+        return self._values()
 
 
 class DeviceMemory(_Result):

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from perfmodel import units
 from perfmodel.arguments import FILE, expect
+from perfmodel.attachments import attached, is_request
 from perfmodel.equations.algorithms import CollectiveName
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.target import for_target
@@ -296,10 +297,11 @@ def _examples() -> Path:
 
 
 def _find(path: Path) -> Path:
-    if path.suffix != ".toml" and path.parent == Path() and not path.exists():
+    if path.suffix != ".toml" and path.parent == Path() and (is_request() or not path.exists()):
         if path.name in example_names():
             return _examples() / f"{path.name}.toml"
         raise unknown_name("quote (neither a file nor an example)", path.name, example_names())
+    attached(path)  # a request has no other files
     return path
 
 

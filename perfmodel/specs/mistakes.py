@@ -64,6 +64,26 @@ def mistake(
     return " ".join(text.split()) + (f" (and {len(others)} more)" if others else "")
 
 
+def mistakes(error: ValidationError) -> list[tuple[list[str], Any, str]]:
+    """Return each error for programs: its place in the table, the value there, and what would be right."""
+    return [
+        (_place(each), each["input"] if each["type"] != "missing" else None, _expected(each))
+        for each in error.errors(include_url=False)
+    ]
+
+
+def _expected(error: ErrorDetails) -> str:
+    """What would be right, without the place."""
+    if error["type"] == "missing":
+        return "the key is missing"
+    if error["type"] == "extra_forbidden":
+        return "no key of this name is known"
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    wanted = error["msg"].replace("Input should be", "expected").replace("String should", "expected text to")
+    return _EXPECTED.get(error["type"], wanted.replace("a valid", "a"))
+
+
 def _place(error: ErrorDetails) -> list[str]:
     return [str(part) for part in error["loc"] if part not in _NO_KEYS]
 
@@ -91,8 +111,7 @@ def _words(
         named = kind if error["loc"][-1] == "[key]" else last
         choices = error["ctx"]["expected"].split("'")[1::2]
         return f"{inside}{unknown_name(named, given, choices)}"
-    wanted = error["msg"].replace("Input should be", "expected").replace("String should", "expected text to")
-    wanted = _EXPECTED.get(what, wanted.replace("a valid", "a"))
+    wanted = _expected(error)
     if tables and what == "tuple_type":
         wanted += f" of tables: [[{last}]]"
     return f"{key} = {_shown(given)}: {wanted}"

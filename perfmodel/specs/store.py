@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from perfmodel.arguments import FILES, expect
+from perfmodel.attachments import is_request
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.reading import LARGEST_OPTIONS, parse_toml, read_text, read_toml
 from perfmodel.resources import folder
@@ -22,6 +23,7 @@ from perfmodel.specs.spec_file import load
 
 if TYPE_CHECKING:
     from perfmodel.specs.instance import Instance
+    from perfmodel.specs.own_specs import OwnSpecs
 
 Kind = Literal["accelerators", "nodes", "links"]
 _Spec = TypeVar("_Spec", bound=Spec)
@@ -60,7 +62,10 @@ class Catalogue:
         self._cache: dict[tuple[Kind, str], Any] = {}
         self._others: dict[tuple[Kind, str], tuple[str, ...]] = {}
         self._known: dict[Kind, list[Named]] = {}
+        self._own: OwnSpecs | None = None
         for path in self._folders[1:]:
+            if is_request():
+                raise InputError(f"{path}: folders of the server are not read; send specs with the request")
             if not os.path.exists(path):  # unlike Path's own, also for a name too long to be one
                 raise InputError(f"{path}: no such file or folder of hardware specs")
             if not (path.is_file() or path.is_dir()):
@@ -79,6 +84,20 @@ class Catalogue:
     def built_in() -> Catalogue:
         """Return the catalogue that comes with the package, one for the whole process."""
         return Catalogue()
+
+    @staticmethod
+    def with_tables(tables: Mapping[str, Any]) -> Catalogue:
+        """Return the built-in catalogue with specs of tables over it.
+
+        Raises
+        ------
+        InputError : as of ``own_specs``
+        """
+        from perfmodel.specs.own_specs import own_specs
+
+        catalogue = Catalogue()
+        catalogue._own = own_specs(tables)
+        return catalogue
 
     @staticmethod
     def of(catalogue: Catalogue | None) -> Catalogue:
@@ -132,6 +151,8 @@ class Catalogue:
             if file.is_file():
                 for offer in load(file, InstanceFile).instances:
                     offers[offer.provider, offer.instance, offer.region] = offer
+        for offer in () if self._own is None else self._own.offers:
+            offers[offer.provider, offer.instance, offer.region] = offer
         return tuple(offers.values())
 
     def others(self, kind: Kind, name: str) -> tuple[str, ...]:
@@ -157,7 +178,12 @@ class Catalogue:
 
     def ids(self, kind: Kind) -> list[str]:
         """Return every id of one kind, sorted."""
-        return sorted({file.stem for path in self._folders for file in _files_of_kind(path, kind)})
+        files = {file.stem for path in self._folders for file in _files_of_kind(path, kind)}
+        return sorted(files.union(self._own_of(kind)))
+
+    def _own_of(self, kind: Kind) -> Mapping[str, Any]:
+        """Return the specs of a kind that were given as tables, by their ids."""
+        return {} if self._own is None else self._own.by_kind.get(kind, {})
 
     def _get(self, kind: Kind, id: str, model: type[_Spec]) -> _Spec:
         known = self._cache.get((kind, id))
@@ -166,6 +192,8 @@ class Catalogue:
         return known
 
     def _load(self, kind: Kind, id: str, model: type[_Spec]) -> _Spec:
+        if id in (own := self._own_of(kind)):
+            return own[id]  # type: ignore[no-any-return]
         if _ID.fullmatch(id):
             for path in reversed(self._folders):
                 file = _find(path, kind, id)
@@ -182,7 +210,12 @@ class Catalogue:
         """Return everything of a kind with what it is called, each by the file that holds; read once."""
         if kind not in self._known:
             files = {file.stem: file for path in self._folders for file in _files_of_kind(path, kind)}
-            self._known[kind] = [_names_of(file) for _, file in sorted(files.items())]
+            names = {id: _names_of(file) for id, file in files.items()}
+            names |= {
+                id: Named(id, (spec.name, *spec.aliases), spec.family, spec.most_common)
+                for id, spec in self._own_of(kind).items()
+            }
+            self._known[kind] = [each for _, each in sorted(names.items())]
         return self._known[kind]
 
 

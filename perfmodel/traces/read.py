@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from perfmodel.attachments import attached
 from perfmodel.errors import InputError
 from perfmodel.reading import LARGEST_TEXT, opened, read_bytes
 from perfmodel.traces.device_trace import DeviceTrace
@@ -32,7 +33,9 @@ def files_of(paths: Sequence[str]) -> list[Path]:
     result: list[Path] = []
     for name in paths:
         path = Path(name)
-        if os.path.isdir(path):  # unlike Path's own, also for a name too long to be one
+        if attached(name) is not None:
+            result.append(path)
+        elif os.path.isdir(path):  # unlike Path's own, also for a name too long to be one
             inside = sorted(p for p in path.iterdir() if p.is_file() and p.name.endswith(SUFFIXES))
             own = sorted(p for p in path.iterdir() if p.suffix in NSIGHTS_OWN)
             if own and not inside:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from perfmodel.attachments import is_request
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.workload import Layer, Workload
 
@@ -11,7 +12,9 @@ from perfmodel.specs.workload import Layer, Workload
 def identifier(path: str | Path) -> str:
     """The name of the file, or of its folder where the file is called config.json."""
     path = Path(path)
-    return path.resolve().parent.name if path.name == "config.json" else path.stem
+    if path.name == "config.json" and not is_request():  # the folder a server runs in is nobody's business
+        return path.resolve().parent.name
+    return path.stem
 
 
 def family(layers: list[Layer]) -> str:

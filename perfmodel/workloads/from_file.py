@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from perfmodel.attachments import attached
 from perfmodel.errors import InputError
 from perfmodel.specs.workload import Workload
 
@@ -22,7 +23,10 @@ def workload_from_file(path: str | Path, sequence_length: int | None = None) -> 
     InputError : no such file, not such a file, or a network that cannot be counted
     """
     path = Path(path)
-    if os.path.isfile(path / "config.json"):  # unlike Path's own, also for a name too long to be one
+    in_request = attached(path) is not None
+    if not in_request and os.path.isfile(
+        path / "config.json"
+    ):  # unlike Path's own, also for a name too long to be one
         path = path / "config.json"
     if sequence_length is not None and sequence_length < 1:
         raise InputError(f"sequence length {sequence_length}: must be at least 1 token")
@@ -41,6 +45,6 @@ def workload_from_file(path: str | Path, sequence_length: int | None = None) -> 
         if sequence_length is not None:
             raise InputError(f"{path}: a table of layers is of one sequence length; leave the option out")
         return workload_from_csv(path)
-    if not os.path.exists(path):
+    if not in_request and not os.path.exists(path):
         raise InputError(f"{path}: no such file")
     raise InputError(f"{path}: not a network this reads; expected .onnx, .json (Hugging Face) or .csv")

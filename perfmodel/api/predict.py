@@ -1,0 +1,80 @@
+"""A prediction with what may be asked beside it: time to a quality, time to a loss, money."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from perfmodel.errors import InputError
+from perfmodel.prediction import Prediction, predict
+
+if TYPE_CHECKING:
+    from perfmodel.specs.conditions import Conditions
+    from perfmodel.specs.scenario import Scenario
+    from perfmodel.specs.store import Catalogue
+
+
+class Predicted(NamedTuple):
+    """What ``perfmodel predict`` answers; None is what nobody asked for."""
+
+    prediction: Prediction
+    time_to_target: dict[str, Any] | None = None
+    time_to_loss: dict[str, Any] | None = None
+    economics: dict[str, Any] | None = None
+
+    @property
+    def extras(self) -> dict[str, dict[str, Any]]:
+        """What was asked for beside the prediction, by its key in the JSON."""
+        return {name: value for name, value in self._asdict().items() if name != "prediction" and value}
+
+    def to_json(self) -> str:
+        """Return what ``perfmodel predict --json`` prints."""
+        text = self.prediction.to_json()
+        return json.dumps(json.loads(text) | self.extras) if self.extras else text
+
+
+def predicted(
+    scenario: Scenario,
+    catalogue: Catalogue,
+    *,
+    target: bool = False,
+    recipe: str | None = None,
+    loss: float | None = None,
+    conditions: Conditions | None = None,
+) -> Predicted:
+    """Predict one training iteration, and what is asked beside it.
+
+    Parameters
+    ----------
+    target : whether the time to a published accuracy is asked for, and ``recipe`` how training to it goes
+    loss : to which the time of every way to update is asked for
+    conditions : prices, power and failures, where costs are asked for
+
+    Raises
+    ------
+    InputError : as ``predict``; a recipe without a target; nothing published for the network
+    """
+    if recipe is not None and not target:
+        raise InputError("--recipe goes with --time-to-target")
+    asked_length = scenario.sequence_length
+    if target and recipe != "stock":  # the phases of a stock recipe have sequence lengths of their own
+        from perfmodel.prediction.target import for_target
+
+        scenario = for_target(scenario)
+    prediction = predict(scenario, catalogue)
+    if scenario.sequence_length != asked_length:
+        prediction.defaults.append(f"--sequence-length {scenario.sequence_length} (the target's)")
+    money = reached = lost = None
+    if conditions is not None:
+        from perfmodel.economics import economics
+
+        money = economics(prediction, conditions, catalogue)
+    if target:
+        from perfmodel.prediction.target import time_to_target
+
+        reached = time_to_target(prediction, recipe, catalogue)
+    if loss is not None:
+        from perfmodel.prediction.time_to_loss import time_to_loss
+
+        lost = time_to_loss(prediction, loss, catalogue)
+    return Predicted(prediction, reached, lost, money)

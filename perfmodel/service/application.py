@@ -1,0 +1,104 @@
+"""The service as one ASGI application: a route for each command, and what describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+import perfmodel
+from perfmodel.service import problems
+from perfmodel.service.commands import COMMANDS, Command, answer, is_cheap
+from perfmodel.service.problems import Refused, problem, problem_of
+from perfmodel.service.settings import Settings
+
+Run = Callable[[str, bytes], Awaitable[bytes]]
+"""Answers a costly command: its name and the body of the request to the JSON of the answer."""
+JSON = "application/json"
+FRESH = "private, max-age=3600"
+"""An answer hangs on version and request alone; a proxy that others use keeps none, as bodies are theirs."""
+
+
+def application(settings: Settings | None = None, run: Run | None = None) -> FastAPI:
+    """Return the service without its limits, which wrap it.
+
+    Parameters
+    ----------
+    settings : limits that commands keep themselves
+    run : answers costly commands; by default a thread of this process
+    """
+    settings = Settings() if settings is None else settings
+    app = FastAPI(
+        title="perfmodel", version=perfmodel.__version__, openapi_url=None, docs_url=None, redoc_url=None
+    )
+    calculate = run or _in_thread
+    for command in COMMANDS.values():
+        app.router.routes.append(
+            Route(f"/v1/{command.name}", _endpoint(command, calculate), methods=["POST"], name=command.name)
+        )
+    app.add_exception_handler(HTTPException, _http_problem)
+    app.add_exception_handler(Exception, _bug)
+    return app
+
+
+def _endpoint(command: Command, calculate: Run) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+        if kind != JSON:
+            return problem_response(problem(415, f"content-type {kind!r:.99}: expected {JSON}"))
+        body = await request.body()
+        tag = entity_tag(command.name, body)
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers={"etag": tag, "cache-control": FRESH})
+        try:
+            if is_cheap(command, body):
+                content = answer(command.name, body)
+            else:
+                content = await calculate(command.name, body)
+        except Refused as error:
+            return problem_response(problem_of(error))
+        return Response(content, media_type=JSON, headers={"etag": tag, "cache-control": FRESH})
+
+    return endpoint
+
+
+async def _in_thread(name: str, body: bytes) -> bytes:
+    return await run_in_threadpool(answer, name, body)
+
+
+def entity_tag(name: str, body: bytes) -> str:
+    """Return the tag of an answer, which hangs on nothing but the version, the command and the body."""
+    whole = sha256(f"{perfmodel.__version__} {name} ".encode())
+    whole.update(body)
+    return f'"{whole.hexdigest()[:32]}"'
+
+
+def problem_response(table: dict[str, object], headers: dict[str, str] | None = None) -> Response:
+    """Return a problem as an answer."""
+    status = int(str(table["status"]))
+    return Response(problems.body_of(table), status, headers, problems.MEDIA_TYPE)
+
+
+async def _http_problem(request: Request, error: Exception) -> Response:
+    """What no route answers: 404 with the commands there are, 405 with what would be right."""
+    status = getattr(error, "status_code", 500)
+    detail = str(getattr(error, "detail", ""))
+    if status == 404:
+        detail = (
+            f"nothing at {request.url.path[:99]}; commands are at /v1/NAME, NAME one of {', '.join(COMMANDS)}"
+        )
+    headers = dict(getattr(error, "headers", None) or {})
+    if status == 405:
+        detail = f"{request.method[:20]} is not answered here; {headers.get('Allow', 'POST')} is"
+    return problem_response(problem(status, detail), headers)
+
+
+async def _bug(request: Request, error: Exception) -> Response:
+    """What nobody foresaw: no word of the inside leaves."""
+    return problem_response(problem(500, "the service failed to answer; the request may be fine"))

@@ -1,0 +1,185 @@
+"""What requests about scenarios hold: options in Python's words, beside them specs and files of one's own.
+
+Each is declared once, as options are (``specs/options``): the JSON schema has label, words, unit and range.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.options import Described, declared
+from perfmodel.specs.record import Within
+from perfmodel.specs.run import Run
+from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
+
+FileName = Annotated[str, Within(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+Files = Mapping[FileName, str]
+"""Text by name: what an option that names a file then means."""
+Specs = Mapping[str, Any]
+"""As ``specs.own_specs`` takes them."""
+_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+_Counts = Annotated[tuple[_Count, ...], Within(strict=False, min_length=1)]
+_Loss = Annotated[float, Within(gt=0, le=2)]
+_Names = Annotated[tuple[str, ...], Within(strict=False)]
+
+
+def _as_class(name: str, words: str, base: type[Described], fields: Mapping[str, tuple[type, str]]) -> Any:
+    """Return a request with fields that other classes declare.
+
+    Parameters
+    ----------
+    fields : the class that declares one, and its name there, by its name in the request
+    """
+    lines = []
+    space: dict[str, Any] = {}
+    annotations: dict[str, Any] = {}
+    for field, (cls, origin) in fields.items():
+        one = declared(cls)[origin]
+        unit, usual = f"[{one.unit}] " if one.unit else "", f"  [default: {one.usual}]" if one.usual else ""
+        lines.append(f"{field} : {unit}{one.words}{usual}")
+        if issubclass(cls, Described):
+            annotations[field], space[field] = cls.model_fields[origin]
+        else:
+            annotations[field], space[field] = cls.__annotations__[origin], one.default
+    doc = "\n".join([words, "", "Parameters", "----------", *lines])
+    return type(
+        name, (base,), {"__module__": __name__, "__doc__": doc, "__annotations__": annotations, **space}
+    )
+
+
+Money: Any = _as_class(
+    "Money",
+    "Prices, power and failures of a run; null is unknown.",
+    Described,
+    {field: (Conditions, field) for field in Conditions._fields},
+)
+
+
+def conditions_of(money: Any) -> Conditions | None:
+    """Return prices, power and failures as commands take them; None where none was given."""
+    return None if money is None else Conditions(**money.model_dump())
+
+
+class Request(Described):
+    """What every request may hold.
+
+    Parameters
+    ----------
+    specs : Hardware of your own, over the built-in: accelerators, nodes and links by their ids, instances
+        with their sources; each table holds what its TOML file would.
+    files : Text of files by their names, which other options may then name: a network as .csv or .json
+        (a Hugging Face configuration), a profile, a calibration, measured times.
+    """
+
+    specs: Specs | None = None
+    files: Files | None = None
+
+
+class ScenarioRequest(Scenario):
+    """A training job.
+
+    Parameters
+    ----------
+    specs : Hardware of your own, over the built-in: accelerators, nodes and links by their ids, instances
+        with their sources; each table holds what its TOML file would.
+    files : Text of files by their names, which other options may then name: a network as .csv or .json
+        (a Hugging Face configuration), a profile, a calibration, measured times.
+    """
+
+    specs: Specs | None = None
+    files: Files | None = None
+
+    def scenario(self) -> Scenario:
+        """Return the scenario alone."""
+        known = Scenario.model_fields
+        given = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name in self.model_fields_set & known.keys()
+        }
+        return Scenario.model_construct(**given)
+
+
+class PredictRequest(ScenarioRequest):
+    """A training job, and what to say of it besides one iteration.
+
+    Parameters
+    ----------
+    conditions : Prices, power and failures: also money, energy and carbon.
+    time_to_target : Also the time to a published accuracy.
+    recipe : How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]
+    time_to_loss : Also error against time of every way to update, down to this loss; the bound starts at 2.
+    fields : Keys of the answer to send, e.g. ["iteration_time", "interval"]; what explains is then not worked
+        out.  [default: all]
+    """
+
+    conditions: Money | None = None
+    time_to_target: bool = False
+    recipe: Literal["stock", "mlperf"] | None = None
+    time_to_loss: _Loss | None = None
+    fields: _Names | None = None
+
+
+class ScaleRequest(ScenarioRequest):
+    """The same job on several numbers of accelerators.
+
+    Parameters
+    ----------
+    world_size : [1] Accelerators in the job, a number for each row.
+    """
+
+    world_size: _Counts = (1, 2, 4, 8, 16, 32)  # type: ignore[assignment]  # a number for each row
+
+    def scenario(self) -> Scenario:
+        """Return the scenario alone, of one accelerator."""
+        return super().scenario().model_copy(update={"world_size": 1})
+
+
+class PricedRequest(ScenarioRequest):
+    """A training job, with or without what it costs.
+
+    Parameters
+    ----------
+    conditions : Prices, power and failures: also money, energy and carbon.
+    """
+
+    conditions: Money | None = None
+
+
+class CompareRequest(Request):
+    """Jobs to set beside the first.
+
+    Parameters
+    ----------
+    scenarios : Two or more jobs, each a table of a scenario's options.
+    names : Of the scenarios.  [default: A, B, C]
+    conditions : Prices, power and failures.
+    """
+
+    scenarios: Annotated[tuple[Mapping[str, Any], ...], Within(strict=False, min_length=2)]
+    names: _Names | None = None
+    conditions: Money | None = None
+
+
+class _PlanRequest(Request):
+    """A request for plans.
+
+    Parameters
+    ----------
+    conditions : Region, power and failures; its own prices and length of a run are not used.
+    """
+
+    conditions: Money | None = None
+
+
+PlanRequest: Any = _as_class(
+    "PlanRequest",
+    "A training run to be done, and what may be hired for it; of what is left open, everything is tried.",
+    _PlanRequest,
+    {
+        "max_global_batch_size" if field == "max_global_batch" else field: (Run, field)
+        for field in Run.model_fields
+        if field not in ("conditions", "options", "meant")
+    }
+    | {field: (Scenario, field) for field, one in declared(Scenario).items() if one.info.plan},
+)

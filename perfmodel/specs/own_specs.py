@@ -1,0 +1,86 @@
+"""Hardware that somebody describes in tables rather than files, as a request to the service does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.link import Link
+from perfmodel.specs.node import Node
+
+if TYPE_CHECKING:
+    from perfmodel.specs.instance import Instance
+    from perfmodel.specs.provenance import Spec
+
+CLASSES: dict[str, type[Accelerator] | type[Node] | type[Link]] = {
+    "accelerators": Accelerator,
+    "nodes": Node,
+    "links": Link,
+}
+OFFERS = ("instances", "sources")
+"""Keys of ``instances.toml``."""
+KEYS = (*CLASSES, *OFFERS)
+MOST_SPECS = 1000
+"""Specs of each kind in one request."""
+
+
+class OwnSpecs(NamedTuple):
+    """Specs by kind and id, and cloud offers."""
+
+    by_kind: dict[str, dict[str, Any]]
+    offers: tuple[Instance, ...] = ()
+
+
+def own_specs(tables: Mapping[str, Any]) -> OwnSpecs:
+    """Return the specs of tables, checked as strictly as those of files.
+
+    Parameters
+    ----------
+    tables : ``accelerators``, ``nodes`` and ``links``, each a table of specs by their ids; and ``instances``
+        with their ``sources``.  What a spec holds is what its file would
+
+    Raises
+    ------
+    InputError : names the key that is wrong, its value and what was expected
+    """
+    for key in tables:
+        if key not in KEYS:
+            raise unknown_name("key of specs", str(key), KEYS)
+    by_kind: dict[str, dict[str, Any]] = {}
+    for kind in CLASSES.keys() & tables.keys():
+        if not isinstance(tables[kind], Mapping) or len(tables[kind]) > MOST_SPECS:
+            raise InputError(f"specs.{kind}: expected a table of at most {MOST_SPECS:,} specs by their ids")
+        by_kind[kind] = {id: _spec(kind, id, table) for id, table in tables[kind].items()}
+    return OwnSpecs(by_kind, _offers({key: tables[key] for key in OFFERS if key in tables}))
+
+
+def _spec(kind: str, id: str, table: Any) -> Any:
+    where = f"specs.{kind}.{id:.99}"
+    if isinstance(table, Mapping) and table.get("id", id) != id:
+        raise InputError(f"{where}: id is {table['id']!r:.60}; expected {id!r}, the key of its table")
+    return _checked({"id": id, **table} if isinstance(table, Mapping) else table, CLASSES[kind], where)
+
+
+def _offers(table: dict[str, Any]) -> tuple[Instance, ...]:
+    if not table:
+        return ()
+    from perfmodel.specs.instance import InstanceFile
+
+    offers: tuple[Instance, ...] = _checked(table, InstanceFile, "specs").instances
+    return offers
+
+
+def _checked(table: Any, model: type[Spec], where: str) -> Any:
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate_json(json.dumps(table))  # as JSON, where dates are texts
+    except ValidationError as error:
+        from perfmodel.specs.mistakes import mistake
+
+        raise InputError(f"{where}: {mistake(error, model)}") from None
+    except (TypeError, RecursionError):
+        raise InputError(f"{where}: expected a table of what JSON can hold") from None
