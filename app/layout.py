@@ -122,7 +122,7 @@ def ask(
         with place, fold(heading) as is_open:
             for option in members if is_open else ():
                 widget(known[option.name])
-    close_page(page, known)
+    close_page(page, known, top)
     return Asked(chosen(known), top)
 
 

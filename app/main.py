@@ -9,14 +9,31 @@ HERE = Path(__file__).parent
 if str(HERE.parent) not in sys.path:  # the pages import one another as parts of ``app``
     sys.path.insert(0, str(HERE.parent))
 
+from app import history  # noqa: E402
 from app.menu import PAGES  # noqa: E402
 
 st.set_page_config(page_title="perfmodel", layout="wide")
+
+
+def to_predict() -> None:
+    """Lead the address that names the first page, as every other page has one, to the page."""
+    st.switch_page("views/predict.py", query_params=st.query_params.to_dict())
+
+
+history.watch()
 # not in a folder ``pages``, which Streamlit would make pages of before this list is read
 st.navigation(
     [
-        st.Page(HERE / "views" / f"{name}.py", title=title, url_path=name, default=name == "predict")
-        for name, title in PAGES
+        *(
+            st.Page(
+                HERE / "views" / f"{name}.py",
+                title=title,
+                url_path="" if name == "predict" else name,
+                default=name == "predict",
+            )
+            for name, title in PAGES
+        ),
+        st.Page(to_predict, url_path="predict", visibility="hidden"),
     ],
     position="top",
 ).run()

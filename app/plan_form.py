@@ -11,7 +11,8 @@ import streamlit as st
 from app import session_hardware
 from app.options import Option, convert, offered, options
 from perfmodel.cli.plan import goal_of
-from perfmodel.planning import Goal, search
+from perfmodel.planning import Goal, SearchResult, search
+from perfmodel.planning.caveats import harder_batches
 from perfmodel.planning.goal import OF_LAYOUT
 from perfmodel.planning.report import report
 from perfmodel.reports.page import Page
@@ -93,7 +94,28 @@ def searched(asked: Goal) -> dict[str, Any]:
 @st.cache_data(max_entries=64, show_spinner="Trying every machine, count and batch ...")
 def _searched(question: str, specs: tuple[str, ...], _goal: Goal, _catalogue: Catalogue) -> dict[str, Any]:
     """The first two say what the answer depends on."""
-    return report(search(_goal, _catalogue))
+    result = search(_goal, _catalogue)
+    return report(result) | {"convergence": convergence(result)}
+
+
+def convergence(result: SearchResult) -> list[str]:
+    """Say how long the plan chosen trains, and what its batch costs in epochs where that is not counted."""
+    chosen = result.chosen
+    if result.fit is None or chosen is None:
+        return harder_batches(result)
+    length = f"{chosen['epochs']:.4g} epochs" if chosen["epochs"] else f"{chosen['samples']:.4g} samples"
+    target = f"until the published target: {result.fit.target}"
+    return [f"counted are {length} at a global batch of {chosen['global_batch_size']:,}, {target}"]
+
+
+def length_missing(asked: Goal) -> str | None:
+    """Say what to fill in where neither the run's length nor a published target of the network is known."""
+    if not asked.to_target or asked.target is not None or asked.chosen_recipe() is not None:
+        return None
+    return (
+        f"How long is the run? Nothing is published of the epochs that {asked.workload} takes: fill in "
+        "“Epochs”, or the samples or tokens of the run under “More options”."
+    )
 
 
 def report_page(asked: Goal, command: str) -> Callable[[], Page]:

@@ -8,11 +8,12 @@ browser tab.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from app import session_hardware
+from app import history, session_hardware
 from app.options import Option, offered, read, written
 from app.plain import plain
 from perfmodel.errors import InputError, unknown_name
@@ -21,12 +22,21 @@ START = {"gpus": 32}
 """What a page opens with where the URL says nothing."""
 
 
+class Refused(NamedTuple):
+    """What somebody wrote, in a URL or a field, that cannot be read."""
+
+    text: str
+    reason: str
+    key: str = ""
+    """Of the field that shows it, if one does."""
+
+
 def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] = START) -> None:
     """Take what a URL says into the session, and note what in it cannot be used."""
     session = st.session_state
     url = st.query_params.to_dict()
     if "chosen" not in session:
-        session.chosen, session.refused, session.seen = {}, {}, None
+        session.chosen, session.refused, session.seen, session.opening = {}, {}, None, True
     # a widget changed in this run is newer than the URL
     outside = not session.pop("touched", False) and url and (page, url) != session.seen
     if outside:
@@ -44,7 +54,10 @@ def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] =
                     raise InputError("it stands there twice; expected one value")
                 session.chosen[known[name].key] = read(known[name], text)
             except InputError as error:
-                session.refused[spelling] = (text, str(error))
+                shown = known[name] if name in known and known[name].kind == "text" else None
+                session.refused[spelling] = Refused(text, str(error), _key(shown) if shown else "")
+                if shown:
+                    session[_key(shown)] = text
     elif not session.seen or session.seen[0] != page:
         session.refused = {}
         for option in known.values():  # another page's widget of this name is another widget
@@ -54,24 +67,37 @@ def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] =
     session.seen = (page, url)
 
 
-def close_page(page: str, known: Mapping[str, Option]) -> None:
-    """Write the widgets into the URL; where something in it was refused, say so and stop."""
+def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> None:
+    """Write the widgets into the URL; where something was refused, say so on top and stop.
+
+    No answer stands beside a field that cannot be read: it would be the answer to another question.
+    """
     session = st.session_state
     said = {name: written(value) for name, value in chosen(known).items()}
-    said |= {name: text for name, (text, _) in session.refused.items()}
-    if said != st.query_params.to_dict():
+    said |= {name: refused.text for name, refused in session.refused.items()}
+    if session.pop("opening", False):
+        history.replace(said)
+    elif said != st.query_params.to_dict():
         st.query_params.from_dict(said)
     session.seen = (page, said)
     if session.refused:
-        for name, (text, why) in session.refused.items():
-            st.error(plain(f"The URL says {_shortened(name)} = {_shortened(text)}: {why[:400]}"))
-        st.button("Go on without it", on_click=_forgive, key="forgive")
+        with top:
+            for name, refused in session.refused.items():
+                text = (
+                    f"No answer yet: {_shortened(name)} = {_shortened(refused.text)}: {refused.reason[:400]}"
+                )
+                st.error(plain(text))
+            st.button("Go on without it", on_click=_forgive, key="forgive")
         st.stop()
 
 
 def _forgive() -> None:
-    st.session_state.refused.clear()
-    st.session_state.touched = True
+    session = st.session_state
+    for refused in session.refused.values():
+        if refused.key:
+            session.pop(refused.key, None)
+    session.refused.clear()
+    session.touched = True
 
 
 def _shortened(text: str) -> str:
@@ -162,6 +188,9 @@ def _field(option: Option, common: dict[str, Any]) -> str | None:
     try:
         read(option, text)
     except InputError as error:
+        for spelling in option.spellings:
+            st.session_state.refused.pop(spelling, None)
+        st.session_state.refused[option.name] = Refused(text, str(error), _key(option))
         st.error(plain(str(error)))
         return None
     return text
@@ -169,7 +198,8 @@ def _field(option: Option, common: dict[str, Any]) -> str | None:
 
 def _touched(option: Option) -> None:
     """Note that a widget was changed, so that the URL's value no longer counts."""
-    st.session_state.refused.pop(option.name, None)
+    for spelling in option.spellings:
+        st.session_state.refused.pop(spelling, None)
     st.session_state.touched = True
 
 

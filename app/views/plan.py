@@ -5,10 +5,11 @@ from typing import Any
 import streamlit as st
 
 from app import charts, plan_form, session_hardware
-from app.layout import Asked, ask, downloads, fold, mistakes_shown, shell_command, ways_out
+from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
+from perfmodel.errors import InputError
 from perfmodel.units import show
 
-START = {"epochs": "90", "deadline": "24h", "max-gpus": 64}
+START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("epochs", "deadline", "budget", "max-gpus")
 SIDE = ("workload", "accelerator", "instance", "node", "strategy", "precision", "price")
 
@@ -29,6 +30,7 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "cost [USD]": row["cost"],
             "strategy": row["strategy"],
             "precision": row["precision"],
+            "epochs": row["epochs"],
             "batch per GPU": row["local_batch_size"],
             "why not": row.get("why", ""),
         }
@@ -50,12 +52,15 @@ def page(asked: Asked) -> None:
     """Draw the answer."""
     with mistakes_shown():
         goal = plan_form.goal(asked.picked, OFFERED)
+        missing = plan_form.length_missing(goal.by_id(session_hardware.catalogue()))
+        if missing:
+            raise InputError(missing)
         result = plan_form.searched(goal)
     with asked.top:
         st.subheader(f"What to hire to train {goal.workload}", anchor=False)
         first, *more = result["verdict"]
         st.markdown(f"**{first}**")
-        for line in more:
+        for line in (*more, *map(sentence, result["convergence"])):
             st.markdown(line)
     rows = rows_of(result)
     if result["front"]:
@@ -70,7 +75,10 @@ def page(asked: Asked) -> None:
         on_select="rerun",
         selection_mode="single-row",
         key="plans",
-        column_config={"cost [USD]": st.column_config.NumberColumn(format="%.2f")},
+        column_config={
+            "cost [USD]": st.column_config.NumberColumn(format="%.2f"),
+            "epochs": st.column_config.NumberColumn(format="%.4g"),
+        },
     )
     load(rows, event, goal.workload)
     once, each = plan_form.as_words(asked.picked)

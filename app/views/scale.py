@@ -60,7 +60,9 @@ def curves(asked: Asked) -> dict[str, list[Prediction]]:
         try:
             line = [asked.predict({**changed, "gpus": n}) for n in counts[:MOST]]
         except InputError as error:
-            st.error(plain(f"{name}: {error}" if name else str(error)))
+            if not name:  # lines laid over it would answer another question
+                raise
+            st.error(plain(f"{name}: {error}"))
             continue
         result[name or _chosen(line[-1], asked)] = line
     return result

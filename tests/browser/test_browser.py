@@ -70,6 +70,32 @@ def test_a_url_reopened_restores_the_state(window, other):
     page.wait_for_selector("h3:has-text('16 x')")
 
 
+def test_back_and_forward_restore_every_state_one_entry_a_change(window):
+    page = window.open("predict?gpus=16")  # its own address, as every page has one
+    page.wait_for_url("**/?gpus=16")
+    assert page.locator("[role=dialog]").count() == 0
+    before = page.evaluate("history.length")
+    page.get_by_text("25 or 100 Gbit/s for 32 V100s?").click()
+    page.wait_for_url("**/compare?**c-inter-link**")
+    window.settled()
+    page.get_by_role("link", name="Scale", exact=True).click()
+    page.wait_for_url("**/scale?**gpus=1**")
+    window.settled()
+    assert page.evaluate("history.length") == before + 2
+    seen = []
+    for step in (page.go_back, page.go_back, page.go_forward, page.go_forward):
+        step()
+        window.settled()
+        page.wait_for_timeout(300)  # what would be written afterwards would be seen
+        seen.append((page.url.removeprefix(window.address), page.locator("h3").first.inner_text()))
+        assert page.locator(ERRORS).count() == 0
+    paths = [address.partition("?")[0] for address, _ in seen]
+    assert paths == ["/compare", "/", "/compare", "/scale"]
+    assert seen[1] == ("/?gpus=16", "16 x v100-sxm2-16gb training resnet50")
+    assert seen[0] == seen[2]
+    assert page.evaluate("history.length") == before + 2
+
+
 def test_nonsense_in_a_url_is_told(window):
     page = window.open("scale?gpus=-1&workload=%3Cscript%3Ealert(1)%3C/script%3E&nonsense=1")
     told = "\n".join(page.locator(ERRORS).all_inner_texts())

@@ -1,0 +1,44 @@
+"""One entry of the browser's history for each thing a person does, and each entry a whole state.
+
+Streamlit adds an entry for every change of the address, also for those that follow from one another: a
+page that opens and completes its address would take two steps back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+import streamlit as st
+
+_ONE_ENTRY_A_CHANGE = """
+<style>.st-key-history, .st-key-completed { display: none; }</style>
+<script>
+if (!window.oneEntryAChange) {
+  window.oneEntryAChange = true;
+  const push = history.pushState.bind(history);
+  let acted = false;
+  for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => { acted = true; }, true);
+  addEventListener("popstate", () => { acted = false; }, true);
+  history.pushState = (state, title, address) => {
+    if (acted) push(state, title, address); else history.replaceState(state, title, address);
+    acted = false;
+  };
+}
+</script>
+"""
+
+
+def watch() -> None:
+    """Let what nobody did, such as an address completed by the page, replace the entry before."""
+    with st.container(key="history"):
+        st.html(_ONE_ENTRY_A_CHANGE, unsafe_allow_javascript=True)
+
+
+def replace(query: Mapping[str, str]) -> None:
+    """Complete the address of a page that somebody opens, without an entry of its own."""
+    address = json.dumps(f"?{urlencode(query)}").replace("<", "\\u003c")
+    script = f"if (location.search !== {address}) history.replaceState(history.state, '', {address});"
+    with st.container(key="completed"):
+        st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)

@@ -1,0 +1,80 @@
+"""The app answers the question that stands in its fields, or none."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.planning import Goal, search
+from tests.test_app import errors, opened, sound, words
+
+
+def test_a_field_that_cannot_be_read_blocks_the_answer_and_stays_in_the_address():
+    test = opened("plan", epochs="1", instance="p3.16xlarge")
+    assert test.subheader
+    field = "option-plan-deadline"
+    sound(test.text_input(key=field).set_value("tomorrow").run())
+    assert test.query_params["deadline"] == test.text_input(key=field).value == "tomorrow"
+    assert not test.subheader
+    assert not test.dataframe
+    assert errors(test).count("'tomorrow' is not a time") == 2  # on top, and under the field
+    sound(test.text_input(key=field).set_value("2 days").run())
+    assert test.subheader
+    assert not test.error
+
+
+@pytest.mark.parametrize(
+    ("page", "name", "text", "key"),
+    [("plan", "deadline", "soon", "option-plan-deadline"), ("predict", "price", "low", "option-price")],
+)
+def test_what_a_url_says_and_cannot_be_read_stands_in_its_field(page, name, text, key):
+    test = opened(page, **{name: text, **({"instance": "p3.16xlarge"} if page == "plan" else {})})
+    if page == "predict":
+        test.session_state["fold-Prices, power, failures"] = True
+        sound(test.run())
+    assert test.text_input(key=key).value == text
+    sound(test.button(key="forgive").click().run())
+    assert name not in test.query_params
+    assert not test.error
+    assert test.subheader
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"deadline": "2 days"}, "deadline of 48 h"),
+        ({"deadline": "1w"}, "deadline of 7 days"),
+        ({"deadline": "24h", "budget": "$20,000"}, "budget of $20,000"),
+        ({"deadline": "24h", "budget": "20k"}, "budget of $20,000"),
+    ],
+)
+def test_times_and_money_are_read_as_people_write_them(query, said):
+    test = opened("plan", epochs="1", instance="p3.16xlarge", **query)
+    assert not test.error
+    assert said in words(test)
+    assert {name: test.query_params[name] for name in query} == query
+
+
+def test_a_plan_counts_the_epochs_that_its_batch_takes():
+    test = opened("plan", instance="p3.16xlarge", recipe="mlperf")
+    assert "epochs" not in test.query_params
+    goal = Goal(instances=("p3.16xlarge",), deadline=86400.0, max_gpus=64, recipe="mlperf")
+    chosen = search(goal).chosen
+    assert chosen is not None
+    length = f"{chosen['epochs']:.4g} epochs at a global batch of {chosen['global_batch_size']:,}"
+    assert f"Counted are {length}, until the published target" in words(test)
+    assert chosen["epochs"] in list(test.dataframe[0].value["epochs"])
+    given = opened("plan", instance="p3.16xlarge", epochs="20")
+    assert "Too few epochs to reach" in words(given)
+
+
+def test_a_plan_asks_how_long_the_run_is_where_nobody_published_it():
+    test = opened("plan", workload="vgg16")
+    assert "How long is the run?" in errors(test)
+    assert "--" not in errors(test)
+    assert not test.dataframe
+
+
+def test_lines_laid_over_a_curve_do_not_stand_for_it():
+    test = opened("scale", accelerator="k80", precision="bf16", networks="ethernet-25g-tcp")
+    assert "bf16" in errors(test)
+    assert not test.subheader
