@@ -32,15 +32,22 @@ def formulas() -> set[Name]:
 
 def without_door() -> set[str]:
     """Return the formulas that nothing of the product reaches."""
+    return {".".join(name) for name in formulas() - set(reached())}
+
+
+def reached() -> dict[Name, list[Path]]:
+    """Return what the product reaches of ``equations``, with the files that name it or what needs it."""
     inside = {path.stem: _Module(path) for path in EQUATIONS.glob("*.py")}
-    waiting = [name for path in _product() for name in _Module(path).everything()]
-    seen: set[Name] = set()
-    while waiting:
-        name = waiting.pop()
-        if name not in seen and name[0] in inside:
-            seen.add(name)
-            waiting += inside[name[0]].needed_by(name[1])
-    return {".".join(name) for name in formulas() - seen}
+    result: dict[Name, list[Path]] = {}
+    for path in _product():
+        waiting, seen = _Module(path).everything(), set()
+        while waiting:
+            name = waiting.pop()
+            if name not in seen and name[0] in inside:
+                seen.add(name)
+                result.setdefault(name, []).append(path)
+                waiting += inside[name[0]].needed_by(name[1])
+    return result
 
 
 def _product() -> Iterator[Path]:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import pytest
 
-from docs.site import equation_pages, rst
+from docs.site import equation_pages, hardware_pages, rst, usage
 from docs.site.docstring import read
+from docs.site.equation_pages import Users
 from docs.site.links import problems
+from docs.site.usage import command_lines, modules
 from docs.site.written_pages import ELSEWHERE, ROOT, relinked, written
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
+from perfmodel.specs.store import KINDS, Catalogue
 from tests.doors import formulas
 
 pytestmark = pytest.mark.any_version
@@ -19,7 +22,7 @@ pytestmark = pytest.mark.any_version
 
 @pytest.fixture(scope="module")
 def equations():
-    return equation_pages.pages({"compute.update_time": ["perfmodel predict --gpus 32"]})
+    return equation_pages.pages(Users({"compute.update_time": ["perfmodel predict --gpus 32"]}, modules()))
 
 
 def test_every_formula_has_its_place_on_a_page(equations):
@@ -35,6 +38,42 @@ def test_a_formula_shows_equation_symbols_source_example_and_commands(equations)
     assert "<https://doi.org/10.1016/j.jpdc.2008.09.002>" in page
     assert ">>> round(ring_all_reduce_time(4, 1e9, 0, 8e9), 9)\n0.1875" in page
     assert "   perfmodel predict --gpus 32\n" in equations["equations/compute.rst"]
+    assert "**Reached from** ``perfmodel.api.collective``" in equations["equations/shuffles.rst"]
+
+
+def test_short_command_lines_are_watched_first():
+    lines = command_lines()
+    assert len(lines) > 50
+    assert lines == sorted(lines, key=lambda line: (len(line), line))
+    assert not [
+        line for line in lines if ".csv" in line or line.startswith(("perfmodel plan ", "perfmodel serve "))
+    ]
+
+
+def test_a_formula_is_noted_with_the_command_that_ran_it(monkeypatch):
+    lines = ["perfmodel collective --ranks 8 --size 1MB --link pcie3-x16", "perfmodel predict --gpus 3"]
+    monkeypatch.setattr(usage, "command_lines", lambda: lines)
+    ran = usage.users()
+    assert ran["compute.update_time"] == lines[1:]
+    assert ran["collective_times.ramped_time"] == lines
+
+
+def test_every_number_of_the_hardware_has_its_place_with_source_and_day():
+    made = hardware_pages.pages()
+    catalogue = Catalogue.built_in()
+    for kind in KINDS:
+        assert all(f".. _hardware-{id}:" in "".join(made.values()) for id in catalogue.ids(kind)[:5])
+    hopper = made["hardware/accelerators-hopper.rst"]
+    numbers = sum(
+        len(list(catalogue.accelerator(id).statements()))
+        for id in catalogue.ids("accelerators")
+        if catalogue.accelerator(id).architecture == "Hopper"
+    )
+    assert hopper.count("   * - ") >= numbers > 50
+    assert "989 TFLOP/s" in hopper
+    assert ", read 20" in hopper
+    assert "p3.16xlarge" in made["hardware/prices.rst"]
+    assert "imagenet samples" in made["hardware/datasets.rst"]
 
 
 def test_a_docstring_is_taken_apart():

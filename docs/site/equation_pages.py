@@ -7,7 +7,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import perfmodel.equations
 from docs.site import rst
@@ -35,13 +35,17 @@ def by_module() -> dict[str, list[tuple[str, Formula]]]:
     return dict(sorted(result.items()))
 
 
-def pages(users: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the pages by their path in the site.
+class Users(NamedTuple):
+    """What uses each formula, by its name."""
 
-    Parameters
-    ----------
-    users : of each formula, command lines that ran it
-    """
+    commands: Mapping[str, Sequence[str]]
+    """Command lines that ran it."""
+    modules: Mapping[str, Sequence[str]]
+    """Modules of perfmodel by which it is reached."""
+
+
+def pages(users: Users) -> dict[str, str]:
+    """Return the pages by their path in the site."""
     modules = by_module()
     result = {f"{FOLDER}/{module}.rst": _page(module, each, users) for module, each in modules.items()}
     result[f"{FOLDER}/index.rst"] = _index(modules)
@@ -72,16 +76,16 @@ def _summary(module: str) -> str:
     return rst.text(" ".join(text.partition("\n\n")[0].split()))
 
 
-def _page(module: str, each: list[tuple[str, Formula]], users: Mapping[str, Sequence[str]]) -> str:
+def _page(module: str, each: list[tuple[str, Formula]], users: Users) -> str:
     text = inspect.getdoc(import_module(f"{PACKAGE}.{module}")) or ""
     parts = [f".. _equations-{module}:\n", rst.heading(module.replace("_", " ").capitalize())]
     parts += [_paragraphs(text)]
     for name, entry in each:
-        parts += _formula(name, entry, users.get(name, ()))
+        parts += _formula(name, entry, users)
     return rst.page(*parts)
 
 
-def _formula(name: str, entry: Formula, users: Sequence[str]) -> list[str]:
+def _formula(name: str, entry: Formula, users: Users) -> list[str]:
     words = read(entry.function)
     symbols = [row for line in words.entries() for row in _rows(entry.function, line)]
     raised = " ".join(words.text("Raises").split())
@@ -97,7 +101,7 @@ def _formula(name: str, entry: Formula, users: Sequence[str]) -> list[str]:
         "**Example**\n" if words.text("Examples") else "",
         _example(words.text("Examples")),
         "**Source** " + "; ".join(_source(key) for key in entry.cites) + "\n",
-        _used(users),
+        _used(name, users),
         f"**In Python** ``{entry.function.__module__}.{entry.function.__name__}``"
         + ("" if entry.symbolic else ", of numbers: it does not take symbols")
         + "\n",
@@ -152,10 +156,11 @@ def _source(key: str) -> str:
     return rst.link(cited(key), entry["url"]) if entry.get("url") else rst.text(cited(key))
 
 
-def _used(users: Sequence[str]) -> str:
-    if not users:
-        return ""
-    return "**Runs in**\n\n" + rst.code("\n".join(users), "none")
+def _used(name: str, users: Users) -> str:
+    lines, modules = users.commands.get(name, ()), users.modules.get(name, ())
+    if lines:
+        return "**Runs in**\n\n" + rst.code("\n".join(lines), "none")
+    return f"**Reached from** {', '.join(map(rst.literal, modules))}\n" if modules else ""
 
 
 def _sources(modules: Mapping[str, list[tuple[str, Formula]]]) -> str:

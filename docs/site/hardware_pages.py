@@ -1,0 +1,205 @@
+"""Pages of hardware, generated from ``hardware_specs``: every number with unit, basis, source and day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Any
+
+from docs.site import rst
+from perfmodel.reading import read_toml
+from perfmodel.resources import folder
+from perfmodel.specs.instance import Instance, InstanceFile
+from perfmodel.specs.numbers import number_rows
+from perfmodel.specs.provenance import Provenance, Source, SourcedSpec
+from perfmodel.specs.spec_file import load
+from perfmodel.specs.store import KINDS, Catalogue, Kind
+
+FOLDER = "hardware"
+_NO_OFFER = "Without an offer"
+_FAMILIES = {"accelerators": "architecture", "links": "kind"}
+"""What the pages of a kind are: a page for each value of this field."""
+_INTRODUCTION = {
+    "accelerators": "One device as a framework counts them, by architecture. Peaks are dense, of one device.",
+    "links": "What joins one rank to the next, by how bytes travel: of one rank or adapter, one direction.",
+    "nodes": "Machines, by who offers them for hire.",
+}
+_BASES = (
+    ("datasheet", "the vendor's own publication says so"),
+    ("measured", "somebody measured it, and the source says who"),
+    ("derived", "worked out from other numbers; the note says how"),
+    ("assumed", "nobody published or measured it; every answer that uses it says so"),
+)
+_HEAD = ("number", "value", "basis", "source", "note")
+
+
+def pages() -> dict[str, str]:
+    """Return the pages by their path in the site."""
+    catalogue = Catalogue.built_in()
+    prices = load(folder("hardware_specs") / "instances.toml", InstanceFile)
+    result = {}
+    for kind in KINDS:
+        families = _families(kind, catalogue, prices.instances)
+        for family, specs in families.items():
+            result[f"{FOLDER}/{kind}-{_slug(family)}.rst"] = _family_page(family, specs)
+        result[f"{FOLDER}/{kind}.rst"] = _kind_page(kind, families)
+    result[f"{FOLDER}/prices.rst"] = _prices(prices, catalogue)
+    for name, title in (("storage", "Storage"), ("datasets", "Data sets"), ("decoders", "Decoders")):
+        result[f"{FOLDER}/{name}.rst"] = _file_page(name, title)
+    result[f"{FOLDER}/index.rst"] = _index(catalogue, prices)
+    return result
+
+
+def _index(catalogue: Catalogue, prices: InstanceFile) -> str:
+    counts = ", ".join(f"{len(catalogue.ids(kind))} {kind}" for kind in KINDS)
+    return rst.page(
+        rst.heading("Hardware"),
+        f"The catalogue: {counts} and {len(prices.instances)} offers with prices, each number with where it "
+        "comes from. ``perfmodel specs show NAME`` prints the same, ``--specs DIR`` adds your own "
+        "(:doc:`how the files are written </project/hardware-files>`). The basis of a number:\n",
+        rst.table(("basis", "means"), _BASES),
+        rst.contents([*KINDS, "prices", "storage", "datasets", "decoders"]),
+    )
+
+
+def _families(kind: Kind, catalogue: Catalogue, offers: Iterable[Instance]) -> dict[str, list[SourcedSpec]]:
+    providers = {offer.node: offer.provider for offer in offers}
+    result: dict[str, list[SourcedSpec]] = {}
+    for id in catalogue.ids(kind):
+        spec = catalogue.spec(kind, id)
+        family = getattr(spec, _FAMILIES[kind]) if kind in _FAMILIES else providers.get(id, _NO_OFFER)
+        result.setdefault(family, []).append(spec)
+    return dict(sorted(result.items(), key=lambda item: (item[0] == _NO_OFFER, item[0].lower())))
+
+
+def _slug(family: str) -> str:
+    return family.lower().replace(" ", "-")
+
+
+def _kind_page(kind: Kind, families: Mapping[str, list[SourcedSpec]]) -> str:
+    rows = [
+        (f":ref:`{spec.id} <hardware-{spec.id}>`", rst.text(spec.name), rst.text(family))
+        for family, specs in families.items()
+        for spec in specs
+    ]
+    return rst.page(
+        rst.heading(kind.capitalize()),
+        _INTRODUCTION[kind] + "\n",
+        rst.contents(f"{kind}-{_slug(family)}" for family in families),
+        rst.table(("id", "name", "page"), rows),
+    )
+
+
+def _family_page(family: str, specs: Iterable[SourcedSpec]) -> str:
+    return rst.page(rst.heading(family), *(part for spec in specs for part in _spec(spec)))
+
+
+def _spec(spec: SourcedSpec) -> list[str]:
+    plain = [
+        f"{name.replace('_', ' ')}: {'yes' if value is True else rst.text(value)}"
+        for name, value in vars(spec).items()
+        if isinstance(value, (str, int, float))
+        and value
+        and name not in ("id", "name", "note", "most_common")
+    ]
+    called = f"; also called {', '.join(map(rst.literal, spec.aliases))}" if spec.aliases else ""
+    return [
+        f".. _hardware-{spec.id}:\n",
+        rst.heading(spec.name, "-"),
+        f"``{spec.id}``{called}\n",
+        "; ".join(plain) + "\n" if plain else "",
+        rst.text(spec.note) + "\n" if spec.note else "",
+        rst.table(_HEAD, _numbers(spec.statements(), spec.sources)),
+        "" if list(spec.statements()) else _all_sources(spec.sources),
+    ]
+
+
+def _numbers(
+    statements: Iterable[tuple[str, Provenance]], sources: Mapping[str, Source]
+) -> list[tuple[str, ...]]:
+    return [
+        (
+            rst.text(label.replace("_", " ").replace(".", ", ")),
+            rst.text(value),
+            stated.basis,
+            _source(sources[stated.source]) if stated.source in sources else "",
+            rst.text(stated.note),
+        )
+        for name, stated in statements
+        for label, value in number_rows(name, stated)
+    ]
+
+
+def _source(source: Source) -> str:
+    title = rst.link(source.title, source.url) if source.url else rst.text(source.title)
+    note = f"; {rst.text(source.note)}" if source.note else ""
+    return f"{title}, read {_day(source.read_on)}{note}"
+
+
+def _day(day: date | None) -> str:
+    """A day that no line breaks."""
+    return str(day or "").replace("-", "\N{NON-BREAKING HYPHEN}")
+
+
+def _all_sources(sources: Mapping[str, Source]) -> str:
+    return "".join(f"Source: {_source(source)}\n\n" for source in sources.values())
+
+
+def _prices(file: InstanceFile, catalogue: Catalogue) -> str:
+    nodes = set(catalogue.ids("nodes"))
+    rows = [
+        (
+            rst.text(offer.provider),
+            rst.text(offer.instance),
+            f":ref:`{offer.node} <hardware-{offer.node}>`" if offer.node in nodes else rst.text(offer.node),
+            "unknown" if offer.price_usd_per_hour is None else f"{offer.price_usd_per_hour:,.2f}",
+            rst.text(offer.region or ""),
+            _day(offer.price_date),
+            rst.text(offer.source or ""),
+            rst.text(offer.note),
+        )
+        for offer in file.instances
+    ]
+    head = ("provider", "instance", "node", "$ an hour", "region", "price of", "source", "note")
+    return rst.page(
+        rst.heading("Prices"),
+        "On demand, of the whole machine. Prices age: ``--price`` takes yours. A price that nobody publishes "
+        "is unknown here, never guessed.\n",
+        rst.table(head, rows),
+        rst.heading("Sources of the prices", "-"),
+        rst.table(
+            ("source", "is"), [(rst.text(key), _source(source)) for key, source in file.sources.items()]
+        ),
+    )
+
+
+def _file_page(name: str, title: str) -> str:
+    """A file of many small things, its numbers in one table."""
+    table = read_toml(folder("hardware_specs") / f"{name}.toml")
+    sources: dict[str, Any] = table.pop("sources")
+    rows = [
+        (rst.text(place), f"{number['value']:g}", number["basis"], _written(sources, number), _note(number))
+        for place, number in _stated(table, ())
+    ]
+    return rst.page(
+        rst.heading(title),
+        f"From ``hardware_specs/{name}.toml``, in SI units: bytes, seconds, samples a second.\n",
+        rst.table(_HEAD, rows),
+    )
+
+
+def _stated(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    for key, value in table.items():
+        if isinstance(value, dict) and "basis" in value and "value" in value:
+            yield " ".join((*path, key)).replace("_", " "), value
+        elif isinstance(value, dict):
+            yield from _stated(value, (*path, key))
+
+
+def _written(sources: Mapping[str, Any], number: Mapping[str, Any]) -> str:
+    source = sources.get(number.get("source", ""))
+    return _source(Source(**source)) if source else ""
+
+
+def _note(number: Mapping[str, Any]) -> str:
+    return rst.text(number.get("note", ""))

@@ -1,0 +1,100 @@
+"""Which command lines run which formulas: the examples of ``--help`` and docs/systems.md, run and watched."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from click.testing import CliRunner
+
+from docs.site.commands import commands
+from docs.site.equation_pages import by_module
+from docs.site.written_pages import ROOT
+from perfmodel.cli import main
+from tests.doors import reached
+
+_LEFT_OUT = (
+    "app",
+    "calibrate",
+    "cite",
+    "emulate",
+    "explain",
+    "plan",
+    "serve",
+    "specs",
+    "validate",
+    "workloads",
+)
+"""Commands that run no formula, serve, repeat what ``predict`` runs, or whose examples take seconds each."""
+_FILE = re.compile(r"\.(csv|html|ipynb|json|md|parquet|svg|toml)\b|--plot|--report")
+_OF_SYSTEMS = re.compile(r"^\|[^|]*\| `(perfmodel .*?)` \|", re.MULTILINE)
+MOST = 3
+"""Command lines shown with a formula."""
+
+
+def command_lines() -> list[str]:
+    """Return the command lines to watch: short ones first, none that needs or writes a file."""
+    lines = [line for command in commands() for line in command.examples()]
+    lines += _OF_SYSTEMS.findall((ROOT / "docs" / "systems.md").read_text("utf-8"))
+    quick = {line for line in lines if shlex.split(line)[1] not in _LEFT_OUT and not _FILE.search(line)}
+    return sorted(quick, key=lambda line: (len(line), line))
+
+
+def users() -> dict[str, list[str]]:
+    """Return the first command lines that ran each formula, one for each command before a second of the same.
+
+    Raises
+    ------
+    RuntimeError : a command line did not answer
+    """
+    codes = {entry.function.__code__: name for each in by_module().values() for name, entry in each}
+    ran: dict[str, list[str]] = {}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for line in command_lines():
+            with _watched(codes) as names:
+                done = CliRunner().invoke(main, shlex.split(line)[1:])
+            if done.exit_code not in (0, 1):
+                raise RuntimeError(f"{line}: {done.output or done.exception}")
+            for name in names:
+                ran.setdefault(name, []).append(line)
+    return {name: _spread(lines) for name, lines in ran.items()}
+
+
+def modules() -> dict[str, list[str]]:
+    """Return the modules of the product by which each formula is reached."""
+    return {".".join(name): sorted({_dotted(path) for path in paths}) for name, paths in reached().items()}
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _spread(lines: list[str]) -> list[str]:
+    first = {shlex.split(line)[1]: line for line in reversed(lines)}
+    chosen = [line for line in lines if line in first.values()]
+    return [*chosen, *(line for line in lines if line not in chosen)][:MOST]
+
+
+@contextlib.contextmanager
+def _watched(codes: dict[Any, str]) -> Iterator[set[str]]:
+    """Note which of some functions are called."""
+    names: set[str] = set()
+
+    def watch(frame: FrameType, event: str, argument: object) -> None:
+        name = codes.get(frame.f_code)
+        if name is not None:
+            names.add(name)
+
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        yield names
+    finally:
+        sys.settrace(before)
