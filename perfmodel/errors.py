@@ -37,18 +37,28 @@ def missing(package: str, extra: str, what: str) -> MissingPackage:
     return MissingPackage(f"{what} needs {package}: pip install 'perfmodel[{extra}]'")
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
-    """Return the error for a name nobody knows, with the nearest known ones.
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names most like one that nobody knows, the likest first; none where none is.
 
-    >>> str(unknown_name("accelerator", "v100-sxm2-16", ["v100-sxm2-16gb", "k80"]))
-    "unknown accelerator 'v100-sxm2-16'; nearest: v100-sxm2-16gb"
+    >>> nearest("mlpref", ["stock", "mlperf"])
+    ['mlperf']
     """
     import difflib
 
     names = sorted(known)
     holding = [known for known in names if name and name.lower() in known]
     near = sorted(holding, key=lambda known: not known.startswith(name.lower()))[:4]
-    near = near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    return near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """Return the error for a name nobody knows, with the nearest known ones.
+
+    >>> str(unknown_name("accelerator", "v100-sxm2-16", ["v100-sxm2-16gb", "k80"]))
+    "unknown accelerator 'v100-sxm2-16'; nearest: v100-sxm2-16gb"
+    """
+    names = sorted(known)
+    near = nearest(name, names)
     if near:
         return InputError(f"unknown {kind} {name!r}; nearest: {', '.join(near)}")
     return InputError(

@@ -12,7 +12,7 @@ from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError
 from perfmodel.specs.framework import parse_framework
 
-NAMES: Final = ("stock", "mlperf")
+NAMES: Final = ("stock", "mlperf", "lars", "lamb", "tokens")
 MLPERF: Final = "MLPerf training submissions, v0.5 to v1.1"
 
 
@@ -23,7 +23,9 @@ class Benchmark:
     workloads: tuple[str, ...]
     """Networks that are trained to it."""
     usual_recipe: str
-    """Of ``NAMES``, with software that has no tuned recipe of its own."""
+    """Of ``NAMES``, where nobody names software."""
+    tuned_framework: str
+    """Whose container has MLPerf's settings for it."""
     sample_tokens: int | None = None
     """Of one sample of its data, padding left out; None where a sample has none."""
     starts: str = ""
@@ -41,6 +43,21 @@ class Phase:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What was published of one batch."""
+
+    batch_size: float
+    """Samples; of ``tokens`` recipes, tokens."""
+    amount: float
+    """Epochs, samples or tokens of the run."""
+    unit: str
+    """Of the amount."""
+    quality: str
+    """What was reached."""
+    source: str
+
+
+@dataclass(frozen=True)
 class Recipe:
     """How long a run takes, and the source of that."""
 
@@ -52,12 +69,33 @@ class Recipe:
     source: str
     learning_rate: tuple[float, float] | None = None
     """Rate that is good at a batch size, and that batch; None where none was published."""
+    evidence: tuple[Evidence, ...] = ()
+    framework: str | None = None
+    """Software that goes with it; None where it was shown with the usual one."""
+    optimizer: str | None = None
+    """That goes with it; None where it is the network's usual one."""
+    tokens: float | None = None
+    """Of the whole run, where they are its length."""
 
     @property
-    def words(self) -> str:
-        """What the recipe is called in an answer."""
-        more = benchmarks()[self.fit.benchmark].starts if self.name == "mlperf" else ""
-        return f"recipe {self.name}: {self.fit.target}" + (f", {more}" if more else "")
+    def in_phases(self) -> bool:
+        """Whether its samples are of several lengths, one after the other."""
+        return any(phase.sequence_length for phase in self.phases)
+
+    @property
+    def starts(self) -> str:
+        """Where its run starts, if not from scratch."""
+        return benchmarks()[self.fit.benchmark].starts if self.name == "mlperf" else ""
+
+    def words(self, framework: str | None) -> str:
+        """What the recipe is called in an answer, with the software it is run with.
+
+        Parameters
+        ----------
+        framework : of the job; None where it does not matter
+        """
+        by = f" with framework {framework}" if framework else ""
+        return f"recipe {self.name}{by}: {self.fit.target}" + (f", {self.starts}" if self.starts else "")
 
 
 @cache
@@ -65,7 +103,7 @@ def benchmarks() -> dict[str, Benchmark]:
     """Return every benchmark, by name."""
     return {
         name: Benchmark(**{**entry, "workloads": tuple(entry["workloads"])})
-        for name, entry in _document()["benchmarks"].items()
+        for name, entry in document()["benchmarks"].items()
     }
 
 
@@ -79,15 +117,18 @@ def benchmark_of(workload: str) -> str | None:
 
 
 def usual_recipe(benchmark: str, framework: str | None) -> str:
-    """Return the recipe that goes with a framework: tuned recipes with tuned software.
+    """Return the recipe that goes with a framework: tuned recipes with tuned software, stock with other.
 
-    BERT has MLPerf's target by default; its stock recipe is the whole pre-training.
+    Where nobody names software, BERT has MLPerf's target; its stock recipe is the whole pre-training.
 
     >>> usual_recipe("resnet50", None), usual_recipe("resnet50", "mxnet-ngc"), usual_recipe("bert", None)
     ('stock', 'mlperf', 'mlperf')
+    >>> usual_recipe("bert", "pytorch")
+    'stock'
     """
-    tuned = framework is not None and parse_framework(framework)[0].tuned_recipe
-    return "mlperf" if tuned else benchmarks()[benchmark].usual_recipe
+    if framework is None:
+        return benchmarks()[benchmark].usual_recipe
+    return "mlperf" if parse_framework(framework)[0].tuned_recipe else "stock"
 
 
 def recipe(benchmark: str, name: str, target: str | None = None) -> Recipe:
@@ -98,36 +139,77 @@ def recipe(benchmark: str, name: str, target: str | None = None) -> Recipe:
     InputError : an unknown recipe or target
     """
     if name == "mlperf" or target is not None:
+        fit = epochs_fit(benchmark, target)
         return Recipe(
-            "mlperf", epochs_fit(benchmark, target), (), "MLPerf training submissions, v0.5 to v1.1"
+            "mlperf",
+            fit,
+            (),
+            MLPERF,
+            evidence=_ends(fit),
+            framework=benchmarks()[benchmark].tuned_framework if benchmark in benchmarks() else None,
         )
-    result = _stock().get((benchmark, name))
+    result = _published().get((benchmark, name))
     if result is None:
-        raise InputError(f"--recipe {name}: none is known for {benchmark}; known: mlperf")
+        raise InputError(
+            f"--recipe {name}: none is known for {benchmark}; known: {', '.join(recipe_names(benchmark))}"
+        )
     return result
 
 
+def recipe_names(benchmark: str) -> tuple[str, ...]:
+    """Return the recipes that are known of a benchmark.
+
+    >>> recipe_names("bert")
+    ('stock', 'mlperf', 'lamb')
+    """
+    return tuple(name for name in NAMES if name == "mlperf" or (benchmark, name) in _published())
+
+
+def source_titles(keys: list[str]) -> str:
+    """Return the titles of sources of ``recipes.toml``, by their keys."""
+    return "; ".join(document()["sources"][key]["title"] for key in keys)
+
+
 @cache
-def _document() -> dict[str, Any]:
+def document() -> dict[str, Any]:
+    """Return ``recipes.toml``."""
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 @cache
-def _stock() -> dict[tuple[str, str], Recipe]:
-    document = _document()
+def _published() -> dict[tuple[str, str], Recipe]:
     result = {}
-    for entry in document["recipes"]:
+    for entry in document()["recipes"]:
         phases = tuple(Phase(float(p["amount"]), p.get("sequence_length")) for p in entry["phases"])
-        sources = "; ".join(document["sources"][key]["title"] for key in entry["sources"])
         rate = entry.get("learning_rate")
         result[entry["benchmark"], entry["recipe"]] = Recipe(
             entry["recipe"],
             _fixed(entry, sum(phase.amount for phase in phases)),
             phases,
-            sources,
+            source_titles(entry["sources"]),
             (rate["base"], float(rate["base_batch"])) if rate else None,
+            tuple(
+                Evidence(
+                    float(row["batch_size"]),
+                    float(row["amount"]),
+                    entry["unit"],
+                    row["quality"],
+                    source_titles([row["source"]]),
+                )
+                for row in entry["evidence"]
+            ),
+            optimizer=entry.get("optimizer"),
         )
     return result
+
+
+def _ends(fit: EpochsFit) -> tuple[Evidence, ...]:
+    """The two ends of a fitted curve."""
+    quality = f"{fit.target}: the curve through {fit.runs} runs at {fit.batch_sizes} batch sizes"
+    return tuple(
+        Evidence(batch, float(fit.epochs(batch)), fit.unit, quality, MLPERF)
+        for batch in (fit.smallest_batch_size, fit.largest_batch_size)
+    )
 
 
 def _fixed(entry: dict[str, Any], amount: float) -> EpochsFit:

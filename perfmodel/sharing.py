@@ -217,7 +217,7 @@ def _usual(scenario: Scenario, workload: Workload, accelerator: Accelerator) -> 
 def predicts_tokens(workload: Workload) -> bool:
     """Return whether a network is a transformer that predicts the next token."""
     model = workload.architecture
-    return model is not None and not model.bidirectional and not model.encoder_layers
+    return model is not None and model.predicts_next_token
 
 
 def is_stack(name: str) -> bool:

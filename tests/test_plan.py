@@ -89,13 +89,16 @@ def test_a_target_takes_what_its_curve_says_at_each_batch():
         row = found.row(index)
         asked = {name: row[name] for name in (*NAMED, "servers") if row[name] is not None}
         asked |= {"algorithm": row["algorithm"]} if row["algorithm"] else {}
-        reached = time_to_target(predict(Scenario(workload="resnet50", **asked)), "mlperf")
+        reached = time_to_target(
+            predict(Scenario(workload="resnet50", **asked, **found.goal.options)), "mlperf"
+        )
         assert row["run_time"] == pytest.approx(reached["time"])
         assert row["epochs"] == pytest.approx(reached["amount"])
         assert row["within_published"] == reached["within_range"]
     spread = epochs_fit("resnet50").residual
     row = found.row(0)
-    fixed = search(Goal(epochs=40, accelerators=("v100-sxm2-16gb",), max_gpus=64)).row(0)
+    same = {"accelerators": ("v100-sxm2-16gb",), "max_gpus": 64, "options": found.goal.options}
+    fixed = search(Goal(epochs=40, **same)).row(0)
     ratio = np.log(fixed["run_time_high_80"] / fixed["run_time"])
     both = np.log(row["run_time_high_80"] / row["run_time"])
     assert both == pytest.approx(np.hypot(ratio, 1.2815515655 * spread))
@@ -152,7 +155,7 @@ def test_options_of_every_candidate_are_those_of_predict(workload_id, options):
     for index in np.random.default_rng(3).choice(len(found), 60, replace=False).tolist():
         row = found.row(index)
         asked = {name: row[name] for name in (*NAMED, "algorithm", "servers") if row[name] is not None}
-        prediction = predict(Scenario(workload=workload_id, **asked, **options))
+        prediction = predict(Scenario(workload=workload_id, **asked, **found.goal.options))
         assert row["iteration_time"] == pytest.approx(prediction.iteration_time, rel=1e-9)
         assert row["samples_per_second"] == pytest.approx(prediction.samples_per_second, rel=1e-9)
         if epochs:

@@ -14,6 +14,7 @@ import perfmodel
 from perfmodel.errors import InputError
 from perfmodel.planning.goal import TOKENS_OF_A_STEP
 from perfmodel.prediction import predict
+from perfmodel.prediction.target import time_to_target
 from perfmodel.quote import Claim, Quote, check_quote, read_quote
 from perfmodel.quote.shared_out import shared_out
 from perfmodel.quote.verdict import DOUBTFUL, probability_of
@@ -21,6 +22,8 @@ from perfmodel.recipes import recipe
 from perfmodel.resources import folder
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.token_recipes import token_recipe
+from perfmodel.workloads import workload
 
 CATALOGUE = Catalogue.built_in()
 LLAMA = {"workload": "llama-3-8b", "gpus": 64, "node": "dgx-h100", "global_batch_size": 512}
@@ -90,7 +93,7 @@ def test_a_time_to_train_without_epochs_takes_a_known_target_and_says_which():
     stated = checked(job | {"local_batch_size": 256}, quantity="time_to_train", value="30min", epochs=epochs)
     assert found.expected == pytest.approx(stated.expected)
     assert found.high_80 > stated.high_80  # what is not known of the epochs widens it
-    assert "recipe mlperf: top-1 0.759" in found.target
+    assert "recipe mlperf with framework mxnet-ngc@2022: top-1 0.759" in found.target
     assert found.target in found.sentence
     stock = checked(job, quantity="time_to_train", value="30min", recipe="stock")
     assert "90 epochs" in stock.target
@@ -98,6 +101,27 @@ def test_a_time_to_train_without_epochs_takes_a_known_target_and_says_which():
     bert = checked({"workload": "bert-large", "gpus": 8}, quantity="time_to_train", value="1h")
     assert "masked-LM accuracy" in bert.target
     assert "256 tokens" in bert.target
+
+
+def test_a_quote_of_bert_takes_the_recipe_that_its_framework_implies_and_says_which():
+    job = {"workload": "bert-large", "gpus": 64, "accelerator": "a100-sxm4-80gb"}
+    claim = {"quantity": "time_to_train", "value": "30h"}
+    scratch, tuned = (checked(job | {"framework": name}, **claim) for name in ("pytorch", "pytorch-ngc"))
+    assert "recipe stock with framework pytorch@2022: pre-training from scratch" in scratch.target
+    assert "recipe mlperf with framework pytorch-ngc@2022: masked-LM accuracy" in tuned.target
+    assert checked(job, **claim).target == tuned.target
+    whole = time_to_target(predict(Scenario(**job, framework="pytorch")), "stock")
+    assert scratch.expected == pytest.approx(whole["time"])  # both phases, each at its own pace
+    assert scratch.limit < scratch.expected
+    assert scratch.expected > 50 * tuned.expected
+    tokens = checked(LLAMA, quantity="time_to_train", value="1h", recipe="tokens")
+    stated = checked(LLAMA, quantity="time_to_train", value="1h", tokens=published_tokens(LLAMA["workload"]))
+    assert tokens.expected == pytest.approx(stated.expected)
+    assert tokens.target.startswith("recipe tokens with framework megatron-core")
+
+
+def published_tokens(name):
+    return token_recipe(workload(name)).tokens
 
 
 @pytest.mark.parametrize(

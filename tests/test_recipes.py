@@ -13,6 +13,8 @@ from perfmodel.prediction import predict
 from perfmodel.prediction.target import time_to_target
 from perfmodel.recipes import recipe, usual_recipe
 from perfmodel.specs.scenario import Scenario
+from perfmodel.token_recipes import token_recipe
+from perfmodel.workloads import workload
 
 
 def asked(invoke, *words):
@@ -27,8 +29,11 @@ def test_stock_software_takes_90_epochs_and_tuned_software_what_mlperf_takes(inv
     assert tuned["recipe"] == "mlperf"
     assert 33 < tuned["amount"] < 40
     named = asked(invoke, *words, "--recipe", "mlperf")["time_to_target"]
-    assert named["amount"] == tuned["amount"]
-    assert named["time"] == pytest.approx(stock["time"] * named["amount"] / 90, rel=1e-9)
+    assert named == tuned  # the software that goes with a recipe is taken with it
+    apart = asked(invoke, *words, "--recipe", "mlperf", "--framework", "pytorch")["time_to_target"]
+    assert apart["time"] == pytest.approx(stock["time"] * tuned["amount"] / 90, rel=1e-9)
+    assert "recipe mlperf with framework mxnet-ngc@" in tuned["recipe_words"]
+    assert "recipe mlperf with framework pytorch@" in apart["recipe_words"]
     assert "--recipe" in invoke("predict", *words, "--time-to-target").stdout
 
 
@@ -80,7 +85,8 @@ def test_bert_from_scratch_takes_two_phases():
         assert phase["time"] == pytest.approx(samples / rate, rel=1e-9)
         expected += phase["time"]
     assert found["time"] == pytest.approx(expected, rel=1e-12)
-    assert found["time"] > 50 * time_to_target(predict(Scenario(**options, sequence_length=256)))["time"]
+    shorter = time_to_target(predict(Scenario(**options, sequence_length=256)), "mlperf")
+    assert found["time"] > 50 * shorter["time"]
 
 
 def test_a_plan_names_its_recipe_and_counts_its_epochs():
@@ -101,6 +107,59 @@ def test_every_recipe_has_a_source():
     for benchmark in ("resnet50", "bert"):
         for name in ("stock", "mlperf"):
             assert recipe(benchmark, name).source
-    assert usual_recipe("bert", "pytorch") == "mlperf"
+            assert all(row.source for row in recipe(benchmark, name).evidence)
+    assert usual_recipe("bert", "pytorch") == "stock"
     with pytest.raises(InputError, match="none is known"):
         recipe("ssd300", "stock")
+
+
+def test_large_batches_by_lars_and_lamb_hold_for_the_batches_they_were_published_with(invoke):
+    words = ("--gpus", "256", "--recipe", "lars")
+    large = asked(invoke, *words, "--global-batch-size", "32768")["time_to_target"]
+    assert (large["amount"], large["within_range"]) == (90.0, True)
+    assert [row["batch_size"] for row in large["evidence"]] == [32768, 65536]
+    assert not asked(invoke, *words, "--global-batch-size", "4096")["time_to_target"]["within_range"]
+    for batch in (512, 65536):
+        bert = ("--workload", "bert-large", "--gpus", "64", "--recipe", "lamb")
+        answer = asked(
+            invoke, *bert, "--global-batch-size", str(batch), "--accumulation-steps", str(batch // 512)
+        )
+        assert answer["time_to_target"]["amount"] == 512e6
+        assert answer["time_to_target"]["within_range"]
+        assert any("--optimizer lamb" in line for line in answer["defaults"])
+
+
+def test_a_gpt_is_trained_by_tokens_and_says_its_steps(invoke):
+    words = ("--workload", "llama-2-7b", "--gpus", "64", "--accelerator", "a100-sxm4-80gb")
+    words = (*words, "--global-batch-size", "1024", "--recipe", "tokens")
+    published = asked(invoke, *words)
+    reached = published["time_to_target"]
+    assert (reached["tokens"], reached["steps"]) == (2e12, -(-2 * 10**12 // (1024 * 4096)))
+    assert reached["within_range"]
+    assert reached["time"] == pytest.approx(2e12 / published["tokens_per_second"])
+    given = asked(invoke, *words, "--tokens", "300B")["time_to_target"]
+    assert given["time"] == pytest.approx(reached["time"] * 0.15)
+    unpublished = token_recipe(workload("mistral-7b"))
+    assert unpublished.tokens == 20 * workload("mistral-7b").parameters
+    assert "20 for each parameter" in unpublished.fit.target
+    plans = search(Goal(workload="llama-2-7b", recipe="tokens", instances=("p4d.24xlarge",), max_gpus=32))
+    stated = search(Goal(workload="llama-2-7b", tokens=2e12, instances=("p4d.24xlarge",), max_gpus=32))
+    assert plans.chosen["run_time"] == stated.chosen["run_time"]
+    assert any(line.startswith("recipe tokens with framework megatron-core") for line in notes(plans))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--recipe", "mlpref"), "nearest: mlperf"),
+        (("--recipe", "tokens"), "resnet50 does not predict the next token"),
+        (("--recipe", "stock", "--tokens", "1T"), "--tokens goes with --recipe tokens"),
+        (("--workload", "vgg16", "--recipe", "lars"), "no published epochs to a target for vgg16"),
+        (("--workload", "bert-large", "--recipe", "lars"), "known: stock, mlperf, lamb"),
+        (("--workload", "llama-2-7b"), "--recipe tokens trains it on a number of tokens"),
+    ],
+)
+def test_a_recipe_that_is_not_known_of_a_network_is_refused(words, message, invoke):
+    result = invoke("predict", "--gpus", "8", "--time-to-target", *words)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())

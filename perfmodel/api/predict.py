@@ -39,6 +39,7 @@ def predicted(
     *,
     target: bool = False,
     recipe: str | None = None,
+    tokens: float | None = None,
     loss: float | None = None,
     conditions: Conditions | None = None,
 ) -> Predicted:
@@ -46,7 +47,8 @@ def predicted(
 
     Parameters
     ----------
-    target : whether the time to a published accuracy is asked for, and ``recipe`` how training to it goes
+    target : whether the time to a published accuracy is asked for, ``recipe`` how training to it goes, and
+        ``tokens`` of the recipe that counts them
     loss : to which the time of every way to update is asked for
     conditions : prices, power and failures, where costs are asked for
 
@@ -54,16 +56,18 @@ def predicted(
     ------
     InputError : as ``predict``; a recipe without a target; nothing published for the network
     """
-    if recipe is not None and not target:
-        raise InputError("--recipe goes with --time-to-target")
-    asked_length = scenario.sequence_length
-    if target and recipe != "stock":  # the phases of a stock recipe have sequence lengths of their own
-        from perfmodel.prediction.target import for_target
+    for option, given in (("recipe", recipe), ("tokens", tokens)):
+        if given is not None and not target:
+            raise InputError(f"--{option} goes with --time-to-target")
+    chosen: list[str] = []
+    if target:
+        from perfmodel.prediction.target import for_target, recipe_defaults, recipe_name
 
-        scenario = for_target(scenario)
+        recipe, asked = recipe_name(scenario, recipe, tokens), scenario
+        scenario = for_target(scenario, recipe, catalogue, tokens)
+        chosen = recipe_defaults(asked, scenario)
     prediction = predict(scenario, catalogue)
-    if scenario.sequence_length != asked_length:
-        prediction.defaults.append(f"--sequence-length {scenario.sequence_length} (the target's)")
+    prediction.defaults.extend(chosen)
     money = reached = lost = None
     if conditions is not None:
         from perfmodel.economics import economics
@@ -72,7 +76,7 @@ def predicted(
     if target:
         from perfmodel.prediction.target import time_to_target
 
-        reached = time_to_target(prediction, recipe, catalogue)
+        reached = time_to_target(prediction, recipe, catalogue, tokens=tokens)
     if loss is not None:
         from perfmodel.prediction.time_to_loss import time_to_loss
 

@@ -12,7 +12,10 @@ from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.export import csv_text, export_options, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
-from perfmodel.cli.types import Number
+from perfmodel.cli.types import Number, Quantity, Word
+
+MOST_TOKENS = 1e18
+"""As of a Run, whose class would cost every start 3 %."""
 
 
 @click.command("predict")
@@ -21,8 +24,14 @@ from perfmodel.cli.types import Number
 @click.option("--time-to-target", "target", is_flag=True, help="Also the time to a published accuracy.")
 @click.option(  # in the words of a Run, whose class would cost every start 3 %
     "--recipe",
-    type=click.Choice(["stock", "mlperf"]),
-    help="How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]",
+    type=Word(["stock", "mlperf", "lars", "lamb", "tokens"]),
+    help="How training to it goes; perfmodel workloads recipes lists them.  [default: what goes with "
+    "--framework; without one stock, for BERT mlperf]",
+)
+@click.option(
+    "--tokens",
+    type=Quantity("count of tokens", MOST_TOKENS),
+    help="Of --recipe tokens, e.g. 1T.  [default: as published, or 20 for each parameter]",
 )
 @click.option(
     "--time-to-loss",
@@ -37,6 +46,7 @@ from perfmodel.cli.types import Number
 def command(
     target: bool,
     recipe: str | None,
+    tokens: float | None,
     loss: float | None,
     timeline: str | None,
     report: str | None,
@@ -51,6 +61,7 @@ def command(
       perfmodel predict --workload vgg16 --accelerator p100-sxm2-16gb --gpus 8
       perfmodel predict --gpus 16 --strategy parameter-server --servers 2
       perfmodel predict --gpus 64 --global-batch-size 4096 --time-to-target
+      perfmodel predict --workload llama-2-7b --gpus 64 --time-to-target --recipe tokens --tokens 300B
       perfmodel predict --gpus 16 --strategy k-async --k 4 --time-to-loss 0.1
       perfmodel predict --gpus 4 --timeline step.json
       perfmodel predict --gpus 32 --report answer.html
@@ -71,7 +82,15 @@ def command(
         from perfmodel.writing import check_writable
 
         check_writable(Path(timeline))
-    answer = predicted(scenario, catalogue, target=target, recipe=recipe, loss=loss, conditions=conditions)
+    answer = predicted(
+        scenario,
+        catalogue,
+        target=target,
+        recipe=recipe,
+        tokens=tokens,
+        loss=loss,
+        conditions=conditions,
+    )
     prediction, reached, lost, money = answer
     if timeline is not None:
         from perfmodel.traces.timeline import write_timeline

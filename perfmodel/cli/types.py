@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from perfmodel import units
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, nearest
 from perfmodel.specs.names import NONE, word_of
 from perfmodel.specs.options import MEASURED, Declared
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE
@@ -106,7 +106,14 @@ class Word(click.Choice):  # type: ignore[type-arg,unused-ignore]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the word that is meant."""
-        return super().convert(word_of(str(value), self.choices, self.synonyms), param, ctx)
+        word = word_of(str(value), self.choices, self.synonyms)
+        try:
+            return super().convert(word, param, ctx)
+        except click.BadParameter as error:
+            near = nearest(str(value), self.choices)
+            if near:
+                error.message = f"{error.message.rstrip('.')}; nearest: {', '.join(near)}"
+            raise
 
 
 class Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]

@@ -10,8 +10,8 @@ from perfmodel.economics import BOTH_LENGTHS
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.named import meaning_of
-from perfmodel.prediction.target import on_its_own_data, target_tokens, with_target
-from perfmodel.recipes import Recipe, benchmark_of, recipe, usual_recipe
+from perfmodel.prediction.target import on_its_own_data, recipe_of, target_tokens, with_target
+from perfmodel.recipes import Recipe, benchmark_of
 from perfmodel.sharing import framework_of_copies, is_stack, predicts_tokens
 from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.names import Meaning, Named, meaning, taken_as
@@ -20,6 +20,8 @@ from perfmodel.specs.run import Run
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
+from perfmodel.token_recipes import NAME as TOKENS
+from perfmodel.workloads import workload
 
 SHARED: Final = tuple(field for field, one in declared(Scenario).items() if one.info.plan)
 """Options of a scenario that are the same for every candidate."""
@@ -104,10 +106,10 @@ class Goal(Run):
             raise InputError(
                 f"--{lengths[0]} and --target: give one; a target says itself how long the run is"
             )
-        if self.recipe is not None and not self.to_target:
-            raise InputError("--recipe goes with a target: leave out --epochs and --samples")
-        if self.recipe == "stock" and self.target is not None:
-            raise InputError(f"--target {self.target} is MLPerf's: leave out --recipe stock")
+        if self.recipe is not None and lengths and (lengths, self.recipe) != (["tokens"], TOKENS):
+            raise InputError(f"--recipe goes with a target: leave out --{lengths[0]}")
+        if self.recipe not in (None, "mlperf") and self.target is not None:
+            raise InputError(f"--target {self.target} is MLPerf's: leave out --recipe {self.recipe}")
 
     @property
     def to_target(self) -> bool:
@@ -162,11 +164,23 @@ class Goal(Run):
         return self.model_copy(update={"conditions": failing})
 
     def completed(self) -> Self:
-        """Return the goal with samples as long as the target's, where it has one and does not say."""
-        tokens = target_tokens(self.workload)
-        if not self.to_target or tokens is None or "sequence_length" in self.options:
+        """Return the goal with what goes with its recipe, where it has one and does not say itself.
+
+        That is the length of samples, the framework, the optimizer; of ``tokens``, how many.
+        """
+        if self.recipe == TOKENS:
+            chosen = self.chosen_recipe()
+            return self if chosen is None else self.model_copy(update={"tokens": chosen.tokens})
+        chosen = self.chosen_recipe() if self.to_target else None
+        if chosen is None:
             return self
-        return self.model_copy(update={"options": {**self.options, "sequence_length": tokens}})
+        goes_with = {
+            "sequence_length": None if chosen.in_phases else target_tokens(self.workload),
+            "framework": chosen.framework,
+            "optimizer": chosen.optimizer,
+        }
+        new = {name: value for name, value in goes_with.items() if value is not None}
+        return self.model_copy(update={"options": {**new, **self.options}, "recipe": chosen.name})
 
     def framework_of_copies(self, network: Workload) -> str | None:
         """Return the framework under which copies are trained; None where it does not matter."""
@@ -188,21 +202,23 @@ class Goal(Run):
                 f"--epochs or --samples: give one; epochs to a target are published for {with_target()}, "
                 f"not {self.workload}"
             )
-        if any(phase.sequence_length for phase in chosen.phases):
+        if chosen.in_phases:
             runs = " and then ".join(
                 f"--sequence-length {phase.sequence_length} --samples {phase.amount:.0f}"
                 for phase in chosen.phases
             )
-            raise InputError(f"--recipe {chosen.name} of {self.workload} has two runs: plan {runs}")
+            raise InputError(
+                f"--recipe {chosen.name} of {self.workload} has two runs: plan {runs}; "
+                "or plan --recipe mlperf, which has one"
+            )
         return chosen.fit
 
     def chosen_recipe(self) -> Recipe | None:
         """Return how training to the target goes; None where nothing is published of the workload."""
-        benchmark = benchmark_of(self.workload)
-        if benchmark is None:
-            return None
-        name = self.recipe or usual_recipe(benchmark, self.options.get("framework"))
-        return recipe(benchmark, name, self.target)
+        network = workload(self.workload, self.options.get("sequence_length"))
+        tokens = self.tokens if self.recipe == TOKENS else None
+        named = self.options.get("framework")
+        return recipe_of(network, self.recipe, named, target=self.target, tokens=tokens)
 
     def most_samples(self, network: Workload) -> float:
         """Return the largest global batch of a candidate.

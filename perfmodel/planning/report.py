@@ -50,7 +50,7 @@ def report(result: SearchResult) -> dict[str, Any]:
         "unpriced": result.unpriced,
         "prices": result.prices(),
         "target": result.fit.target if result.fit else None,
-        "recipe": recipe.name if result.fit and (recipe := result.goal.chosen_recipe()) else None,
+        "recipe": result.goal.recipe,
         "launch": launch(result),
         "notes": notes(result),
     }

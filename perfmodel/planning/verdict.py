@@ -15,6 +15,7 @@ from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prediction.target import tokens_note
 from perfmodel.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.workload import Workload
 from perfmodel.units import duration, many, plural
 from perfmodel.workloads import workload
@@ -151,9 +152,9 @@ def notes(result: SearchResult) -> list[str]:
     if goal.options.get("input", "synthetic") == "synthetic":
         lines.append("samples are ready when they are needed: --input real counts reading and decoding")
     lines += harder_batches(result)
+    if goal.recipe is not None and (recipe := goal.chosen_recipe()) is not None:
+        lines.append(f"{recipe.words(_software(result))} (--recipe)")
     if result.fit is not None:
-        recipe = goal.chosen_recipe()
-        lines += [f"{recipe.words} (--recipe)"] if recipe else []
         if result.fit.critical_batch_size is not None:
             lines.append(
                 f"epochs grow with the batch as in {result.fit.runs} published runs to {result.fit.target}"
@@ -185,6 +186,12 @@ def notes(result: SearchResult) -> list[str]:
     if goal.conditions.node_failure_interval is None:
         lines.append("nothing fails: --node-mtbf and --checkpoint-time count failures")
     return lines
+
+
+def _software(result: SearchResult) -> str:
+    """The software of the plan chosen, else of all."""
+    chosen, named = result.chosen, result.goal.options.get("framework")
+    return str((chosen and chosen["framework"]) or named or DEFAULT_FRAMEWORK)
 
 
 def _compute_optimal(tokens: float, network: Workload) -> str:

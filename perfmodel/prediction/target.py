@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from perfmodel.calibration import Calibration
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, unknown_name
 from perfmodel.prediction.learning_rates import WARM_UP_EPOCHS, learning_rates
 from perfmodel.prediction.result import Prediction
-from perfmodel.recipes import Recipe, benchmark_of, benchmarks, recipe, usual_recipe
+from perfmodel.recipes import NAMES, Recipe, benchmark_of, benchmarks, recipe, usual_recipe
+from perfmodel.resolve import resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
-from perfmodel.workloads import understood, workload
+from perfmodel.specs.workload import Workload
+from perfmodel.token_recipes import NAME as TOKENS
+from perfmodel.token_recipes import token_recipe
+from perfmodel.workloads import workload
+
+NVIDIA = "NVIDIA"
+"""Whose containers the tuned frameworks are."""
 
 
 def target_tokens(workload_id: str) -> int | None:
@@ -33,12 +41,126 @@ def with_target() -> str:
     return ", ".join(name for each in benchmarks().values() for name in each.workloads)
 
 
-def for_target(scenario: Scenario) -> Scenario:
-    """Return a scenario whose samples are the target's, where it does not say how long they are."""
-    tokens = target_tokens(understood(scenario.workload).id)
-    if tokens is None or scenario.sequence_length is not None:
+def recipe_of(
+    network: Workload,
+    name: str | None = None,
+    framework: str | None = None,
+    *,
+    target: str | None = None,
+    tokens: float | None = None,
+) -> Recipe | None:
+    """Return how training of a network goes; None where nothing was published of it and no recipe is named.
+
+    Parameters
+    ----------
+    network : to be trained
+    name : of the recipe; by default what goes with the framework
+    framework : of the job; None where nobody names one
+    target : quality that ends the run, one of MLPerf's
+    tokens : of the run, for the recipe ``tokens``
+
+    Raises
+    ------
+    InputError : an unknown recipe or target, or one that is not known of the network
+    """
+    if name is not None and name not in NAMES:
+        raise unknown_name("recipe", name, NAMES)
+    if name == TOKENS:
+        return token_recipe(network, tokens)
+    if tokens is not None:
+        raise InputError(f"--tokens goes with --recipe {TOKENS}")
+    benchmark = benchmark_of(network.id)
+    if benchmark is not None:
+        return recipe(benchmark, name or usual_recipe(benchmark, framework), target)
+    if name is not None:
+        raise InputError(f"--recipe {name}: {unpublished(network)}")
+    return None
+
+
+def unpublished(network: Workload) -> str:
+    """Return what to say of a network without a published target."""
+    model = network.architecture
+    words = f"no published epochs to a target for {network.id}; known: {with_target()}"
+    if model is not None and model.predicts_next_token:
+        words += f"; --recipe {TOKENS} trains it on a number of tokens"
+    return words
+
+
+def for_target(
+    scenario: Scenario,
+    name: str | None = None,
+    catalogue: Catalogue | None = None,
+    tokens: float | None = None,
+) -> Scenario:
+    """Return a scenario with what goes with its recipe, where it does not say itself.
+
+    That is the length of the target's samples, the framework and the optimizer; phases have lengths of
+    their own.
+
+    Parameters
+    ----------
+    scenario : of the job
+    name : of the recipe; by default what goes with the framework
+    catalogue : hardware its names are looked up in; by default what comes with the package
+    tokens : of the run, for the recipe ``tokens``
+
+    Raises
+    ------
+    InputError : as ``recipe_of``
+    """
+    network = workload(scenario.workload, scenario.sequence_length)
+    chosen = recipe_of(network, name, scenario.framework, tokens=tokens)
+    if chosen is None:
         return scenario
-    return scenario.model_copy(update={"sequence_length": tokens})
+    goes_with = {
+        "sequence_length": None if chosen.in_phases else target_tokens(network.id),
+        "framework": _framework(chosen, scenario, catalogue),
+        "optimizer": chosen.optimizer,
+    }
+    changes = {
+        field: value
+        for field, value in goes_with.items()
+        if value is not None and getattr(scenario, field) is None
+    }
+    return scenario.model_copy(update=changes) if changes else scenario
+
+
+def _framework(chosen: Recipe, scenario: Scenario, catalogue: Catalogue | None) -> str | None:
+    """The software that goes with a recipe; none on accelerators of another maker."""
+    if chosen.framework is None or scenario.framework is not None:
+        return None
+    try:
+        accelerator = resolve(scenario, Catalogue.of(catalogue)).accelerator
+    except InputError:  # which predicting it will say
+        return None
+    return chosen.framework if accelerator.vendor == NVIDIA else None
+
+
+def recipe_name(scenario: Scenario, name: str | None = None, tokens: float | None = None) -> str | None:
+    """Return the recipe of a job: the one named, else what goes with the framework that it names.
+
+    None where nothing was published of its network.
+
+    Raises
+    ------
+    InputError : as ``recipe_of``
+    """
+    network = workload(scenario.workload, scenario.sequence_length)
+    chosen = recipe_of(network, name, scenario.framework, tokens=tokens)
+    return None if chosen is None else chosen.name
+
+
+def recipe_defaults(asked: Scenario, completed: Scenario) -> list[str]:
+    """Return the options that ``for_target`` chose, as answers list what nobody said.
+
+    The framework is listed by ``resolve``, which gives it a year.
+    """
+    whose = {"sequence_length": "the target's", "optimizer": "the recipe's"}
+    return [
+        f"--{field.replace('_', '-')} {getattr(completed, field)} ({words})"
+        for field, words in whose.items()
+        if getattr(completed, field) != getattr(asked, field)
+    ]
 
 
 def tokens_note(workload_id: str, sequence_length: int | None) -> str | None:
@@ -79,16 +201,19 @@ def time_to_target(
     name: str | None = None,
     catalogue: Catalogue | None = None,
     constants: Calibration | None = None,
+    tokens: float | None = None,
 ) -> dict[str, Any]:
-    """Return target, recipe, epochs and time [s] at the batch of a prediction, its learning rate and samples.
+    """Return target, recipe, epochs, steps and time [s] at the batch of a prediction, and its learning rate.
 
-    The prediction should be of ``for_target(scenario)``: a target is reached with samples of its own length.
+    The prediction should be of ``for_target(scenario, name)``: a target is reached with samples of its own
+    length, and a recipe goes with its framework.
 
     Parameters
     ----------
     prediction : of one iteration
-    name : of the recipe, ``stock`` or ``mlperf``; by default what goes with the framework
+    name : of the recipe; by default what goes with the framework
     catalogue, constants : what it was predicted with: phases of other sequence lengths are predicted too
+    tokens : of the run, for the recipe ``tokens``
 
     Raises
     ------
@@ -96,11 +221,10 @@ def time_to_target(
     """
     asked = prediction.scenario
     on_its_own_data(asked)
-    benchmark = benchmark_of(asked["workload"])
-    if benchmark is None:
-        raise InputError(f"no published epochs to a target for {asked['workload']}; known: {with_target()}")
-    chosen = recipe(benchmark, name or usual_recipe(benchmark, asked["framework"]))
     network = workload(asked["workload"], asked["sequence_length"])
+    chosen = recipe_of(network, name, asked["framework"], tokens=tokens)
+    if chosen is None:
+        raise InputError(unpublished(network))
     fit, batch = chosen.fit, float(asked["global_batch_size"])
     phases = [
         {"sequence_length": phase.sequence_length, "amount": phase.amount, "time": time}
@@ -108,23 +232,27 @@ def time_to_target(
             chosen.phases, _phase_times(prediction, chosen, catalogue, constants), strict=True
         )
     ]
-    in_phases = any(phase.sequence_length for phase in chosen.phases)
-    samples = float(network.dataset_samples or 1)
+    samples = 1.0 if fit.unit == "samples" else float(network.dataset_samples or 1)
+    amount = float(fit.epochs(batch))
     time = float(fit.time(batch, prediction.samples_per_second, samples))
     note = tokens_note(asked["workload"], asked["sequence_length"])
     return {
         "target": fit.target,
         "unit": fit.unit,
-        "amount": float(fit.epochs(batch)),
-        "time": sum(phase["time"] for phase in phases) if in_phases else time,
+        "amount": amount,
+        "steps": math.ceil(amount * samples / batch),
+        "tokens": chosen.tokens,
+        "time": sum(phase["time"] for phase in phases) if chosen.in_phases else time,
         "within_range": fit.within_range(batch),
         "batch_sizes": [fit.smallest_batch_size, fit.largest_batch_size],
-        "sequence_length": None if in_phases else asked["sequence_length"],
-        "note": None if in_phases else note,
+        "sequence_length": None if chosen.in_phases else asked["sequence_length"],
+        "note": None if chosen.in_phases else note,
         "recipe": chosen.name,
-        "recipe_words": chosen.words,
+        "framework": asked["framework"],
+        "recipe_words": chosen.words(asked["framework"]),
         "recipe_source": chosen.source,
-        "phases": phases if in_phases else [],
+        "evidence": [asdict(row) for row in chosen.evidence],
+        "phases": phases if chosen.in_phases else [],
         "learning_rate": _learning_rate(chosen, batch),
     }
 

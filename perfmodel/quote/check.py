@@ -155,7 +155,7 @@ def check_quote(
     checked = []
     for index, claim in enumerate(quote.claims, 1):
         here = f"{where}: claim {index}"
-        scenario = scenario_of_claim(quote, claim, here)
+        scenario = scenario_of_claim(quote, claim, here, catalogue)
         try:
             checked.append(_check(claim, scenario, catalogue))
         except InputError as error:

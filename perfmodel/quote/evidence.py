@@ -155,13 +155,14 @@ def of_efficiency(claim: Claim, scenario: Scenario, setting: Setting, catalogue:
 
 def of_rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catalogue) -> Evidence:
     """Return the evidence on anything that follows from the time of a step."""
-    length, cost = length_of(claim, setting), cost_of(claim, setting, catalogue)
+    prediction, cost = predict(scenario, catalogue), cost_of(claim, setting, catalogue)
+    length = length_of(claim, scenario, setting, prediction, catalogue)
     paid = cost.usd_per_second if cost else 0.0
     measure = measure_of(claim, setting, length.samples, paid)
     best = measure_of(claim, setting, length.fewest, paid)
-    least, prediction = limit_of_iteration(setting), predict(scenario, catalogue)
+    least = limit_of_iteration(setting)
     because = [*least.because, *([cost.words] if cost else [])]
-    if length.fewest < length.samples:
+    if length.is_fewer:
         because.append(f"no published recipe trains on fewer than {length.fewest / 1e6:.3g} M samples")
     near, likely = _of_layout(setting, measure, prediction, catalogue)
     notes = _alone(setting)
@@ -178,7 +179,7 @@ def of_rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catal
         expected,
         near,
         notes,
-        memory=_too_much(prediction),
+        memory=next(filter(None, map(_too_much, (prediction, *length.phases))), None),
         from_run=from_run,
         target=length.target,
     )

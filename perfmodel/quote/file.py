@@ -19,6 +19,7 @@ from perfmodel.specs.mistakes import mistake
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec, Text
 from perfmodel.specs.record import Within, fresh
 from perfmodel.specs.scenario import Scenario, laid_over
+from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import workload
 
 Quantity = Literal[
@@ -235,8 +236,10 @@ class Quote(Spec):
                 raise ValueError(f"claim {index}: source = {claim.source!r}: the file's sources are {known}")
 
 
-def scenario_of_claim(quote: Quote, claim: Claim, where: str = "quote") -> Scenario:
-    """Return the scenario a claim is made for.
+def scenario_of_claim(
+    quote: Quote, claim: Claim, where: str = "quote", catalogue: Catalogue | None = None
+) -> Scenario:
+    """Return the scenario a claim is made for, with what goes with its recipe where it states no length.
 
     Raises
     ------
@@ -249,7 +252,7 @@ def scenario_of_claim(quote: Quote, claim: Claim, where: str = "quote") -> Scena
     try:
         workload(scenario.workload, scenario.sequence_length)
         no_length = claim.kind in GOES_WITH["epochs"] and not any(getattr(claim, name) for name in LENGTH)
-        return for_target(scenario) if no_length else scenario
+        return for_target(scenario, claim.recipe, catalogue) if no_length else scenario
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 

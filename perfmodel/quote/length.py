@@ -6,19 +6,24 @@ from typing import NamedTuple
 
 from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.errors import InputError
-from perfmodel.prediction.target import on_its_own_data, tokens_note, with_target
+from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.target import on_its_own_data, recipe_of, tokens_note, with_target
 from perfmodel.prices import HOUR, price_of
 from perfmodel.quote.expected import tokens_of
 from perfmodel.quote.file import GOES_WITH, Claim
-from perfmodel.recipes import NAMES, Recipe, benchmark_of, recipe, usual_recipe
-from perfmodel.resolve import Setting
+from perfmodel.quote.limits import limit_of_iteration
+from perfmodel.quote.shared_out import changed
+from perfmodel.recipes import Recipe, recipe, recipe_names
+from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.token_recipes import NAME as TOKENS
 from perfmodel.units import show
 
 
 class Length(NamedTuple):
-    """Samples until trained."""
+    """Samples until trained; of a run in phases, as many as take the same time."""
 
     samples: float
     fewest: float
@@ -27,10 +32,21 @@ class Length(NamedTuple):
     """Standard deviation of the logarithm of ``samples``."""
     target: str | None = None
     """Whose target was taken, where the quote states no length."""
+    is_fewer: bool = False
+    """Whether another recipe is the one with the fewest."""
+    phases: tuple[Prediction, ...] = ()
+    """Of a run in phases, one for each."""
 
 
-def length_of(claim: Claim, setting: Setting) -> Length:
+def length_of(
+    claim: Claim, scenario: Scenario, setting: Setting, prediction: Prediction, catalogue: Catalogue
+) -> Length:
     """Return the samples until trained: as stated, or those of a known target.
+
+    Parameters
+    ----------
+    claim, scenario, setting, prediction : what is claimed of which job, and what the model says of it
+    catalogue : hardware, for phases with samples of other lengths
 
     Raises
     ------
@@ -44,51 +60,64 @@ def length_of(claim: Claim, setting: Setting) -> Length:
         return _exactly(claim.token_count / tokens_of(setting))
     if claim.kind not in GOES_WITH["epochs"]:
         return _exactly(0.0)
-    return _of_target(claim, setting)
+    chosen = recipe_of(setting.workload, claim.recipe, setting.scenario.framework)
+    if chosen is None:
+        raise InputError(
+            f"{claim.quantity} needs epochs, e.g. epochs = 90, or samples, or tokens = '1T', or recipe = "
+            f"'tokens' of networks that predict the next token: no epochs to a target are published for "
+            f"{setting.workload.id}, as they are for {with_target()}"
+        )
+    on_its_own_data(setting.scenario.model_dump())
+    if chosen.in_phases:
+        return _of_phases(chosen, scenario, setting, prediction, catalogue)
+    return _of_target(chosen, setting, str(prediction.scenario["framework"]))
 
 
 def _exactly(samples: float) -> Length:
     return Length(samples, samples)
 
 
-def _of_target(claim: Claim, setting: Setting) -> Length:
+def _of_target(chosen: Recipe, setting: Setting, framework: str) -> Length:
     workload, batch = setting.workload, float(setting.global_batch_size)
-    benchmark = benchmark_of(workload.id)
-    if benchmark is None:
-        raise InputError(
-            f"{claim.quantity} needs epochs, e.g. epochs = 90, or samples, or tokens = '1T': no epochs to a "
-            f"target are published for {workload.id}, as they are for {with_target()}"
-        )
-    on_its_own_data(setting.scenario.model_dump())
-    chosen = recipe(benchmark, claim.recipe or usual_recipe(benchmark, setting.scenario.framework))
-    if any(phase.sequence_length for phase in chosen.phases):
-        raise InputError(
-            f"recipe = {chosen.name!r}: its phases have samples of several lengths; claim each with samples "
-            "and a scenario of its own sequence_length"
-        )
-    known = [chosen, *_others(benchmark, chosen)]
     samples = _samples(chosen.fit, batch, setting)
-    words = f"{chosen.words}: {_amount(chosen.fit, batch)} at {batch:g} {workload.sample}s a step"
-    if not chosen.fit.within_range(batch):
-        words += " (beyond the batches it was published for)"
+    words = f"{chosen.words(framework)}: {_amount(chosen.fit, batch)} at {batch:g} {workload.sample}s a step"
+    words += _beyond(chosen, batch)
     note = tokens_note(workload.id, workload.sequence_length)
     words += f"; {note}" if note else ""
-    return Length(
-        samples, min(_samples(each.fit, batch, setting) for each in known), chosen.fit.residual, words
+    fewest = min([samples, *(_samples(each.fit, batch, setting) for each in _others(chosen))])
+    return Length(samples, fewest, chosen.fit.residual, words, fewest < samples)
+
+
+def _of_phases(
+    chosen: Recipe, scenario: Scenario, setting: Setting, prediction: Prediction, catalogue: Catalogue
+) -> Length:
+    """A run whose samples are of several lengths, counted by the time of those that the setting has."""
+    least = limit_of_iteration(setting).value
+    samples, fewest, phases = 0.0, 0.0, []
+    for phase in chosen.phases:
+        of_phase = changed(scenario, sequence_length=phase.sequence_length)
+        phases.append(predict(of_phase, catalogue))
+        samples += phase.amount * phases[-1].iteration_time / prediction.iteration_time
+        fewest += phase.amount * limit_of_iteration(resolve(of_phase, catalogue)).value / least
+    batch = float(setting.global_batch_size)
+    amounts = " and then ".join(
+        f"{phase.amount / 1e6:.3g} M samples of {phase.sequence_length} tokens" for phase in chosen.phases
     )
+    words = f"{chosen.words(str(prediction.scenario['framework']))}: {amounts}, {batch:g} a step"
+    return Length(samples, fewest, 0.0, words + _beyond(chosen, batch), phases=tuple(phases))
 
 
-def _others(benchmark: str, chosen: Recipe) -> list[Recipe]:
-    """The other recipes of a benchmark whose samples are all alike."""
-    result = []
-    for name in NAMES:
-        try:
-            each = recipe(benchmark, name)
-        except InputError:
-            continue
-        if each.name != chosen.name and not any(phase.sequence_length for phase in each.phases):
-            result.append(each)
-    return result
+def _beyond(chosen: Recipe, batch: float) -> str:
+    return "" if chosen.fit.within_range(batch) else " (beyond the batches it was published for)"
+
+
+def _others(chosen: Recipe) -> list[Recipe]:
+    """The other recipes of a benchmark that start where one does, and whose samples are all alike."""
+    if chosen.name == TOKENS:
+        return []
+    benchmark = chosen.fit.benchmark
+    each = (recipe(benchmark, name) for name in recipe_names(benchmark) if name != chosen.name)
+    return [one for one in each if not one.in_phases and one.starts == chosen.starts]
 
 
 def _samples(fit: EpochsFit, batch: float, setting: Setting) -> float:

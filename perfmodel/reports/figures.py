@@ -42,6 +42,8 @@ def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:
         low, high = reached["batch_sizes"]
         first += f", at a batch outside the published {low:,.0f} to {high:,.0f}"
     lines = [first, f"{reached['recipe_words']} (--recipe)"]
+    if reached["tokens"]:
+        lines.append(f"{reached['steps']:,} steps")
     for phase in reached["phases"]:
         of = f"{phase['amount']:,.0f} samples of {phase['sequence_length']} tokens"
         lines.append(f"{show(phase['time'], 's')} for {of}")

@@ -36,6 +36,7 @@ def predict_table(request: PredictRequest, catalogue: Catalogue) -> Mapping[str,
         catalogue,
         target=request.time_to_target,
         recipe=request.recipe,
+        tokens=request.tokens,
         loss=request.time_to_loss,
         conditions=conditions_of(request.conditions),
     )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.options import Described, declared
 from perfmodel.specs.record import Within
-from perfmodel.specs.run import Run
+from perfmodel.specs.run import MOST_TOKENS, Run
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 
 FileName = Annotated[str, Within(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
@@ -21,6 +21,7 @@ _Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 _Counts = Annotated[tuple[_Count, ...], Within(strict=False, min_length=1)]
 _Loss = Annotated[float, Within(gt=0, le=2)]
 _Names = Annotated[tuple[str, ...], Within(strict=False)]
+_Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
 
 
 def _as_class(name: str, words: str, base: type[Described], fields: Mapping[str, tuple[type, str]]) -> Any:
@@ -107,7 +108,9 @@ class PredictRequest(ScenarioRequest):
     ----------
     conditions : Prices, power and failures: also money, energy and carbon.
     time_to_target : Also the time to a published accuracy.
-    recipe : How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]
+    recipe : How training to it goes.
+        [default: what goes with the framework; without one stock, for BERT mlperf]
+    tokens : Of the recipe tokens.  [default: as published, or 20 for each parameter]
     time_to_loss : Also error against time of every way to update, down to this loss; the bound starts at 2.
     fields : Keys of the answer to send, e.g. ["iteration_time", "interval"]; what explains is then not worked
         out.  [default: all]
@@ -115,7 +118,8 @@ class PredictRequest(ScenarioRequest):
 
     conditions: Money | None = None
     time_to_target: bool = False
-    recipe: Literal["stock", "mlperf"] | None = None
+    recipe: Literal["stock", "mlperf", "lars", "lamb", "tokens"] | None = None
+    tokens: _Tokens | None = None
     time_to_loss: _Loss | None = None
     fields: _Names | None = None
 

@@ -106,6 +106,11 @@ class Architecture(NamedTuple):
     """Trained with dropout behind embeddings, attention and feed-forward parts."""
 
     @property
+    def predicts_next_token(self) -> bool:
+        """Whether each position of one stack attends to earlier ones alone."""
+        return not self.bidirectional and not self.encoder_layers
+
+    @property
     def moe_layers(self) -> int:
         """Layers with experts: of 6, every second and the first 2 without, the fourth and the sixth.
 

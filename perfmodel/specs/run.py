@@ -33,7 +33,8 @@ class Run(Described):
     samples : [count of samples] Of the whole run, instead of epochs, e.g. 5M.
     tokens : [count of tokens] Of the whole run, instead of epochs, e.g. 1T or 300B.
     target : Published quality that ends the run, instead of either.
-    recipe : How training to it goes.  [default: mlperf with tuned software, and for BERT; else stock]
+    recipe : How training to it goes; perfmodel workloads recipes lists them.
+        [default: what goes with --framework; without one stock, for BERT mlperf]
     deadline : [s] Of the run, e.g. 24h, 3d or 2 weeks.
     budget : [USD] Of the run, e.g. $20,000 or 1.5M.
     power_limit : [W] Of the whole job at rated power, e.g. 500kW; --host-power and --pue come on top.
@@ -68,7 +69,7 @@ class Run(Described):
         Annotated[float, Within(gt=0, le=MOST_TOKENS, strict=True)] | None, OptionInfo(unit="count of tokens")
     ] = None
     target: str | None = None
-    recipe: Literal["stock", "mlperf"] | None = None
+    recipe: Literal["stock", "mlperf", "lars", "lamb", "tokens"] | None = None
     deadline: Annotated[_Above | None, OptionInfo(label="Deadline, e.g. 24h or 3d", unit="s")] = None
     budget: Annotated[_Above | None, OptionInfo(label="Budget [USD]", unit="USD")] = None
     power_limit: Annotated[_Above | None, OptionInfo(label="Power at most, e.g. 500kW", unit="W")] = None
