@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, settings
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+"""Workers of pytest share the cores out already: numpy's threads beside them would only wait in busy loops,
+for more than half of the processor time of a fit."""
 
 FLOORS = "PERFMODEL_FLOORS" in os.environ
 """Whether the suite runs with the lowest versions: once more, without what those cannot change."""
@@ -26,6 +31,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         same = [item for item in items if item.get_closest_marker("any_version")]
         items[:] = [item for item in items if not item.get_closest_marker("any_version")]
         config.hook.pytest_deselected(items=same)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from looking again and again through the tests and all that they import."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -78,6 +78,27 @@ NARROW = {
 """URLs that keep a search short."""
 
 
+@pytest.fixture(autouse=True, scope="module")
+def as_it_is_served():
+    """The settings of ``perfmodel app``; packages searched for components, and pages compiled, once."""
+    from streamlit import config
+    from streamlit.components.v2 import manifest_scanner
+    from streamlit.testing.v1 import app_test
+
+    names = ("browser.gatherUsageStats", "runner.magicEnabled")
+    before = {name: config.get_option(name) for name in names}
+    for name in names:
+        config.set_option(name, False)
+    components = manifest_scanner.scan_component_manifests()
+    compiled = app_test.ScriptCache()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", lambda: components)
+        patch.setattr(app_test, "ScriptCache", lambda: compiled)
+        yield
+    for name, value in before.items():
+        config.set_option(name, value)
+
+
 def opened(page: str = "predict", **query: str) -> AppTest:
     """A page as a URL opens it."""
     test = AppTest.from_file(str(MAIN), default_timeout=120)
@@ -170,21 +191,29 @@ def test_the_extremes_of_every_widget(page):
         test.session_state[f"fold-{key}"] = True
     sound(test.run())
     tried = {"option-id"} | (SHARED if page != "predict" else set())
-    for box in [box for box in test.selectbox if box.key not in tried]:
-        for choice in (box.options[-1], None if "form" not in box.key else box.options[0]):
-            sound(test.selectbox(key=box.key).set_value(choice).run())
-    for number in [number for number in test.number_input if number.key not in tried]:
-        for value in (number.max, number.value):
-            sound(test.number_input(key=number.key).set_value(value).run())
-    for field in [field for field in test.text_input if field.key not in tried]:
-        for value in ("1e400", field.value):
-            sound(test.text_input(key=field.key).set_value(value).run())
-    for several in [several for several in test.multiselect if several.key not in tried]:
-        for words in (several.options[:6], []):
-            sound(test.multiselect(key=several.key).set_value(words).run())
-    for slider in list(test.slider):
+    extremes = [
+        *(
+            ("selectbox", box.key, box.options[-1], None if "form" not in box.key else box.options[0])
+            for box in test.selectbox
+        ),
+        *(("number_input", number.key, number.max, number.value) for number in test.number_input),
+        *(("text_input", field.key, "1e400", field.value) for field in test.text_input),
+        *(("multiselect", several.key, several.options[:6], []) for several in test.multiselect),
+    ]
+    for kind, key, extreme, usual in extremes:
+        if key in tried:
+            continue
+        if not shows(test, kind, key):  # what the extreme before took from the page comes back
+            sound(test.run())
+        sound(getattr(test, kind)(key=key).set_value(extreme).run())
+        getattr(test, kind)(key=key).set_value(usual)  # in the run that tries the next
+    for slider in list(sound(test.run()).slider):
         for value in (slider.min, slider.max):
             sound(test.slider(key=slider.key).set_value(value).run())
+
+
+def shows(test: AppTest, kind: str, key: str) -> bool:
+    return any(widget.key == key for widget in getattr(test, kind))
 
 
 @pytest.mark.parametrize("asked", [{}, {"strategy": "parameter-server"}])
