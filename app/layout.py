@@ -161,9 +161,14 @@ def mistakes_shown() -> Iterator[None]:
         st.stop()
 
 
+PROFILED = ("predict", "scale", "compare")
+"""Commands that take a profile."""
+
+
 def shell_command(command: str, picked: Mapping[str, Any], more: Sequence[tuple[str, str]] = ()) -> str:
     """Return the question as a command, with options given more than once and the session's profile."""
-    profile = {"profile": session_hardware.PROFILE} if session_hardware.profile() else {}
+    takes_profile = command in PROFILED and session_hardware.profile()
+    profile = {"profile": session_hardware.PROFILE} if takes_profile else {}
     return as_command(command, {**picked, **profile}, more)
 
 
@@ -172,12 +177,23 @@ def ways_out(
     picked: Mapping[str, Any],
     python: str | None = None,
     more: Sequence[tuple[str, str]] = (),
+    others: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Offer the question as a command, with options given more than once, and as Python."""
+    """Offer the question as a command, with options given more than once, and as Python.
+
+    Parameters
+    ----------
+    command : its name
+    picked : its options
+    python : the same in Python; by default a prediction
+    more : options given more than once
+    others : options of further commands, which answer the rest of the page
+    """
     file = session_hardware.PROFILE if session_hardware.profile() else None
     with st.container(horizontal=True, width="content"):
         with st.popover("Copy as command"):
-            st.code(shell_command(command, picked, more), language="shell", wrap_lines=True)
+            lines = [shell_command(command, picked, more), *(shell_command(command, each) for each in others)]
+            st.code("\n".join(lines), language="shell", wrap_lines=True)
         with st.popover("Copy as Python"):
             st.code(python or as_python(picked, file), language="python", wrap_lines=True)
 

@@ -223,7 +223,7 @@ def as_command(command: str, picked: Mapping[str, Any], more: Iterable[tuple[str
     'perfmodel predict --no-local-aggregation'
     """
     words = [word for name, value in (*picked.items(), *more) for word in _words(name, value)]
-    return shlex.join(["perfmodel", *command.split(), *words])
+    return shlex.join(["perfmodel", *shlex.split(command), *words])
 
 
 def _words(name: str, value: Any) -> tuple[str, ...]:

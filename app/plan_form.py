@@ -61,7 +61,8 @@ class _Prices(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 def _prices(option: Option) -> Option:
     """Several machines with their price."""
-    parameter = click.Option([f"--{option.name}"], type=_Prices(option), help=option.help)
+    names = [f"--{option.name}", str(option.parameter.name)]
+    parameter = click.Option(names, type=_Prices(option), help=option.help)
     return option._replace(parameter=parameter, kind="text", usual="e.g. dgx-1v=12,dgx-a100=30")
 
 
@@ -116,6 +117,35 @@ def length_missing(asked: Goal) -> str | None:
         f"How long is the run? Nothing is published of the epochs that {asked.workload} takes: fill in "
         "“Epochs”, or the samples or tokens of the run under “More options”."
     )
+
+
+PYTHON_NAMES = {"max_global_batch": "max_global_batch_size"}
+"""Of a goal, where ``perfmodel.plan`` has another name for it."""
+
+
+def as_python(asked: Goal) -> str:
+    """Return the same question in Python: what differs from what ``perfmodel.plan`` takes by itself.
+
+    >>> print(as_python(Goal(deadline=3600.0, options={"input": "real"})))
+    import perfmodel
+    <BLANKLINE>
+    result = perfmodel.plan(deadline=3600.0, input='real')
+    print(result)
+    """
+    blank = Goal()
+    said = {
+        PYTHON_NAMES.get(name, name): repr(getattr(asked, name))
+        for name in Goal.model_fields
+        if name not in ("conditions", "options", "meant") and getattr(asked, name) != getattr(blank, name)
+    }
+    conditions = [
+        f"{name}={value!r}" for name, value in asked.conditions._asdict().items() if value is not None
+    ]
+    if conditions:
+        said["conditions"] = f"perfmodel.Conditions({', '.join(conditions)})"
+    said |= {name: repr(value) for name, value in asked.options.items()}
+    given = ", ".join(f"{name}={value}" for name, value in said.items())
+    return f"import perfmodel\n\nresult = perfmodel.plan({given})\nprint(result)"
 
 
 def report_page(asked: Goal, command: str) -> Callable[[], Page]:

@@ -235,7 +235,7 @@ def test_what_cannot_be_is_told_where_the_answer_would_stand():
     assert not test.metric
 
 
-@pytest.mark.parametrize("module", ["options", "layout"])
+@pytest.mark.parametrize("module", ["options", "layout", "plan_form"])
 def test_worked_examples(module):
     assert doctest.testmod(import_module(f"app.{module}")).failed == 0
 
@@ -483,21 +483,6 @@ def test_text_of_others_is_shown_and_never_read_as_markdown():
     assert "\\!\\[x\\](http\\://192.0.2.1/x.png)" in shown
     assert "\\[free\\]" in shown
     assert "http://" not in shown
-
-
-@pytest.mark.parametrize(
-    ("page", "query"),
-    [
-        ("predict", {"gpus": "8"}),
-        ("scale", {"gpus": "8,16", "inter-link": "ethernet-25g-tcp"}),
-        ("compare", {"gpus": "8", "inter-link": "ethernet-25g-tcp", "b-inter-link": "ethernet-100g-tcp"}),
-    ],
-)
-def test_the_python_to_copy_runs(page, query, capsys):
-    test = opened(page, **query)
-    code = next(block.value for block in test.get("code") if "from perfmodel" in block.value)
-    exec(compile(code, page, "exec"), {})
-    assert capsys.readouterr().out.strip()
 
 
 def test_collectives_stand_beside_measured_ones_and_take_an_accelerator():

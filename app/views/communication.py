@@ -120,7 +120,7 @@ def page(asked: Asked) -> None:
             if is_open:
                 placed(fabric, servers, size)
     where = exchanges.where(picked)
-    command = {"collective": name, **where, "ranks": ranks, "size": "1KB..1GB"}
+    command = {"collective": name, **where, "ranks": ranks, "size": picked.get("size", "100MB")}
     with st.container(horizontal=True):
         ways_out("collective", command, _python(name, ranks, values(where, where, "collective"), size))
         downloads("communication", rows, {"rows": rows})
@@ -222,10 +222,7 @@ def _measured_beside(name: str, fabric: Point, size: float) -> None:
 def _python(name: str, ranks: int, where: Mapping[str, Any], size: float) -> str:
     """The question in Python."""
     given = "".join(f", {word}={value!r}" for word, value in where.items())
-    return (
-        "import perfmodel\n\n"
-        f'print(perfmodel.collective("{name}", ranks={ranks}, size={size!r}, algorithm="best"{given}))'
-    )
+    return f'import perfmodel\n\nprint(perfmodel.collective("{name}", ranks={ranks}, size={size!r}{given}))'
 
 
 page(

@@ -137,8 +137,9 @@ def page(asked: Asked) -> None:
         st.caption(note[:1].upper() + note[1:])
     base = {name: value for name, value in asked.picked.items() if name in (*SCENARIO, *MONEY)}
     said = [_said(changed) for letter in LETTERS if (changed := changes(asked.picked, letter))]
+    said = said or [f"gpus={first['world_size']}"]  # the same once more
     with st.container(horizontal=True):
-        ways_out("compare", base, _python(base, said), [("set", text) for text in said])
+        ways_out("compare", base, _python(base, list(result.names)), [("set", text) for text in said])
         rows = [_flat(result, row) for row in result.rows]
         downloads("compare", rows, result.model_dump(mode="json"), report(asked, result, base, said))
 
@@ -160,18 +161,17 @@ def _flat(result: Comparison, row: Row) -> dict[str, Any]:
     return {"quantity": row.quantity, "unit": row.unit, **dict(zip(result.names, row.values, strict=True))}
 
 
-def _python(base: dict[str, Any], said: list[str]) -> str:
-    """The question in Python."""
-    given = arguments(values(base, SCENARIO))
-    others = [
-        arguments(values(_laid_over(base, changed), SCENARIO))
-        for letter in LETTERS
-        if (changed := changes(asked.picked, letter))
+def _python(base: dict[str, Any], names: list[str]) -> str:
+    """The question in Python: every case under the name that it has on the page."""
+    plans = [changed for letter in LETTERS if (changed := changes(asked.picked, letter))]
+    conditions = ", ".join(f"{name}={value!r}" for name, value in values(base, MONEY).items())
+    costs = f", conditions=Conditions({conditions})" if conditions else ""
+    lines = [
+        f"case_of({name!r}, Scenario({arguments(values(_laid_over(base, changed), SCENARIO))}){costs})"
+        for name, changed in zip(names, [{}, *(plans or [{}])], strict=True)
     ]
-    lines = [f'case_of("A", Scenario({given}))']
-    lines += [f"case_of({text!r}, Scenario({other}))" for text, other in zip(said, others, strict=True)]
     return (
-        "from perfmodel import Scenario\n"
+        f"from perfmodel import {'Conditions, ' * bool(conditions)}Scenario\n"
         "from perfmodel.comparison import case_of, compare\n\n"
         "result = compare([\n    " + ",\n    ".join(lines) + ",\n])\n"
         "print(result.verdict)"

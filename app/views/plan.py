@@ -83,9 +83,7 @@ def page(asked: Asked) -> None:
     load(rows, event, goal.workload)
     once, each = plan_form.as_words(asked.picked)
     with st.container(horizontal=True):
-        ways_out(
-            "plan", once, f"from perfmodel.planning import Goal, search\n\nresult = search({goal!r})", each
-        )
+        ways_out("plan", once, plan_form.as_python(goal), each)
         command = shell_command("plan", once, each)
         downloads("plan", table(rows), result, plan_form.report_page(goal, command))
     with fold("How it would be started") as is_open:

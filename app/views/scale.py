@@ -49,14 +49,8 @@ def curves(asked: Asked) -> dict[str, list[Prediction]]:
     counts = convert(COUNTS, asked.picked.get("gpus", "1,2,4,8,16,32"))
     if len(counts) > MOST:
         st.warning(f"{len(counts)} counts; the first {MOST} are drawn")
-    plans: dict[str, dict[str, Any]] = {"": {}}
-    plans |= {
-        name: {"strategy": name} if name == "parameter-server" else {"strategy": name, "servers": None}
-        for name in asked.picked.get("strategies", ())
-    }
-    plans |= {name: {"inter-link": name} for name in asked.picked.get("networks", ())}
     result = {}
-    for name, changed in plans.items():
+    for name, changed in overlaid(asked).items():
         try:
             line = [asked.predict({**changed, "gpus": n}) for n in counts[:MOST]]
         except InputError as error:
@@ -66,6 +60,16 @@ def curves(asked: Asked) -> dict[str, list[Prediction]]:
             continue
         result[name or _chosen(line[-1], asked)] = line
     return result
+
+
+def overlaid(asked: Asked) -> dict[str, dict[str, Any]]:
+    """Return what each curve changes of the plan chosen, which comes first and has no name."""
+    plans: dict[str, dict[str, Any]] = {"": {}}
+    plans |= {
+        name: {"strategy": name} if name == "parameter-server" else {"strategy": name, "servers": None}
+        for name in asked.picked.get("strategies", ())
+    }
+    return plans | {name: {"inter-link": name} for name in asked.picked.get("networks", ())}
 
 
 def _chosen(last: Prediction, asked: Asked) -> str:
@@ -179,14 +183,23 @@ def ends(result: dict[str, list[Prediction]]) -> str:
 
 
 def _python(picked: dict[str, Any], counts: list[int]) -> str:
-    """The question in Python: the curve as chosen."""
+    """The question in Python: one curve."""
     given = {name: value for name, value in picked.items() if name != "gpus"}
-    options = "".join(f", {name}={value!r}" for name, value in option_values(given, SCENARIO).items())
-    return (
-        "from perfmodel import Scenario, predict\n\n"
-        f"for gpus in {counts}:\n"
-        f"    answer = predict(Scenario(gpus=gpus{options}))\n"
-        "    print(gpus, answer.iteration_time, answer.scaling_efficiency)"
+    words = "".join(f", {name}={value!r}" for name, value in option_values(given, SCENARIO).items())
+    return f"print(perfmodel.scale(gpus={counts}{words}))"
+
+
+def copies(asked: Asked, counts: list[int]) -> None:
+    """Offer the question as commands and as Python, a line for each curve."""
+    base = {name: value for name, value in asked.picked.items() if name in SCENARIO}
+    lines = [
+        {name: value for name, value in (base | changed).items() if value is not None}
+        for changed in overlaid(asked).values()
+    ]
+    python = "\n".join(_python(line, counts) for line in lines)
+    command = {"gpus": ",".join(map(str, counts))}
+    ways_out(
+        "scale", command | lines[0], f"import perfmodel\n\n{python}", others=[command | x for x in lines[1:]]
     )
 
 
@@ -212,8 +225,7 @@ def page(asked: Asked) -> None:
             st.caption(plain(f"{name}: {note}"))
     rows = table(result, drawn, y)
     with st.container(horizontal=True):
-        picked = {k: v for k, v in asked.picked.items() if k not in ("show", "strategies", "networks")}
-        ways_out("scale", picked, _python(picked, [p.scenario["world_size"] for p in first]))
+        copies(asked, [p.scenario["world_size"] for p in first])
         downloads("scale", rows, {"rows": rows, "scenario": first[-1].scenario})
     with fold("As a table") as is_open:
         if is_open:

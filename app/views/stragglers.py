@@ -43,6 +43,8 @@ PARAM = KNOWN["param"]._replace(label="Its parameters", usual="an example's")
 K = KNOWN["k"]._replace(kind="slider", session="straggler-k")
 LOCAL_STEPS = KNOWN["local-steps"]._replace(session="straggler-local-steps")
 RATE = KNOWN["learning-rate"]
+NAMED = ("workers", "k", "local-steps", "communication-time", "server-time")
+"""Options of ``perfmodel stragglers`` beside the law."""
 
 
 def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
@@ -57,8 +59,7 @@ def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
 
 def variants(picked: dict[str, Any], times: Distribution) -> Stragglers:
     """Return every variant, as ``perfmodel stragglers`` has them."""
-    named = ("workers", "k", "local-steps", "communication-time", "server-time")
-    result: Stragglers = stragglers(distribution=times, **values(picked, named, "stragglers"))
+    result: Stragglers = stragglers(distribution=times, **values(picked, NAMED, "stragglers"))
     return result
 
 
@@ -132,7 +133,7 @@ def page(asked: Asked) -> None:
     rows = [asdict(row) for row in result]
     command = {k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")} | said
     with st.container(horizontal=True):
-        ways_out("stragglers", command, _python(str(times), workers, picked))
+        ways_out("stragglers", command, _python(said, picked))
         downloads("stragglers", rows, rows)
     with fold("What staleness leaves of the learning rate") as is_open:
         if is_open:
@@ -210,13 +211,11 @@ def stale_rates(staleness: float) -> list[LearningRate]:
     return [row for row in answer.rows if "staleness" in row.rule]
 
 
-def _python(times: str, workers: int, picked: dict[str, Any]) -> str:
-    """The question in Python."""
-    return (
-        "import perfmodel\n\n"
-        f'print(perfmodel.stragglers("k-sync", workers={workers}, '
-        f"k={picked.get('k', max(1, workers // 2))}, distribution={times!r}))"
-    )
+def _python(said: dict[str, Any], picked: dict[str, Any]) -> str:
+    """The question in Python: every variant, as the page has them."""
+    given = values(picked, NAMED, "stragglers") | said
+    words = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    return f"import perfmodel\n\nprint(perfmodel.stragglers({words}))"
 
 
 def upload() -> None:

@@ -1,5 +1,6 @@
 """Trace: what a profiler saw of a step, and what the model learns from it."""
 
+import shlex
 from typing import Any
 
 import streamlit as st
@@ -227,7 +228,9 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
         for device in devices
     ]
     with st.container(horizontal=True):
-        ways_out("trace summary FILE", {}, _python())
+        names = [file.name for file in files]
+        command = f"trace summary {shlex.join(names)}"
+        ways_out(command, {"skip": skip} if skip else {}, _python(names, skip))
         downloads("trace", rows, result)
         if devices:
             st.download_button("As a page", html_report(result), "trace.html", "text/html", on_click="ignore")
@@ -248,13 +251,14 @@ def predicted(asked: Asked) -> None:
         downloads("step", [{"term": k, "seconds": v} for k, v in answer.terms.items()], answer.to_json())
 
 
-def _python() -> str:
+def _python(names: list[str], skip: int) -> str:
     """The question in Python."""
     return (
         "from pathlib import Path\n\n"
         "from perfmodel.traces.read import read_trace\n"
         "from perfmodel.traces.summary import summary\n\n"
-        'print(summary(read_trace(Path("FILE"))))'
+        f"traces = [trace for name in {names!r} for trace in read_trace(Path(name))]\n"
+        f"print(summary(traces{f', {skip}' if skip else ''}))"
     )
 
 

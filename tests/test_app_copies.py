@@ -1,0 +1,177 @@
+"""What the pages offer to copy runs, as it stands, and gives what the page shows."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import quotes
+from app.layout import sentence
+from perfmodel.units import show
+from tests.test_app import a_trace, button, opened, sound, words
+
+FOR_HIRE = {"instance": "p3.16xlarge", "epochs": "1", "price": "p3.16xlarge=12", "host-power": "2kW"}
+ASKED: dict[str, tuple[str, dict[str, str]]] = {
+    "predict": ("predict", {"gpus": "8", "jitter": "lognormal:cv=0.1", "local-aggregation": "no"}),
+    "predict, priced": ("predict", {"gpus": "8", "node": "dgx-1v", "price": "12"}),
+    "scale": ("scale", {"gpus": "1-16", "networks": "ethernet-25g-tcp", "show": "cost", "price": "3"}),
+    "scale, servers": (
+        "scale",
+        {"gpus": "8,16", "strategy": "parameter-server", "servers": "4", "strategies": "all-reduce"},
+    ),
+    "plan": ("plan", FOR_HIRE),
+    "compare": ("compare", {"gpus": "8", "price": "3", "b-gpus": "16", "c-local-batch-size": "32"}),
+    "compare, alone": ("compare", {"gpus": "8"}),
+    "communication": ("communication", {"ranks": "16", "node": "dgx-1v", "size": "1MB"}),
+    "stragglers": (
+        "stragglers",
+        {
+            "workers": "8",
+            "k": "3",
+            "communication-time": "0.5s",
+            "distribution": "pareto",
+            "local-steps": "4",
+        },
+    ),
+    "trace": ("trace", {"gpus": "8"}),
+    "quote": ("quote", {"gpus": "8", "quantity": "images_per_second", "value": "4000"}),
+    "quote, public": ("quote", {"quote": "horovod-512-gpus"}),
+    "hardware": ("hardware", {"id": "ib-edr-100g"}),
+    "validation": ("validation", {"mode": "specs"}),
+}
+
+
+def copies(test: Any) -> tuple[list[list[str]], str]:
+    """The commands of a page, as words after the program's name, and its Python."""
+    blocks = [str(block.value) for block in test.get("code")]
+    commands = [line for block in blocks for line in block.splitlines() if line.startswith("perfmodel ")]
+    (python,) = (block for block in blocks if block.startswith(("import perfmodel", "from ")))
+    return [shlex.split(line)[1:] for line in commands], python
+
+
+def run(python: str) -> str:
+    """What a copy prints."""
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(compile(python, "the page", "exec"), {})
+    return printed.getvalue()
+
+
+def predicted(test: Any, answers: list[Any], printed: str) -> None:
+    (answer,) = answers
+    assert test.metric[0].value == show(answer["iteration_time"], "s")
+    assert str(answer["iteration_time"]) in printed
+
+
+def scaled(test: Any, answers: list[Any], printed: str) -> None:
+    """A command for each curve, whose last points the heading names."""
+    ends = [f"{answer['rows'][-1]['samples_per_second']:,.0f} samples/s" for answer in answers]
+    assert len(ends) == 2
+    assert [word in words(test) for word in ends] == [True, True]
+    assert printed.count("GPUs") == len(ends)
+
+
+def planned(test: Any, answers: list[Any], printed: str) -> None:
+    (answer,) = answers
+    assert f"**{answer['verdict'][0]}**" in words(test)
+    assert answer["verdict"][0] in " ".join(printed.split())
+
+
+def compared(test: Any, answers: list[Any], printed: str) -> None:
+    (answer,) = answers
+    assert f"**{sentence(printed.strip())}**" in words(test)
+    times = next(row["values"] for row in answer["rows"] if row["quantity"] == "iteration_time")
+    (shown,) = (table.value for table in test.dataframe if "A" in table.value)
+    assert list(shown.iloc[0][["A", "B", "C"][: len(times)]]) == [show(time, "s") for time in times]
+
+
+def collective(test: Any, answers: list[Any], printed: str) -> None:
+    (answer,) = answers
+    assert f"takes {show(answer['time'], 's')}" in words(test)
+    assert show(answer["time"], "s") in printed
+
+
+def straggled(test: Any, answers: list[Any], printed: str) -> None:
+    fastest = min(answers[0], key=lambda row: row["time_per_gradient"])
+    assert f"{fastest['variant']} is fastest: {show(fastest['time_per_gradient'], 's')}" in words(test)
+    assert all(show(row["update_time"], "s") in printed for row in answers[0])
+
+
+def quoted(test: Any, answers: list[Any], printed: str) -> None:
+    sentences = [block.value for block in test.get("code")]
+    assert all(claim["sentence"] in sentences for claim in answers[0]["claims"])
+    assert all(claim["verdict"] in printed for claim in answers[0]["claims"])
+
+
+def listed(test: Any, answers: list[Any], printed: str) -> None:
+    assert "ib-edr-100g" in answers[0]
+    assert "ib-edr-100g" in printed
+    assert any("`ib-edr-100g`" in element.value for element in test.markdown)
+
+
+SHOWN = {
+    "predict": predicted,
+    "trace": lambda test, answers, printed: None,
+    "scale": scaled,
+    "plan": planned,
+    "compare": compared,
+    "communication": collective,
+    "stragglers": straggled,
+    "quote": quoted,
+    "hardware": listed,
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_a_page_copies_runs_and_gives_what_it_shows(name, invoke, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page, query = ASKED[name]
+    test = opened(page, **query)
+    assert not test.error
+    if name == "quote":
+        picked = {**query, "gpus": 8}
+        Path("quote.toml").write_text(quotes.as_toml(quotes.filled_in(picked)), "utf-8")  # as downloaded
+    commands, python = copies(test)
+    printed = run(python)
+    assert printed.strip()
+    if page == "validation":  # forty seconds of fits
+        assert commands == [["validate", "--out-of-sample", "--mode", "specs"]]
+        return
+    answers = []
+    for command in commands:
+        done = invoke(*command, *([] if page == "hardware" else ["--json"]))
+        assert done.exit_code == 0 or page == "quote", done.stderr
+        answers.append(done.stdout if page == "hardware" else json.loads(done.stdout))
+    SHOWN[page](test, answers, printed)
+
+
+def test_what_the_page_of_a_trace_copies_runs_on_the_file(invoke, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, content, kind = a_trace()
+    Path("my step.json").write_bytes(content)
+    test = opened("trace", **{"gpus": "2", "local-batch-size": "32"})
+    test.file_uploader(key="trace-files").set_value([("my step.json", content, kind)])
+    sound(test.run())
+    (command,), python = copies(test)
+    answer = json.loads(invoke(*command, "--json").stdout)
+    device = answer["devices"][0]
+    assert f"{show(device['iteration_time'], 's')} a step" in words(test)
+    assert f"'iteration_time': {device['iteration_time']}" in run(python)
+
+
+def test_a_profile_goes_only_with_commands_that_take_one():
+    test = opened("trace", **{"gpus": "2", "local-batch-size": "32"})
+    test.file_uploader(key="trace-files").set_value([a_trace()])
+    sound(test.run())
+    button(test, "Calibrate on this trace").click()
+    sound(test.run())
+    for page, takes in (("scale", True), ("hardware", False)):
+        test.switch_page(f"views/{page}.py")
+        test.query_params.clear()
+        sound(test.run())
+        assert all(("--profile" in command) is takes for command in copies(test)[0])
