@@ -252,7 +252,7 @@ class Fuzzer:
 
     def _short(self, words: tuple[str, ...], line: list[str]) -> list[str]:
         """Keep out what takes minutes by design: a fit, a report, a server, an emulation in real time."""
-        if words == ("app",):
+        if words in (("app",), ("serve",)):
             line.append("--check")
         if words == ("calibrate",):
             line += ["--times", self.random.choice(("times.csv", "empty"))]

@@ -163,6 +163,7 @@ def test_json_parses(path, tmp_path, monkeypatch):
         ],
         "learning-rate": ["--global-batch-size", "512"],
         "plan": ["--max-gpus", "8"],
+        "serve": ["--check"],
         "specs show": ["k80"],
         "workloads show": ["alexnet"],
     }.get(" ".join(path), [])

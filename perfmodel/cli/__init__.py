@@ -42,6 +42,7 @@ COMMANDS = (
     "predict",
     "scale",
     "sensitivity",
+    "serve",
     "servers",
     "specs",
     "stragglers",

@@ -1,0 +1,54 @@
+"""What an orchestrator asks: alive, ready, and how it goes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from perfmodel.service.metrics import Metrics
+from perfmodel.service.refusal import Refusal, answer
+
+METRICS_KIND = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Health:
+    """Answer /healthz and /readyz, which need no token and say nothing but yes or no."""
+
+    def __init__(self, app: ASGIApp, unready: Callable[[], str | None]) -> None:
+        self.app, self.unready = app, unready
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or pass the request on."""
+        if scope["type"] != "http" or scope["path"] not in ("/healthz", "/readyz"):
+            await self.app(scope, receive, send)
+            return
+        reason = self.unready() if scope["path"] == "/readyz" else None
+        if scope["method"] not in ("GET", "HEAD"):
+            await _only_get(send)
+        elif reason:
+            await Refusal(503, reason).answer(send)
+        else:
+            body = json.dumps({"status": "ready" if scope["path"] == "/readyz" else "ok"}).encode()
+            await answer(send, 200, body, "application/json", {"cache-control": "no-store"})
+
+
+class Counted:
+    """Answer /metrics, which stands behind the token as all else."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or pass the request on."""
+        if scope["type"] != "http" or scope["path"] != "/metrics":
+            await self.app(scope, receive, send)
+        elif scope["method"] not in ("GET", "HEAD"):
+            await _only_get(send)
+        else:
+            await answer(send, 200, self.metrics.text().encode(), METRICS_KIND)
+
+
+async def _only_get(send: Send) -> None:
+    await Refusal(405, "expected GET", {"allow": "GET, HEAD"}).answer(send)

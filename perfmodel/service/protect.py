@@ -1,0 +1,98 @@
+"""All that stands before the application: ``protected`` puts the layers in order, the outermost last."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from perfmodel.service.bearer import Bearer
+from perfmodel.service.bodies import Bodies
+from perfmodel.service.health import Counted, Health
+from perfmodel.service.metrics import Metrics
+from perfmodel.service.observe import Observed
+from perfmodel.service.origin import OwnOrigin
+from perfmodel.service.pool import Pool
+from perfmodel.service.settings import Settings
+
+SAVED_EVERY = 1.0
+"""Seconds between two looks of a sibling process at this one's counts."""
+
+
+class Protected:
+    """The application behind its limits; what runs beside it starts and ends with it.
+
+    ``app`` is the application, ``pool`` the one that its costly routes use.
+    """
+
+    def __init__(
+        self, app: ASGIApp, settings: Settings, pool: Pool | None = None, metrics: Metrics | None = None
+    ) -> None:
+        self.settings, self.pool = settings, pool
+        self.metrics = metrics or Metrics()
+        self.draining = False
+        self._saving: asyncio.Task[None] | None = None
+        if pool is not None:
+            pool.metrics = self.metrics
+        layer: ASGIApp = Bodies(app, settings, self.metrics)
+        layer = Bearer(Counted(layer, self.metrics), settings.tokens())
+        if settings.cors_origin:  # before tokens: a browser asks without one whether it may send one
+            layer = CORSMiddleware(
+                layer,
+                allow_origins=settings.cors_origin,
+                allow_methods=("GET", "POST"),
+                allow_headers=("authorization", "content-type", "if-none-match", "x-request-id"),
+                expose_headers=("etag", "x-request-id", "retry-after"),
+            )
+        layer = OwnOrigin(Health(layer, self.unready), settings)
+        self.app = Observed(layer, self.metrics, settings.access_log)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or start and end with the server."""
+        if scope["type"] == "lifespan":
+            await self._live(scope, receive, send)
+        elif scope["type"] == "http":
+            await self.app(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    def unready(self) -> str | None:
+        """Return why no new requests should come here; None if they may."""
+        if self.draining:
+            return "ending"
+        return None if self.pool is None or self.pool.ready else "no process of the pool is ready"
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application's own start and end between those of what stands around it."""
+        if self.pool is not None:
+            await self.pool.start()
+        if self.metrics.folder is not None:
+            self._saving = asyncio.get_running_loop().create_task(self._save())
+
+        async def receive_after_us() -> Message:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown":  # when the application says it has ended, all ends
+                await self._end()
+            return message
+
+        try:
+            await self.app(scope, receive_after_us, send)
+        finally:
+            await self._end()
+
+    async def _end(self) -> None:
+        if self._saving is not None:
+            self._saving.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._saving
+            self._saving = None
+            self.metrics.save()
+        if self.pool is not None and not self.pool.closed:
+            await self.pool.close()
+
+    async def _save(self) -> None:
+        while True:
+            self.metrics.save()
+            await asyncio.sleep(SAVED_EVERY)

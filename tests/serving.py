@@ -1,0 +1,140 @@
+"""A service on a loopback address in a thread of the test, and what strangers send to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from perfmodel.errors import InputError
+from perfmodel.service.pool import Pool
+from perfmodel.service.protect import Protected
+from perfmodel.service.refusal import answer
+from perfmodel.service.server import bound, server_of
+from perfmodel.service.settings import Settings
+
+PATIENCE = 10.0
+"""Seconds that a test waits for an answer."""
+
+
+def calculate(name: str, body: bytes) -> bytes:
+    """What the processes of the pool of a test do, each by its name."""
+    asked = json.loads(body or b"{}")
+    if name == "sleep":
+        time.sleep(asked["seconds"])
+    elif name == "fill":
+        return str(len(bytearray(asked["bytes"]))).encode()
+    elif name == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif name == "die-once":
+        try:
+            os.close(os.open(asked["file"], os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return b'"second"'
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif name == "wrong":
+        raise InputError("wrong, and what would be right")
+    elif name == "print":
+        print("not part of the answer")
+    return json.dumps({"process": os.getpid(), "nice": os.nice(0)}).encode()
+
+
+class Tiny:
+    """An application that says what it was sent, and sends what is costly to its pool."""
+
+    def __init__(self, pool: Pool | None = None) -> None:
+        self.pool = pool
+        self.bodies: list[bytes] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            while True:
+                kind = (await receive())["type"]
+                await send({"type": f"{kind}.complete"})
+                if kind == "lifespan.shutdown":
+                    return
+        body = (await receive()).get("body", b"")
+        self.bodies.append(body)
+        if scope["path"].startswith("/pool/") and self.pool is not None:
+            body = await self.pool.run(scope["path"].removeprefix("/pool/"), body)
+        elif scope["path"] == "/long":
+            body = b"x" * 50_000_000
+        await answer(send, 200, body, "application/json")
+
+
+class Served:
+    """Where a service listens, and what it is made of."""
+
+    def __init__(self, app: Protected, tiny: Any, address: tuple[str, int]) -> None:
+        self.app, self.tiny, self.address = app, tiny, address
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(self.address, PATIENCE)
+
+    def raw(self, text: bytes) -> bytes:
+        """Send bytes, and return all that comes until the connection is closed."""
+        with self.connect() as taken:
+            taken.sendall(text)
+            return rest_of(taken)
+
+    def ask(self, path: str, body: bytes = b"", **headers: str) -> tuple[int, dict[str, str], bytes]:
+        """Send a request on a connection of its own, and return status, headers and body."""
+        head = {"host": "localhost", "connection": "close"}
+        if body:
+            head |= {"content-type": "application/json", "content-length": str(len(body))}
+        head |= {name.replace("_", "-"): value for name, value in headers.items()}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in head.items() if value)
+        method = "POST" if body else "GET"
+        return parsed(self.raw(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body))
+
+    def alive(self) -> bool:
+        return self.ask("/healthz")[0] == 200
+
+
+def rest_of(taken: socket.socket) -> bytes:
+    parts = []
+    try:
+        while part := taken.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def parsed(text: bytes) -> tuple[int, dict[str, str], bytes]:
+    head, _, body = text.partition(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = dict(line.split(": ", 1) for line in lines)
+    return int(first.split()[1]), headers, body
+
+
+@contextmanager
+def serving(settings: Settings, app: ASGIApp | None = None, pool: Pool | None = None) -> Iterator[Served]:
+    """Serve an application behind its limits on a free port until the block ends."""
+    tiny = app or Tiny(pool)
+    protected = Protected(tiny, settings, pool)
+    server = server_of(protected)
+    taken = bound(settings.host, 0)
+    address = taken.getsockname()[:2]
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve([taken])), daemon=True)
+    thread.start()
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not server.started:
+            assert thread.is_alive()
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        yield Served(protected, tiny, address)
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
+        assert not thread.is_alive(), "it did not end"

@@ -1,0 +1,243 @@
+"""``perfmodel serve``: safe by default, settings by option and environment, an end that loses no request."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+pytest.importorskip("fastapi")
+
+from perfmodel.cli import main
+from perfmodel.errors import InputError
+from perfmodel.service.metrics import Metrics
+from perfmodel.service.settings import Settings, of_environment, option_of, variable_of
+from perfmodel.units import show
+from tests.serving import PATIENCE, Served, parsed, rest_of
+
+DOCS = Path(__file__).parents[1] / "docs" / "operating.md"
+BODY = b'{"gpus": 8}'
+
+
+def check(*words: str, **environment: str) -> Result:
+    return CliRunner().invoke(main, ["serve", "--check", "--port", "0", *words], env=environment)
+
+
+def test_without_an_option_nobody_else_can_reach_it():
+    settings = Settings()
+    assert settings.is_loopback
+    assert settings.hosts == {"localhost", "127.0.0.1", "[::1]"}
+    assert not settings.cors_origin
+    assert check().output == "ready: would listen on http://127.0.0.1:0\n"
+
+
+@pytest.mark.parametrize(
+    "host", ["0.0.0.0", "::", "", "10.0.0.1", "example.org", "127.0.0.1.example.org", "0"]
+)
+def test_another_address_needs_tokens_or_an_order(host, tmp_path):
+    assert "--token-file" in check("--host", host).stderr
+    with pytest.raises(InputError, match="reached by other machines"):
+        Settings(host=host)
+    assert Settings(host=host, without_token=True).hosts is None
+    file = tmp_path / "tokens"
+    file.write_text("x" * 32)
+    assert Settings(host=host, token_file=str(file)).tokens() == (b"x" * 32,)
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.8.8", "::1"])
+def test_loopback_needs_none(host):
+    assert Settings(host=host).is_loopback
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [(None, "No such file"), ("", "no token"), ("# only this\n", "no token"), ("short", "shorter than 16")],
+)
+def test_a_file_of_tokens_that_protects_nothing_is_refused(tmp_path, text, words):
+    file = tmp_path / "tokens"
+    if text is not None:
+        file.write_text(text)
+    done = check("--token-file", str(file))
+    assert (done.exit_code, words in done.stderr) == (2, True)
+
+
+BAD = {
+    "port": "65536",
+    "workers": "0",
+    "body_bytes": "1e30",
+    "nesting": "201",
+    "candidates": "0",
+    "seconds": "nan",
+    "memory_bytes": "1MB",
+    "queue": "-1",
+    "head_seconds": "0",
+    "drain_seconds": "2h",
+}
+
+
+@pytest.mark.parametrize(("name", "value"), BAD.items(), ids=BAD.keys())
+def test_numbers_out_of_range_are_refused_in_option_and_environment(name, value):
+    for done in (
+        check(f"{option_of(name)}={value}"),
+        check(**{variable_of(name): value} if name != "port" else {}),
+    ):
+        if name != "port" or "65536" in done.output:
+            assert done.exit_code == 2, done.output
+            assert "Traceback" not in done.output
+
+
+def test_every_setting_is_an_option_and_a_variable_and_handed_down(monkeypatch):
+    seen: list[Settings] = []
+    monkeypatch.setattr("perfmodel.service.serve.serve", lambda settings, listening: seen.append(settings))
+    values = {
+        "port": (9000, "9000"),
+        "allowed_host": (("a.example.org",), "a.example.org"),
+        "cors_origin": (("https://example.org",), "https://example.org"),
+        "body_bytes": (1_000_000, "1MB"),
+        "seconds": (90.0, "90"),
+        "idle_seconds": (120.0, "2min"),
+        "memory_bytes": (2**30, "1GiB"),
+        "access_log": (False, "0"),
+        "without_token": (True, "1"),
+    }
+    environment = {variable_of(name): text for name, (_, text) in values.items()}
+    done = CliRunner().invoke(main, ["serve"], env=environment)
+    assert done.exit_code == 0, done.output
+    assert {name: getattr(seen[0], name) for name in values} == {
+        name: value for name, (value, _) in values.items()
+    }
+    assert of_environment(seen[0].handed_down()) == seen[0]
+    assert of_environment({}) == Settings()
+    words = [option_of(one.name) for one in fields(Settings)]
+    assert all(word in CliRunner().invoke(main, ["serve", "--help"]).output for word in words)
+
+
+def test_an_address_that_is_taken_is_said_so():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for words in (["--check"], []):
+            done = CliRunner().invoke(main, ["serve", "--port", port, *words])
+            assert done.exit_code == (1 if words else 2)
+            assert f"cannot listen on 127.0.0.1, port {port}" in done.output
+        told = json.loads(CliRunner().invoke(main, ["serve", "--port", port, "--check", "--json"]).stdout)
+        assert told["ready"] is False
+
+
+def test_counts_of_processes_are_added_up(tmp_path):
+    first, second = Metrics(tmp_path), Metrics(tmp_path)
+    for metrics, count in ((first, 2), (second, 3)):
+        metrics.add("perfmodel_requests_total", count, route="/", status="200")
+        metrics.observe("perfmodel_request_seconds", 0.002, route="/")
+        metrics.gauges["perfmodel_pool_running"] = 1
+    first.save()
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    (tmp_path / f"{os.getpid()}.json").rename(tmp_path / f"{ended.pid}.json")
+    lines = second.text().splitlines()
+    assert 'perfmodel_requests_total{route="/",status="200"} 5' in lines
+    assert 'perfmodel_request_seconds_count{route="/"} 2' in lines
+    assert 'perfmodel_request_seconds_bucket{route="/",le="0.0025"} 2' in lines
+    assert "perfmodel_pool_running 1" in lines  # of a process that has ended only what it counted is left
+
+
+@contextmanager
+def started(*words: str) -> Iterator[tuple[Served, subprocess.Popen[str]]]:
+    perfmodel = str(Path(sys.executable).with_name("perfmodel"))
+    command = [perfmodel, "serve", "--port", "0", "--pool", "1", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().rpartition("//")[2].strip().split(":")
+        served = Served(None, None, (address[0], int(address[1])))  # type: ignore[arg-type]
+        deadline = time.monotonic() + 3 * PATIENCE
+        while served.ask("/readyz")[0] != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        yield served, process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_sigterm_lets_what_is_in_flight_finish_and_refuses_what_is_new():
+    with started("--drain-seconds", "10") as (served, process):
+        assert served.ask("/v1/predict", BODY)[0] == 200
+        with served.connect() as half:
+            head = f"POST /v1/predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(BODY)}\r\n"
+            half.sendall(f"{head}content-type: application/json\r\n\r\n".encode() + BODY[:4])
+            time.sleep(0.3)
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            with pytest.raises(ConnectionError):
+                served.connect()
+            half.sendall(BODY[4:])
+            status, headers, body = parsed(rest_of(half))
+        assert (status, headers["connection"]) == (200, "close")
+        assert json.loads(body)["iteration_time"] > 0
+        _, logged = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+    events = [json.loads(line) for line in logged.splitlines()]
+    assert [line["event"] for line in events] == ["listening", "request", "request", "ended"]
+
+
+def test_several_processes_answer_on_one_address_and_one_that_is_killed_comes_back():
+    with started("--workers", "2") as (served, process):
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        if not children.exists():
+            pytest.skip("no /proc")
+        statuses: list[int] = []
+        threads = [
+            threading.Thread(target=lambda: statuses.append(served.ask("/v1/predict", BODY)[0]))
+            for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert statuses == [200] * 8
+        before = children.read_text().split()
+        assert len(before) == 2
+        os.kill(int(before[0]), signal.SIGKILL)
+        deadline = time.monotonic() + PATIENCE
+        while len(set(children.read_text().split()) - set(before)) < 1 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert len(set(children.read_text().split()) & set(before)) == 1
+        assert served.ask("/v1/predict", BODY)[0] == 200
+        text = served.ask("/metrics")[2].decode()
+        assert 'perfmodel_requests_total{route="/v1/predict",status="200"}' in text
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+
+
+def table() -> str:
+    """The settings as a table of the documentation."""
+    lines = ["| option | what it allows | default | beyond it |", "| --- | --- | --- | --- |"]
+    for one in fields(Settings):
+        default, unit = one.default, one.metadata["unit"]
+        shown = (
+            show(default, unit)
+            if unit
+            else {None: "", (): "", True: "on", False: "off"}.get(default, default)
+        )
+        words = one.metadata["words"].partition("  [")[0]
+        lines.append(f"| `{option_of(one.name)}` | {words} | {shown} | {one.metadata['answers']} |")
+    return "\n".join(lines)
+
+
+def test_the_table_of_settings_is_as_they_are():
+    assert table() in DOCS.read_text("utf-8")

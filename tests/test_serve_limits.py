@@ -1,0 +1,339 @@
+"""What strangers send to the service is refused or bounded, and the service stays alive."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import time
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from perfmodel.service import bodies
+from perfmodel.service.settings import Settings
+from tests.serving import Served, parsed, rest_of, serving
+
+LIMIT = 10_000
+POST = b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+
+
+@pytest.fixture(scope="module")
+def service():
+    settings = Settings(
+        body_bytes=LIMIT,
+        buffered_bytes=3 * LIMIT,
+        nesting=20,
+        head_seconds=0.4,
+        body_seconds=0.4,
+        connections=30,
+        access_log=False,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bodies, "LINGER", 0.1)
+        with serving(settings) as served:
+            yield served
+
+
+@pytest.fixture(autouse=True)
+def _stays_alive(service):
+    yield
+    assert service.alive()
+
+
+def detail(answer: tuple[int, dict[str, str], bytes]) -> str:
+    status, headers, body = answer
+    problem = json.loads(body)
+    assert headers["content-type"] == "application/problem+json"
+    assert problem["status"] == status
+    return str(problem["detail"])
+
+
+def test_a_body_comes_whole_to_the_application(service: Served):
+    body = json.dumps({"a": "x" * (LIMIT - 100)}).encode()
+    status, headers, answer = service.ask("/", body)
+    assert (status, answer) == (200, body)
+    assert len(headers["x-request-id"]) == 16
+    assert headers["x-content-type-options"] == "nosniff"
+    chunked = b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\n"
+    chunked += b"transfer-encoding: chunked\r\n\r\n2\r\n[1\r\n3\r\n,2]\r\n0\r\nx-trailer: a\r\n\r\n"
+    assert parsed(service.raw(chunked))[2] == b"[1,2]"
+
+
+@pytest.mark.parametrize("length", [LIMIT + 1, 10**15, "9" * 400, "-1", "0x10", "1e3", "१"])
+def test_a_length_that_is_too_large_or_none_is_refused_before_the_body(service: Served, length):
+    text = f"POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+    with service.connect() as taken:
+        taken.sendall(text.encode())
+        assert parsed(rest_of(taken))[0] in (400, 413)
+
+
+def test_a_body_without_a_length_is_counted(service: Served):
+    head = b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+    with service.connect() as taken:
+        taken.sendall(head + b"7d0\r\n%b\r\n" % (b"x" * 2000) * 6)
+        answer = parsed(rest_of(taken))
+    assert (answer[0], "10,000 bytes" in detail(answer)) == (413, True)
+    assert service.tiny.bodies[-1:] != [b"x" * 2000]
+
+
+def test_lengths_in_two_ways_are_refused(service: Served):
+    head = b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n"
+    assert parsed(service.raw(head + b"0\r\n\r\n"))[0] == 400
+
+
+def test_a_packed_body_is_not_read(service: Served):
+    bomb = gzip.compress(b"[" * 5_000_000)
+    answer = service.ask("/", bomb, content_encoding="gzip")
+    assert (answer[0], answer[1]["accept-encoding"]) == (415, "identity")
+    assert service.ask("/", b"[]", content_encoding="identity")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "", "application/x-www-form-urlencoded", "multipart/form-data"]
+)
+def test_what_a_page_may_send_without_being_asked_is_no_body(service: Served, kind):
+    assert service.ask("/", b"[]", content_type=kind)[0] == 415
+    assert service.ask("/", b"[]", content_type="Application/JSON; charset=utf-8")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[" * LIMIT, b"[" * 21 + b"]" * 21, b'{"a":' * 30 + b"1" + b"}" * 30, b"[" * 40 + b"}" * 40],
+    ids=["open", "one too deep", "objects", "crossed"],
+)
+def test_brackets_nest_only_so_deep(service: Served, body):
+    assert "deeper than 20" in detail(service.ask("/", body))
+
+
+def test_brackets_in_texts_do_not_count(service: Served):
+    body = json.dumps({"a": ["[" * 100, '\\"' * 50 + "{" * 100], "b": [[]] * 100}).encode()
+    assert service.ask("/", body)[0] == 200
+
+
+def test_a_slow_body_is_cut_off(service: Served):
+    start = time.monotonic()
+    head = POST + b"content-length: 100\r\n\r\n"
+    answer = parsed(service.raw(head + b"["))
+    assert (answer[0], "0.4 s" in detail(answer)) == (408, True)
+    assert time.monotonic() - start < 3
+
+
+@pytest.mark.parametrize("text", [b"", b"G", b"GET / HTTP/1.1\r\nhost: loc", b"\x16\x03\x01"])
+def test_a_head_that_does_not_come_is_not_waited_for(service: Served, text):
+    start = time.monotonic()
+    service.raw(text)
+    assert time.monotonic() - start < 2
+
+
+def test_a_head_that_trickles_is_cut_off(service: Served):
+    start = time.monotonic()
+    with service.connect() as taken:
+        try:
+            for letter in b"GET / HTTP/1.1\r\nhost: localhost\r\nx: " + b"y" * 100:
+                taken.sendall(bytes([letter]))
+                time.sleep(0.02)
+        except OSError:
+            pass
+    assert time.monotonic() - start < 1.5
+
+
+def test_the_second_head_of_a_connection_may_not_trickle_either(service: Served):
+    start = time.monotonic()
+    with service.connect() as taken:
+        taken.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert b"200" in taken.recv(4096)
+        taken.sendall(b"GET /he")
+        rest_of(taken)
+    assert 0.3 < time.monotonic() - start < 2
+
+
+@pytest.mark.parametrize(
+    "part", [b"x: " + b"y" * 1000 + b"\r\n", b"y" * 1000], ids=["many headers", "a long one"]
+)
+def test_a_head_without_end_is_refused(service: Served, part):
+    with service.connect() as taken:
+        try:
+            taken.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\nx: " + part * 100)
+        except OSError:
+            return
+        answer = rest_of(taken)
+    assert answer == b"" or parsed(answer)[0] in (400, 431)
+
+
+def test_trailers_without_end_are_cut_off(service: Served):
+    head = b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
+    sent = 0
+    with service.connect() as taken:
+        try:
+            while sent < 50_000_000:
+                taken.sendall(head if not sent else b"x: " + b"y" * 10_000 + b"\r\n")
+                sent += 10_000
+        except OSError:
+            pass
+    assert sent < 20_000_000  # what the system buffers on the way
+
+
+def test_no_more_connections_than_allowed_are_held(service: Served):
+    held = [service.connect() for _ in range(30)]
+    try:
+        time.sleep(0.1)
+        status, headers, _ = parsed(service.raw(b""))
+        assert (status, headers["retry-after"]) == (503, "1")
+    finally:
+        for taken in held:
+            taken.close()
+
+
+def test_a_thousand_connections_come_and_go(service: Served):
+    for _ in range(10):
+        held = [service.connect() for _ in range(100)]
+        for taken in held:
+            taken.close()
+    deadline = time.monotonic() + 5
+    while service.ask("/")[0] == 503 and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def test_bodies_together_are_bounded(service: Served):
+    head = POST + b"content-length: 9999\r\n\r\n"
+    held = [service.connect() for _ in range(3)]
+    try:
+        for taken in held:
+            taken.sendall(head + b" " * 9990)
+        time.sleep(0.1)
+        status, headers, _ = service.ask("/", b" " * 9000)
+        assert (status, headers["retry-after"]) == (503, "1")
+    finally:
+        for taken in held:
+            taken.close()
+    time.sleep(0.1)
+    assert service.ask("/", b" " * 9000)[0] == 200
+    deadline = time.monotonic() + 3
+    while service.app.metrics.gauges["perfmodel_buffered_bytes"] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert service.app.metrics.gauges["perfmodel_buffered_bytes"] == 0
+
+
+def test_who_stops_reading_is_not_waited_for(service: Served):
+    with service.connect() as taken:
+        taken.sendall(b"GET /long HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        time.sleep(1.2)
+        size = len(rest_of(taken))
+    assert size < 50_000_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\x00" * 2000,
+        b"GET http://[::1 HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost: localhost\r\nhost: localhost\r\nconnection: close\r\n\r\n",
+        b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx",
+        b"GET / HTTP/1.1\r\nhost: localhost\r\n folded: x\r\n\r\n",
+        b"CONNECT 10.0.0.1:22 HTTP/1.1\r\nhost: 10.0.0.1\r\nconnection: close\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_refused(service: Served, text):
+    answer = service.raw(text)
+    assert answer == b"" or 400 <= parsed(answer)[0] < 600
+
+
+def test_a_websocket_is_not_opened(service: Served):
+    upgrade = {
+        "connection": "Upgrade",
+        "upgrade": "websocket",
+        "sec_websocket_key": "x",
+        "sec_websocket_version": "13",
+    }
+    with service.connect() as taken:
+        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in upgrade.items())
+        taken.sendall(f"GET / HTTP/1.1\r\nhost: localhost\r\n{lines}\r\n".encode())
+        assert not taken.recv(4096).startswith(b"HTTP/1.1 101")
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("LOCALHOST:1234", 200),
+        ("127.0.0.1:8080", 200),
+        ("[::1]:8080", 200),
+        ("rebound.example.org", 421),
+        ("rebound.example.org:8080", 421),
+        ("localhost.example.org", 421),
+        ("127.0.0.1.example.org", 421),
+        ("localhost:80@example.org", 421),
+        ("", 421),
+    ],
+)
+def test_a_name_that_was_pointed_here_is_not_served(service: Served, host, status):
+    assert service.ask("/", host=host)[0] == status
+    assert service.ask("/healthz", host=host)[0] == status
+
+
+def test_pages_of_other_origins_are_not_answered(service: Served):
+    assert service.ask("/", b"[]", origin="https://example.org")[0] == 403
+    assert service.ask("/", b"[]", origin="null")[0] == 403
+    assert service.ask("/", b"[]", origin="http://localhost:1")[0] == 403
+    status, headers, _ = service.ask("/", b"[]", origin="http://localhost")
+    assert status == 200
+    assert not [name for name in headers if name.startswith("access-control")]
+
+
+def test_an_id_that_a_request_brings_is_kept_if_it_is_plain(service: Served):
+    assert service.ask("/", x_request_id="abc-1.2_3")[1]["x-request-id"] == "abc-1.2_3"
+    for strange in ("x" * 65, 'a"b', "a b", "é"):
+        assert service.ask("/", x_request_id=strange)[1]["x-request-id"] != strange
+
+
+def test_origins_that_are_asked_for_may_call():
+    settings = Settings(cors_origin=("https://example.org",), access_log=False)
+    with serving(settings) as served:
+        status, headers, _ = served.ask("/", b"[]", origin="https://example.org")
+        assert (status, headers["access-control-allow-origin"]) == (200, "https://example.org")
+        assert served.ask("/", b"[]", origin="https://example.com")[0] == 403
+
+
+def test_tokens(tmp_path, caplog):
+    file = tmp_path / "tokens"
+    file.write_text("# of the day\nfirst-token-0123456789\nsecond-token-0123456789\n")
+    settings = Settings(token_file=str(file), host="127.0.0.1")
+    with serving(settings) as served, caplog.at_level(logging.INFO, "perfmodel.service"):
+        logging.getLogger("perfmodel.service").propagate = True
+        for token in ("first-token-0123456789", "second-token-0123456789"):
+            assert served.ask("/", authorization=f"Bearer {token}")[0] == 200
+            assert served.ask("/", authorization=f"bearer {token}")[0] == 200
+            for wrong in (token, f"Basic {token}", f"Bearer {token}x", f"Bearer {token[:-1]}", "Bearer", ""):
+                status, headers, _ = served.ask("/", b'{"secret": 1}', authorization=wrong)
+                assert (status, headers["www-authenticate"]) == (401, "Bearer")
+        assert served.ask("/metrics")[0] == 401
+        assert served.ask("/healthz")[0] == served.ask("/readyz")[0] == 200
+        assert served.ask("/?key=private", authorization="Bearer first-token-0123456789")[0] == 200
+    lines = [record.fields for record in caplog.records if hasattr(record, "fields")]
+    assert {"id", "method", "path", "status", "milliseconds", "client"} < set(lines[-1])
+    for private in ("0123456789", "secret", "private"):
+        assert private not in str(lines)
+
+
+def test_counts_are_as_prometheus_reads_them(service: Served):
+    service.ask("/nobody/knows/this")
+    service.ask("/", b"[", host="example.org")
+    status, headers, text = service.ask("/metrics")
+    assert (status, headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    lines = text.decode().splitlines()
+    assert "nobody" not in text.decode()
+    assert any(line.startswith('perfmodel_requests_total{route="other",status="421"} ') for line in lines)
+    buckets = [line for line in lines if 'seconds_bucket{route="other"' in line]
+    counts = [int(line.split()[-1]) for line in buckets]
+    assert counts == sorted(counts)
+    assert len(counts) == 16
+    assert f'perfmodel_request_seconds_count{{route="other"}} {counts[-1]}' in lines
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_health_is_asked_not_told(service: Served, path):
+    assert service.ask(path, b"{}")[0] == 405
