@@ -42,7 +42,10 @@ def opened(path: Path | str, most: int) -> Iterator[BinaryIO]:
         content = attached(path) or b""
         if len(content) > most:
             raise _too_large(path, len(content), most)
-        yield BytesIO(content)
+        try:
+            yield BytesIO(content)
+        except (OSError, EOFError) as error:
+            raise _unreadable(path, error) from None
         return
     try:
         # O_NONBLOCK: opening a pipe that nobody writes to would wait

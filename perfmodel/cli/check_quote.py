@@ -71,14 +71,9 @@ def command(
         write_page(page, page_of_quote(quote, checked, typed_command()))
     impossible = sum(claim.verdict == "impossible" for claim in checked)
     if form == "json":
-        answer = {
-            "title": quote.title,
-            "note": quote.note,
-            "claims": [claim.model_dump() for claim in checked],
-            "impossible": impossible,
-            "sources": {key: source.model_dump(mode="json") for key, source in quote.sources.items()},
-        }
-        click.echo(json.dumps(answer))
+        from perfmodel.quote.answer import QuoteAnswer
+
+        click.echo(json.dumps(QuoteAnswer.of(quote, checked)))
     elif form == "csv":
         click.echo(csv_text(_row(claim) for claim in checked), nl=False)
     elif form == "markdown":

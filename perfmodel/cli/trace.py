@@ -60,9 +60,9 @@ def summary_command(files: tuple[str, ...], **options: Any) -> None:
       perfmodel trace summary my_trace.json
     """
     form = take_form(options)
-    report, timings = _reported(files, **options)
-    if timings:
-        report["nccl_tests"] = [timing.rows and _timing(timing) for timing in timings]
+    from perfmodel.traces.summarised import with_timings
+
+    report = with_timings(*_reported(files, **options))
     if form == "json":
         click.echo(json.dumps(report, allow_nan=False))
         return
@@ -99,33 +99,11 @@ def report_command(files: tuple[str, ...], target: str, as_json: bool, **options
     click.echo(json.dumps(report, allow_nan=False) if as_json else f"written: {target}")
 
 
-def _reported(
-    files: tuple[str, ...],
-    accelerator: tuple[str, ...],
-    skip: int,
-    workload: str | None,
-    local_batch_size: int | None,
-    precision: str | None,
-) -> tuple[dict[str, Any], list[Timings]]:
+def _reported(files: tuple[str, ...], **options: Any) -> tuple[dict[str, Any], list[Timings]]:
     """The summary of the traces with recommendations, and what nccl-tests timed."""
-    from perfmodel.specs.scenario import Scenario
-    from perfmodel.specs.store import Catalogue
-    from perfmodel.traces.recommendations import recommendations
-    from perfmodel.traces.summary import summary
+    from perfmodel.traces.summarised import summarised
 
-    accelerator = tuple(Catalogue.built_in().accelerator(name).id for name in accelerator)
-    named = {"workload": workload, "local_batch_size": local_batch_size, "precision": precision}
-    job: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
-    if job and workload is None:
-        raise InputError(
-            f"--{next(iter(job)).replace('_', '-')} goes with --workload, the network of the job"
-        )
-    if job and accelerator:
-        job["accelerator"] = accelerator[0]
-    traces, timings = read_all(files)
-    report = summary(traces, skip, accelerator)
-    report["recommendations"] = recommendations(traces, report, skip, Scenario(**job) if job else None)
-    return report, timings
+    return summarised(*read_all(files), **options)
 
 
 @command.command("diff")
@@ -157,15 +135,6 @@ def diff_command(first: str, second: str, skip: int, **options: Any) -> None:
     from perfmodel.cli.trace_render import show_difference
 
     show_difference(rows)
-
-
-def _timing(timings: Timings) -> dict[str, Any]:
-    return {
-        "file": timings.file,
-        "group_size": timings.group_size,
-        "collective": timings.collective,
-        "rows": [row._asdict() for row in timings.rows],
-    }
 
 
 def read_all(names: tuple[str, ...]) -> tuple[list[DeviceTrace], list[Timings]]:

@@ -14,7 +14,6 @@ import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import scenario_option
-from perfmodel.errors import unknown_name
 
 if TYPE_CHECKING:
     from perfmodel.specs.architecture import Architecture
@@ -25,30 +24,6 @@ DIGITS = "#.4g"
 
 VARIANT = 21
 """Columns of a variant in a list, the last of 80."""
-
-LAYER_FIELDS = (
-    "name",
-    "kind",
-    "parameters",
-    "forward_flops",
-    "backward_flops",
-    "forward_elements",
-    "backward_elements",
-    "saved_elements",
-)
-SUMMARY_FIELDS = (
-    "id",
-    "name",
-    "variant",
-    "source",
-    "sample",
-    "sequence_length",
-    "parameters",
-    "forward_flops",
-    "training_flops",
-    "dataset",
-    "dataset_samples",
-)
 
 
 @click.group("workloads")
@@ -69,26 +44,18 @@ def list_(word: str | None, **options: Any) -> None:
 
     Example: perfmodel workloads list llama-3
     """
-    from perfmodel.workloads import groups, workload
-    from perfmodel.workloads import names as known
+    from perfmodel.workloads import workload
+    from perfmodel.workloads.listing import listed, summary_of
 
     form = take_form(options)
-    listed = {heading: _with_word(members, word) for heading, members in groups().items()}
-    chosen = [name for members in listed.values() for name in members]
-    if not chosen:
-        raise unknown_name("workload", str(word), known())
+    chosen = listed(word)
+    rows = (summary_of(workload(name)) for members in chosen.values() for name in members)
     if form == "json":
-        click.echo(json.dumps([_summary(workload(name)) for name in chosen]))
+        click.echo(json.dumps(list(rows)))
     elif form is not None:
-        show_rows((_summary(workload(name)) for name in chosen), form)
+        show_rows(rows, form)
     else:
-        _print_groups({heading: map(workload, members) for heading, members in listed.items() if members})
-
-
-def _with_word(members: Iterable[str], word: str | None) -> list[str]:
-    from perfmodel.specs.names import squashed
-
-    return [name for name in members if word is None or squashed(word) in squashed(name)]
+        _print_groups({heading: map(workload, members) for heading, members in chosen.items() if members})
 
 
 def _print_groups(listed: Mapping[str, Iterable[Workload]]) -> None:
@@ -136,34 +103,20 @@ def show(name: str, sequence_length: int | None, **options: Any) -> None:
     Example: perfmodel workloads show bert-base --sequence-length 384
     """
     from perfmodel.workloads import workload
+    from perfmodel.workloads.listing import layers_of, table_of
 
     form = take_form(options)
     network = workload(name, sequence_length)
-    rows = [{field: getattr(layer, field) for field in LAYER_FIELDS} for layer in network.layers]
     if form == "json":
-        widths = None if network.architecture is None else network.architecture._asdict()
-        click.echo(json.dumps({**_summary(network), "architecture": widths, "layers": rows}))
+        click.echo(json.dumps(table_of(network)))
     elif form == "markdown":
-        show_rows(rows, form)
+        show_rows(layers_of(network), form)
     elif form == "csv":
         writer = csv.DictWriter(sys.stdout, network.layers[0]._fields, lineterminator="\n")
         writer.writeheader()
         writer.writerows(_cells(layer) for layer in network.layers)
     else:
         _print(network)
-
-
-def _summary(network: Workload) -> dict[str, object]:
-    return {
-        **{field: getattr(network, field) for field in SUMMARY_FIELDS},
-        "active_parameters": _active(network),
-    }
-
-
-def _active(network: Workload) -> int:
-    """Return the parameters that one sample or token passes through."""
-    architecture = network.architecture
-    return architecture.active_parameters if architecture and architecture.experts else network.parameters
 
 
 def _cells(layer: Layer) -> dict[str, object]:
@@ -202,6 +155,7 @@ def _print(network: Workload) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
+    from perfmodel.workloads.listing import active_parameters
 
     out = console()
     out.print(Text(f"{network.name}  ({network.id})"), style="bold")
@@ -209,7 +163,7 @@ def _print(network: Workload) -> None:
         out.print(Text(network.variant))
     if network.architecture is not None:
         out.print(Text(_widths(network.architecture)))
-    active = _active(network)
+    active = active_parameters(network)
     routed = f", {active:,} of them active" if active < network.parameters else ""
     length = f", {network.sequence_length} tokens" if network.sequence_length else ""
     out.print(

@@ -267,7 +267,12 @@ def quote_of(table: Mapping[str, Any]) -> Quote:
     try:
         return Quote.model_validate(table)
     except ValidationError as error:
-        raise InputError(mistake(error, Quote, written=_written)) from None
+        raise refused_quote(error) from None
+
+
+def refused_quote(error: ValidationError) -> InputError:
+    """Return what is wrong with the table of a quote, in words for people."""
+    return InputError(mistake(error, Quote, written=_written))
 
 
 def read_quote(path: Path | str) -> tuple[Quote, str]:

@@ -1,36 +1,36 @@
 """From a checked request to the JSON of its answer, which is what ``--json`` of the command prints."""
 
+from __future__ import annotations
+
+import json
+import os
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import orjson
 
-from perfmodel.api.predict import predicted
-from perfmodel.errors import unknown_name
-from perfmodel.prediction import Prediction
-from perfmodel.service.requests import PredictRequest, conditions_of
+from perfmodel.attachments import only_attached
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.service import other_requests as other
+from perfmodel.service import requests as asked
+from perfmodel.service.answer_types import PredictAnswer
+from perfmodel.service.problems import Mistake, Refused
+from perfmodel.service.settings import of_environment
+from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.record import Record
 from perfmodel.specs.store import Catalogue
 
 
-class PredictAnswer(Prediction):
-    """A prediction, and what was asked beside it."""
-
-    time_to_target: dict[str, Any] | None = None
-    """Target, recipe, epochs and time [s], where it was asked for."""
-    time_to_loss: dict[str, Any] | None = None
-    """Time to a loss [s] of every strategy, where it was asked for."""
-    economics: dict[str, Any] | None = None
-    """Time [s], cost [USD], energy [kWh] and carbon [g], where they were asked for."""
-
-
-def predict(request: PredictRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``/v1/predict``."""
+def predict(request: asked.PredictRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``predict``."""
     return encoded(predict_table(request, catalogue))
 
 
-def predict_table(request: PredictRequest, catalogue: Catalogue) -> Mapping[str, Any]:
+def predict_table(request: asked.PredictRequest, catalogue: Catalogue) -> Mapping[str, Any]:
     """Return a prediction as a table."""
+    from perfmodel.api.predict import predicted
+
     answer = predicted(
         request.scenario(),
         catalogue,
@@ -38,15 +38,201 @@ def predict_table(request: PredictRequest, catalogue: Catalogue) -> Mapping[str,
         recipe=request.recipe,
         tokens=request.tokens,
         loss=request.time_to_loss,
-        conditions=conditions_of(request.conditions),
+        conditions=asked.conditions_of(request.conditions),
     )
     if request.fields is None:
         return answer.prediction.table() | answer.extras
     for name in request.fields:
         if name not in PredictAnswer.model_fields:
             raise unknown_name("field", name, PredictAnswer.model_fields)
-    asked = dict.fromkeys(request.fields)
-    return {name: answer.extras.get(name, getattr(answer.prediction, name, None)) for name in asked}
+    chosen = dict.fromkeys(request.fields)
+    return {name: answer.extras.get(name, getattr(answer.prediction, name, None)) for name in chosen}
+
+
+def scale(request: asked.ScaleRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``scale``."""
+    from perfmodel.api.scale import scale
+
+    counts: Any = request.world_size
+    check_candidates("gpus", len(counts))
+    return written(scale(request.scenario(), gpus=counts, catalogue=catalogue))
+
+
+def sweep(request: other.SweepRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``sweep``."""
+    return written(sweep_of(request, catalogue))
+
+
+def sweep_of(request: other.SweepRequest, catalogue: Catalogue) -> Any:
+    """Return the sweep of a request, of which nothing is computed yet.
+
+    Raises
+    ------
+    InputError : as ``perfmodel.sweep``; more scenarios than the service allows
+    """
+    from perfmodel.specs.scenario import field_of
+    from perfmodel.sweeps import sweep
+
+    lengths = 1
+    for value in request.options.values():
+        lengths *= max(1, len(value)) if isinstance(value, list) else 1
+    check_candidates(None, lengths)
+    columns = None if request.columns is None else [field_of(name) for name in request.columns]
+    return sweep(request.options, catalogue=catalogue, columns=columns)
+
+
+def check_candidates(field: str | None, count: int) -> None:
+    """Refuse more scenarios than the service allows in one request."""
+    most = most_candidates()
+    if count > most:
+        words = f"{count:,} scenarios; this service takes at most {most:,} in a request"
+        raise Refused(words, [Mistake(field, count, f"at most {most:,}")])
+
+
+@cache
+def most_candidates() -> int:
+    """Return how many scenarios a request may ask for, as the first process was told."""
+    return of_environment(os.environ).candidates
+
+
+def layouts(request: other.LayoutsRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``layouts``."""
+    from perfmodel.api.layouts import layouts
+
+    return written(layouts(**options_of(request), catalogue=catalogue))
+
+
+def plan(request: Any, catalogue: Catalogue) -> bytes:
+    """Answer ``plan``."""
+    from perfmodel.api.plan import plan
+
+    options = options_of(request)
+    options["conditions"] = asked.conditions_of(options.pop("conditions", None))
+    return written(plan(**options, catalogue=catalogue))
+
+
+def compare(request: asked.CompareRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``compare``."""
+    from perfmodel.api.compare import compare
+
+    conditions = asked.conditions_of(request.conditions)
+    return written(
+        compare(*request.scenarios, names=request.names, conditions=conditions, catalogue=catalogue)
+    )
+
+
+def collective(request: other.CollectiveRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``collective``."""
+    from perfmodel.api.collective import collective
+
+    return written(collective(**options_of(request), catalogue=catalogue))
+
+
+def stragglers(request: other.StragglersRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``stragglers``."""
+    from perfmodel.api.stragglers import stragglers
+
+    return written(stragglers(**options_of(request)))
+
+
+def learning_rate(request: other.LearningRateRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``learning-rate``."""
+    from perfmodel.api.learning_rate import learning_rate
+
+    return written(learning_rate(**options_of(request)))
+
+
+def sensitivity(request: asked.PricedRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``sensitivity``."""
+    from perfmodel.calibration import calibration
+    from perfmodel.sensitivity import sensitivity
+    from perfmodel.sensitivity.report import sensitivity_report
+
+    conditions = asked.conditions_of(request.conditions) or Conditions()
+    result = sensitivity(request.scenario(), catalogue, None, conditions)
+    return encoded(sensitivity_report(result, catalogue, calibration()))
+
+
+def explain(request: asked.PricedRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``explain``."""
+    from perfmodel.explanations import explain
+
+    conditions = asked.conditions_of(request.conditions)
+    return written(explain(request.scenario(), catalogue, None, conditions))
+
+
+def check_quote(request: other.QuoteRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``check-quote``."""
+    from perfmodel.quote import check_quote, read_quote
+    from perfmodel.quote.answer import QuoteAnswer, quote_of_json
+
+    given: Any = request.quote
+    quote, name = read_quote(given) if isinstance(given, str) else (quote_of_json(given), "quote")
+    return encoded(QuoteAnswer.of(quote, check_quote(quote, catalogue, name, request.calibration)))
+
+
+def trace_summary(request: other.TraceRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``trace/summary``."""
+    from perfmodel.traces.read import read_all
+    from perfmodel.traces.summarised import summarised, with_timings
+
+    files = {
+        name: (content if isinstance(content, str) else json.dumps(content)).encode("utf-8", "replace")
+        for name, content in request.traces.items()
+    }
+    with only_attached(files):
+        read = read_all(list(files))
+    report = summarised(
+        *read,
+        accelerator=request.accelerators,
+        skip=request.skip,
+        workload=request.workload,
+        local_batch_size=request.local_batch_size,
+        precision=request.precision,
+    )
+    return encoded(with_timings(*report))
+
+
+def validate(request: other.ValidateRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``validate``."""
+    from perfmodel.api.validate import validate
+
+    return written(validate(request.kind, mode=request.mode, out_of_sample=request.out_of_sample))
+
+
+def specs(request: other.SpecsRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``specs``: what ``specs show`` prints of a name, otherwise what ``specs list`` does."""
+    if request.name is not None:
+        return catalogue.find(request.name)[1].model_dump_json(exclude_defaults=True).encode()
+    each = (catalogue.spec(request.kind, id) for id in catalogue.ids(request.kind))
+    return encoded([spec.model_dump(mode="json", exclude_defaults=True) for spec in each])
+
+
+def workloads(request: other.WorkloadsRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``workloads``: what ``workloads show`` prints of a name, otherwise ``workloads list``."""
+    from perfmodel.workloads import workload
+    from perfmodel.workloads.listing import listed, summary_of, table_of
+
+    if request.name is not None:
+        return encoded(table_of(workload(request.name, request.sequence_length)))
+    if request.sequence_length is not None:
+        raise InputError("sequence_length goes with name, of one network")
+    names = [name for members in listed(request.word).values() for name in members]
+    return encoded([summary_of(workload(name)) for name in names])
+
+
+def options_of(request: Record) -> dict[str, Any]:
+    """Return the options that were given, without what the request brought along."""
+    given = request.model_fields_set - {"specs", "files"}
+    return {name: getattr(request, name) for name in type(request).model_fields if name in given}
+
+
+def written(answer: Any) -> bytes:
+    """Return what an answer's own ``to_json`` says; what is no number of JSON is null."""
+    text: str = answer.to_json()
+    if "NaN" in text or "Infinity" in text:  # in a name, or a number that JSON does not have
+        text = json.dumps(json.loads(text, parse_constant=lambda constant: None))
+    return text.encode()
 
 
 def encoded(table: Any) -> bytes:
@@ -59,4 +245,6 @@ def _plain(value: Any) -> Any:
         return value._values()
     if isinstance(value, tuple):
         return list(value)
+    if isinstance(value, float):
+        return float(value)
     raise TypeError(f"{type(value).__name__} is no JSON")

@@ -7,15 +7,30 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from perfmodel.attachments import only_attached
+from perfmodel.comparison import Comparison
+from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.errors import InputError
+from perfmodel.explanations.equations import Explanation
+from perfmodel.prediction.collective import Collective
+from perfmodel.prediction.learning_rates import LearningRates
+from perfmodel.quote.answer import QuoteAnswer
+from perfmodel.sensitivity.report import SensitivityReport
+from perfmodel.service import answer_types as types
 from perfmodel.service import answers, requests
+from perfmodel.service import other_requests as other
 from perfmodel.service.problems import Mistake, Refused, refused
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.link import Link
+from perfmodel.specs.node import Node
 from perfmodel.specs.store import Catalogue
+from perfmodel.workloads.listing import NetworkSummary, NetworkTable
 
 LARGEST_CHEAP = 8192
 """Bytes of a body whose answer takes no longer than that of a line; more are specs, files or batches."""
 Cost = Literal["cheap", "costly"]
 """cheap: under 5 ms, answered where the request arrives; costly: in the pool."""
+SLOW_KEYS = frozenset({"specs", "files", "scenarios", "columns", "time_to_loss", "time_to_target"})
+"""Of a body whose answer is costly, whatever the command."""
 
 
 class Command(NamedTuple):
@@ -30,27 +45,213 @@ class Command(NamedTuple):
     function: Callable[[Any, Catalogue], bytes]
     """From a checked request to the JSON of its answer."""
     cost: Cost
-    examples: dict[str, dict[str, Any]]
+    examples: Mapping[str, Mapping[str, Any]]
     """Bodies that are answered, by a word or two."""
 
 
-COMMANDS: dict[str, Command] = {
-    each.name: each
-    for each in (
-        Command(
-            "predict",
-            "One training iteration: its time, where it goes, and how well the job scales.",
-            requests.PredictRequest,
-            answers.PredictAnswer,
-            answers.predict,
-            "cheap",
-            {
-                "ResNet-50 on 32 GPUs": {"workload": "resnet50", "gpus": 32},
-                "a transformer": {"workload": "llama-3-8b", "gpus": 64, "tensor_parallel": 4},
+_SUMMARIES = (
+    Command(
+        "predict",
+        "One training iteration: its time, where it goes, and how well the job scales.",
+        requests.PredictRequest,
+        types.PredictAnswer,
+        answers.predict,
+        "cheap",
+        {
+            "ResNet-50 on 32 GPUs": {"workload": "resnet50", "gpus": 32},
+            "a transformer": {"workload": "llama-3-8b", "gpus": 64, "tensor_parallel": 4},
+            "two numbers alone": {"gpus": 8, "fields": ["iteration_time", "interval"]},
+        },
+    ),
+    Command(
+        "scale",
+        "Throughput and scaling efficiency against the number of accelerators.",
+        requests.ScaleRequest,
+        types.ScaleAnswer,
+        answers.scale,
+        "costly",
+        {"VGG-16 on 1 to 8": {"workload": "vgg16", "gpus": [1, 2, 4, 8]}},
+    ),
+    Command(
+        "sweep",
+        "Every combination of options given as lists.",
+        other.SweepRequest,
+        types.SweepAnswer,
+        answers.sweep,
+        "costly",
+        {
+            "two links": {
+                "gpus": [8, 16, 32],
+                "inter_link": ["ethernet-10g-tcp", "ethernet-25g-tcp"],
+                "columns": ["gpus", "inter_link", "iteration_time"],
+            }
+        },
+    ),
+    Command(
+        "layouts",
+        "Every layout of a transformer on so many accelerators that fits, the fastest first.",
+        other.LayoutsRequest,
+        types.LayoutsAnswer,
+        answers.layouts,
+        "costly",
+        {
+            "Llama 3 8B": {
+                "workload": "llama-3-8b",
+                "gpus": 8,
+                "node": "dgx-h100",
+                "global_batch_size": 64,
+                "top": 3,
+            }
+        },
+    ),
+    Command(
+        "plan",
+        "What to hire: the cheapest in time, the fastest within budget, and why not others.",
+        requests.PlanRequest,
+        types.PlanAnswer,
+        answers.plan,
+        "costly",
+        {
+            "ninety epochs in a day": {
+                "epochs": 90,
+                "deadline": "24h",
+                "accelerators": ["v100-sxm2-16gb"],
+                "max_gpus": 32,
+            }
+        },
+    ),
+    Command(
+        "compare",
+        "Jobs side by side: what changed, by how much, and which is faster or cheaper.",
+        requests.CompareRequest,
+        Comparison,
+        answers.compare,
+        "costly",
+        {"twice the GPUs": {"scenarios": [{"gpus": 8}, {"gpus": 16}], "names": ["eight", "sixteen"]}},
+    ),
+    Command(
+        "collective",
+        "How long a collective takes, by which algorithm, and how close that is to the bound.",
+        other.CollectiveRequest,
+        Collective | list[Collective],
+        answers.collective,
+        "costly",
+        {
+            "one message": {"ranks": 8, "size": "100MB", "intra_link": "nvlink3-nvswitch"},
+            "a table": {"ranks": 16, "size": ["1KB", "1MB", "1GB"], "node": "dgx-a100-40gb"},
+        },
+    ),
+    Command(
+        "stragglers",
+        "What the slowest worker costs, and what each variant of SGD makes of it.",
+        other.StragglersRequest,
+        StragglerPrediction | list[StragglerPrediction],
+        answers.stragglers,
+        "costly",
+        {"eight of sixteen": {"variant": "k-sync", "workers": 16, "k": 8}},
+    ),
+    Command(
+        "learning-rate",
+        "Learning rate of a batch by the published rules.",
+        other.LearningRateRequest,
+        LearningRates,
+        answers.learning_rate,
+        "cheap",
+        {"a batch of 8,192": {"base": 0.1, "base_batch": 256, "global_batch_size": 8192}},
+    ),
+    Command(
+        "sensitivity",
+        "What the time and the cost of an iteration depend on, and where that changes.",
+        requests.PricedRequest,
+        SensitivityReport,
+        answers.sensitivity,
+        "costly",
+        {"ResNet-50 on 32 GPUs": {"gpus": 32}},
+    ),
+    Command(
+        "explain",
+        "The equations of a prediction, with every number it took and every source.",
+        requests.PricedRequest,
+        Explanation,
+        answers.explain,
+        "costly",
+        {"ResNet-50 on 8 GPUs": {"gpus": 8}},
+    ),
+    Command(
+        "check-quote",
+        "Can a quote's claims be true?",
+        other.QuoteRequest,
+        QuoteAnswer,
+        answers.check_quote,
+        "costly",
+        {
+            "an example": {"quote": "dgx-a100-petaflops"},
+            "a claim": {
+                "quote": {
+                    "title": "Eight V100",
+                    "scenario": {"gpus": 8},
+                    "claims": [{"quantity": "images_per_second", "value": 20000}],
+                }
             },
-        ),
-    )
-}
+        },
+    ),
+    Command(
+        "trace/summary",
+        "What happened in a step, from files of PyTorch Profiler or nccl-tests.",
+        other.TraceRequest,
+        types.TraceAnswer,
+        answers.trace_summary,
+        "costly",
+        {
+            "one kernel": {
+                "traces": {
+                    "trace.json": {
+                        "traceEvents": [
+                            {
+                                "ph": "X",
+                                "cat": "kernel",
+                                "name": "sgemm",
+                                "pid": 0,
+                                "tid": 7,
+                                "ts": 10,
+                                "dur": 100,
+                                "args": {"device": 0, "stream": 7},
+                            }
+                        ]
+                    }
+                }
+            }
+        },
+    ),
+    Command(
+        "validate",
+        "The model against the measured runs that come with it.",
+        other.ValidateRequest,
+        types.ValidateAnswer,
+        answers.validate,
+        "costly",
+        {"collectives": {"kind": "collectives"}},
+    ),
+    Command(
+        "specs",
+        "The hardware catalogue: a list, or one thing with the source of each number.",
+        other.SpecsRequest,
+        Accelerator | Node | Link | list[Accelerator | Node | Link],
+        answers.specs,
+        "costly",
+        {"links": {"kind": "links"}, "one machine": {"name": "dgx-1v"}},
+    ),
+    Command(
+        "workloads",
+        "The networks: a list, or one layer by layer.",
+        other.WorkloadsRequest,
+        NetworkTable | list[NetworkSummary],
+        answers.workloads,
+        "costly",
+        {"a word": {"word": "llama-3"}, "one network": {"name": "resnet50"}},
+    ),
+)
+COMMANDS: dict[str, Command] = {each.name: each for each in _SUMMARIES}
 
 
 def answer(name: str, body: bytes) -> bytes:
@@ -62,20 +263,30 @@ def answer(name: str, body: bytes) -> bytes:
     ------
     Refused : the body is no JSON, or not what the command takes; one that may be sent to another process
     """
-    command, table = COMMANDS[name], table_of(body)
-    return _answered(command, table)
+    return answered(COMMANDS[name], table_of(body))
 
 
 def is_cheap(command: Command, body: bytes) -> bool:
-    """Whether a body is answered where it arrives: a cheap command's, if it is one and not many at once."""
-    return command.cost == "cheap" and len(body) <= LARGEST_CHEAP
+    """Whether a body is answered where it arrives: a cheap command's that asks for nothing slow."""
+    return (
+        command.cost == "cheap" and len(body) <= LARGEST_CHEAP and not any(key in body for key in _SLOW_WORDS)
+    )
 
 
-def _answered(command: Command, table: dict[str, Any]) -> bytes:
+_SLOW_WORDS = tuple(f'"{key}"'.encode() for key in sorted(SLOW_KEYS))
+
+
+def answered(command: Command, table: dict[str, Any]) -> bytes:
+    """Return the JSON that a command answers to a body that was read.
+
+    Raises
+    ------
+    Refused : it is not what the command takes
+    """
     try:
         with only_attached(files_of(table)):
             request = command.request(**table)
-            specs = request.specs
+            specs = getattr(request, "specs", None)
             catalogue = Catalogue.with_tables(specs) if specs else Catalogue.built_in()
             return command.function(request, catalogue)
     except InputError as error:
@@ -90,7 +301,7 @@ def table_of(body: bytes) -> dict[str, Any]:
 
     Raises
     ------
-    Refused : no JSON, or none that is an object; two keys of one name
+    Refused : no JSON, or none that is an object
     """
     try:
         table = json.loads(body or b"{}", parse_constant=_refuse_constant)

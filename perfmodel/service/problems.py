@@ -17,6 +17,9 @@ WORDS = {413: "Content Too Large", 422: "Unprocessable Content"}
 LONGEST_VALUE = 200
 """Letters of a refused value that are sent back."""
 MOST_MISTAKES = 20
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_FIELDS = {"node-mtbf": "node_failure_interval"}
+"""Fields of options that are not called as they are written."""
 _IN_SPECS = re.compile(r"(specs(?:\.[\w.-]+)?): ")
 
 
@@ -53,8 +56,17 @@ def refused(error: InputError, table: Mapping[str, Any]) -> Refused:
     """
     if isinstance(error, Refused):
         return error
-    message = " ".join(str(error).split())
+    message = _in_python(" ".join(str(error).split()))
     return Refused(message, _details(error, message, table))
+
+
+def _in_python(message: str) -> str:
+    """Words about options of the command line as a body has them.
+
+    >>> _in_python("--node-mtbf needs --checkpoint-time")
+    'node_failure_interval needs checkpoint_time'
+    """
+    return _OPTION.sub(lambda name: _FIELDS.get(name[1], name[1].replace("-", "_")), message)
 
 
 def _details(error: InputError, message: str, table: Mapping[str, Any]) -> Iterator[Mistake]:
@@ -81,9 +93,8 @@ def _written(place: Sequence[str], table: Mapping[str, Any]) -> str | None:
 
 def _named(message: str, table: Mapping[str, Any]) -> str | None:
     """The key of a body that a message is about: the first it names, else one whose value it quotes."""
-    words = message.replace("--", "").replace("-", "_")
-    named = [key for key in table if words.startswith((f"{key} ", f"{key}:", f"unknown {key} "))]
-    spoken = [key for key in table if f"--{key.replace('_', '-')}" in message]
+    named = [key for key in table if message.startswith((f"{key} ", f"{key}:", f"unknown {key} "))]
+    spoken = [key for key in table if re.search(rf"\b{re.escape(key)}\b", message)]
     texts = {
         key: [each for each in _several(value) if isinstance(each, str) and each]
         for key, value in table.items()

@@ -17,8 +17,8 @@ Files = Mapping[FileName, str]
 """Text by name: what an option that names a file then means."""
 Specs = Mapping[str, Any]
 """As ``specs.own_specs`` takes them."""
-_Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
-_Counts = Annotated[tuple[_Count, ...], Within(strict=False, min_length=1)]
+Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
+_Counts = Annotated[tuple[Count, ...], Within(strict=False, min_length=1)]
 _Loss = Annotated[float, Within(gt=0, le=2)]
 _Names = Annotated[tuple[str, ...], Within(strict=False)]
 _Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]

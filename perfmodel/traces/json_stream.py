@@ -37,7 +37,8 @@ class _Source:
     def __init__(self, path: Path, raw: BinaryIO, progress: Callable[[int], None] | None) -> None:
         self._path, self._progress = path, progress
         self._raw = raw
-        self._size = os.fstat(raw.fileno()).st_size
+        self._size = raw.seek(0, os.SEEK_END)
+        raw.seek(0)
         magic = self._raw.read(2)
         self._raw.seek(0)
         self._file: Any = gzip.GzipFile(fileobj=self._raw) if magic == b"\x1f\x8b" else self._raw

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from perfmodel.attachments import attached
+from perfmodel.attachments import attached, is_request
 from perfmodel.errors import InputError
 from perfmodel.reading import LARGEST_TEXT, opened, read_bytes
 from perfmodel.traces.device_trace import DeviceTrace
@@ -88,6 +88,8 @@ def read_trace(path: Path, progress: Progress | None = None) -> list[DeviceTrace
         raise _not_exported(path)
     head = _head(path)
     if head.startswith(SQLITE_MAGIC):
+        if is_request():
+            raise InputError(f"{path}: an SQLite export does not travel as text; send a Chrome trace instead")
         return read_nsight(path)
     if head.lstrip()[:1] in (b"{", b"["):
         return read_kineto(path, progress)

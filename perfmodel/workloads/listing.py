@@ -1,0 +1,109 @@
+"""Networks as tables: what ``perfmodel workloads`` prints of them as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.errors import unknown_name
+from perfmodel.workloads.catalogue import groups, names
+
+if TYPE_CHECKING:
+    from perfmodel.specs.workload import Workload
+
+
+@dataclass(frozen=True)
+class NetworkSummary:
+    """A network; counts are of one sample, without a batch."""
+
+    id: str
+    name: str
+    variant: str
+    source: str
+    sample: str
+    """What one sample is."""
+    sequence_length: int | None
+    """Tokens of a sample, where it has any."""
+    parameters: int
+    forward_flops: float
+    """Of the forward pass [FLOP]; a multiply-add is two."""
+    training_flops: float
+    """Of forward and backward pass [FLOP]."""
+    dataset: str | None
+    dataset_samples: int | None
+    active_parameters: int
+    """That one sample or token passes through."""
+
+
+@dataclass(frozen=True)
+class LayerRow:
+    """One layer; counts are of one sample."""
+
+    name: str
+    kind: str
+    parameters: int
+    forward_flops: float
+    """[FLOP]"""
+    backward_flops: float
+    """[FLOP]"""
+    forward_elements: float
+    """Of activations, read and written."""
+    backward_elements: float
+    saved_elements: float
+    """Kept for the backward pass."""
+
+
+@dataclass(frozen=True)
+class NetworkTable(NetworkSummary):
+    """A network, layer by layer."""
+
+    architecture: dict[str, Any] | None
+    """Widths and counts of a transformer; None of other networks."""
+    layers: list[LayerRow]
+
+
+LAYER_FIELDS = tuple(LayerRow.__dataclass_fields__)
+SUMMARY_FIELDS = tuple(name for name in NetworkSummary.__dataclass_fields__ if name != "active_parameters")
+
+
+def listed(word: str | None = None) -> dict[str, list[str]]:
+    """Return the built-in networks under the heading of their kind, or those whose name has a word in it.
+
+    Raises
+    ------
+    InputError : no name has the word in it
+    """
+    from perfmodel.specs.names import squashed
+
+    result = {
+        heading: [name for name in members if word is None or squashed(word) in squashed(name)]
+        for heading, members in groups().items()
+    }
+    if not any(result.values()):
+        raise unknown_name("workload", str(word), names())
+    return result
+
+
+def summary_of(network: Workload) -> dict[str, Any]:
+    """Return what a list says of a network: the fields of ``NetworkSummary``."""
+    return {
+        **{field: getattr(network, field) for field in SUMMARY_FIELDS},
+        "active_parameters": active_parameters(network),
+    }
+
+
+def layers_of(network: Workload) -> list[dict[str, Any]]:
+    """Return the layers of a network, each the fields of ``LayerRow``."""
+    return [{field: getattr(layer, field) for field in LAYER_FIELDS} for layer in network.layers]
+
+
+def table_of(network: Workload) -> dict[str, Any]:
+    """Return a network layer by layer: the fields of ``NetworkTable``."""
+    widths = None if network.architecture is None else network.architecture._asdict()
+    return {**summary_of(network), "architecture": widths, "layers": layers_of(network)}
+
+
+def active_parameters(network: Workload) -> int:
+    """Return the parameters that one sample or token passes through."""
+    architecture = network.architecture
+    return architecture.active_parameters if architecture and architecture.experts else network.parameters

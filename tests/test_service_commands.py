@@ -1,0 +1,207 @@
+"""Each command answers over HTTP what it prints with ``--json``, and opens no file that a request names."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from perfmodel.cli import main
+from perfmodel.service.application import application
+from perfmodel.service.commands import COMMANDS
+from tests.asgi import Caller
+
+QUOTE = {
+    "title": "Eight V100",
+    "scenario": {"gpus": 8},
+    "claims": [{"quantity": "images_per_second", "value": 1e6}],
+}
+TRACE = COMMANDS["trace/summary"].examples["one kernel"]["traces"]["trace.json"]
+SAME = {
+    "predict": ({"workload": "vgg16", "gpus": 8, "inter_link": "ethernet-10g-tcp"}, None),
+    "predict, with all": (
+        {
+            "gpus": 16,
+            "node": "aws-p3.16xlarge",
+            "conditions": {"epochs": 90, "node_failure_interval": "6000h", "checkpoint_time": "60s"},
+            "time_to_target": True,
+            "time_to_loss": 0.1,
+        },
+        "--gpus 16 --node aws-p3.16xlarge --epochs 90 --node-mtbf 6000h --checkpoint-time 60s "
+        "--time-to-target --time-to-loss 0.1",
+    ),
+    "predict, shared out": ({"workload": "llama-3-8b", "gpus": 64, "tensor_parallel": 4}, None),
+    "scale": ({"workload": "vgg16", "gpus": [1, 4, 8]}, "--workload vgg16 --gpus 1,4,8"),
+    "sweep": (
+        {"gpus": [8, 16, 17], "global_batch_size": [512], "columns": ["gpus", "iteration_time"]},
+        "--gpus 8,16,17 --global-batch-size 512 --columns gpus,iteration_time",
+    ),
+    "layouts": ({"workload": "llama-3-8b", "gpus": 8, "node": "dgx-h100", "global_batch_size": 64}, None),
+    "plan": (
+        {
+            "epochs": 90,
+            "deadline": "24h",
+            "accelerators": "v100-sxm2-16gb",
+            "max_gpus": 16,
+            "prices": {"dgx-1v": 12.5},
+            "conditions": {"pue": 1.2},
+            "input": "real",
+        },
+        "--epochs 90 --deadline 24h --accelerator v100-sxm2-16gb --max-gpus 16 --price dgx-1v=12.5 --pue 1.2 "
+        "--input real",
+    ),
+    "compare": (
+        {"scenarios": [{"gpus": 8}, {"gpus": 8, "algorithm": "tree"}], "names": ["base", "algorithm=tree"]},
+        "--gpus 8 --set algorithm=tree",
+    ),
+    "collective": ({"ranks": 8, "size": "100MB", "intra_link": "nvlink3-nvswitch"}, None),
+    "collective, a table": (
+        {"ranks": 16, "size": [1000, 2000], "node": "dgx-a100-40gb"},
+        "--ranks 16 --size 1KB..2KB --node dgx-a100-40gb",
+    ),
+    "stragglers": (
+        {"variant": "k-sync", "k": 8, "distribution": "lognormal", "params": {"cv": 0.1}},
+        "--variant k-sync --k 8 --distribution lognormal --param cv=0.1",
+    ),
+    "learning-rate": ({"global_batch_size": 2048, "staleness": 15}, None),
+    "sensitivity": ({"gpus": 16, "conditions": {"price": 24.0}}, "--gpus 16 --price 24"),
+    "explain": ({"gpus": 4, "conditions": {"price": 24.0}}, "--gpus 4 --price 24"),
+    "check-quote": ({"quote": "dgx-a100-petaflops"}, "dgx-a100-petaflops"),
+    "validate": ({"kind": "collectives"}, None),
+    "specs": ({"kind": "links"}, "list links"),
+    "specs, one": ({"name": "dgx-1v"}, "show dgx-1v"),
+    "workloads": ({"word": "llama-3"}, "list llama-3"),
+    "workloads, one": ({"name": "bert-base", "sequence_length": 384}, "show bert-base --sequence-length 384"),
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> Caller:
+    return Caller(application())
+
+
+def printed(command: str, body: dict[str, Any], words: str | None) -> Any:
+    """What the command line prints of the same options."""
+    if words is None:
+        words = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in body.items())
+    done = CliRunner().invoke(main, [*command.split("/"), *words.split(), "--json"])
+    assert done.exit_code in (0, 1), done.output
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_an_answer_is_what_the_command_prints(client, case):
+    command = case.partition(",")[0]
+    body, words = SAME[case]
+    answer = client.post(f"/v1/{command}", json=body)
+    assert answer.status_code == 200, answer.content
+    assert answer.json() == printed(command, body, words)
+
+
+def test_a_trace_is_summed_up_as_the_file_is(client, tmp_path):
+    file = tmp_path / "trace.json"
+    file.write_text(json.dumps(TRACE))
+    asked = client.post("/v1/trace/summary", json={"traces": {"trace.json": TRACE}}).json()
+    assert asked == printed("trace/summary", {}, str(file))
+    as_text = client.post("/v1/trace/summary", json={"traces": {"trace.json": json.dumps(TRACE)}}).json()
+    assert as_text == asked
+
+
+def test_every_command_is_held_to_what_it_prints():
+    assert {case.partition(",")[0] for case in SAME} | {"trace/summary"} == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_are_answered(client, command):
+    for body in COMMANDS[command].examples.values():
+        assert client.post(f"/v1/{command}", json=body).status_code == 200
+
+
+def test_a_quote_travels_as_a_table(client):
+    answer = client.post("/v1/check-quote", json={"quote": QUOTE}).json()
+    assert answer["claims"][0]["verdict"] == "impossible"
+    assert client.post("/v1/check-quote", json={"quote": {"claims": []}}).status_code == 422
+
+
+def test_hardware_of_ones_own_travels_as_tables(client):
+    link = client.post("/v1/specs", json={"name": "ethernet-25g-tcp"}).json()
+    link["bandwidth"]["value"] /= 10
+    link |= {"id": "mine", "name": "Mine", "aliases": []}
+    link.pop("family", None)
+    asked = {"gpus": 64, "workload": "vgg16", "fields": ["iteration_time", "scenario"]}
+    usual = client.post("/v1/predict", json=asked | {"inter_link": "ethernet-25g-tcp"}).json()
+    own = client.post("/v1/predict", json=asked | {"inter_link": "mine", "specs": {"links": {"mine": link}}})
+    assert own.status_code == 200, own.content
+    assert own.json()["scenario"]["inter_link"] == "mine"
+    assert own.json()["iteration_time"] > usual["iteration_time"]
+    listed = client.post("/v1/specs", json={"kind": "links", "specs": {"links": {"mine": link}}}).json()
+    assert "mine" in [each["id"] for each in listed]
+    assert client.post("/v1/predict", json=asked | {"inter_link": "mine"}).status_code == 422
+
+
+def test_a_network_of_ones_own_travels_as_a_file(client):
+    done = CliRunner().invoke(main, ["workloads", "show", "alexnet", "--csv"])
+    body = {"workload": "net.csv", "files": {"net.csv": done.stdout}, "gpus": 8}
+    answer = client.post("/v1/predict", json=body)
+    assert answer.status_code == 200, answer.content
+    half = "".join(done.stdout.splitlines(keepends=True)[:10])
+    other = client.post("/v1/predict", json=body | {"files": {"net.csv": half}})
+    assert other.json()["iteration_time"] < answer.json()["iteration_time"]
+    assert client.post("/v1/predict", json={"workload": "net.csv", "gpus": 8}).status_code == 422
+
+
+class Watch:
+    """Files that the process opens while it is watched."""
+
+    def __init__(self) -> None:
+        self.on, self.opened = False, set[str]()
+        sys.addaudithook(self._note)  # for good: so it only notes while ``on``
+
+    def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.on and event in ("open", "os.listdir", "os.scandir", "sqlite3.connect"):
+            self.opened.add(str(arguments[0]))
+
+
+@pytest.fixture(scope="module")
+def watch() -> Watch:
+    return Watch()
+
+
+def _texts(schema: dict[str, Any]) -> list[str]:
+    """Options of a request that take a text, or a list or table of them."""
+    return [name for name, option in schema["properties"].items() if "string" in json.dumps(option)]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_option_opens_a_file_of_the_server(client, watch, tmp_path: Path, command):
+    contents = {
+        "secret.csv": "name,kind,parameters,forward_flops\nfc,dense,1000000,2000000\n",
+        "secret.json": json.dumps(TRACE),
+        "secret.toml": 'title = "x"\n[[claims]]\nquantity = "speedup"\nvalue = 2\n',
+        "secret.txt": "0.1\n0.2\n",
+    }
+    for name, text in contents.items():
+        (tmp_path / name).write_text(text)
+    schema = COMMANDS[command].request.model_json_schema()
+    base = dict(next(iter(COMMANDS[command].examples.values())))
+    asked = 0
+    for option in _texts(schema):
+        for name in contents:
+            path = str(tmp_path / name)
+            for value in (path, f"empirical:{path}", [path]):
+                watch.on = True
+                answer = client.post(f"/v1/{command}", json=base | {option: value})
+                watch.on = False
+                asked += 1
+                assert answer.status_code in (200, 422), (option, value, answer.content)
+                assert "secret" not in answer.content.decode() or answer.status_code == 422 or option in FREE
+    assert asked or not _texts(schema)
+    assert not [path for path in watch.opened if "secret" in path]
+
+
+FREE = {"names", "traces", "quote", "files"}
+"""Options whose own text the answer repeats."""
