@@ -5,15 +5,30 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from docs.site import equation_pages, hardware_pages, rst, usage
+import perfmodel
+from docs.site import (
+    command_pages,
+    equation_pages,
+    hardware_pages,
+    python_pages,
+    rst,
+    schema_pages,
+    usage,
+)
+from docs.site.commands import commands
 from docs.site.docstring import read
 from docs.site.equation_pages import Users
+from docs.site.fields import fields
 from docs.site.links import problems
 from docs.site.usage import command_lines, modules
 from docs.site.written_pages import ELSEWHERE, ROOT, relinked, written
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
+from perfmodel.prediction.result import Interval
+from perfmodel.service.commands import COMMANDS
 from perfmodel.specs.store import KINDS, Catalogue
 from tests.doors import formulas
 
@@ -74,6 +89,42 @@ def test_every_number_of_the_hardware_has_its_place_with_source_and_day():
     assert ", read 20" in hopper
     assert "p3.16xlarge" in made["hardware/prices.rst"]
     assert "imagenet samples" in made["hardware/datasets.rst"]
+
+
+def test_every_command_and_option_has_its_place():
+    made = command_pages.pages()
+    predict = made["reference/commands/predict.rst"]
+    assert "   perfmodel predict --gpus 32\n" in predict
+    assert "``--gpus`` : integer\n   Accelerators in the job" in predict
+    for command in commands():
+        page = made[f"reference/commands/{'-'.join(command.path)}.rst"]
+        options = [each for each in command.command.params if each.param_type_name == "option"]
+        shown = [each.opts for each in options if not each.hidden]
+        assert not [names for names in shown if not any(name in page for name in names)]
+        assert all(f"   {example}\n" in page for example in command.examples())
+
+
+def test_every_public_name_has_its_page_with_what_it_answers():
+    made = python_pages.pages()
+    assert {f"reference/python/{name}.rst" for name in perfmodel.__all__} < set(made)
+    collective = made["reference/python/collective.rst"]
+    assert "    name: str = 'all-reduce',\n       *,\n       ranks: int,\n" in collective
+    assert "``lower_bound`` : ``float``\n   No algorithm" in collective
+    assert "model_validate" not in collective
+
+
+def test_the_fields_of_a_class_have_the_words_beside_them():
+    by_name = {field.name: field for field in fields(Interval)}
+    assert by_name["low_80"].type == "float"
+    assert by_name["clipped_at"].words
+
+
+def test_each_command_of_the_service_has_its_schemas():
+    made = schema_pages.pages()
+    for name in COMMANDS:
+        assert ":download:`request" in made[f"reference/http/{name}.rst"]
+        assert json.loads(made[f"reference/http/{name}-answer.json"])
+    assert '``workload`` : string, else ``"resnet50"``\n   Network' in made["reference/http/predict.rst"]
 
 
 def test_a_docstring_is_taken_apart():

@@ -6,7 +6,7 @@ import shutil
 import time
 from pathlib import Path
 
-from docs.site import equation_pages, hardware_pages, usage
+from docs.site import command_pages, equation_pages, hardware_pages, python_pages, schema_pages, usage
 from docs.site.links import problems
 from docs.site.written_pages import ROOT, assets, relinked, written
 
@@ -16,7 +16,8 @@ SITE = Path(__file__).parent
 def generated() -> dict[str, str]:
     """Return every generated page by its path in the site."""
     users = equation_pages.Users(usage.users(), usage.modules())
-    return equation_pages.pages(users) | hardware_pages.pages()
+    result = equation_pages.pages(users) | hardware_pages.pages()
+    return result | command_pages.pages() | python_pages.pages() | schema_pages.pages()
 
 
 def put_together(folder: Path) -> None:

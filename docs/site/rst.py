@@ -59,6 +59,20 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], class_name: str = 
     return "\n".join(lines) + "\n" if body else ""
 
 
+def definitions(items: Iterable[tuple[str, str, str]], class_name: str = "") -> str:
+    """Return names, each with its kind beside it and its meaning below, which fits narrow pages.
+
+    Parameters
+    ----------
+    items : name, kind (may be empty) and meaning; each reStructuredText
+    """
+    lines = []
+    for name, kind, meaning in items:
+        lines += [f"{name} : {kind}" if kind else name, f"   {meaning}" if meaning else "   \\", ""]
+    head = [f".. rst-class:: {class_name}", ""] if lines and class_name else []
+    return "\n".join([*head, *lines]) + "\n" if lines else ""
+
+
 def code(block: str, language: str) -> str:
     """Return a block of code."""
     return f".. code-block:: {language}\n\n{indented(block)}\n"
