@@ -11,7 +11,7 @@ from perfmodel.planning import Goal, search
 from perfmodel.planning.verdict import notes
 from perfmodel.prediction import predict
 from perfmodel.prediction.target import time_to_target
-from perfmodel.recipes import recipe, usual_recipe
+from perfmodel.recipes import recipe, recipe_names, usual_recipe
 from perfmodel.specs.scenario import Scenario
 from perfmodel.token_recipes import token_recipe
 from perfmodel.workloads import workload
@@ -163,3 +163,27 @@ def test_a_recipe_that_is_not_known_of_a_network_is_refused(words, message, invo
     result = invoke("predict", "--gpus", "8", "--time-to-target", *words)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
+
+
+def test_the_list_of_recipes_has_batch_amount_source_and_range_of_each(invoke):
+    rows = json.loads(invoke("workloads", "recipes", "--json").stdout)
+    assert {(row["workload"], row["recipe"]) for row in rows} >= {
+        *(("resnet50", name) for name in ("stock", "mlperf", "lars", "lamb")),
+        *(("bert-large", name) for name in ("stock", "mlperf", "lamb")),
+        ("gpt3-175b", "tokens"),
+    }
+    for row in rows:
+        assert row["source"]
+        assert row["amount"] > 0
+        if row["workload"] != "bert-large" or row["recipe"] != "stock":  # whose phases have a batch each
+            assert row["smallest_batch_size"] <= row["batch_size"] <= row["largest_batch_size"]
+        if row["recipe"] != "tokens":
+            assert row["recipe"] in recipe_names({"bert-large": "bert"}.get(row["workload"], "resnet50"))
+        else:
+            known = workload(row["workload"])
+            assert token_recipe(known).tokens == row["amount"]
+    printed = " ".join(invoke("workloads", "recipes", "bert").stdout.split())
+    assert "512 M samples at 4,096 samples a step: F1 90.548" in printed
+    assert "goes with --framework pytorch-ngc" in printed
+    wrong = invoke("workloads", "recipes", "lasr")
+    assert (wrong.exit_code, "nearest: lars" in wrong.stderr) == (2, True)

@@ -28,7 +28,7 @@ VARIANT = 21
 
 @click.group("workloads")
 def command() -> None:
-    """Networks: list them, show their layers.
+    """Networks: list them, show their layers, list how they are trained.
 
     Example: perfmodel workloads show resnet50
     """
@@ -117,6 +117,64 @@ def show(name: str, sequence_length: int | None, **options: Any) -> None:
         writer.writerows(_cells(layer) for layer in network.layers)
     else:
         _print(network)
+
+
+@command.command("recipes")
+@click.argument("word", required=False)
+@export_options
+def recipes(word: str | None, **options: Any) -> None:
+    """List how networks are trained: recipes of --recipe, with what was published at which batch.
+
+    WORD leaves those of one network, or of one recipe.  A recipe goes with a framework unless another is
+    asked for; at batches outside those it holds for, an answer says so.
+
+    Example: perfmodel workloads recipes bert-large
+    """
+    from perfmodel.recipe_rows import recipe_rows
+
+    form, rows = take_form(options), recipe_rows(word)
+    if form == "json":
+        click.echo(json.dumps(rows))
+    elif form is not None:
+        show_rows(rows, form)
+    else:
+        _print_recipes(rows)
+
+
+def _print_recipes(rows: list[dict[str, Any]]) -> None:
+    """Print a paragraph for each recipe: networks, software and range, then a line for each batch."""
+    from rich.text import Text
+
+    from perfmodel.cli.render import console
+    from perfmodel.units import many
+
+    out = console()
+    by_recipe: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
+    for row in rows:
+        by_recipe.setdefault((row["recipe"], row["target"]), {}).setdefault(row["workload"], []).append(row)
+    for (name, target), networks in by_recipe.items():
+        first = next(iter(networks.values()))[0]
+        out.print(Text(f"{name}: {target}"), style="bold")
+        goes_with = [f"--{key} {first[key]}" for key in ("framework", "optimizer") if first[key]]
+        if goes_with:
+            out.print(Text(f"  goes with {', '.join(goes_with)}"))
+        if first["unit"] == "tokens":
+            lines = [(network, row) for network, some in networks.items() for row in some]
+        else:
+            out.print(Text(f"  of {', '.join(networks)}"))
+            low, high = first["smallest_batch_size"], first["largest_batch_size"]
+            range_ = f"of {low:,.0f}" if low == high else f"from {low:,.0f} to {high:,.0f}"
+            out.print(Text(f"  holds for batches {range_} {first['batch_unit']}"))
+            lines = [("", row) for row in next(iter(networks.values()))]
+        for network, row in lines:
+            amount = f"{row['amount']:.3g}" if row["unit"] == "epochs" else many(row["amount"])
+            batch = many(row["batch_size"]) if row["unit"] == "tokens" else f"{row['batch_size']:,.0f}"
+            of = f"{network}: " if network else ""
+            out.print(
+                Text(f"  {of}{amount} {row['unit']} at {batch} {row['batch_unit']} a step: {row['quality']}")
+            )
+        for source in dict.fromkeys(row["source"] for some in networks.values() for row in some):
+            out.print(Text(f"  [{source}]"))
 
 
 def _cells(layer: Layer) -> dict[str, object]:
