@@ -20,14 +20,16 @@ import perfmodel
 from app.menu import PAGES
 from app.options import SCENARIO
 from app.plain import plain
+from perfmodel.api.predict import predicted
 from perfmodel.cli.app import streamlit_words
 from perfmodel.explanations import explain
 from perfmodel.planning import Goal, search
 from perfmodel.planning.verdict import verdict
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
 from perfmodel.traces.timeline import timeline
-from perfmodel.units import show
+from perfmodel.units import duration, show
 
 MAIN = Path(__file__).parents[1] / "app" / "main.py"
 NONSENSE = {
@@ -403,6 +405,16 @@ def test_a_plan_to_a_target_is_predicted_with_the_targets_samples():
     button(test, "Load the chosen plan into Predict").click()
     test.run()
     assert test.query_params["sequence-length"] == "256"
+
+
+def test_the_time_to_train_by_a_recipe_stands_on_the_page_with_its_framework():
+    query = {"gpus": "64", "accelerator": "v100-sxm2-16gb", "recipe": "mlperf"}
+    page = opened("predict", **query)
+    shown = {metric.label: metric.value for metric in page.metric}
+    answer = predicted(Scenario(gpus=64, accelerator="v100-sxm2-16gb"), Catalogue.built_in(), recipe="mlperf")
+    assert shown["Time to target"] == duration(answer.time_to_target["time"])
+    assert "recipe mlperf with framework mxnet-ngc" in words(page)
+    assert "does not predict the next token" in errors(opened("predict", **(query | {"recipe": "tokens"})))
 
 
 def test_a_plan_is_what_the_search_finds_and_leads_to_its_prediction():

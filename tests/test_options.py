@@ -45,6 +45,7 @@ PREDICTING = ("predict", "scale", "compare", "explain", "sensitivity", "cite", "
 PRICED = ("predict", "compare", "explain", "cite")
 MEANT_OTHERWISE = {
     ("predict", "recipe"): "of a Run, whose class would cost every start 3 %; the words are held equal below",
+    ("compare", "recipe"): "of every case, each by its own framework where nobody says",
     ("predict", "tokens"): "of a recipe alone, not of a run with its deadline",
     ("trace", "accelerator"): "of each trace, where its file does not say",
     ("validate", "data"): "of runs to predict, not to learn from",

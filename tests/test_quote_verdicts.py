@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import perfmodel
 from perfmodel.errors import InputError
-from perfmodel.planning.goal import TOKENS_OF_A_STEP
+from perfmodel.planning import Goal, search
 from perfmodel.prediction import predict
 from perfmodel.prediction.target import time_to_target
 from perfmodel.quote import Claim, Quote, check_quote, read_quote
@@ -20,9 +20,11 @@ from perfmodel.quote.shared_out import shared_out
 from perfmodel.quote.verdict import DOUBTFUL, probability_of
 from perfmodel.recipes import recipe
 from perfmodel.resources import folder
+from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.token_recipes import token_recipe
+from perfmodel.transformers.usual_batch import TOKENS_OF_A_STEP, usual_batch
 from perfmodel.workloads import workload
 
 CATALOGUE = Catalogue.built_in()
@@ -368,3 +370,56 @@ def test_a_sentence_can_stand_alone():
 def test_a_figure_in_another_unit_is_pointed_out():
     found = checked(LLAMA, quantity="model_flops_per_gpu", value=450)
     assert any("check its unit" in line for line in found.arithmetic)
+
+
+def test_a_quote_and_a_plan_take_the_same_batch_where_nobody_says_one():
+    job = {"workload": "llama-3-8b", "gpus": 64, "node": "dgx-h100"}
+    quoted = shared_out(Scenario(**job), CATALOGUE).scenario.global_batch_size
+    plans = search(Goal(workload="llama-3-8b", tokens=1e12, nodes=("dgx-h100",), max_gpus=64))
+    planned = {
+        row["global_batch_size"] for row in map(plans.row, range(len(plans))) if row["world_size"] == 64
+    }
+    assert planned == {quoted} == {512}
+    odd = shared_out(Scenario(**job | {"gpus": 24}), CATALOGUE).scenario.global_batch_size
+    planned = {
+        row["global_batch_size"] for row in map(plans.row, range(len(plans))) if row["world_size"] == 24
+    }
+    assert planned == {odd} == {384}
+
+
+@given(st.integers(1, 100_000), st.sampled_from([512, 2048, 4096, 8192, 131072]))
+def test_the_usual_batch_is_near_four_million_tokens_and_divides_as_the_job_does(world, length):
+    batch = usual_batch(world, length)
+    assert 0.7 < batch * length / TOKENS_OF_A_STEP < 1.42
+    odd = world // (world & -world)
+    assert batch % odd == 0 or odd * length > TOKENS_OF_A_STEP
+
+
+def test_unequal_stages_are_cut_into_chunks_and_said(invoke):
+    """126 layers over 16 stages, as Llama 3.1 405B was trained: of any stage 7 or 8."""
+    job = {"workload": "llama-3.1-405b", "gpus": 16384, "accelerator": "h100-sxm5-80gb"}
+    job |= {"tensor_parallel": 8, "pipeline_parallel": 16, "global_batch_size": 2048}
+    quote = checked(job, quantity="flops", value="400TFLOP/s", per="accelerator")
+    assert "tp8 pp16 v7" in quote.scenario
+    assert any("126 layers do not divide by 16 stages" in line for line in quote.arithmetic)
+    plain = checked(job | {"virtual_stages": 1}, quantity="flops", value="400TFLOP/s", per="accelerator")
+    assert quote.expected > 1.2 * plain.expected
+    found = perfmodel.layouts("llama-3.1-405b", gpus=2048, node="dgx-h100", global_batch_size=256)
+    uneven = [
+        row
+        for row in found.rows
+        if 126 % row.layout["pipeline_parallel"] and row.layout["virtual_stages"] > 1
+    ]
+    assert uneven
+    asked = {name: uneven[0].layout[name] for name in (*DEGREES, "sharding", "recompute", "micro_batch_size")}
+    one = predict(
+        Scenario(workload="llama-3.1-405b", gpus=2048, node="dgx-h100", global_batch_size=256, **asked)
+    )
+    assert one.iteration_time == pytest.approx(uneven[0].iteration_time)
+    assert any("layers do not divide by" in line for line in one.warnings)
+    assert any("layers do not divide by" in line for line in uneven[0].caveats)
+    chunks = (
+        next(line for line in uneven[0].flags if "layout" in line).partition("'")[2].strip("'EL").split("|")
+    )
+    assert len(chunks) == uneven[0].layout["pipeline_parallel"] * uneven[0].layout["virtual_stages"]
+    assert sum(map(len, chunks)) == 126

@@ -187,3 +187,18 @@ def test_the_list_of_recipes_has_batch_amount_source_and_range_of_each(invoke):
     assert "goes with --framework pytorch-ngc" in printed
     wrong = invoke("workloads", "recipes", "lasr")
     assert (wrong.exit_code, "nearest: lars" in wrong.stderr) == (2, True)
+
+
+def test_compare_sets_times_to_target_beside_each_other_each_by_its_own_recipe(invoke):
+    words = ("compare", "--gpus", "32", "--local-batch-size", "64", "--set", "framework=mxnet-ngc")
+    answer = json.loads(invoke(*words, "--time-to-target", "--json").stdout)
+    rows = {row["quantity"]: row["values"] for row in answer["rows"]}
+    one = asked(invoke, *words[1:5])
+    assert rows["time_to_target"][0] == pytest.approx(one["time_to_target"]["time"])
+    assert "recipe stock with framework pytorch@2019" in " ".join(answer["notes"])
+    assert "recipe mlperf with framework mxnet-ngc@2019" in " ".join(answer["notes"])
+    alike = json.loads(invoke(*words, "--recipe", "lars", "--json").stdout)
+    assert sum("at a batch outside the published 32,768 to 65,536" in line for line in alike["notes"]) == 2
+    assert "time_to_target" not in {
+        row["quantity"] for row in json.loads(invoke(*words, "--json").stdout)["rows"]
+    }

@@ -8,14 +8,16 @@ import streamlit as st
 
 from app import charts, money, session_hardware, similar_runs
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
-from app.options import MONEY, values
+from app.options import MONEY, options, values
 from app.plain import plain
+from perfmodel.api.predict import predicted
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
+from perfmodel.reports.figures import target_lines
 from perfmodel.reports.page import Page
 from perfmodel.specs.conditions import Conditions
 from perfmodel.step.terms import ANY_TERM
-from perfmodel.units import show
+from perfmodel.units import duration, show
 
 PRESETS = {
     "25 or 100 Gbit/s for 32 V100s?": (
@@ -103,7 +105,9 @@ def behind(asked: Asked) -> None:
                 st.latex(each.latex)
 
 
-def report(asked: Asked, prediction: Prediction, costs: dict[str, Any]) -> Callable[[], Page]:
+def report(
+    asked: Asked, prediction: Prediction, reached: dict[str, Any] | None, costs: dict[str, Any]
+) -> Callable[[], Page]:
     """Return what makes the page to hand on, outside the session."""
     command, catalogue = shell_command("predict", asked.picked), session_hardware.catalogue()
     conditions = Conditions(**values(asked.picked, MONEY))
@@ -111,15 +115,30 @@ def report(asked: Asked, prediction: Prediction, costs: dict[str, Any]) -> Calla
     def page() -> Page:
         from perfmodel.reports.predicted import page_of_prediction
 
-        return page_of_prediction(prediction, command, catalogue, conditions, money=costs)
+        return page_of_prediction(prediction, command, catalogue, conditions, reached, costs)
 
     return page
+
+
+def to_target(reached: dict[str, Any] | None) -> None:
+    """Show the time to the target of the recipe chosen, and whose it is."""
+    if reached is None:
+        return
+    st.metric("Time to target", duration(reached["time"]), width="content")
+    st.caption(plain("; ".join(line for _, line in target_lines(reached)[1:])))
+    if not reached["within_range"]:
+        low, high = reached["batch_sizes"]
+        st.warning(f"The batch is outside the {low:,.0f} to {high:,.0f} samples of its publication.")
 
 
 def page(asked: Asked) -> None:
     """Draw the answer."""
     with mistakes_shown():
-        prediction = asked.predict()
+        recipe, reached = asked.picked.get("recipe"), None
+        if recipe is None:
+            prediction = asked.predict()
+        else:
+            prediction, reached, *_ = predicted(asked.scenario(), session_hardware.catalogue(), recipe=recipe)
         costs = money.costs(prediction, asked.picked, session_hardware.catalogue())
     result = prediction.scenario
     with asked.top:
@@ -131,6 +150,7 @@ def page(asked: Asked) -> None:
     for warning in prediction.warnings:
         st.warning(warning)
     figures(prediction)
+    to_target(reached)
     charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")
     st.caption(
         f"{prediction.placement}. Communication takes {show(prediction.communication_time, 's')} in all"
@@ -140,7 +160,7 @@ def page(asked: Asked) -> None:
     with st.container(horizontal=True):
         ways_out("predict", asked.picked)
         rows = [{"term": ANY_TERM[name].label, "seconds": time} for name, time in prediction.terms.items()]
-        downloads("prediction", rows, prediction.to_json, report(asked, prediction, costs))
+        downloads("prediction", rows, prediction.to_json, report(asked, prediction, reached, costs))
     behind(asked)
     money.show_costs(costs)
     near = similar_runs.family(result)
@@ -151,4 +171,5 @@ def page(asked: Asked) -> None:
     st.caption("Defaults taken: " + ", ".join(f"`{default}`" for default in prediction.defaults))
 
 
-page(ask_scenario("predict", money=True))
+RECIPE = options()["recipe"]._replace(label="Time to train, by recipe", usual="not asked")
+page(ask_scenario("predict", body=[RECIPE], money=True))

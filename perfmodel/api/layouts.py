@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from perfmodel.arguments import COUNT, TEXT, expect
 from perfmodel.errors import InputError, unknown_name
-from perfmodel.specs.layout import check_adapters
+from perfmodel.specs.layout import caveats, check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import PART_OF_STEP
@@ -59,6 +59,8 @@ class LayoutRow:
     """Share of the step in which stages wait for each other."""
     flags: list[str]
     """Options that start it, where the stack has such."""
+    caveats: list[str]
+    """What is possible and poor of it."""
 
     @property
     def words(self) -> str:
@@ -308,4 +310,5 @@ def _row(
         rate,
         (terms["bubble_time"] + terms["unequal_stages_time"]) / time,
         [] if adapts else flags(framework, layout, model, length, precision),
+        caveats(layout, model),
     )

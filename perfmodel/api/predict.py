@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 
 if TYPE_CHECKING:
@@ -47,18 +46,16 @@ def predicted(
 
     Parameters
     ----------
-    target : whether the time to a published accuracy is asked for, ``recipe`` how training to it goes, and
-        ``tokens`` of the recipe that counts them
+    target : whether the time to a published accuracy is asked for; a recipe asks for it too
+    recipe, tokens : how training to it goes, and for how many tokens where the recipe counts them
     loss : to which the time of every way to update is asked for
     conditions : prices, power and failures, where costs are asked for
 
     Raises
     ------
-    InputError : as ``predict``; a recipe without a target; nothing published for the network
+    InputError : as ``predict``; nothing published for the network
     """
-    for option, given in (("recipe", recipe), ("tokens", tokens)):
-        if given is not None and not target:
-            raise InputError(f"--{option} goes with --time-to-target")
+    target = target or recipe is not None or tokens is not None
     chosen: list[str] = []
     if target:
         from perfmodel.prediction.target import for_target, recipe_defaults, recipe_name

@@ -13,7 +13,9 @@ from perfmodel.cli.economics_options import economics_options, take_economics
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
+from perfmodel.cli.types import Word
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.recipes import NAMES
 from perfmodel.specs.scenario import OPTIONS, Scenario, field_of, laid_over
 
 if TYPE_CHECKING:
@@ -29,6 +31,12 @@ _NEXT_KEY = re.compile(r",(?=([A-Za-z_-]+)=)")
 @click.option(
     "--set", "changes", multiple=True, metavar="KEY=VALUE,...", help="A variant: the scenario with these."
 )
+@click.option("--time-to-target", "target", is_flag=True, help="Also the time to a published accuracy.")
+@click.option(
+    "--recipe",
+    type=Word(NAMES),
+    help="How training to it goes, of every case.  [default: what goes with the framework of each]",
+)
 @click.option("--compare-to", "saved", metavar="FILE", help="A saved predict --json, to compare with.")
 @scenario_options()
 @economics_options
@@ -38,6 +46,8 @@ def command(
     files: tuple[str, ...],
     changes: tuple[str, ...],
     saved: str | None,
+    target: bool,
+    recipe: str | None,
     report: str | None,
     specs: tuple[str, ...],
     **options: Any,
@@ -52,6 +62,7 @@ def command(
       perfmodel compare --gpus 32 --set algorithm=tree --set inter_link=ethernet-100g-tcp
       perfmodel compare --node aws-p3.16xlarge --gpus 16 --set node=aws-p4d.24xlarge
       perfmodel compare a.toml b.toml
+      perfmodel compare --gpus 32 --time-to-target --set framework=mxnet-ngc
       perfmodel compare --compare-to saved.json --gpus 64
       perfmodel compare --gpus 32 --set inter_link=ethernet-100g-tcp --report network.html
     """
@@ -64,7 +75,10 @@ def command(
     catalogue = catalogue_from(specs)
     cases = [saved_case(Path(saved), catalogue, conditions)] if saved is not None else []
     scenarios = _scenarios(files, changes, options, bool(cases))
-    cases += [case_of(name, scenario, catalogue, conditions) for name, scenario in scenarios.items()]
+    cases += [
+        case_of(name, scenario, catalogue, conditions, target=target, recipe=recipe)
+        for name, scenario in scenarios.items()
+    ]
     result = compare(*cases)
     if page is not None:
         from perfmodel.reports.compared import page_of_comparison

@@ -8,7 +8,7 @@ from perfmodel.economics import economics
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
 from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.scenario import AnyScenario
+from perfmodel.specs.scenario import AnyScenario, scenario_of
 from perfmodel.specs.store import Catalogue
 
 
@@ -19,11 +19,21 @@ class Case(NamedTuple):
     prediction: Prediction
     economics: dict[str, Any] | None
     """As ``perfmodel.economics.economics`` returns it; None where it could not be worked out."""
+    reached: dict[str, Any] | None = None
+    """As ``perfmodel.prediction.target.time_to_target`` returns it; None where nobody asked for it."""
 
     @property
     def rate(self) -> float:
         """Samples per second of the whole job."""
         return self.prediction.samples_per_second
+
+    @property
+    def cost_to_target(self) -> float | None:
+        """Of training to the target [$]; None where no price is known, or no target asked for."""
+        if self.reached is None or self.cost is None:
+            return None
+        samples: float = self.reached["time"] * self.rate
+        return self.cost * samples
 
     @property
     def cost(self) -> float | None:
@@ -35,9 +45,22 @@ class Case(NamedTuple):
 
 
 def case_of(
-    name: str, scenario: AnyScenario, catalogue: Catalogue | None = None, conditions: Conditions | None = None
+    name: str,
+    scenario: AnyScenario,
+    catalogue: Catalogue | None = None,
+    conditions: Conditions | None = None,
+    *,
+    target: bool = False,
+    recipe: str | None = None,
 ) -> Case:
-    """Return a scenario's prediction with its costs.
+    """Return a scenario's prediction with its costs, and the time to a target where it is asked for.
+
+    Parameters
+    ----------
+    name : of the case
+    scenario, catalogue, conditions : as for ``predict`` and ``economics``
+    target : whether the time to a published quality is asked for; a recipe asks for it too
+    recipe : how training to it goes; by default what goes with the scenario's framework
 
     Raises
     ------
@@ -45,7 +68,18 @@ def case_of(
     """
     catalogue = Catalogue.of(catalogue)
     try:
-        prediction = predict(scenario, catalogue)
-        return Case(name, prediction, economics(prediction, conditions or Conditions(), catalogue))
+        asked = scenario_of(scenario)
+        if target or recipe is not None:
+            from perfmodel.prediction.target import for_target, recipe_name
+
+            recipe = recipe_name(asked, recipe)
+            asked = for_target(asked, recipe, catalogue)
+        prediction = predict(asked, catalogue)
+        money = economics(prediction, conditions or Conditions(), catalogue)
+        if not target and recipe is None:
+            return Case(name, prediction, money)
+        from perfmodel.prediction.target import time_to_target
+
+        return Case(name, prediction, money, time_to_target(prediction, recipe, catalogue))
     except InputError as error:
         raise InputError(f"{name}: {error}") from None

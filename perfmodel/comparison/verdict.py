@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from perfmodel.comparison.case import Case
 from perfmodel.prediction.ratio import ratio_between
@@ -95,6 +96,7 @@ def notes(cases: Sequence[Case]) -> list[str]:
     if len(batches) > 1:
         sizes = " and ".join(f"{case.prediction.scenario['global_batch_size']:,}" for case in cases)
         lines.append(f"an iteration takes {sizes} samples: a larger batch may need more epochs")
+    lines += [f"{case.name}: {_trained(case.reached)}" for case in cases if case.reached is not None]
     lines += [
         f"{case.name} does not fit its accelerators' memory"
         for case in cases
@@ -112,6 +114,15 @@ def notes(cases: Sequence[Case]) -> list[str]:
     if len(cases) > 2:
         lines = [*_ratios(cases), *lines]
     return lines + ([f"assumed: {'; '.join(assumed)}"] if assumed else [])
+
+
+def _trained(reached: Mapping[str, Any]) -> str:
+    """Return how a case is trained, and whether its batch was published."""
+    low, high = reached["batch_sizes"]
+    beyond = (
+        "" if reached["within_range"] else f", at a batch outside the published {low:,.0f} to {high:,.0f}"
+    )
+    return f"{reached['recipe_words']}{beyond}"
 
 
 def _frameworks(cases: Sequence[Case]) -> list[str]:

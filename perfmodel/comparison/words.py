@@ -31,6 +31,7 @@ _LABELS = {
     "cost_per_million_samples": "USD/1e6 samples",
     "energy_per_million_samples": "kWh/1e6 samples",
     "carbon_per_million_samples": "g CO2/1e6 samples",
+    "cost_to_target": "to target, USD",
     "run_cost": "run, USD",
     "run_energy": "run, kWh",
     "run_carbon": "run, g CO2",

@@ -21,6 +21,7 @@ from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.token_recipes import NAME as TOKENS
+from perfmodel.transformers.usual_batch import usual_batch
 from perfmodel.workloads import workload
 
 SHARED: Final = tuple(field for field, one in declared(Scenario).items() if one.info.plan)
@@ -50,9 +51,6 @@ USUAL_FAILURE_INTERVAL = 2048 * 54 * 86400 / 419
 USUAL_CHECKPOINT_BANDWIDTH = 2e12 / 2048
 """At which one of them writes [B/s]: its share of the 2 TB/s that their storage sustains (the same, section
 3.3.1)."""
-TOKENS_OF_A_STEP = 4e6
-"""Of a transformer that is shared out, where nobody says: those of Llama 2 from 7 to 70 billion parameters
-(Touvron et al. 2023, table 1)."""
 LIKE: Final = {"image": "resnet50", "sequence": "bert"}
 """Benchmarks with the largest published batches, by kind of sample."""
 
@@ -237,15 +235,17 @@ class Goal(Run):
         chosen = self.chosen_recipe() if self.to_target else None
         fit = (chosen and chosen.fit) or self.published()
         if fit is None and self.may_share_out(network):
-            return self.global_batch_size or _samples_of_a_step(network)
+            return self.global_batch_size or usual_batch(1, int(network.sequence_length or 1))
         return (fit or epochs_fit(LIKE.get(network.sample, LIKE["image"]))).largest_batch_size
 
-    def batch_of_layouts(self, network: Workload) -> int:
-        """Return the samples of a step of a transformer that is shared out: a power of two unless given."""
+    def batch_of_layouts(self, network: Workload, world_size: int) -> int:
+        """Return the samples of a step of a transformer that so many accelerators share out."""
         if self.global_batch_size is not None:
             return self.global_batch_size
-        most = min(self.most_samples(network), _samples_of_a_step(network))
-        return 1 << (int(most).bit_length() - 1)
+        chosen = self.chosen_recipe() if self.to_target else None
+        fit = (chosen and chosen.fit) or self.published()
+        most = self.max_global_batch or (fit.largest_batch_size if fit else math.inf)
+        return usual_batch(world_size, int(network.sequence_length or 1), most)
 
     def published(self) -> EpochsFit | None:
         """Return what is published of this workload's epochs against its batch, if anything is."""
@@ -267,11 +267,6 @@ def options_of(plan: Mapping[str, Any], workload: str, options: Mapping[str, Any
         del decided["local_batch_size"]  # it is the micro-batch
         decided |= {name: layout[name] for name in OF_LAYOUT if layout[name] != 1}
     return {"workload": workload, **options, **decided}
-
-
-def _samples_of_a_step(network: Workload) -> int:
-    """Samples that hold about ``TOKENS_OF_A_STEP``, a power of two."""
-    return int(2 ** max(0, round(math.log2(TOKENS_OF_A_STEP / float(network.sequence_length or 1)))))
 
 
 def _offer(name: str, catalogue: Catalogue) -> Meaning:

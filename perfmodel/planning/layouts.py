@@ -126,7 +126,7 @@ def _fastest(
         Options(PRECISIONS[setting.precision]),
         fitted().parameters,
         world_size=setting.world_size,
-        global_batch_size=goal.batch_of_layouts(network),
+        global_batch_size=goal.batch_of_layouts(network, setting.world_size),
         sequence_length=length,
     )
     layouts, times = result.layouts, np.asarray(result.steps.iteration_time)

@@ -36,6 +36,7 @@ from perfmodel.quote.limits import (
 from perfmodel.quote.similar_runs import SHOWN, SimilarRun, similar_collectives, similar_runs
 from perfmodel.quote.similar_transformers import similar_transformers
 from perfmodel.resolve import Setting
+from perfmodel.specs.layout import caveats
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
@@ -165,7 +166,7 @@ def of_rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catal
     if length.is_fewer:
         because.append(f"no published recipe trains on fewer than {length.fewest / 1e6:.3g} M samples")
     near, likely = _of_layout(setting, measure, prediction, catalogue)
-    notes = _alone(setting)
+    notes = [*_alone(setting), *_unequal(setting)]
     if setting.layout is None:
         near, likely = _of_copies(setting, measure, prediction, catalogue)
         if near:
@@ -248,6 +249,12 @@ def _alone(setting: Setting) -> list[str]:
     """What to say of a transformer, of which a vendor may have shared out the layers."""
     words = replicas_alone(setting.workload) if setting.layout is None else None
     return [words] if words is not None else []
+
+
+def _unequal(setting: Setting) -> list[str]:
+    """What is possible and poor of the layout that a job is predicted with."""
+    model = setting.workload.architecture
+    return [] if setting.layout is None or model is None else caveats(setting.layout, model)
 
 
 def _too_much(prediction: Prediction) -> str | None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perfmodel.errors import InputError
-from perfmodel.planning.goal import TOKENS_OF_A_STEP
 from perfmodel.resolve import resolve
 from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
@@ -15,6 +14,7 @@ from perfmodel.transformers.evaluate import fabric_of_setting, network_of
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.search import search
 from perfmodel.transformers.software import Options
+from perfmodel.transformers.usual_batch import usual_batch
 
 if TYPE_CHECKING:
     from perfmodel.resolve import Setting
@@ -111,14 +111,7 @@ def _batch_of(scenario: Scenario, setting: Setting) -> tuple[int, bool]:
     if micro is not None or steps is not None:
         replica = scenario.tensor_parallel * scenario.pipeline_parallel * scenario.context_parallel
         return (micro or 1) * (steps or 1) * max(1, setting.world_size // replica), False
-    samples = TOKENS_OF_A_STEP / network_of(setting.workload)[1]
-    # a multiple of as many replicas as get a sample each
-    unit = max(
-        each
-        for each in range(1, setting.world_size + 1)
-        if setting.world_size % each == 0 and each <= max(samples, 1)
-    )
-    return unit * max(1, round(samples / unit)), True
+    return usual_batch(setting.world_size, network_of(setting.workload)[1]), True
 
 
 def _search(setting: Setting, batch: int) -> SearchResult:

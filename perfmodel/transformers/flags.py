@@ -47,12 +47,13 @@ def _megatron(layout: Layout, model: Architecture, sequence_length: int, precisi
         "global-batch-size": layout.global_batch_size,
         "seq-length": sequence_length,
     }
-    if layout.virtual_stages > 1:
+    unequal = model.layers % layout.pipeline_parallel > 0
+    if layout.virtual_stages > 1 and not unequal:
         given["num-layers-per-virtual-pipeline-stage"] = _layers_of_a_chunk(layout, model)
     if model.experts:
         given["expert-model-parallel-size"] = layout.expert_parallel
     lines = [f"--{name} {value:.0f}" for name, value in given.items()]
-    if model.layers % layout.pipeline_parallel:
+    if unequal:
         lines.append(f"--pipeline-model-parallel-layout '{_uneven_stages(layout, model)}'")
     if layout.tensor_parallel > 1:
         lines += ["--sequence-parallel", "--tp-comm-overlap"]
@@ -87,13 +88,14 @@ def _layers_of_a_chunk(layout: Layout, model: Architecture) -> float:
 
 
 def _uneven_stages(layout: Layout, model: Architecture) -> str:
-    """Layers of each stage as Megatron-Core writes them: E embedding, t a layer, L the loss.
+    """Layers of each chunk of stages as Megatron-Core writes them: E embedding, t a layer, L the loss.
 
-    The first stages hold one more, as the slowest of those predicted do.
+    Chunks go round the stages in turn.  The first hold one more, so that the fullest stage holds as many as
+    the slowest of those predicted does.
     """
-    stages = int(layout.pipeline_parallel)
-    least, more = divmod(int(model.layers), stages)
-    held = ["t" * (least + (stage < more)) for stage in range(stages)]
+    chunks = int(layout.pipeline_parallel * layout.virtual_stages)
+    least, more = divmod(int(model.layers), chunks)
+    held = ["t" * (least + (chunk < more)) for chunk in range(chunks)]
     return f"E{'|'.join(held)}L"
 
 
@@ -118,7 +120,7 @@ def _torchtitan(layout: Layout, model: Architecture, sequence_length: int, preci
         given["parallelism.pipeline_parallel_microbatch_size"] = layout.micro_batch_size
         name = "Interleaved1F1B" if layout.virtual_stages > 1 else "1F1B"
         schedule = [f"--parallelism.pipeline_parallel_schedule {name}"]
-        if layout.virtual_stages > 1:
+        if layout.virtual_stages > 1 and model.layers % layout.pipeline_parallel == 0:
             given["parallelism.pipeline_parallel_layers_per_stage"] = _layers_of_a_chunk(layout, model)
     mode = {SELECTIVE: "selective", FULL: "full"}.get(int(layout.recompute), "none")
     lines = [f"--{name} {value:.0f}" for name, value in given.items()]

@@ -93,8 +93,8 @@ def search(
     """Time every layout, and keep those that fit into memory.
 
     Tried are degrees of tensor parallelism inside the domain of the fast link, any number of stages up to the
-    layers, chunks that divide a stage, context parallelism down to ``LEAST_POSITIONS``, all expert
-    parallelism, what replicas can share by the stack, all recomputation that changes anything, and
+    layers, equal or not, chunks that divide a stage, context parallelism down to ``LEAST_POSITIONS``, all
+    expert parallelism, what replicas can share by the stack, all recomputation that changes anything, and
     micro-batches of powers of 2.
 
     Parameters
@@ -191,9 +191,7 @@ def _of_degrees(
 ) -> Iterator[tuple[float, ...]]:
     tensor, stages, context, replicas = degrees
     experts = [each for each in _divisors(model.experts or 1) if replicas * context % each == 0 or each == 1]
-    chunks = [1]
-    if stages > 1 and model.layers % stages == 0:
-        chunks = [each for each in _divisors(model.layers // stages) if each <= MOST_CHUNKS]
+    chunks = _chunks(model.layers, stages)
     sizes = [2**power for power in range(int(math.log2(LARGEST_MICRO_BATCH)) + 1)]
     for micro in (size for size in sizes if local % size == 0):
         steps = local // micro
@@ -214,6 +212,19 @@ def _of_degrees(
                             micro,
                             steps,
                         )
+
+
+def _chunks(layers: int, stages: int) -> list[int]:
+    """Return into how many chunks stages may be cut: what divides their layers, of unequal ones any's.
+
+    >>> _chunks(96, 16), _chunks(126, 16)
+    ([1, 2, 3, 6], [1, 2, 4, 7])
+    """
+    if stages == 1:
+        return [1]
+    least = layers // stages
+    divisors = {*_divisors(least), *_divisors(-(-layers // stages))}
+    return sorted(each for each in divisors if each <= min(least, MOST_CHUNKS))
 
 
 def _divisors(number: int) -> list[int]:
