@@ -423,3 +423,37 @@ def test_unequal_stages_are_cut_into_chunks_and_said(invoke):
     )
     assert len(chunks) == uneven[0].layout["pipeline_parallel"] * uneven[0].layout["virtual_stages"]
     assert sum(map(len, chunks)) == 126
+
+
+@pytest.mark.parametrize(
+    ("text", "trick"),
+    [
+        ("989 TFLOPS, without sparsity", None),
+        ("989 TFLOPS without any structured sparsity", None),
+        ("989 TFLOPS dense, not sparse", None),
+        ("989 TFLOPS (2:4 sparsity disabled)", None),
+        ("989 TFLOPS, no 2:4 sparsity", None),
+        ("1,979 TFLOPS with 2:4 sparsity", "sparse FLOPs"),
+        ("1,979 TFLOPS, no loss of accuracy with sparsity", "sparse FLOPs"),
+        ("1,979 TFLOPS, not only dense but sparse", "sparse FLOPs"),
+        ("scales up to 64 GPUs", None),
+        ("ResNet-50 on up to 64 A100 GPUs", None),
+        ("up to 2,000 TFLOPS in FP16", "up to"),
+        ("up to 400 TFLOPS per GPU on up to 64 nodes", "up to"),
+        ("with the maximum batch size", None),
+        ("the theoretical peak", "up to"),
+        ("for analytics, training and inference", None),
+        ("inference and training at 900 TFLOPS", None),
+        ("900 TFLOPS in inference", "inference"),
+        ("measured in training, not inference", None),
+        ("a 3x boost over the last generation", None),
+        ("boosts throughput", None),
+        ("989 TFLOPS at the boost clock", "boost clock"),
+        ("989 TFLOPS (boost)", "boost clock"),
+        ("989 TFLOPS at 1,830 MHz boost", "boost clock"),
+        ("989 TFLOPS, not at the boost clock", None),
+    ],
+)
+def test_words_of_a_claim_are_read_with_what_stands_around_them(text, trick):
+    claim = {"quantity": "flops", "value": "400TFLOP/s", "per": "accelerator", "format": "bf16"}
+    assert names(checked(H100, text=text, **claim)) == ([trick] if trick else [])

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from perfmodel.quote.file import BANDWIDTHS, KINDS, Claim
 from perfmodel.quote.limits import best_product
+from perfmodel.quote.said import is_said
 from perfmodel.resolve import Setting
 from perfmodel.specs.provenance import Quantity
 from perfmodel.units import show
@@ -47,46 +48,59 @@ BOTH = "both directions", "ask for one direction, and for nccl-tests' bus bandwi
 NODE = "per node, not per GPU", "ask of how many accelerators it is the sum"
 BITS = "Gbit for GByte", "ask whether it is bits or bytes"
 BOOST, ASK_BOOST = "boost clock", "ask for what a matrix product reaches for minutes, at the power limit"
+_MACHINES = (
+    r"(?:[GT]PUs?|accelerators?|devices?|chips?|cards?|nodes?|servers?|machines?|workers?|racks?|ranks?)"
+)
+_SO_MANY = rf"(?!\s+[\d,.]+\s*[kKx]?\s+(?:(?!per\b)[\w-]+\s+)?{_MACHINES}\b)"
+"""How far something scales is no figure: up to 64 GPUs."""
+_CLOCK = r"(?:clock\w*|frequenc\w*|[MG]Hz)"
+_TOGETHER = r"\s*(?:,|and|or|/|&|\+|as well as)\s*(?:and\s+)?(?:[\w-]+\s+)?"
 SAID: tuple[tuple[str, str, str, str], ...] = (
     (
         "up to",
-        r"\bup to\b|\bas (?:much|many|fast|high|low) as\b|\bat best\b|\bmaximum\b|\btheoretical\b",
+        rf"\bup to\b{_SO_MANY}|\bas (?:much|many|fast|high|low) as\b{_SO_MANY}|\bat best\b|\btheoretical\b"
+        r"|\bmaximum\b(?!\s+(?:batch|sequence|context|length|number|memory))",
         "it says 'up to': the best case, not what a job runs at",
         "ask for the mean of a whole run, and what it was measured on",
     ),
     (
         SPARSE[0],
-        r"(?<!without )(?<!no )\bspars\w*|\b2:4\b",
+        r"(?:\b2:4\s+)?(?:\bstructured\s+)?\bspars\w*|\b2:4\b",
         "it counts 2:4 structured sparsity, which skips half of the products; training a dense network has "
         "all of them",
         SPARSE[1],
     ),
     (
         BOOST,
-        r"\bboost\b|\bturbo\b",
+        rf"\b(?:boost|turbo)(?:\s+boost)?[\s-]*(?:{_CLOCK}|mode|speeds?)\b|\((?:boost|turbo)\)"
+        rf"|\b{_CLOCK}\b[\w\s-]{{0,20}}\b(?:boost|turbo)\b|\b(?:at|in) (?:full |maximum )?(?:boost|turbo)\b",
         "it is at the boost clock, which an accelerator at its power limit does not hold",
         ASK_BOOST,
     ),
     (
         BOTH[0],
-        r"\bbi-?directional\b|\bboth directions\b|\bfull[- ]duplex\b",
+        r"\bbi-?directional\b(?!\s+(?:attention|encoder|transformer|model|language))"
+        r"|\bboth directions\b|\bfull[- ]duplex\b",
         "it adds both directions of the links; a ring or a tree uses each in one",
         BOTH[1],
     ),
     (
         NODE[0],
-        r"\baggregate\b|\bper (?:node|server|system|box|machine)\b|\btotal\b.{0,20}\bbandwidth\b",
+        r"\baggregate\b(?!\s+gradients?)"
+        r"|\bper (?:node|server|system|box|machine)\b|\btotal\b.{0,20}\bbandwidth\b",
         "it is the sum over a machine's accelerators",
         NODE[1],
     ),
     (
         "inference",
-        r"\binference\b|\bgenerat\w+ tokens\b|\bserving\b|\bdecod\w+ tokens\b",
+        rf"\binference\b(?!{_TOGETHER}training)|\bgenerat\w+ tokens\b|\bserving\b|\bdecod\w+ tokens\b",
         "it is of inference: training has a backward pass too, which takes twice the forward's arithmetic",
         "ask for the training figure",
     ),
 )
 """Tricks that a claim's own words tell: name, pattern, what was done, what to ask for."""
+_ALSO_TRAINING = re.compile(rf"\btrain(?:ing)?\b{_TOGETHER}inference\b", re.IGNORECASE)
+"""Named together they say what it can do, not what was measured."""
 _OF_BANDWIDTH = (BOTH[0],)
 _OF_ARITHMETIC = (SPARSE[0], BOOST, "inference")
 
@@ -119,7 +133,7 @@ def tricks_of(
     for name, pattern, words, ask in SAID:
         if name in result or not _concerns(name, claim, setting):
             continue
-        if re.search(pattern, claim.text, re.IGNORECASE):
+        if is_said(pattern, _ALSO_TRAINING.sub("training", claim.text)):
             result[name] = Trick(name=name, words=words, ask=ask)
     return list(result.values())
 

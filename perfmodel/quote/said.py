@@ -1,0 +1,34 @@
+"""Whether a text says something: words that are not denied right before or after."""
+
+from __future__ import annotations
+
+import re
+
+_DENIES = (
+    r"(?:\b(?:no|not|without|never|excluding|excludes?|neither|nor|isn't|aren't|doesn't|don't)|\bw/o"
+    r"|\b(?:instead|free|exclusive) of|\b(?:rather|other) than|\bnon)\b(?!\s+(?:only|just|merely)\b)"
+)
+_BETWEEN = (
+    r"(?:any|the|a|use|usage|of|structured|unstructured|fine-grained|2:4|weight|with|using|counting|including"
+    r"|relying|on|requiring|at|in|for|is|it|its|full)"
+)
+_BEFORE = re.compile(rf"{_DENIES}(?:[\s-]+{_BETWEEN})*[\s-]*$", re.IGNORECASE)
+_AFTER = re.compile(
+    r"^(?:\s+(?:is|are|was|were|being|clock|clocks|mode))*\s*[-(]?\s*"
+    r"(?:off|disabled|excluded|free|not\s+(?:used|counted|included|enabled|assumed))\b",
+    re.IGNORECASE,
+)
+
+
+def is_said(pattern: str, text: str) -> bool:
+    r"""Return whether a pattern occurs in a text somewhere where the text does not deny it.
+
+    >>> is_said("spars\w*", "1,979 TFLOPS with sparsity"), is_said("spars\w*", "989 TFLOPS without sparsity")
+    (True, False)
+    >>> is_said("spars\w*", "no loss of accuracy with sparsity"), is_said("spars\w*", "sparsity off")
+    (True, False)
+    """
+    return any(
+        not (_BEFORE.search(text[: match.start()]) or _AFTER.search(text[match.end() :]))
+        for match in re.finditer(pattern, text, re.IGNORECASE)
+    )
