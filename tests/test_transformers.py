@@ -859,7 +859,8 @@ def test_flags_start_what_was_timed():
     (uneven,) = layouts("deepseek-v3", node="dgx-h100", gpus=2048, global_batch_size=15360, top=1).rows
     (stages,) = (flag for flag in uneven.flags if "pipeline-model-parallel-layout" in flag)
     assert stages.count("t") - "--pipeline-model-parallel-layout".count("t") == 61
-    assert stages.count("|") == uneven.layout["pipeline_parallel"] - 1
+    chunks = uneven.layout["pipeline_parallel"] * uneven.layout["virtual_stages"]
+    assert stages.count("|") == chunks - 1
     shared = {
         row.layout["sharding"]: row.flags
         for row in layouts("llama-3-8b", node="dgx-h100", gpus=16, global_batch_size=64).rows
