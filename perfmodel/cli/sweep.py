@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.export import export_options, take_form
+from perfmodel.cli.jobs import jobs_option
 from perfmodel.cli.options import catalogue_from, options_of, specs_option
+from perfmodel.cli.sweep_folder import is_folder, notes_of, refusals_of, write_folder
 from perfmodel.errors import InputError
 from perfmodel.specs.options import declared
 from perfmodel.specs.scenario import Scenario, by_field, field_of, laid_over
@@ -37,10 +39,27 @@ TITLES = {
 )
 @specs_option
 @click.option("--columns", help="Of the table, e.g. gpus,iteration_time,low_80.  [default: all]")
-@click.option("--output", metavar="FILE", help="Write every row to a .csv or .parquet file.")
+@click.option(
+    "--output",
+    metavar="FILE|DIR/",
+    help="Write every row to a .csv or .parquet file, or to a folder of Parquet files, which the same "
+    "command completes where it was stopped.",
+)
+@jobs_option("Processes that write --output or --csv.  [default: all cores for a folder, else 1]")
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Let the workers of a Dask cluster write the folder of --output, e.g. tcp://10.0.0.1:8786.",
+)
 @export_options
 def command(
-    scenario_file: str | None, specs: tuple[str, ...], columns: str | None, output: str | None, **options: Any
+    scenario_file: str | None,
+    specs: tuple[str, ...],
+    columns: str | None,
+    output: str | None,
+    jobs: int | None,
+    dask: str | None,
+    **options: Any,
 ) -> None:
     """Predict every combination of options given as lists or ranges, a million a second.
 
@@ -52,12 +71,22 @@ def command(
       perfmodel sweep --gpus 1-64 --inter-link ethernet-10g-tcp,ethernet-25g-tcp
       perfmodel sweep --workload resnet50,vgg16 --local-batch-size 32-256:32 --gpus 8,64 --csv
       perfmodel sweep --accelerator v100-sxm2-16gb,t4 --gpus 1-100 --output sweep.csv
+      perfmodel sweep --gpus 1-100000 --local-batch-size 1-1000 --columns gpus,local_batch_size,iteration_time
+        --output all/
+      perfmodel sweep --gpus 1-512 --output all/ --dask tcp://10.0.0.1:8786
     """
     from perfmodel.sweeps import sweep
 
     form = take_form(options)
     if output is not None and form not in (None, "json"):
         raise InputError(f"--{form} and --output: give one of them")
+    folder = output is not None and is_folder(output)
+    if dask is not None and not folder:
+        raise InputError("--dask: its workers write a folder; give --output DIR/")
+    if dask is not None and jobs is not None:
+        raise InputError("--jobs and --dask: give one; a cluster has as many workers as were started")
+    if jobs is not None and output is None and form != "csv":
+        raise InputError("--jobs: for --output and --csv; what else is printed takes one core a moment")
     catalogue = catalogue_from(specs)
     asked = _values(options)
     if scenario_file is not None:
@@ -66,10 +95,12 @@ def command(
     if names is None and not form and output is None:
         names = [*(name for name, value in asked.items() if _many(value)), *FIGURES]
     result = sweep(catalogue=catalogue, columns=names, **asked)
-    if output is not None:
-        _write(result, output, form == "json")
+    if output is not None and folder:
+        write_folder(result, output, jobs, dask, form == "json")
+    elif output is not None:
+        _write(result, output, jobs or 1, form == "json")
     elif form == "csv":
-        result.to_csv("-")
+        result.to_csv("-", jobs or 1)
     elif form:
         _show_rows(result, form)
     else:
@@ -108,20 +139,22 @@ def _many(value: Any) -> bool:
     return isinstance(value, list) and len(value) > 1
 
 
-def _write(result: Sweep, output: str, as_json: bool) -> None:
+def _write(result: Sweep, output: str, jobs: int, as_json: bool) -> None:
     import json
 
     writers = {".csv": result.to_csv, ".parquet": result.to_parquet}
     suffix = Path(output).suffix
     if suffix not in writers:
-        raise InputError(f"--output {output}: expected a name that ends in .csv or .parquet")
-    rows = writers[suffix](output)
+        raise InputError(
+            f"--output {output}: expected a name that ends in .csv or .parquet, or in / of a folder"
+        )
+    rows = writers[suffix](output, jobs)
     if as_json:
         report = {"output": output, "rows_written": rows, **result.summary()}
         click.echo(json.dumps(report))
         return
     click.echo(f"{rows:,} of {len(result):,} scenarios written to {output}")
-    for line in (*_notes(result), *_refused(result)):
+    for line in (*notes_of(result), *refusals_of(result)):
         click.echo(line)
 
 
@@ -155,7 +188,7 @@ def _show(result: Sweep) -> None:
     out.print(shown)
     if left:
         out.print(Text(f"and {left:,} more; --csv or --output FILE gives every row and every column"))
-    for line in (*_notes(result), *_refused(result)):
+    for line in (*notes_of(result), *refusals_of(result)):
         out.print(Text(line))
 
 
@@ -173,17 +206,3 @@ def _cell(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "NO"
     return rate(value) if isinstance(value, float) else str(value)
-
-
-def _notes(result: Sweep) -> list[str]:
-    return [f"note: {note}" for note in result.notes]
-
-
-def _refused(result: Sweep) -> list[str]:
-    total = sum(result.refused.values())
-    if not total:
-        return []
-    most = sorted(result.refused.items(), key=lambda item: -item[1])
-    lines = [f"left out: {total:,} scenarios, that cannot be"]
-    lines += [f"  {count:,}: {reason}" for reason, count in most[:3]]
-    return lines + ([f"  and {len(most) - 3} more reasons"] if len(most) > 3 else [])

@@ -79,6 +79,15 @@ class Catalogue:
                     f"{path}: no .toml file; expected spec files, or folders accelerators/, nodes/, links/"
                 )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process, where the package may lie elsewhere, by the user's own folders alone."""
+        return Catalogue, (self.own_folders,)
+
+    @property
+    def own_folders(self) -> tuple[Path, ...]:
+        """What a user put beside or over the built-in hardware."""
+        return tuple(self._folders[1:])
+
     @staticmethod
     @cache
     def built_in() -> Catalogue:

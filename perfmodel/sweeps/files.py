@@ -4,36 +4,44 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias
+
+import numpy as np
 
 from perfmodel.errors import needed
+from perfmodel.sweeps.columns import WHOLE, Columns
 from perfmodel.writing import replacing
 
 if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import NDArray
 
-    Table = dict[str, NDArray[Any]]
+    from perfmodel.sweeps.axes import Axes
+
+ColumnType: TypeAlias = Literal["whole", "number", "truth", "text"]
+ROW_GROUP: Final = 2**16
+"""Rows that a Parquet file compresses together."""
 
 
-def write_csv(path: str, columns: Sequence[str], chunks: Iterator[Table]) -> int:
+def write_csv(path: str, columns: Sequence[str], chunks: Iterator[Columns]) -> int:
     """Write chunks as CSV, ``-`` for standard output; return the rows written.
 
     Numbers are written with all their digits; what is not known is an empty cell.
     """
     if path == "-":
-        return _write_rows(sys.stdout, columns, chunks)
+        return write_rows(sys.stdout, columns, chunks)
     with replacing(Path(path)) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        return _write_rows(stream, columns, chunks)
+        return write_rows(stream, columns, chunks)
 
 
-def _write_rows(stream: TextIO, columns: Sequence[str], chunks: Iterator[Table]) -> int:
+def write_rows(stream: TextIO, columns: Sequence[str], chunks: Iterator[Columns], headed: bool = True) -> int:
+    """Write chunks as lines of CSV, under the names of the columns where ``headed``; return how many rows."""
     writer = csv.writer(stream, lineterminator="\n")
     written = 0
     for chunk in chunks:
-        if not written:
+        if headed and not written:
             writer.writerow(columns)
         texts = [_cells(chunk[name]) for name in columns]
         writer.writerows(zip(*texts, strict=True))
@@ -50,48 +58,105 @@ def _cells(column: NDArray[Any]) -> list[Any]:
     return values
 
 
-def write_parquet(path: str, columns: Sequence[str], chunks: Iterator[Table]) -> int:
+def write_parquet(path: str, axes: Axes, columns: Sequence[str], chunks: Iterator[Columns]) -> int:
     """Write chunks as Parquet; return the rows written.
+
+    Parameters
+    ----------
+    path : of the file
+    axes : of the sweep, which say of what type each column is
+    columns, chunks : of the table
 
     Raises
     ------
     MissingPackage : pyarrow is not installed
     """
     needed("pyarrow.parquet", "parquet", "writing Parquet")
+    types = column_types(axes, columns)
+    with replacing(Path(path)) as temporary:
+        return write_tables(temporary, types, (arrow_table(types, chunk) for chunk in chunks))
+
+
+def write_tables(path: Path, types: dict[str, ColumnType], tables: Iterable[pyarrow.Table]) -> int:
+    """Write Arrow tables of the same types as one Parquet file; return the rows written."""
     import pyarrow.parquet
 
-    with replacing(Path(path)) as temporary:
-        return _write_parquet_file(pyarrow, temporary, columns, chunks)
-
-
-def _write_parquet_file(pyarrow: Any, path: Path, columns: Sequence[str], chunks: Iterator[Table]) -> int:
-    written, writer = 0, None
-    try:
-        for chunk in chunks:
-            table = arrow_table(columns, chunk)
-            writer = writer or pyarrow.parquet.ParquetWriter(path, table.schema)
-            writer.write_table(table)
-            written += len(table)
-    finally:
-        if writer is not None:
-            writer.close()
+    texts = [name for name, of in types.items() if of == "text"]
+    empty = arrow_table(types, dict.fromkeys(types, np.empty(0, dtype=object)))
+    written = 0
+    with pyarrow.parquet.ParquetWriter(
+        path, empty.schema, use_dictionary=texts, compression="zstd"
+    ) as writer:
+        for some in _gathered(tables):
+            # each block has the texts of its own
+            group = pyarrow.concat_tables(some).unify_dictionaries()
+            writer.write_table(group, row_group_size=len(group))
+            written += len(group)
     return written
 
 
-def arrow_table(columns: Sequence[str], chunk: Table) -> pyarrow.Table:
-    """Return one array for each column as an Arrow table."""
-    import pyarrow
+def _gathered(tables: Iterable[pyarrow.Table]) -> Iterator[list[pyarrow.Table]]:
+    """Yield tables, as many together as make a row group."""
+    some: list[pyarrow.Table] = []
+    rows = 0
+    for table in tables:
+        if some and rows + len(table) > ROW_GROUP:
+            yield some
+            some, rows = [], 0
+        some.append(table)
+        rows += len(table)
+    if some:
+        yield some
 
-    return pyarrow.table({name: _arrow(pyarrow, name, chunk[name]) for name in columns})
+
+def column_types(axes: Axes, columns: Sequence[str]) -> dict[str, ColumnType]:
+    """Return the type of each column of a sweep's table, the same in all its parts."""
+    return {name: _type(name, axes) for name in columns}
 
 
-def _arrow(pyarrow: Any, name: str, column: NDArray[Any]) -> Any:
-    """A column of one type in every chunk: numbers that may be missing are floats, the rest is text."""
-    if column.dtype.kind != "O":
-        return pyarrow.array(column, from_pandas=True)
+def _type(name: str, axes: Axes) -> ColumnType:
     from perfmodel.sweeps.axes import is_number
 
-    if is_number(name):
-        return pyarrow.array(column.tolist(), type=pyarrow.float64(), from_pandas=True)
-    texts = [None if value is None else str(value) for value in column.tolist()]
-    return pyarrow.array(texts, type=pyarrow.string())
+    if name in WHOLE:
+        return "whole"
+    if name == "fits":
+        return "truth"
+    if name not in axes:
+        return "text" if name == "scaling" else "number"
+    if not is_number(name):
+        return "text"
+    # servers are as many as the strategy has, which may be none
+    return "whole" if name != "servers" and all(isinstance(v, int) for v in axes[name]) else "number"
+
+
+def arrow_table(types: dict[str, ColumnType], chunk: Columns) -> pyarrow.Table:
+    """Return one array for each column as an Arrow table; texts are numbered, each kept once."""
+    import pyarrow
+
+    return pyarrow.table({name: _arrow(pyarrow, of, chunk[name]) for name, of in types.items()})
+
+
+def _arrow(pyarrow: Any, of: ColumnType, column: NDArray[Any]) -> Any:
+    if of == "text":
+        return _texts(pyarrow, column.tolist())
+    if of == "truth":
+        return pyarrow.array(column.tolist(), type=pyarrow.bool_(), from_pandas=True)
+    as_type = pyarrow.float64() if of == "number" else pyarrow.int64()
+    if column.dtype.kind == "O":
+        return pyarrow.array(column.tolist(), type=as_type, from_pandas=True)
+    if of == "number":
+        column = column.astype(np.float64)
+    return pyarrow.array(column, type=as_type, from_pandas=True)
+
+
+def _texts(pyarrow: Any, values: list[Any]) -> Any:
+    known = {value: None if value is None else str(value) for value in dict.fromkeys(values)}
+    texts = [text for text in known.values() if text is not None]
+    place = {value: None if text is None else texts.index(text) for value, text in known.items()}
+    if len(place) == 1:  # as of most columns in a block
+        codes = np.zeros(len(values), dtype=np.int32)
+        missing = None if texts else np.ones(len(values), dtype=bool)
+        indices = pyarrow.array(codes, mask=missing)
+    else:
+        indices = pyarrow.array([place[value] for value in values], type=pyarrow.int32())
+    return pyarrow.DictionaryArray.from_arrays(indices, pyarrow.array(texts, type=pyarrow.string()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -50,17 +49,21 @@ class Groups:
         self._placements: dict[Any, tuple[Placements, list[Refusal]]] = {}
         self._work = Work(catalogue, constants)
         self.refused: dict[str, int] = {}
-        """Scenarios left out, by what ``predict`` says of them."""
+        """Scenarios left out, by what ``predict`` says of them; whoever asks for blocks may put another."""
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield every block; computation varies slowest, then the strategy, then batches and placements.
+    def blocks(self, which: range) -> Iterator[Block]:
+        """Yield every block of some groups; batches and placements vary fastest.
 
         Of one strategy, copies of the network come apart from what shares it out.
+
+        Parameters
+        ----------
+        which : groups, by their places among all ways to cross ``COMPUTATION`` and then ``WAY``
         """
         strong = self._axes["global_batch_size"] != (None,)
         sizes = self._axes["world_size"]
-        for values in itertools.product(*(self._axes[name] for name in COMPUTATION + WAY)):
-            fixed = dict(zip(COMPUTATION + WAY, values, strict=True))
+        for place in which:
+            fixed = self._group(place)
             for stack, copies in by_stack(fixed, self._axes, self._catalogue).items():
                 if isinstance(stack, str):
                     yield from shared_blocks(
@@ -74,6 +77,14 @@ class Groups:
                         for layout in plain_layouts(self._axes):
                             plain = fixed | dict(zip(LAYOUT, layout, strict=True))
                             yield from self._copies(plain, some)
+
+    def _group(self, place: int) -> dict[str, Any]:
+        """Return the options of a group by its place; the last option varies fastest."""
+        values = {}
+        for name in reversed(COMPUTATION + WAY):
+            place, index = divmod(place, len(self._axes[name]))
+            values[name] = self._axes[name][index]
+        return {name: values[name] for name in COMPUTATION + WAY}
 
     def _copies(self, fixed: dict[str, Any], world_sizes: tuple[int, ...]) -> Iterator[Block]:
         """Yield the blocks of copies of a network, one for each accelerator."""

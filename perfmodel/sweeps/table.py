@@ -4,87 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from copy import copy
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.arguments import NAMES, expect
+from perfmodel.arguments import COUNT, NAMES, TEXT, expect
 from perfmodel.calibration import Calibration, calibrated, constants_of
 from perfmodel.errors import InputError, needed, unknown_name
 from perfmodel.resolve import ONE_PROCESS
 from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.updates import KINDS
-from perfmodel.step.terms import ONE_PROCESS_TERMS, SHARED_TERMS, TERMS
+from perfmodel.step.terms import ONE_PROCESS_TERMS
 from perfmodel.sweeps.axes import Axes, axes, check_anchor_of_copies
-from perfmodel.sweeps.groups import Block, Groups
+from perfmodel.sweeps.columns import ALWAYS, WHERE_NAMED, Columns, answer_columns
+from perfmodel.sweeps.parts import Parts, nothing_to_predict
 from perfmodel.sweeps.shared import shares_out
 from perfmodel.tables import Record, Table
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
-    from numpy.typing import NDArray
 
-Columns: TypeAlias = dict[str, "NDArray[Any]"]
-"""A table as one array for each column, all of a length."""
+    from perfmodel.sweeps.data_set import DataSet
+    from perfmodel.sweeps.running import Progress
 
-ALWAYS = (
-    "workload",
-    "accelerator",
-    "node",
-    "world_size",
-    "strategy",
-    "precision",
-    "local_batch_size",
-    "global_batch_size",
-)
-"""Options that are always columns."""
 MOST_IN_JSON = 100_000
-WHOLE = ("world_size", "nodes", "local_batch_size", "global_batch_size", "accumulation_steps")
-ANSWERS = (
-    "nodes",
-    "scaling",
-    "iteration_time",
-    "low_80",
-    "high_80",
-    "low_95",
-    "high_95",
-    "clipped_at",
-    "samples_per_second",
-    "tokens_per_second",
-    "speedup",
-    "scaling_efficiency",
-    "baseline_time",
-    "communication_time",
-    "communication_overhead",
-    "epoch_time",
-    "mfu",
-    "memory_bytes",
-    "memory_capacity",
-    "fits",
-    "largest_local_batch_size",
-)
-"""Every answer of ``predict`` that is a number, by the same name, but for the terms."""
-WHERE_NAMED = ("startup_time", "epoch_start_time")
-"""Answers that are columns only where somebody names them, as they are no part of an iteration."""
-UPDATES = ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction")
-"""Those of strategies that do not update all in step."""
-
-
-def answer_columns(shared: bool = False, updates: bool = False, one_process: bool = False) -> tuple[str, ...]:
-    """Return the names of all answers: those of the terms follow the iteration time they sum to.
-
-    Parameters
-    ----------
-    shared : whether a transformer is shared out in some scenarios, which has terms of its own
-    updates : whether some strategies do not update all in step
-    one_process : whether one process drives all accelerators in some scenarios
-    """
-    first = ANSWERS.index("iteration_time") + 1
-    tables = TERMS, SHARED_TERMS if shared else (), ONE_PROCESS_TERMS if one_process else ()
-    terms = dict.fromkeys(name for table in tables for name in table)
-    return (*ANSWERS[:first], *terms, *ANSWERS[first:], *(UPDATES if updates else ()))
 
 
 def sweep(
@@ -147,7 +93,6 @@ class Sweep(Table):
         self._axes, self.notes = result
         """What names that fit several things were taken to be."""
         (path,), profile = self._axes["calibration"], self._axes["profile"][0]
-        self._catalogue, self._constants = catalogue, calibrated(path, profile) if path else constants
         asked = dict.fromkeys(
             (*ALWAYS, *(name for name in Scenario.model_fields if name in by_field(options)))
         )
@@ -162,6 +107,10 @@ class Sweep(Table):
         for name in self.columns:
             if name not in known:
                 raise unknown_name("column", name, known)
+        self.parts = Parts(
+            self._axes, catalogue, calibrated(path, profile) if path else constants, self.columns
+        )
+        """What processes share out among themselves."""
         self.refused: dict[str, int] = {}
         """Scenarios that ``predict`` refuses, by what it says of them; complete once the table was read."""
 
@@ -179,14 +128,15 @@ class Sweep(Table):
         ------
         InputError : ``predict`` refuses every one of the scenarios
         """
-        groups = Groups(self._axes, self._catalogue, self._constants)
-        self.refused = groups.refused
-        none = True
-        for block in groups.blocks():
-            none = False
-            yield _flat(block, self.columns)
+        refused: dict[str, int] = {}
+        self.refused = refused
+        none, parts = True, copy(self.parts)  # another reading may go on beside this one
+        for number in range(len(parts)):
+            for chunk in parts.chunks(number, refused):
+                none = False
+                yield chunk
         if none:
-            raise InputError(f"none of {len(self):,} scenarios can be predicted: {next(iter(self.refused))}")
+            raise nothing_to_predict(len(self), refused)
 
     def table(self) -> Columns:
         """Return the whole table, one array for each column."""
@@ -240,47 +190,79 @@ class Sweep(Table):
         MissingPackage : pyarrow is not installed
         """
         needed("pyarrow", "parquet", "an Arrow table")
-        from perfmodel.sweeps.files import arrow_table
+        from perfmodel.sweeps.files import arrow_table, column_types
 
-        return arrow_table(self.columns, self.table())
+        return arrow_table(column_types(self._axes, self.columns), self.table())
 
     def __repr__(self) -> str:
         varied = [f"{len(values)} x {name}" for name, values in self._axes.items() if len(values) > 1]
         return f"<Sweep: {len(self):,} scenarios ({', '.join(varied) or 'one'}), {len(self.columns)} columns>"
 
-    def to_csv(self, path: str) -> int:
-        """Write a CSV file, ``-`` for standard output, and return how many rows it has."""
+    def to_csv(self, path: str, jobs: int = 1) -> int:
+        """Write a CSV file, ``-`` for standard output, and return how many rows it has.
+
+        Parameters
+        ----------
+        path : of the file
+        jobs : processes; the file is the same however many
+        """
         from perfmodel.sweeps.files import write_csv
 
+        expect(COUNT, jobs=jobs)
+        if jobs > 1 and len(self.parts) > 1:
+            return self._joined(path, ".csv", jobs)
         return write_csv(path, self.columns, self.chunks())
 
-    def to_parquet(self, path: str) -> int:
-        """Write a Parquet file and return how many rows it has; needs ``perfmodel[parquet]``."""
+    def to_parquet(self, path: str, jobs: int = 1) -> int:
+        """Write a Parquet file and return how many rows it has; needs ``perfmodel[parquet]``.
+
+        Parameters
+        ----------
+        path : of the file
+        jobs : processes; the rows are the same however many
+        """
         from perfmodel.sweeps.files import write_parquet
 
-        return write_parquet(path, self.columns, self.chunks())
+        expect(COUNT, jobs=jobs)
+        if jobs > 1 and len(self.parts) > 1:
+            return self._joined(path, ".parquet", jobs)
+        return write_parquet(path, self._axes, self.columns, self.chunks())
 
+    def _joined(self, path: str, suffix: str, jobs: int) -> int:
+        from perfmodel.sweeps.joined import write_joined
 
-def _flat(block: Block, columns: tuple[str, ...]) -> Columns:
-    """Answer a block and give every column one value for each scenario."""
-    report = block()
-    shape = report["iteration_time"].shape
-    report = dict.fromkeys(ONE_PROCESS_TERMS, 0.0) | report  # which another strategy has nothing of
-    return {name: _column(name, report.get(name), shape) for name in columns}
+        rows, self.refused = write_joined(self.parts, path, suffix, jobs)
+        return rows
 
+    def to_dataset(
+        self,
+        folder: str,
+        jobs: int | None = None,
+        dask: str | None = None,
+        progress: Progress | None = None,
+    ) -> DataSet:
+        """Write a folder of Parquet files with a manifest; what an earlier run completed there is kept.
 
-def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    size = shape[0] * shape[1]
-    if name in WHERE_NAMED:
-        values = values()
-    if isinstance(values, np.ndarray):
-        column = values if values.shape == shape else np.broadcast_to(values, shape)
-        column = column.reshape(size)
-        return column.astype(np.int64) if name in WHOLE else column
-    if isinstance(values, (int, float)) and not isinstance(values, bool):
-        return np.full(size, values)
-    if values is None and name in answer_columns(shared=True, updates=True, one_process=True):
-        return np.full(size, np.nan)
-    texts = np.empty(size, dtype=object)
-    texts.fill(values)
-    return texts
+        Memory does not grow with the number of scenarios.  A script needs no ``__main__`` guard.
+
+        Parameters
+        ----------
+        folder : made where there is none; readers of data sets take it whole
+        jobs : processes on this machine; all cores by default
+        dask : address of the scheduler of a Dask cluster, whose workers see the same folder
+        progress : called with each part's summary, and how many scenarios it crossed
+
+        Raises
+        ------
+        InputError : the folder holds another sweep or cannot be written; every scenario is refused; no such
+            cluster
+        MissingPackage : pyarrow, or distributed for a cluster, is not installed
+        """
+        from perfmodel.sweeps.data_set import write_data_set
+        from perfmodel.sweeps.running import silent
+
+        expect(COUNT.or_none, jobs=jobs)
+        expect(TEXT.or_none, dask=dask)
+        answer = write_data_set(self.parts, str(folder), jobs, dask, progress or silent)
+        self.refused = answer.refused
+        return answer

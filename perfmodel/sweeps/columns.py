@@ -1,0 +1,98 @@
+"""The columns of a sweep's table: which there are, of what type, and a block's answers as such."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from perfmodel.step.terms import ONE_PROCESS_TERMS, SHARED_TERMS, TERMS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfmodel.sweeps.groups import Block
+
+Columns: TypeAlias = dict[str, "NDArray[Any]"]
+"""A table as one array for each column, all of a length."""
+
+ALWAYS = (
+    "workload",
+    "accelerator",
+    "node",
+    "world_size",
+    "strategy",
+    "precision",
+    "local_batch_size",
+    "global_batch_size",
+)
+"""Options that are always columns."""
+WHOLE = ("world_size", "nodes", "local_batch_size", "global_batch_size", "accumulation_steps")
+ANSWERS = (
+    "nodes",
+    "scaling",
+    "iteration_time",
+    "low_80",
+    "high_80",
+    "low_95",
+    "high_95",
+    "clipped_at",
+    "samples_per_second",
+    "tokens_per_second",
+    "speedup",
+    "scaling_efficiency",
+    "baseline_time",
+    "communication_time",
+    "communication_overhead",
+    "epoch_time",
+    "mfu",
+    "memory_bytes",
+    "memory_capacity",
+    "fits",
+    "largest_local_batch_size",
+)
+"""Every answer of ``predict`` that is a number, by the same name, but for the terms."""
+WHERE_NAMED = ("startup_time", "epoch_start_time")
+"""Answers that are columns only where somebody names them, as they are no part of an iteration."""
+UPDATES = ("updates_per_second", "gradients_per_update", "mean_staleness", "fresh_fraction")
+"""Those of strategies that do not update all in step."""
+
+
+def answer_columns(shared: bool = False, updates: bool = False, one_process: bool = False) -> tuple[str, ...]:
+    """Return the names of all answers: those of the terms follow the iteration time they sum to.
+
+    Parameters
+    ----------
+    shared : whether a transformer is shared out in some scenarios, which has terms of its own
+    updates : whether some strategies do not update all in step
+    one_process : whether one process drives all accelerators in some scenarios
+    """
+    first = ANSWERS.index("iteration_time") + 1
+    tables = TERMS, SHARED_TERMS if shared else (), ONE_PROCESS_TERMS if one_process else ()
+    terms = dict.fromkeys(name for table in tables for name in table)
+    return (*ANSWERS[:first], *terms, *ANSWERS[first:], *(UPDATES if updates else ()))
+
+
+def flat_columns(block: Block, columns: tuple[str, ...]) -> Columns:
+    """Answer a block and give every column one value for each scenario."""
+    report = block()
+    shape = report["iteration_time"].shape
+    report = dict.fromkeys(ONE_PROCESS_TERMS, 0.0) | report  # which another strategy has nothing of
+    return {name: _column(name, report.get(name), shape) for name in columns}
+
+
+def _column(name: str, values: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    size = shape[0] * shape[1]
+    if name in WHERE_NAMED:
+        values = values()
+    if isinstance(values, np.ndarray):
+        column = values if values.shape == shape else np.broadcast_to(values, shape)
+        column = column.reshape(size)
+        return column.astype(np.int64) if name in WHOLE else column
+    if isinstance(values, (int, float)) and not isinstance(values, bool):
+        return np.full(size, values)
+    if values is None and name in answer_columns(shared=True, updates=True, one_process=True):
+        return np.full(size, np.nan)
+    texts = np.empty(size, dtype=object)
+    texts.fill(values)
+    return texts

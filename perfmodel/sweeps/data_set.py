@@ -1,0 +1,123 @@
+"""A sweep as a folder of Parquet files with a manifest, which another run continues where one stopped."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from perfmodel.errors import InputError, needed
+from perfmodel.sweeps.manifest import Manifest, description
+from perfmodel.sweeps.part_files import PartWriter, part_name, peak_bytes
+from perfmodel.sweeps.parts import nothing_to_predict
+from perfmodel.sweeps.running import Progress, jobs_of, silent, written_parts
+
+if TYPE_CHECKING:
+    from perfmodel.sweeps.parts import Parts
+
+MANIFEST_EVERY: Final = 1.0
+"""Between two writings of the manifest [s]: what is lost where this process is killed."""
+
+
+class DataSet(NamedTuple):
+    """A folder that holds every row of a sweep."""
+
+    folder: str
+    scenarios: int
+    """Crossed, those included that are refused."""
+    rows: int
+    parts: int
+    continued: int
+    """Parts that were there already."""
+    refused: dict[str, int]
+    """Scenarios by the reason that ``predict`` gives."""
+    seconds: float
+    """That this run took."""
+    peak_bytes: int
+    """Memory that the largest process of this run took."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as a table for JSON."""
+        return self._asdict()
+
+
+def write_data_set(
+    parts: Parts,
+    folder: str,
+    jobs: int | None = None,
+    dask: str | None = None,
+    progress: Progress = silent,
+) -> DataSet:
+    """Write every part of a sweep that is not yet in the folder; needs ``perfmodel[parquet]``.
+
+    However it ends, the folder's manifest names the parts that are complete, and the same call goes on there.
+
+    Parameters
+    ----------
+    parts : of the sweep
+    folder : made where there is none
+    jobs : processes on this machine; all cores by default
+    dask : address of the scheduler of a cluster, whose workers see the same folder
+    progress : takes each part that is complete
+
+    Raises
+    ------
+    InputError : the folder holds another sweep or cannot be written; every scenario is refused
+    MissingPackage : pyarrow, or distributed for a cluster, is not installed
+    """
+    needed("pyarrow.parquet", "parquet", "writing Parquet")
+    began = time.monotonic()
+    path = Path(os.path.realpath(folder))
+    _make(path)
+    manifest = Manifest(path, description(parts))
+    continued = manifest.keep_intact()
+    manifest.write()  # by which workers on other machines know the folder
+    progress(None, sum(map(parts.scenarios, manifest.complete)))
+    todo = [number for number in range(len(parts)) if number not in manifest.complete]
+    most, last = 0, time.monotonic()
+    writer = PartWriter(parts, str(path), ".parquet")
+    try:
+        with closing(written_parts(writer, todo, jobs_of(jobs), dask)) as summaries:
+            for part in summaries:
+                manifest.add(part)
+                most = max(most, part.peak_bytes)
+                progress(part, parts.scenarios(part.number))
+                if time.monotonic() - last > MANIFEST_EVERY:
+                    manifest.write()
+                    last = time.monotonic()
+    finally:
+        manifest.write()
+    _remove_unfinished(path, len(parts))
+    if not manifest.rows:
+        raise nothing_to_predict(manifest.sweep["scenarios"], manifest.refused)
+    return DataSet(
+        folder,
+        manifest.sweep["scenarios"],
+        manifest.rows,
+        len(parts),
+        continued,
+        manifest.refused,
+        time.monotonic() - began,
+        max(most, peak_bytes()),
+    )
+
+
+def _make(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: no folder, and none can be made: {error.strerror}") from None
+    foreign = [file.name for file in path.glob("*.parquet") if not file.name.startswith("part-")]
+    if foreign:
+        raise InputError(f"{path}: holds {foreign[0]}, which is no part of a sweep; write to another folder")
+
+
+def _remove_unfinished(path: Path, parts: int) -> None:
+    """Remove what processes that were killed left behind; every part is complete under its own name."""
+    names = {part_name(number) for number in range(parts)}
+    for file in path.glob(".part-*.parquet.*"):
+        if file.name[1:].rpartition(".")[0] in names:
+            with suppress(OSError):
+                file.unlink()

@@ -1,0 +1,195 @@
+"""What a folder of parts holds: of which sweep, by which version, and each part that is complete."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from perfmodel.errors import InputError
+from perfmodel.reading import read_json
+from perfmodel.resources import folder as data_folder
+from perfmodel.specs.scenario import Scenario
+from perfmodel.sweeps.part_files import PartSummary, file_sha256, part_name, to_table
+from perfmodel.sweeps.parts import Parts
+from perfmodel.writing import write_whole
+
+NAME: Final = "_manifest.json"
+"""Readers of data sets pass over names that begin with an underscore."""
+VERSION: Final = 1
+LARGEST: Final = 2**28
+"""Bytes of a manifest that is read."""
+_PACKAGE: Final = Path(__file__).parents[1]
+_KEPT: Final = (".py", ".json", ".toml", ".csv")
+"""Files of the package on which answers rest."""
+
+
+class Manifest:
+    """The manifest of a folder, read where there is one.
+
+    Parameters
+    ----------
+    folder : of the parts
+    sweep : what ``description`` returns
+
+    Raises
+    ------
+    InputError : the folder's manifest is of another sweep or version, or cannot be read
+    """
+
+    def __init__(self, folder: Path, sweep: Mapping[str, Any]) -> None:
+        self.folder, self.sweep = folder, sweep
+        self.complete: dict[int, dict[str, Any]] = {}
+        """Parts that were written, by number."""
+        path = folder / NAME
+        if path.exists():
+            self._take(read_json(path, LARGEST), path)
+
+    def _take(self, written: Any, path: Path) -> None:
+        elsewhere = "write to another folder, or remove this one"
+        try:
+            version, sweep, parts = written["version"], written["sweep"], written["complete"]
+            complete = {int(part["number"]): {name: part[name] for name in _FIELDS} for part in parts}
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"{path}: no manifest of a sweep; {elsewhere}") from None
+        if version != VERSION:
+            raise InputError(f"{path}: a manifest of version {version}, not {VERSION}; {elsewhere}")
+        if differing := [name for name in self.sweep if sweep.get(name) != self.sweep[name]]:
+            raise InputError(f"{path}: of another sweep, whose {_in_words(differing)} differ; {elsewhere}")
+        self.complete = complete
+
+    def add(self, part: PartSummary) -> None:
+        """Note that a part is complete."""
+        self.complete[part.number] = to_table(part)
+
+    def keep_intact(self) -> int:
+        """Forget the parts whose files are not as they were written; return how many are."""
+        self.complete = {number: part for number, part in self.complete.items() if self._is_intact(part)}
+        return len(self.complete)
+
+    def _is_intact(self, part: Mapping[str, Any]) -> bool:
+        path = self.folder / part_name(part["number"])
+        try:
+            return bool(path.stat().st_size == part["bytes"] and file_sha256(path) == part["sha256"])
+        except OSError:
+            return False
+
+    @property
+    def rows(self) -> int:
+        """Rows of all complete parts."""
+        return sum(part["rows"] for part in self.complete.values())
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """Scenarios that ``predict`` refuses in the complete parts, by its reason, in the order of parts."""
+        return sum_refused(self.complete[number]["refused"] for number in sorted(self.complete))
+
+    def write(self) -> None:
+        """Write the manifest beside the parts, whole or not at all."""
+        parts = [self.complete[number] for number in sorted(self.complete)]
+        table = {
+            "version": VERSION,
+            "sweep": self.sweep,
+            "rows": self.rows,
+            "refused": self.refused,
+            "is_complete": len(parts) == self.sweep["parts"],
+            "complete": parts,
+        }
+        write_whole(self.folder / NAME, json.dumps(table, indent=1) + "\n")
+
+
+_FIELDS: Final = ("number", "rows", "refused", "bytes", "sha256")
+
+
+def sum_refused(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Return counts by reason, added up over parts."""
+    total: dict[str, int] = {}
+    for part in parts:
+        for reason, count in part.items():
+            total[reason] = total.get(reason, 0) + count
+    return total
+
+
+def description(parts: Parts) -> dict[str, Any]:
+    """Return all that the rows of a sweep follow from, as a manifest keeps it."""
+    from importlib.metadata import version
+
+    options = {
+        name: _short(values)
+        for name, values in parts.axes.items()
+        if values != (Scenario.model_fields[name].default,)
+    }
+    table: dict[str, Any] = {
+        "options": options,
+        "columns": list(parts.columns),
+        "scenarios": math.prod(map(len, parts.axes.values())),
+        "parts": len(parts),
+        "scenarios_of_part": parts.most,
+        "perfmodel": version("perfmodel"),
+        "package": package_sha256(),
+        "constants": hashlib.sha256(repr(_plain(parts.constants)).encode()).hexdigest(),
+        "files": _named_files(parts),
+    }
+    return table | {"sha256": hashlib.sha256(json.dumps(table).encode()).hexdigest()}
+
+
+def package_sha256() -> str:
+    """Return the SHA-256 of the code and of the data that come with it."""
+    return _files_sha256([_PACKAGE, data_folder("hardware_specs")])
+
+
+def _files_sha256(folders: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for folder in folders:
+        files = [folder] if folder.is_file() else folder.rglob("*")
+        for file in sorted(file for file in files if file.suffix in _KEPT and file.is_file()):
+            if "_data" in file.relative_to(folder).parts:
+                continue
+            name = file.relative_to(folder).as_posix()
+            digest.update(f"{name}\n{file_sha256(file)}\n".encode())
+    return digest.hexdigest()
+
+
+def _named_files(parts: Parts) -> dict[str, str]:
+    """The SHA-256 of every file that an option names, and of a user's own hardware."""
+    named = sorted({value for values in parts.axes.values() for value in values if isinstance(value, str)})
+    files = {name: file_sha256(Path(name)) for name in named if _is_file(name)}
+    own = parts.catalogue.own_folders
+    return files | ({"hardware specs": _files_sha256(own)} if own else {})
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _short(values: tuple[Any, ...]) -> Any:
+    """Return values as JSON takes them; whole numbers at even steps as their range."""
+    if len(values) > 2 and all(type(value) is int for value in values):
+        step = values[1] - values[0]
+        if step > 0 and values == tuple(range(values[0], values[-1] + 1, step)):
+            return {"from": values[0], "to": values[-1], "step": step}
+    return list(values)
+
+
+def _plain(value: Any) -> Any:
+    """Return constants in an order that does not change from one process to the next."""
+    if isinstance(value, Mapping):
+        return [[str(key), _plain(value[key])] for key in sorted(value, key=str)]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(str, value))
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return _plain(vars(value)) if hasattr(value, "__dict__") else value
+
+
+def _in_words(names: list[str]) -> str:
+    known = [name for name in names if name != "sha256"] or names
+    return f"{', '.join(known[:-1])} and {known[-1]}" if len(known) > 1 else known[0]

@@ -1,0 +1,82 @@
+"""Sweeps by the workers of a Dask cluster, some of whom are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import pytest
+
+from perfmodel import InputError, sweep
+from perfmodel.sweeps import dask_jobs
+from perfmodel.sweeps.manifest import NAME
+from perfmodel.sweeps.part_files import part_name
+from tests.test_sweep_parts import ASKED, cut, files
+
+distributed = pytest.importorskip("distributed")
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two workers, each a process that is started again where it ends."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
+    ) as cluster:
+        yield cluster
+
+
+def pids(cluster):
+    return [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
+
+
+def test_a_killed_worker_loses_nothing_and_nothing_is_twice(cluster, tmp_path):
+    found = cut(sweep(**ASKED), 30)
+    expected = found.to_dataset(str(tmp_path / "whole"), jobs=1)
+    killed, written = [], []
+
+    def kill_some(part, _):
+        if part is None:
+            return
+        written.append(part.number)
+        if len(written) in (2, 9):  # while the other parts wait or are worked on
+            killed.append(pids(cluster)[0])
+            os.kill(killed[-1], signal.SIGKILL)
+
+    answer = found.to_dataset(str(tmp_path / "killed"), dask=cluster.scheduler_address, progress=kill_some)
+    assert len(killed) == 2
+    assert sorted(written) == [*range(len(found.parts))]
+    assert (answer.rows, answer.refused) == (expected.rows, expected.refused)
+    assert files(tmp_path / "killed") == files(tmp_path / "whole")
+    assert json.loads((tmp_path / "killed" / NAME).read_text())["is_complete"] is True
+
+
+def test_the_command_goes_on_with_a_cluster(cluster, tmp_path, invoke):
+    words = ("sweep", "--gpus", "1-64", "--output", f"{tmp_path}/")
+    assert invoke(*words).exit_code == 0
+    (tmp_path / part_name(0)).unlink()
+    said = invoke(*words, "--dask", cluster.scheduler_address, "--json")
+    assert said.exit_code == 0, said.stderr
+    assert (tmp_path / part_name(0)).is_file()
+    answer = json.loads(said.stdout)
+    assert (answer["rows_written"], answer["continued"]) == (64, 0)
+
+
+def test_a_worker_that_sees_another_folder_says_so(cluster, tmp_path, monkeypatch):
+    found = cut(sweep(**ASKED), 200)
+    writer = dask_jobs.PartWriter(found.parts, str(tmp_path), ".parquet")
+    with pytest.raises(InputError, match="does not see what was begun there; name a folder that all"):
+        list(dask_jobs.on_cluster(writer, range(2), cluster.scheduler_address))
+    (tmp_path / NAME).touch()
+    monkeypatch.setattr(dask_jobs, "description", lambda parts: {"sha256": "of another version"})
+    with pytest.raises(InputError, match="has another perfmodel, or other files"):
+        list(dask_jobs.on_cluster(writer, range(2), cluster.scheduler_address))
+
+
+def test_no_scheduler_is_said_in_a_line(tmp_path, invoke, monkeypatch):
+    monkeypatch.setattr(dask_jobs, "PATIENCE", 0.2)
+    for address in ("tcp://127.0.0.1:1", "nonsense://x"):
+        said = invoke("sweep", "--gpus", "1-4", "--output", f"{tmp_path}/", "--dask", address)
+        assert said.exit_code == 2
+        assert said.stderr.startswith(f"perfmodel: --dask {address}: no Dask scheduler answers there")
