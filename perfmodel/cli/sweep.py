@@ -71,9 +71,7 @@ def command(
       perfmodel sweep --gpus 1-64 --inter-link ethernet-10g-tcp,ethernet-25g-tcp
       perfmodel sweep --workload resnet50,vgg16 --local-batch-size 32-256:32 --gpus 8,64 --csv
       perfmodel sweep --accelerator v100-sxm2-16gb,t4 --gpus 1-100 --output sweep.csv
-      perfmodel sweep --gpus 1-100000 --local-batch-size 1-1000 --columns gpus,local_batch_size,iteration_time
-        --output all/
-      perfmodel sweep --gpus 1-512 --output all/ --dask tcp://10.0.0.1:8786
+      perfmodel sweep --gpus 1-512 --local-batch-size 8-64:8 --columns gpus,iteration_time --output all/
     """
     from perfmodel.sweeps import sweep
 
