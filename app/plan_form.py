@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
-import streamlit as st
 
-from app import session_hardware
+from app import searches, session_hardware
 from app.options import Option, convert, offered, options
 from perfmodel.cli.plan import goal_of
-from perfmodel.planning import Goal, SearchResult, search
-from perfmodel.planning.caveats import harder_batches
+from perfmodel.planning import Goal, search
 from perfmodel.planning.goal import OF_LAYOUT
-from perfmodel.planning.report import report
 from perfmodel.reports.page import Page
 from perfmodel.specs.store import Catalogue
 
@@ -88,25 +85,7 @@ def searched(asked: Goal) -> dict[str, Any]:
     InputError : the goal names something unknown or impossible; nothing fits
     """
     mine = tuple(path.read_text("utf-8") for path in session_hardware.specs())
-    answer: dict[str, Any] = _searched(repr(asked), mine, asked, session_hardware.catalogue())
-    return answer
-
-
-@st.cache_data(max_entries=64, show_spinner="Trying every machine, count and batch ...")
-def _searched(question: str, specs: tuple[str, ...], _goal: Goal, _catalogue: Catalogue) -> dict[str, Any]:
-    """The first two say what the answer depends on."""
-    result = search(_goal, _catalogue)
-    return report(result) | {"convergence": convergence(result)}
-
-
-def convergence(result: SearchResult) -> list[str]:
-    """Say how long the plan chosen trains, and what its batch costs in epochs where that is not counted."""
-    chosen = result.chosen
-    if result.fit is None or chosen is None:
-        return harder_batches(result)
-    length = f"{chosen['epochs']:.4g} epochs" if chosen["epochs"] else f"{chosen['samples']:.4g} samples"
-    target = f"until the published target: {result.fit.target}"
-    return [f"counted are {length} at a global batch of {chosen['global_batch_size']:,}, {target}"]
+    return searches.answer((repr(asked), *mine), asked, session_hardware.catalogue())
 
 
 def length_missing(asked: Goal) -> str | None:
@@ -155,7 +134,8 @@ def report_page(asked: Goal, command: str) -> Callable[[], Page]:
     def page() -> Page:
         from perfmodel.reports.planned import page_of_plan
 
-        return page_of_plan(search(asked, catalogue), command, catalogue)
+        with searches.slot():
+            return page_of_plan(search(asked, catalogue), command, catalogue)
 
     return page
 
