@@ -186,6 +186,7 @@ SHARED = {f"option-{name}" for name in SCENARIO}
 """Widgets of every page of a scenario, tried on one of them."""
 
 
+@pytest.mark.any_version  # every page opens with the lowest versions; what a widget's extreme does is ours
 @pytest.mark.parametrize("page", [name for name, _ in PAGES])
 def test_the_extremes_of_every_widget(page):
     test = opened(page, **NARROW.get(page, {}))

@@ -72,6 +72,7 @@ def test_every_example_in_the_help_runs(example, tmp_path, monkeypatch):
     assert widest <= 80 or {"--csv", "--json", "--all"} & set(example.split()), f"{widest} columns"
 
 
+@pytest.mark.any_version  # they run with any above, and test_json_parses has the JSON of every command
 @pytest.mark.parametrize(
     "example", [line for line in examples() if not {"--csv", "--json", "--report"} & set(line.split())]
 )

@@ -152,6 +152,7 @@ def test_theorem_of_sync_over_async():
 # --- barriers by sorting
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(
     ("variant", "workers", "k"), [("sync", 2, None), ("sync", 32, None), ("k-sync", 8, 4), ("backup", 32, 28)]
@@ -247,6 +248,7 @@ def test_error_curves_are_the_bound_and_say_whom_they_leave_out(invoke):
     assert "left out: no bound is known for local-sgd" in " ".join(invoke(*command, "0.05").stdout.split())
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize(("workers", "k"), [(16, 8), (64, 32), (16, 5), (16, 2), (8, 6)])
 @pytest.mark.parametrize("cv", [0.028, 0.1])
 def test_k_async_of_workers_that_hardly_vary(workers, k, cv):
@@ -304,6 +306,7 @@ def test_slow_worker_in_async_and_sync():
 # --- local SGD
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(("workers", "steps"), [(2, 3), (16, 10)])
 def test_local_sgd_by_monte_carlo(law, workers, steps):

@@ -108,6 +108,7 @@ def test_a_queue_at_the_server_by_events(law):
     assert 1 / bounds.high - slack <= run.update_time <= 1 / bounds.low + slack, note
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("strategy", ["k-async", "k-batch-async", "elastic"])
 @pytest.mark.parametrize("network", [FAST, SLOW], ids=["fast", "slow"])

@@ -42,6 +42,12 @@ def _stream(draw: Draw) -> Iterator[float]:
         yield from draw(1 << 14).tolist()
 
 
+def _work(draw: Draw, local_steps: int) -> Callable[[], float]:
+    """Return what says how long the next delivery takes: one time, or the sum of several."""
+    times = _stream(draw)
+    return times.__next__ if local_steps == 1 else lambda: sum(next(times) for _ in range(local_steps))
+
+
 def simulate(
     variant: str, draw: Draw, workers: int, k: int, updates: int, local_steps: int = 1, slow: float = 1.0
 ) -> Run:
@@ -72,22 +78,23 @@ def simulate(
         "elastic": "k-async",
     }.get(variant, variant)
     waits, cancels = kind in ("k-sync", "k-async"), kind in ("k-sync", "k-batch-sync")
-    times = _stream(draw)
+    work = _work(draw, local_steps)
     version, token = 0, [0] * workers
     read = [0] * workers
     heap: list[tuple[float, int, int]] = []
+    push, pop = heapq.heappush, heapq.heappop  # looked up once: these loops run a million times
 
     def start(worker: int, now: float) -> None:
-        time = sum(next(times) for _ in range(local_steps)) * (slow if worker == 0 else 1.0)
-        token[worker] += 1
+        time = work() if worker else work() * slow
+        token[worker] = mark = token[worker] + 1
         read[worker] = version
-        heapq.heappush(heap, (now + time, worker, token[worker]))
+        push(heap, (now + time, worker, mark))
 
     for worker in range(workers):
         start(worker, 0.0)
     ends, stale, delivered = [0.0], [], []
     while version < updates:
-        now, worker, mark = heapq.heappop(heap)
+        now, worker, mark = pop(heap)
         if mark != token[worker]:  # cancelled meanwhile
             continue
         stale.append(version - read[worker])
@@ -132,11 +139,7 @@ def through_port(
     After ``local_steps`` times a worker queues for it; an update comes after ``k`` deliveries.  Where it
     ``waits`` a worker starts again at the update it contributed to, else at its delivery.
     """
-    times, services = _stream(draw), _stream(serve)
-
-    def work() -> float:
-        return sum(next(times) for _ in range(local_steps))
-
+    work, services = _work(draw, local_steps), _stream(serve)
     heap = [(work(), worker, 0) for worker in range(workers)]
     heapq.heapify(heap)
     free, version, ends, stale, delivered = 0.0, 0, [0.0], [], []
