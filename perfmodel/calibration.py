@@ -204,6 +204,11 @@ def calibrated(path: str, profile: str | None = None) -> Calibration:
     ------
     InputError : as of ``read_calibration``
     """
+    if not path.strip():
+        raise InputError(
+            f"--calibration {path!r} names no file: give what perfmodel calibrate --output wrote, or leave "
+            "it out"
+        )
     return _read_once(path, profile is not None, *version(path))
 
 

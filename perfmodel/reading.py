@@ -38,6 +38,8 @@ def opened(path: Path | str, most: int) -> Iterator[BinaryIO]:
     InputError : no such file, no regular file (a folder, device, pipe or socket), a larger one, or one that
         fails while it is read
     """
+    if not str(path).strip():
+        raise _no_name(path)
     if is_request() and not _comes_along(path):
         content = attached(path) or b""
         if len(content) > most:
@@ -71,6 +73,8 @@ def version(path: Path | str) -> tuple[int, int]:
     ------
     InputError : no such file
     """
+    if not str(path).strip():
+        raise _no_name(path)
     content = attached(path)
     if content is not None:
         from hashlib import sha256
@@ -112,6 +116,10 @@ def _check(path: Path | str, status: os.stat_result, most: int) -> None:
         raise InputError(f"{path}: cannot be read: a device, pipe or socket; name a regular file")
     if status.st_size > most:
         raise _too_large(path, status.st_size, most)
+
+
+def _no_name(path: Path | str) -> InputError:
+    return InputError(f"{str(path)!r} names no file: give a file's name, or leave the option out")
 
 
 def _too_large(path: Path | str, size: int, most: int) -> InputError:

@@ -246,6 +246,44 @@ def test_all_reduces_of_the_own_fabric_move_its_link(tmp_path):
         calibrate(collectives=tmp_path / "other.txt", **job)
     with pytest.raises(InputError, match="2 ranks; --gpus 8"):
         calibrate(collectives=tmp_path / "nccl.txt", **job, gpus=8)
+    for options, words in (
+        ({"strategy": "parameter-server"}, "--strategy parameter-server: not with --collectives"),
+        ({"compression": "powersgd:4"}, "--compression powersgd:4: not with --collectives"),
+        ({"anchor": "iteration_time=1s@1"}, "--anchor .*: not with --collectives"),
+        ({"calibration": str(tmp_path / "mine.json")}, "by --data too"),
+        ({"skip": 3}, "skip: of marked steps; collectives have none"),
+    ):
+        with pytest.raises(InputError, match=words):
+            calibrate(collectives=tmp_path / "nccl.txt", **job, **options)
+    line = CliRunner().invoke(main, ["calibrate", "--collectives", str(tmp_path / "nccl.txt"), "--skip", "3"])
+    assert line.exit_code == 2
+    assert "--skip 3: of marked steps" in line.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "line 1: empty; expected a line of column names"),
+        ("\n\n", "line 1: empty; expected a line of column names"),
+        (
+            "workload,accelerator,world_size,local_batch_size,iteration_time,jitter\n"
+            "resnet50,v100-sxm2-16gb,16,64,0.2s,\n"
+            "resnet50,v100-sxm2-16gb,16,64,0.2s,lognormal:cv=abc\n",
+            r"mine\.csv: line 3: lognormal: cv must be a finite number, not 'abc'",
+        ),
+    ],
+    ids=["nothing", "blank", "jitter"],
+)
+def test_what_cannot_be_learned_from_is_named_with_its_line(text, words, tmp_path):
+    (tmp_path / "mine.csv").write_text(text)
+    with pytest.raises(InputError, match=words):
+        calibrate(data=tmp_path / "mine.csv")
+
+
+@pytest.mark.parametrize("option", ["calibration", "profile"])
+def test_an_empty_name_of_a_file_is_said_to_be_one(option):
+    with pytest.raises(InputError, match=r"'' names no file: give .* leave"):
+        predict(gpus=8, **{option: ""})
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,15 @@ from click.testing import CliRunner
 
 import perfmodel
 from perfmodel.cli import main
-from perfmodel.quote import Claim, Quote
+from perfmodel.errors import InputError
+from perfmodel.planning import Goal, search
+from perfmodel.planning.front import evenly_spaced
+from perfmodel.planning.verdict import named
+from perfmodel.quote import Claim, Quote, check_quote
+from perfmodel.quote.listing import value_words
 from perfmodel.reports.page import Shares, Span, Spans
+from perfmodel.reports.planned import MOST, page_of_plan
+from perfmodel.specs.store import Catalogue
 from perfmodel.templating import COLOURS
 from perfmodel.units import show
 
@@ -116,6 +123,43 @@ def test_the_page_of_a_plan_names_the_plan_and_its_rivals(tmp_path):
     assert (
         "asked: --epochs 90, --deadline 24 h, --node aws-p3.16xlarge,aws-p4d.24xlarge, --max-gpus 16" in words
     )
+
+
+def test_the_page_of_a_plan_has_its_plans_in_order_machines_without_a_price_and_intervals_of_ratios():
+    goal = {"epochs": 90, "accelerators": ("v100-sxm2-16gb",), "max_gpus": 512}
+    front = search(Goal(**goal)).front
+    between = next(i for i in range(1, len(front)) if i not in evenly_spaced(len(front), MOST))
+    result = search(Goal(deadline=front[between]["run_time"] * (1 + 1e-9), **goal))
+    page = page_of_plan(result, None, Catalogue.built_in())
+    tables = {table.heading.partition(" (")[0]: table for table in page.tables}
+    front = tables["None is both faster and cheaper than these"].rows
+    names = [named(row) for row in result.front]
+    shown = [names.index(row[0]) for row in front]
+    assert shown == sorted(shown)
+    assert names.index(named(result.chosen)) in shown
+    assert len(front) == MOST + 1  # the one chosen is not among those evenly spaced
+    ratio = result.rejected[0]["ratio"]
+    assert tables["Why not others"].rows[0][-1] == f"{ratio['low_80']:.3g} to {ratio['high_80']:.3g}"
+    priceless = tables["Price unknown"].rows
+    assert [row[0] for row in priceless] == [row["name"] for row in result.unpriced][:MOST]
+    assert priceless[0][-1] == f"{result.unpriced[0]['worth_usd_per_hour']:,.4g}"
+
+
+def test_the_page_of_a_quote_is_checked_with_ones_own_calibration(tmp_path):
+    job = {"accelerator": "v100-sxm2-16gb", "workload": "resnet50", "local_batch_size": 64}
+    rows = [(*job, "iteration_time"), (*job.values(), "0.6s")]
+    (tmp_path / "mine.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
+    perfmodel.calibrate(data=tmp_path / "mine.csv").write(tmp_path / "mine.json")
+    claim = Claim(quantity="images_per_second", value=200.0)
+    quote = Quote(title="slow", scenario=job, claims=(claim,))
+    perfmodel.write_report(quote, tmp_path / "a.md", calibration=tmp_path / "mine.json")
+    page = (tmp_path / "a.md").read_text()
+    own = check_quote(quote, calibration=tmp_path / "mine.json")[0]
+    assert value_words(own, own.expected) in page
+    plain = check_quote(quote)[0]
+    assert value_words(plain, plain.expected) not in page
+    with pytest.raises(InputError, match="of a quote alone"):
+        perfmodel.write_report(perfmodel.predict(gpus=8), tmp_path / "b.md", calibration="mine.json")
 
 
 @pytest.mark.parametrize("name", ["page.pdf", "page", "missing/page.html"])

@@ -210,6 +210,8 @@ def calibrate(
     if fabrics:
         if refit:
             raise InputError("collectives: they update the fit; leave refit out")
+        if skip:
+            raise InputError(NO_STEPS)
         catalogue, job = _catalogue(specs), scenario_from(scenario, options)
         return own_runs(data, [str(file) for file in fabrics], job, catalogue)
     given = [*(["scenario"] if scenario is not None else []), *(["skip"] if skip else []), *options]
@@ -227,6 +229,9 @@ def calibrate(
     if data is None or refit:
         return fit(data, specs)
     return own_runs(data, [], Scenario(), _catalogue(specs))
+
+
+NO_STEPS = "skip: of marked steps; collectives have none, leave it out"
 
 
 def own_runs(

@@ -74,6 +74,8 @@ def command(
     if not collectives:
         _refuse_job_options(options | {"skip": skip})
     if updates:
+        if skip:
+            raise InputError(f"--skip {skip}: of marked steps; --collectives have none, leave it out")
         if check or (refit and collectives):
             raise InputError(f"{'--check' if check else '--collectives'}: not with an update of the fit")
         _update(data, collectives, output, as_json, specs, options)

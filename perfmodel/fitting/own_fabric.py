@@ -21,6 +21,14 @@ from perfmodel.traces.nccl_tests import is_nccl_tests, read_nccl_tests
 
 LEAST_BYTES = 8e6
 """Of messages whose time is the network's rate, and not its start."""
+NOT_OF_A_NETWORK = {
+    "strategy": "nccl-tests run all-reduces",
+    "compression": "nccl-tests send what is not compressed",
+    "anchor": "a measured step says nothing of single messages",
+    "profile": "a profile is of an accelerator, not of its network",
+    "calibration": "the fit that comes along is updated; give the runs behind that file by --data too",
+}
+"""Options of a job that all-reduces say nothing of, and why."""
 LEAST_NOISE = 0.03
 """Standard deviation of a file's logarithmic error, besides its scatter over sizes; assumed."""
 
@@ -31,8 +39,12 @@ def read_own_fabric(files: Sequence[str], scenario: Scenario, catalogue: Catalog
     Raises
     ------
     InputError : a file that is no output of all_reduce_perf, of other ranks than the job has, or without
-        messages of ``LEAST_BYTES``
+        messages of ``LEAST_BYTES``; an option of ``NOT_OF_A_NETWORK``
     """
+    for name, why in NOT_OF_A_NETWORK.items() if files else ():
+        value = getattr(scenario, name)
+        if name in scenario.model_fields_set and value not in (None, "all-reduce"):
+            raise InputError(f"--{name} {value}: not with --collectives: {why}")
     return [_run(file, scenario, catalogue) for file in files]
 
 

@@ -18,6 +18,7 @@ from perfmodel.resolve import Setting
 from perfmodel.specs.options import Declared, declared
 from perfmodel.specs.scenario import OPTIONS, Scenario, field_of
 from perfmodel.specs.store import Catalogue
+from perfmodel.step.evaluate import evaluate
 from perfmodel.units import parse
 
 NOT_OF_A_RUN = ("anchor", "profile", "calibration")
@@ -39,6 +40,8 @@ def read_own_runs(path: str, catalogue: Catalogue) -> list[OwnRun]:
     header, rows = _table(path)
     if set(COLUMNS) <= set(header):
         return _of_schema(path, catalogue)
+    if not any(header):
+        raise InputError(f"{path}: line 1: empty; expected a line of column names, e.g. {EXAMPLE}")
     names = _columns(path, header)
     runs, wrong = [], []
     for line, cells in rows:
@@ -113,6 +116,7 @@ def _own(where: str, setting: Setting, time: float) -> OwnRun:
             f"{setting.workload.id} by {setting.software} shares a transformer out, of which no own runs are "
             "learned from yet; leave the line out, and start from it by --anchor"
         )
+    evaluate(setting, calibration())  # what cannot be evaluated, as a jitter's law, is the line's mistake
     several = f"{setting.world_size} x " if setting.world_size > 1 else ""
     name = f"{setting.workload.id} on {several}{setting.accelerator.id}, batch {setting.local_batch_size}"
     return OwnRun(where, name, setting, time)

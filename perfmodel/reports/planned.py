@@ -39,13 +39,13 @@ def page_of_plan(result: SearchResult, command: str | None, catalogue: Catalogue
     """
     first, *more = verdict(result)
     chosen, front = result.chosen, result.front
-    shown = [front[index] for index in evenly_spaced(len(front), MOST)]
-    if chosen is not None and chosen not in shown:
-        shown.append(chosen)
-    rejected = result.rejected[:MOST]
+    spread = evenly_spaced(len(front), MOST)
+    shown = [row for index, row in enumerate(front) if index in spread or row == chosen]
+    rejected, unpriced = result.rejected[:MOST], result.unpriced[:MOST]
     tables = (
         _front(shown, len(front)),
         _rejected(rejected, len(result.rejected)),
+        _unpriced(unpriced, len(result.unpriced)),
         _prices(result, {row["name"] for row in [*shown, *rejected]}),
     )
     asked = [] if chosen is None else [options_of(chosen, result.goal.workload, result.goal.options)]
@@ -77,13 +77,40 @@ def _way(row: Row) -> str:
 def _rejected(rows: Sequence[Row], whole: int) -> Listing:
     return Listing(
         f"Why not others{_of(rows, whole)}",
-        ("best plan of each other machine", "why not", "run", "cost", "times the samples/s"),
+        ("best plan of each other machine", "why not", "run", "cost", "times the samples/s", "at 80 %"),
         [
-            [named(row), row["why"], duration(row["run_time"]), _cost(row), f"{row['ratio']['value']:.3g}"]
+            [
+                named(row),
+                row["why"],
+                duration(row["run_time"]),
+                _cost(row),
+                f"{row['ratio']['value']:.3g}",
+                _ends(row["ratio"]),
+            ]
             for row in rows
         ],
         texts=2,
     )
+
+
+def _ends(ratio: Row) -> str:
+    low, high = ratio["low_80"], ratio["high_80"]
+    return "-" if low is None else f"{low:.3g} to {high:.3g}"
+
+
+def _unpriced(rows: Sequence[Row], whole: int) -> Listing:
+    """Machines without a price, and what one may cost to be as good as the plan chosen."""
+    cells = [
+        [
+            row["name"],
+            str(row["best"]["world_size"]),
+            duration(row["best"]["run_time"]),
+            "-" if row["worth_usd_per_hour"] is None else f"{row['worth_usd_per_hour']:,.4g}",
+        ]
+        for row in rows
+    ]
+    columns = ("machine without a known price (--price)", "GPUs", "run", "as good as the chosen below, USD/h")
+    return Listing(f"Price unknown{_of(rows, whole)}", columns, cells)
 
 
 def _of(shown: Sequence[Row], whole: int) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from perfmodel.api.plan import Plans
 from perfmodel.arguments import FILE, TEXT, a, expect
 from perfmodel.comparison import Comparison
+from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
 from perfmodel.quote import Quote, check_quote
 from perfmodel.reports.compared import page_of_comparison
@@ -24,6 +25,7 @@ def write_report(
     *,
     command: str | None = None,
     catalogue: Catalogue | None = None,
+    calibration: str | Path | None = None,
 ) -> None:
     """Write an answer as one page: question, answer with its interval, chart, assumptions and sources.
 
@@ -35,10 +37,12 @@ def write_report(
     path : FILE.html, or FILE.md for Markdown; written whole or not at all
     command : the line that repeats it, if the page shall show one
     catalogue : hardware the answer was made with; by default what comes with the package
+    calibration : of a quote, what your own runs taught: its claims are checked with it, as by ``check_quote``
 
     Raises
     ------
-    InputError : another ending, or the file cannot be written
+    InputError : another ending, or the file cannot be written; a calibration of an answer that was made
+        already
 
     Examples
     --------
@@ -52,13 +56,21 @@ def write_report(
     expect(a(Prediction, Comparison, Plans, Quote), answer=answer)
     expect(FILE, path=path)
     expect(TEXT.or_none, command=command)
+    expect(FILE.or_none, calibration=calibration)
+    if calibration is not None and not isinstance(answer, Quote):
+        raise InputError(f"calibration = {str(calibration)!r}: of a quote alone; this answer was made before")
     check_page(Path(path))
-    write_page(Path(path), _page(answer, command, Catalogue.of(catalogue)))
+    write_page(Path(path), _page(answer, command, Catalogue.of(catalogue), calibration))
 
 
-def _page(answer: Prediction | Comparison | Plans | Quote, command: str | None, catalogue: Catalogue) -> Page:
+def _page(
+    answer: Prediction | Comparison | Plans | Quote,
+    command: str | None,
+    catalogue: Catalogue,
+    calibration: str | Path | None,
+) -> Page:
     if isinstance(answer, Quote):
-        return page_of_quote(answer, check_quote(answer, catalogue), command)
+        return page_of_quote(answer, check_quote(answer, catalogue, calibration=calibration), command)
     if isinstance(answer, Plans):
         return page_of_plan(answer.search, command, catalogue)
     if isinstance(answer, Comparison):
