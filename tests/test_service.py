@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from click.testing import CliRunner
 
 import perfmodel
+from perfmodel.cli import main
 from perfmodel.service.application import application
+from perfmodel.service.commands import COMMANDS
 from perfmodel.service.problems import MEDIA_TYPE
 from tests.asgi import Caller
 
@@ -78,3 +81,74 @@ def test_an_answer_is_not_sent_twice(client):
     again = client.post("/v1/predict", json={"gpus": 8}, headers={"if-none-match": tag})
     assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
     assert client.post("/v1/predict", json={"gpus": 9}).headers["etag"] != tag
+
+
+def test_a_batch_answers_each_row_and_a_bad_one_by_its_error(client):
+    fields = ["iteration_time"]
+    body = {"scenarios": [{"gpus": 8}, {"gpus": -1}, 7, {"gpus": 16}], "fields": fields}
+    first, bad, none, last = client.post("/v1/predict", json=body).json()["results"]
+    assert first == {"iteration_time": perfmodel.predict(gpus=8).iteration_time}
+    assert last == {"iteration_time": perfmodel.predict(gpus=16).iteration_time}
+    assert (bad["error"]["status"], bad["error"]["errors"][0]["field"]) == (422, "gpus")
+    assert none["error"]["status"] == 422
+    columns = {"columns": {"gpus": [8, 16], "workload": [None, None]}, "fields": fields}
+    assert client.post("/v1/predict", json=columns).json() == {"results": [first, last]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"scenarios": []},
+        {"scenarios": {}},
+        {"scenarios": [{}] * 10_001},
+        {"columns": {"gpus": [1, 2], "workload": ["vgg16"]}},
+        {"columns": []},
+        {"columns": {"gpus": [1]}, "scenarios": [{}]},
+        {"scenarios": [{}], "gpus": 8},
+    ],
+)
+def test_a_batch_that_is_none_is_refused(client, body):
+    answer = client.post("/v1/predict", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["errors"]
+
+
+def test_a_sweep_leaves_as_lines_or_as_arrow(client):
+    pyarrow = pytest.importorskip("pyarrow")
+    body = {"gpus": [1, 2, 4, 8], "local_batch_size": [32, 64], "columns": ["gpus", "iteration_time", "node"]}
+    rows = client.post("/v1/sweep", json=body).json()["rows"]
+    lines = client.post("/v1/sweep", json=body, headers={"accept": "application/x-ndjson"})
+    assert lines.headers["content-type"].startswith("application/x-ndjson")
+    assert [json.loads(line) for line in lines.content.splitlines()] == rows
+    stream = client.post("/v1/sweep", json=body, headers={"accept": "application/vnd.apache.arrow.stream"})
+    assert pyarrow.ipc.open_stream(stream.content).read_all().to_pylist() == rows
+    bad = client.post("/v1/sweep", json={"gpus": []}, headers={"accept": "application/x-ndjson"})
+    assert bad.status_code == 422
+
+
+def test_a_sweep_of_too_many_is_refused(client):
+    body = {"gpus": list(range(1, 1001)), "local_batch_size": list(range(1, 1001))}
+    assert "at most" in client.post("/v1/sweep", json=body).json()["detail"]
+
+
+def test_the_service_describes_itself_without_anybody_elses_files(client):
+    document = client.get("/openapi.json").json()
+    assert document == json.loads(CliRunner().invoke(main, ["schema"]).stdout)
+    page = client.get("/docs").content.decode()
+    for name in COMMANDS:
+        assert f"/v1/{name}" in document["paths"]
+        assert f"POST /v1/{name}" in page
+    assert "<script" not in page
+    assert "http" not in page.replace("http-", "")
+
+
+def test_one_schema_holds_words_units_and_examples():
+    schema = json.loads(CliRunner().invoke(main, ["schema", "predict"]).stdout)
+    request = schema["components"]["schemas"]["PredictRequest"]["properties"]
+    assert request["sample_bytes"]["unit"] == "B"
+    assert all(option.get("description") for option in request.values())
+    answer = schema["components"]["schemas"]["PredictAnswer"]["properties"]
+    assert answer["iteration_time"]["unit"] == "s"
+    assert schema["examples"]
+    unknown = CliRunner().invoke(main, ["schema", "predic"], standalone_mode=True)
+    assert unknown.exit_code == 2

@@ -41,6 +41,7 @@ COMMANDS = (
     "plan",
     "predict",
     "scale",
+    "schema",
     "sensitivity",
     "serve",
     "servers",

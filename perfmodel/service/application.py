@@ -9,14 +9,18 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 import perfmodel
 from perfmodel.service import problems
+from perfmodel.service.answers import encoded
 from perfmodel.service.commands import COMMANDS, Command, answer, is_cheap
+from perfmodel.service.pages import docs_page
 from perfmodel.service.problems import Refused, problem, problem_of
+from perfmodel.service.schema import openapi
 from perfmodel.service.settings import Settings
+from perfmodel.service.streams import ARROW, NDJSON, stream_of
 
 Run = Callable[[str, bytes], Awaitable[bytes]]
 """Answers a costly command: its name and the body of the request to the JSON of the answer."""
@@ -40,23 +44,53 @@ def application(settings: Settings | None = None, run: Run | None = None) -> Fas
     calculate = run or _in_thread
     for command in COMMANDS.values():
         app.router.routes.append(
-            Route(f"/v1/{command.name}", _endpoint(command, calculate), methods=["POST"], name=command.name)
+            Route(
+                f"/v1/{command.name}",
+                _endpoint(command, calculate, settings.seconds),
+                methods=["POST"],
+                name=command.name,
+            )
         )
+    for path, (content, kind) in DESCRIPTIONS.items():
+        app.router.routes.append(Route(path, _described(content, kind), methods=["GET"]))
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(Exception, _bug)
     return app
 
 
-def _endpoint(command: Command, calculate: Run) -> Callable[[Request], Awaitable[Response]]:
+DESCRIPTIONS: dict[str, tuple[Callable[[], bytes], str]] = {
+    "/openapi.json": (lambda: encoded(openapi()), JSON),
+    "/docs": (docs_page, "text/html"),
+}
+"""What describes the service, and how it is made when somebody first asks."""
+
+
+def _described(make: Callable[[], bytes], kind: str) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        content = await run_in_threadpool(make)
+        tag = entity_tag(request.url.path, content)
+        headers = {"etag": tag, "cache-control": FRESH}
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(content, headers=headers, media_type=kind)
+
+    return endpoint
+
+
+def _endpoint(command: Command, calculate: Run, seconds: float) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
         if kind != JSON:
             return problem_response(problem(415, f"content-type {kind!r:.99}: expected {JSON}"))
         body = await request.body()
-        tag = entity_tag(command.name, body)
+        form = _form(command, request.headers.get("accept", ""))
+        tag = entity_tag(f"{command.name} {form}", body)
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers={"etag": tag, "cache-control": FRESH})
         try:
+            if form != JSON:
+                parts = await run_in_threadpool(stream_of, form, body, seconds)
+                return StreamingResponse(parts, headers={"cache-control": FRESH}, media_type=form)
             if is_cheap(command, body):
                 content = answer(command.name, body)
             else:
@@ -70,6 +104,15 @@ def _endpoint(command: Command, calculate: Run) -> Callable[[Request], Awaitable
 
 async def _in_thread(name: str, body: bytes) -> bytes:
     return await run_in_threadpool(answer, name, body)
+
+
+def _form(command: Command, accepted: str) -> str:
+    """Return the form of an answer: JSON, but of a sweep a stream where one is asked for."""
+    if command.name == "sweep":
+        for part in accepted.split(","):
+            if (kind := part.partition(";")[0].strip().lower()) in (NDJSON, ARROW):
+                return kind
+    return JSON
 
 
 def entity_tag(name: str, body: bytes) -> str:

@@ -18,6 +18,7 @@ from perfmodel.sensitivity.report import SensitivityReport
 from perfmodel.service import answer_types as types
 from perfmodel.service import answers, requests
 from perfmodel.service import other_requests as other
+from perfmodel.service.batches import BESIDE, error_row, is_batch, rows_of
 from perfmodel.service.problems import Mistake, Refused, refused
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
@@ -285,6 +286,8 @@ def answered(command: Command, table: dict[str, Any]) -> bytes:
     """
     try:
         with only_attached(files_of(table)):
+            if command.name == "predict" and is_batch(table):
+                return answers.encoded({"results": _results(command, table)})
             request = command.request(**table)
             specs = getattr(request, "specs", None)
             catalogue = Catalogue.with_tables(specs) if specs else Catalogue.built_in()
@@ -294,6 +297,29 @@ def answered(command: Command, table: dict[str, Any]) -> bytes:
     except (MemoryError, RecursionError) as error:
         words = "too large a job for this service" if isinstance(error, MemoryError) else "nested too deeply"
         raise Refused(words) from None
+
+
+def _results(command: Command, table: dict[str, Any]) -> list[Any]:
+    """Answer every row of a batch, a bad one by its error."""
+    rows = rows_of(table)
+    every = {key: table[key] for key in BESIDE if key in table}
+    beside = requests.Request(**{key: table[key] for key in ("specs", "files") if key in table})
+    shared = Catalogue.with_tables(beside.specs) if beside.specs else Catalogue.built_in()
+    return [_result(command, row, every.get("fields"), shared) for row in rows]
+
+
+def _result(command: Command, row: Any, fields: Any, shared: Catalogue) -> Any:
+    try:
+        if not isinstance(row, dict):
+            raise Refused("expected options by name", [Mistake(None, None, "expected an object")])
+        if own := [key for key in ("specs", "files") if row.get(key) is not None]:
+            raise Refused(
+                f"{own[0]}: give it once, beside the rows", [Mistake(own[0], None, "not of one row")]
+            )
+        request = command.request(**(row if fields is None else {"fields": fields, **row}))
+        return {**answers.predict_table(request, shared)}
+    except InputError as error:
+        return error_row(refused(error, row if isinstance(row, dict) else {}))
 
 
 def table_of(body: bytes) -> dict[str, Any]:
