@@ -22,7 +22,7 @@ from perfmodel.service.refusal import answer
 from perfmodel.service.server import bound, server_of
 from perfmodel.service.settings import Settings
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds that a test waits for an answer."""
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-import logging
 import time
+from io import StringIO
 
 import pytest
 
 pytest.importorskip("fastapi")
 
-from perfmodel.service import bodies
+from perfmodel.service import bodies, logs
 from perfmodel.service.settings import Settings
 from tests.serving import Served, parsed, rest_of, serving
 
@@ -298,12 +298,13 @@ def test_origins_that_are_asked_for_may_call():
         assert served.ask("/", b"[]", origin="https://example.com")[0] == 403
 
 
-def test_tokens(tmp_path, caplog):
+def test_tokens(tmp_path, monkeypatch):
     file = tmp_path / "tokens"
     file.write_text("# of the day\nfirst-token-0123456789\nsecond-token-0123456789\n")
     settings = Settings(token_file=str(file), host="127.0.0.1")
-    with serving(settings) as served, caplog.at_level(logging.INFO, "perfmodel.service"):
-        logging.getLogger("perfmodel.service").propagate = True
+    log = StringIO()
+    monkeypatch.setattr(logs, "_outputs", [log])
+    with serving(settings) as served:
         for token in ("first-token-0123456789", "second-token-0123456789"):
             assert served.ask("/", authorization=f"Bearer {token}")[0] == 200
             assert served.ask("/", authorization=f"bearer {token}")[0] == 200
@@ -313,8 +314,8 @@ def test_tokens(tmp_path, caplog):
         assert served.ask("/metrics")[0] == 401
         assert served.ask("/healthz")[0] == served.ask("/readyz")[0] == 200
         assert served.ask("/?key=private", authorization="Bearer first-token-0123456789")[0] == 200
-    lines = [record.fields for record in caplog.records if hasattr(record, "fields")]
-    assert {"id", "method", "path", "status", "milliseconds", "client"} < set(lines[-1])
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert {"time", "id", "method", "path", "status", "milliseconds", "client"} < set(lines[-1])
     for private in ("0123456789", "secret", "private"):
         assert private not in str(lines)
 

@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from perfmodel.service.settings import Settings
 from tests.serving import Served, serving
 
 TARGET = "tests.serving:calculate"
-SETTINGS = Settings(pool=2, queue=2, seconds=0.5, memory_bytes=300_000_000, access_log=False)
+SETTINGS = Settings(pool=2, queue=2, seconds=20, memory_bytes=300_000_000, access_log=False)
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +41,7 @@ def with_pool(
         pool = Pool(settings, target=target)
         await pool.start()
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(40):
                 await test(pool)
         finally:
             await pool.close()
@@ -91,7 +92,7 @@ def test_what_takes_too_long_is_ended_and_its_process_replaced():
         start = time.monotonic()
         slow = [refusal_of(pool.run("sleep", b'{"seconds": 60}')) for _ in range(2)]
         refusals = await asyncio.gather(*slow)
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 10
         assert {refusal.status_code for refusal in refusals} == {504}
         assert "0.5 s" in refusals[0].detail
         assert await process_of(pool) not in before
@@ -100,7 +101,7 @@ def test_what_takes_too_long_is_ended_and_its_process_replaced():
             with pytest.raises(ProcessLookupError):
                 os.kill(process, 0)
 
-    assert outcomes(with_pool(test))["timed out"] == 2
+    assert outcomes(with_pool(test, replace(SETTINGS, seconds=0.5)))["timed out"] == 2
 
 
 def test_what_takes_too_much_memory_is_refused_and_the_next_is_answered():
@@ -215,11 +216,11 @@ def service():
 
 def test_a_client_that_hangs_up_frees_its_place(service: Served):
     request = b"POST /pool/sleep HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-    body = b'{"seconds": 0.45}'
+    body = b'{"seconds": 15}'
     held = [service.connect() for _ in range(4)]
     for taken in held:
         taken.sendall(request + b"content-length: %d\r\n\r\n" % len(body) + body)
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 10
     gauges = service.app.metrics.gauges
     while gauges.get("perfmodel_pool_waiting") != 2 and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from perfmodel.errors import InputError
@@ -45,7 +46,7 @@ class Metrics:
 
     def add(self, name: str, amount: float = 1, **labels: str) -> None:
         """Add to a counter."""
-        key = _series(name, labels)
+        key = _series(name, tuple(labels.items()))
         if key in self.series or len(self.series) < MOST_SERIES:
             self.series[key] += amount
 
@@ -127,15 +128,16 @@ def _value(number: float) -> str:
     return str(int(number)) if number == int(number) else repr(number)
 
 
-def _series(name: str, labels: dict[str, str]) -> str:
+@lru_cache(maxsize=MOST_SERIES)
+def _series(name: str, labels: tuple[tuple[str, str], ...]) -> str:
     """Return a series as Prometheus writes it.
 
-    >>> _series("a_total", {"route": '/"x'})
+    >>> _series("a_total", (("route", '/"x'),))
     'a_total{route="/\\\\"x"}'
     """
     if not labels:
         return name
-    pairs = (f'{label}="{_escaped(value)}"' for label, value in labels.items())
+    pairs = (f'{label}="{_escaped(value)}"' for label, value in labels)
     return f"{name}{{{','.join(pairs)}}}"
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import logging
 import math
 import os
 import pickle
@@ -71,7 +70,7 @@ def _reply(answer: Callable[[str, bytes], bytes], name: str, body: bytes) -> tup
         if isinstance(error.__context__, MemoryError):  # which the command has put into words
             return MEMORY, b""
         if not isinstance(error, InputError):
-            event("calculation failed", logging.ERROR, command=name, traceback=traceback.format_exc())
+            event("calculation failed", "error", command=name, traceback=traceback.format_exc())
         return ERROR, _pickled(error)
 
 

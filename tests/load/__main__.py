@@ -2,8 +2,8 @@
 
 Predictions differ in network, accelerator, batch and number of GPUs.  With ``--plans`` so many plans run all
 the while; with ``--kill`` processes of the pool are killed under them, and every plan must still be answered
-once.  The load has an end in time and number, and goes to an address of this machine alone.  On a machine that
-others use, look at the processor time of a prediction: what a core of one's own would give is its inverse.
+once.  The load has an end in time and number, and goes to an address of this machine alone.  On a machine
+that others use, look at the processor time of a prediction: its inverse is what a core of its own would give.
 """
 
 from __future__ import annotations
@@ -74,9 +74,7 @@ async def measure(arguments: argparse.Namespace, address: tuple[str, int], proce
     )
     print(tally.line("predictions"))
     each = (processor_time_of(process) - processor) / max(1, len(tally.seconds))
-    print(
-        f"processor time of the service: {each * 1e6:.0f} us a prediction, {1 / each:,.0f}/s on a core of its own"
-    )
+    print(f"processor time: {each * 1e6:.0f} us a prediction, {1 / each:,.0f}/s on a core of its own")
     for task in background:
         print((await task).line("plans"))
     if killer is not None:
