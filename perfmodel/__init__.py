@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from perfmodel.api.compression import compression
     from perfmodel.api.distbelief import downpour, model_parallel
     from perfmodel.api.enough import enough
+    from perfmodel.api.fleets import fleets
     from perfmodel.api.layouts import layouts
     from perfmodel.api.learning_rate import learning_rate
     from perfmodel.api.plan import plan
@@ -60,6 +61,7 @@ __all__ = [
     "downpour",
     "enough",
     "explain",
+    "fleets",
     "layouts",
     "learning_rate",
     "model_parallel",
@@ -91,6 +93,7 @@ _HOMES = {
     "downpour": "perfmodel.api.distbelief",
     "enough": "perfmodel.api.enough",
     "explain": "perfmodel.explanations",
+    "fleets": "perfmodel.api.fleets",
     "layouts": "perfmodel.api.layouts",
     "learning_rate": "perfmodel.api.learning_rate",
     "model_parallel": "perfmodel.api.distbelief",

@@ -440,6 +440,17 @@ QUANTITIES: dict[str, Quantity] = {
     "checkpoint_bandwidth": Quantity("B_w", "B/s", "at which one machine writes a checkpoint"),
     "checkpoint_interval": Quantity("\\tau", "s", "work between two checkpoints"),
     "restart_time": Quantity("R", "s", "from a failure until work goes on"),
+    # fleets
+    "slowest_own_time": Quantity("t_o", "s", "of the slowest worker without communication, its mean"),
+    "fleet_communication_time": Quantity("t_a", "s", "the longest of fleets of each kind of machine alone"),
+    "worker_speed": Quantity("v", "samples/s", "of one worker"),
+    "fleet_speed": Quantity("V", "samples/s", "of all workers together"),
+    "ports": Quantity("n_p", "1", "adapters to connect"),
+    "switch_ports": Quantity("k", "1", "of one switch"),
+    "purchase_cost": Quantity("C", "$", "of everything that is bought"),
+    "work_value": Quantity("w", "$/s", "of the work of the fleet before a purchase"),
+    "speed_ratio": Quantity("r", "1", "how many times as fast a fleet is as before"),
+    "running_cost": Quantity("c", "$/s", "of what was bought or rented"),
     # hardware
     "peak_flops": Quantity("F_p", "FLOP/s", "dense, one accelerator, named precision"),
     "memory_bandwidth": Quantity("B_m", "B/s", "of one accelerator's own memory"),

@@ -30,6 +30,7 @@ CALLS = {
     "layouts": "layouts('llama-3-8b', gpus=8, node='dgx-h100', global_batch_size=64)",
     "learning_rate": "learning_rate(0.1, 256, 8192)",
     "compression": "compression('topk:0.01', gpus=16)",
+    "fleets": "fleets('2 x dgx-1v', '1 x dgx-1v')",
     "enough": "enough('servers', gpus=16, strategy='parameter-server', values=[1, 2])",
     "downpour": "downpour(replicas=4, step_time=0.1)",
     "model_parallel": "model_parallel('image', [81])",

@@ -36,6 +36,7 @@ FUNCTIONS = (
     "learning_rate",
     "downpour",
     "enough",
+    "fleets",
     "compression",
     "model_parallel",
     "validate",

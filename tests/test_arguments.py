@@ -43,6 +43,7 @@ WORKS: dict[str, dict[str, Any]] = {
     "compression": {},
     "downpour": {"replica_model": "speech", "replica_machines": 8},
     "enough": {"vary": "nics", "gpus": 16, "values": [1, 2]},
+    "fleets": {"have": "2 x dgx-1v", "buy": "1 x dgx-1v"},
     "model_parallel": {"point": (8, 2)},
     "learning_rate": {"distance_constant": 1, "squared_distance": 1},
     "plan": {"epochs": 1, "max_gpus": 2, "instances": "p3.16xlarge", "local_batch_sizes": 64},

@@ -9,6 +9,7 @@ import click
 
 from perfmodel.cli.economics_options import conditions_options, take_conditions
 from perfmodel.cli.export import export_options, show_rows, take_form
+from perfmodel.cli.fleets import answer_fleet, fleet_options, show_fleets, take_fleet
 from perfmodel.cli.options import catalogue_from, options_of, specs_option
 from perfmodel.cli.options_file import naming_the_file, read_options
 from perfmodel.cli.report import report_file, report_option, typed_command
@@ -46,6 +47,7 @@ class _Priced(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.command("plan")
 @options_of(one for field, one in _RUN.items() if field not in (*_PRICES, *_NO_OPTIONS))
 @options_of((_RUN[field] for field in _PRICES), type=_Priced(), multiple=True)
+@fleet_options
 @conditions_options
 @options_of(one for one in declared(Scenario).values() if one.info.plan)
 @click.option(
@@ -89,6 +91,10 @@ def command(
     run ends at the published target, whose epochs grow with the batch.  Exit code 1
     where no plan meets the limits.
 
+    With --have instead: what more machines of the same kind, other ones beside them, or a faster network
+    add to a fleet, each with its price and the time after which it has paid back.  Unlike machines train
+    in step, with as many samples each (the slowest pace) and with as many as each is fast.
+
     \b
     Examples:
       perfmodel plan --workload resnet50 --epochs 90 --deadline 24h --budget 500
@@ -98,6 +104,9 @@ def command(
       perfmodel plan --workload llama-3-70b --tokens 1T --deadline "60 days" --budget 5M
       perfmodel plan --deadline 2h --instance p3.16xlarge,p4d.24xlarge --slurm
       perfmodel plan --epochs 90 --budget 500 --report plan.html
+      perfmodel plan --have "8 x dgx-a100-80gb" --workload bert-large --samples 1e9
+      perfmodel plan --have "8 x dgx-a100-80gb" --buy "4 x dgx-h100" --purchase-price dgx-h100=350000
+      perfmodel plan --have "8 x dgx-1v" --buy ib-hdr-200g --adapter-price 900 --switch-price 0
     """
     from perfmodel.planning import search
 
@@ -105,6 +114,15 @@ def command(
     script = as_torchrun or as_slurm
     if (as_torchrun and as_slurm) or (script and form not in (None, "json")):
         raise InputError("--torchrun, --slurm, --csv and --markdown: give one of them")
+    own = take_fleet(options)
+    if own is not None:
+        if script or page is not None:
+            raise InputError("--torchrun, --slurm and --report: go without --have; leave them out")
+        with naming_the_file(ctx, options_file):
+            prices = {name: _once(name, options.pop(name) or ()) for name in _PRICES}
+            answer = answer_fleet(own, options, prices, catalogue_from(specs))
+        show_fleets(answer, form)
+        return
     with naming_the_file(ctx, options_file):
         catalogue = catalogue_from(specs)
         result = search(_goal(options, script), catalogue)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import require_scipy
@@ -13,6 +16,78 @@ from perfmodel.errors import InputError
 
 LARGEST_MIXED = 20_000
 """Workers of different classes whose counts are convolved."""
+
+
+@dataclass(frozen=True)
+class Scaled(Distribution):
+    """A law whose every time is so many times as long, as that of a slower machine is."""
+
+    factor: float
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean."""
+        return self.factor * super().mean
+
+    @cached_property
+    def variance(self) -> float:
+        """The variance."""
+        return self.factor**2 * super().variance
+
+    def at_logit(self, z: Any) -> Array:
+        """Quantiles at u = 1 / (1 + e^-z), same shape as z."""
+        return self.factor * super().at_logit(z)
+
+    def survival(self, t: Any) -> Array:
+        """P(X > t), same shape as t."""
+        return super().survival(t / self.factor)
+
+    def cdf(self, t: Any) -> Array:
+        """P(X <= t), same shape as t."""
+        return super().cdf(t / self.factor)
+
+    @property
+    def lower(self) -> float:
+        """The smallest possible value."""
+        return self.factor * super().lower
+
+    @property
+    def upper(self) -> float:
+        """The largest possible value."""
+        return self.factor * super().upper
+
+    @cached_property
+    def atoms(self) -> tuple[tuple[float, float], ...]:
+        """Value and probability of every possible value, ascending."""
+        return tuple((self.factor * value, chance) for value, chance in super().atoms)
+
+
+def slowest_of_kinds(kinds: Sequence[tuple[float, int]], law: Distribution | None) -> float:
+    """Mean time of the slowest of all workers, of kinds that differ in their mean but spread alike.
+
+    Parameters
+    ----------
+    kinds : mean time of one worker [s], and how many there are of the kind
+    law : of one worker's time, in any unit; None where it does not spread
+
+    Raises
+    ------
+    InputError : a law without the mean that this needs
+
+    Examples
+    --------
+    Where nothing spreads the slower kind paces; where all are alike the slowest waits as of one kind.
+
+    >>> slowest_of_kinds([(1.0, 8), (2.0, 4)], None)
+    2.0
+    >>> law = Distribution("exponential", (1.0,))
+    >>> round(slowest_of_kinds([(1.0, 1), (2.0, 1)], law), 9)
+    2.333333333
+    """
+    if law is None:
+        return max(time for time, _ in kinds)
+    classes = [(Scaled(law.name, law.values, time / law.mean), count) for time, count in kinds]
+    return heterogeneous_order_statistic(classes, sum(count for _, count in kinds))[0]
 
 
 def at_least(above: Array, k: float, n: float) -> Array:

@@ -39,6 +39,9 @@ ALIKE = 1.01
 MOST_ALIKE = 3
 """Layouts that are named beside the fastest."""
 NONE_FITS = "no layout fits in memory"
+NONE_WHOLE = "no layout that fits keeps each replica on machines of one kind"
+WITHIN = ("tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel")
+"""Degrees whose ranks exchange within a layer or between stages, many times in a step."""
 NONE_DIVIDES = "no layout divides the network and its batch"
 _NUMBERS = (
     "iteration_time",
@@ -86,7 +89,7 @@ def tables_of_layouts(
                 continue
             if setting is None:
                 continue
-            plan, tried, reason = _fastest(goal, setting, network, constants)
+            plan, tried, reason = fastest_layout(goal, setting, network, constants)
             timed += tried
             if plan is None:
                 left_out[reason] += 1
@@ -113,10 +116,17 @@ def _setting(
     return resolve(scenario.model_copy(update={"framework": stack, "micro_batch_size": 1}), catalogue)
 
 
-def _fastest(
-    goal: Goal, setting: Setting, network: Workload, constants: Calibration
+def fastest_layout(
+    goal: Goal, setting: Setting, network: Workload, constants: Calibration, whole: int | None = None
 ) -> tuple[dict[str, Any] | None, int, str]:
-    """Return the fastest layout that fits as a plan, how many were timed, and why there is none."""
+    """Return the fastest layout that fits as a plan, how many were timed, and why there is none.
+
+    Parameters
+    ----------
+    goal, setting, network : what is trained, and on what
+    constants : as for ``predict``
+    whole : accelerators that hold whole replicas, so that the ranks of one must divide them; by default all
+    """
     model, length = network_of(setting.workload)
     assert setting.stack is not None
     result = search(
@@ -133,6 +143,12 @@ def _fastest(
     if goal.local_batch_sizes:
         asked = np.flatnonzero(np.isin(layouts.micro_batch_size, goal.local_batch_sizes))
         layouts, times = chosen(layouts, asked), times[asked]
+    if whole is not None and len(times):
+        ranks = np.prod([getattr(layouts, name) for name in WITHIN], axis=0)
+        asked = np.flatnonzero(whole % ranks == 0)
+        layouts, times = chosen(layouts, asked), times[asked]
+        if not len(times):
+            return None, result.candidates, NONE_WHOLE
     if not len(times):
         return None, result.candidates, NONE_FITS if result.candidates else NONE_DIVIDES
     if _waits(setting):  # for samples, or for stragglers: of both a layout decides how long

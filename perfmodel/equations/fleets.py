@@ -1,0 +1,136 @@
+"""Fleets: the step of unlike machines, their shares, switches, and when a purchase pays back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfmodel import ops
+from perfmodel.formula import formula
+
+if TYPE_CHECKING:
+    from perfmodel.ops import Real
+
+
+@formula(cites=())
+def mixed_iteration_time(
+    slowest_own_time: Real,
+    exposed_communication_time: Real,
+    communication_time: Real,
+    fleet_communication_time: Real,
+) -> Real:
+    r"""Iteration of machines of several kinds in one synchronous job.
+
+    .. math:: T = t_o + t_x + \max(0, t_a - t_c)
+
+    Nobody exchanges gradients before the slowest worker has them, so it paces the computation, and what
+    its backward pass hides of its own exchange is hidden.  Where the other kind's machines carry the
+    exchange more slowly, what that takes longer is taken to be exposed: an upper bound.
+
+    Parameters
+    ----------
+    slowest_own_time : t_o [s], of the slowest worker without communication, its mean
+    exposed_communication_time : t_x [s], of a fleet of the slowest kind alone
+    communication_time : t_c [s], of that fleet, hidden or not
+    fleet_communication_time : t_a [s], the longest of fleets of each kind alone
+
+    Returns
+    -------
+    iteration_time [s]
+
+    Examples
+    --------
+    80 ms of computation, 15 of 30 ms of exchange exposed; machines that need 34 ms add 4.
+
+    >>> mixed_iteration_time(80, 15, 30, 34)
+    99
+    """
+    return (
+        slowest_own_time
+        + exposed_communication_time
+        + ops.maximum(0, fleet_communication_time - communication_time)
+    )
+
+
+@formula(cites=())
+def share_by_speed(global_batch_size: Real, worker_speed: Real, fleet_speed: Real) -> Real:
+    r"""Samples of one worker where each gets as many as it is fast: all then take as long.
+
+    .. math:: b = B \frac{v}{V}
+
+    Parameters
+    ----------
+    global_batch_size : B [samples], of the whole fleet
+    worker_speed : v [samples/s], of the worker
+    fleet_speed : V [samples/s], of all workers together
+
+    Returns
+    -------
+    local_batch_size [samples], not yet a whole number
+
+    Examples
+    --------
+    64 workers of 100 samples a second and 32 of 200 are 12,800; of 9,600 samples a fast one gets 150.
+
+    >>> share_by_speed(9600, 200, 12800)
+    150.0
+    """
+    return global_batch_size * worker_speed / fleet_speed
+
+
+@formula(cites="alfares2008")
+def fat_tree_switches(ports: Real, switch_ports: Real, switch_levels: Real) -> Real:
+    r"""Switches of a tree in which as many links go up as down, so that nothing blocks.
+
+    .. math:: s = (d - 1) \left\lceil \frac{2 n_p}{k} \right\rceil + \left\lceil \frac{n_p}{k} \right\rceil
+
+    A switch below the top has half its ports down; one at the top has all.  A full tree of three levels
+    has k^3 / 4 ports and 5 k^2 / 4 switches.
+
+    Parameters
+    ----------
+    ports : n_p [1], adapters to connect
+    switch_ports : k [1], of one switch
+    switch_levels : d [1], one for up to k adapters, two for up to k^2 / 2, three for up to k^3 / 4
+
+    Returns
+    -------
+    switches [1]
+
+    Examples
+    --------
+    96 adapters on switches of 40 ports: five below with 20 each, three on top.
+
+    >>> fat_tree_switches(96, 40, 2)
+    8
+    """
+    return (switch_levels - 1) * ops.ceil(2 * ports / switch_ports) + ops.ceil(ports / switch_ports)
+
+
+@formula(cites=())
+def payback_time(purchase_cost: Real, work_value: Real, speed_ratio: Real, running_cost: Real) -> Real:
+    r"""Time at work after which a purchase has earned its price.
+
+    .. math:: t = \frac{C}{w (r - 1) - c}
+
+    A fleet that is r times as fast does in a second the work of r seconds of the fleet before.
+
+    Parameters
+    ----------
+    purchase_cost : C [$]
+    work_value : w [$/s], of the work of the fleet before
+    speed_ratio : r [1], how many times as fast the fleet is with what was bought
+    running_cost : c [$/s], of what was bought, such as its electricity; less than w (r - 1)
+
+    Returns
+    -------
+    wall_time [s]
+
+    Examples
+    --------
+    Half as much work again, of work worth 0.05 $/s, less 0.005 $/s of electricity, earns 0.02 $/s: 1000 $
+    take 50,000 s.
+
+    >>> round(payback_time(1000, 0.05, 1.5, 0.005), 6)
+    50000.0
+    """
+    return purchase_cost / (work_value * (speed_ratio - 1) - running_cost)

@@ -1,0 +1,137 @@
+"""The job that a fleet trains: predicted on any number of machines of one kind, by copies or by a layout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from perfmodel.calibration import Calibration, constants_of
+from perfmodel.errors import InputError
+from perfmodel.planning.fleets.written import Fleet, Group
+from perfmodel.planning.goal import OF_LAYOUT, Goal
+from perfmodel.planning.layouts import fastest_layout
+from perfmodel.prediction import Prediction, predict
+from perfmodel.resolve import resolve
+from perfmodel.sharing import stack_of
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+from perfmodel.specs.workload import Workload
+from perfmodel.workloads import workload
+from perfmodel.workloads.data import fed_with
+
+Layout = Mapping[str, Any]
+"""Degrees, sharding, recomputation, micro-batch and micro-batches of one replica."""
+
+
+class Job:
+    """One training job, the same whatever it runs on."""
+
+    def __init__(
+        self, options: Mapping[str, Any], catalogue: Catalogue, constants: Calibration | None = None
+    ) -> None:
+        """Take the options of a scenario: none of its machine, network or number of accelerators.
+
+        Raises
+        ------
+        InputError : as ``Scenario``; a strategy other than all-reduce
+        """
+        self.catalogue, self.constants = catalogue, constants_of(constants)
+        self.scenario = Scenario(**options)
+        if self.scenario.strategy != "all-reduce":
+            raise InputError(f"--strategy {self.scenario.strategy}: fleets train by all-reduce; leave it out")
+        self._predicted: dict[Any, Prediction] = {}
+
+    @cached_property
+    def network(self) -> Workload:
+        """The network, with its samples."""
+        asked = self.scenario
+        data = (asked.dataset, asked.dataset_samples, asked.sample_bytes)
+        return fed_with(workload(asked.workload, asked.sequence_length), *data)
+
+    def on(self, group: Group, fleet: Fleet, **changed: Any) -> Prediction:
+        """Return the job on as many accelerators as a fleet has, all of one kind, on its network.
+
+        Parameters
+        ----------
+        group : whose machines are meant
+        fleet : how many accelerators there are in all, and what joins machines
+        changed : options of this prediction alone, such as a batch or a layout
+
+        Raises
+        ------
+        InputError : as ``predict``
+        """
+        key = (group.kind, fleet.gpus, fleet.network, fleet.nics, tuple(sorted(changed.items())))
+        if key not in self._predicted:
+            scenario = self._scenario(group, fleet).model_copy(update=changed)
+            self._predicted[key] = predict(scenario, self.catalogue, self.constants)
+        return self._predicted[key]
+
+    def _scenario(self, group: Group, fleet: Fleet) -> Scenario:
+        node = self.catalogue.node(group.node)
+        options: dict[str, Any] = {
+            "node": group.node,
+            "accelerator": group.accelerator,
+            "world_size": fleet.gpus,
+        }
+        if fleet.gpus > group.accelerators and fleet.network is not None:
+            if fleet.network != node.inter_link:
+                options["inter_link"] = fleet.network
+            if fleet.nics != (node.nics or 1):
+                options["nics"] = fleet.nics
+        return self.scenario.model_copy(update=options)
+
+    def layout(self, group: Group, fleet: Fleet) -> Layout | None:
+        """Return the fastest layout that fits on a fleet of one kind; None where copies are trained.
+
+        In a mixed fleet each replica lies on machines of one kind: no step is predicted of tensors, stages
+        or experts that unlike machines share.
+
+        Raises
+        ------
+        InputError : no layout fits, or none divides the network and its batch
+        """
+        scenario = self._scenario(group, fleet)
+        stack = stack_of(scenario, self.network, self.catalogue.accelerator(group.accelerator))
+        if stack is None:
+            return None
+        asked = {
+            "framework": stack,
+            "micro_batch_size": 1,
+            "local_batch_size": None,
+            "global_batch_size": None,
+        }
+        setting = resolve(scenario.model_copy(update=asked), self.catalogue)
+        batch = self.scenario.global_batch_size or self._batch(fleet.gpus)
+        whole = math.gcd(*(one.gpus for one in fleet.groups)) if len(fleet.groups) > 1 else None
+        goal = _goal(workload=self.scenario.workload, global_batch_size=batch)
+        plan, _, reason = fastest_layout(goal, setting, self.network, self.constants, whole)
+        if plan is None:
+            kinds = "" if whole is None else f", replicas on {fleet}"
+            raise InputError(
+                f"{reason}: {self.scenario.workload} on {fleet.gpus} x {group.accelerator}, "
+                f"{batch:,} samples a step (--global-batch-size){kinds}"
+            )
+        return {name: plan["layout"][name] for name in OF_LAYOUT} | {
+            "framework": stack,
+            "local_batch_size": None,
+            "global_batch_size": None,
+        }
+
+    def _batch(self, gpus: int) -> int:
+        """About as many samples as ``plan`` trains in a step, so that all accelerators have as many.
+
+        Of more accelerators than samples, such that an odd part of their number divides it.
+        """
+        usual = _goal(workload=self.scenario.workload, samples=1.0).batch_of_layouts(self.network)
+        if gpus <= usual:
+            return round(usual / gpus) * gpus
+        odd = gpus // (gpus & -gpus)
+        return odd << max(0, (usual // odd).bit_length() - 1)
+
+
+def _goal(**given: Any) -> Goal:
+    """A goal of which layouts take the network and its batch alone."""
+    return Goal(**given)

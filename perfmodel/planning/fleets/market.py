@@ -1,0 +1,222 @@
+"""What machines, adapters and switches cost, and what the work of a fleet is worth; nothing is guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from perfmodel.economics import KWH, rates
+from perfmodel.equations.fleets import fat_tree_switches
+from perfmodel.errors import InputError
+from perfmodel.planning.fleets.result import Item, Purchase, WorkValue
+from perfmodel.planning.fleets.step import FleetStep
+from perfmodel.planning.fleets.written import Addition, Fleet, Group
+from perfmodel.prices import HOUR, offers_of
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.terms import of_kind
+
+ANY = ""
+"""The link of a price that holds for every network."""
+MOST_LEVELS = 3
+"""Of switches."""
+
+
+class Market(NamedTuple):
+    """Prices that a user gives; by id, those of adapters and switches also by ``ANY``."""
+
+    rents: Mapping[str, float] = {}
+    """Of one machine [USD/h]."""
+    purchases: Mapping[str, float] = {}
+    """Of one machine with its adapters [USD]."""
+    adapters: Mapping[str, float] = {}
+    """Of one [USD]."""
+    switches: Mapping[str, float] = {}
+    """Of one, its cables included [USD]."""
+    switch_ports: Mapping[str, float] = {}
+    hour_value: float | None = None
+    """Of the work of the fleet before [USD/h]."""
+    conditions: Conditions = Conditions()
+
+
+def work_value(have: Fleet, market: Market, catalogue: Catalogue) -> WorkValue | None:
+    """Return what an hour of the work of a fleet is worth: what was given, else the rent of such machines.
+
+    That is the rent of its machines, or of the cheapest offer with the same accelerators, as many in each;
+    None where nobody rents them out at a known price.
+    """
+    if market.hour_value is not None:
+        return WorkValue.model_construct(usd_per_hour=market.hour_value, source="given")
+    total, sources = 0.0, []
+    for group in have.groups:
+        price = _rent_of(group, market, catalogue, alike=True)
+        if price is None:
+            return None
+        total += group.machines * price[0]
+        sources.append(f"{group.machines} x {price[1]}")
+    return WorkValue.model_construct(usd_per_hour=total, source="; ".join(sources))
+
+
+def _rent_of(
+    group: Group, market: Market, catalogue: Catalogue, alike: bool = False
+) -> tuple[float, str] | None:
+    """The rent of one machine [USD/h] and who says so; ``alike``: else of any with the same accelerators."""
+    if group.node in market.rents:
+        return market.rents[group.node], f"{group.node} at {market.rents[group.node]:,.4g} USD/h, as given"
+    nodes = [group.node]
+    if alike:
+        every = {offer.node: catalogue.node(offer.node) for offer in catalogue.instances()}
+        nodes += [
+            name
+            for name, node in every.items()
+            if (node.accelerator, node.accelerators) == (group.accelerator, group.accelerators)
+        ]
+    region = market.conditions.region
+    for some in ([group.node], nodes):
+        offers = [offer for node in some for offer in offers_of(catalogue, node, region)]
+        if offers:
+            offer = min(offers, key=lambda one: one.price_usd_per_hour or 0.0)
+            price = float(offer.price_usd_per_hour or 0.0)
+            where = f"{offer.region}, {offer.price_date}"
+            return price, f"{offer.instance} at {price:,.4g} USD/h ({offer.provider}, {where})"
+    return None
+
+
+def purchase_of(
+    addition: Addition, step: FleetStep, before: FleetStep, market: Market, catalogue: Catalogue
+) -> Purchase:
+    """Return what an addition costs.
+
+    Parameters
+    ----------
+    addition : what is bought or rented
+    step, before : the fleets with and without it
+
+    Raises
+    ------
+    InputError : more ports than three levels of switches join
+    """
+    items: list[Item] = []
+    unknown: list[str] = []
+    for group in addition.groups:
+        _machines(group, market, catalogue, items, unknown)
+    rented = {item.what for item in items if item.basis == "rent"}
+    if addition.network is not None:
+        _adapters(addition.network, step.fleet, market, catalogue, items, unknown)
+        _switches(addition.network, step.fleet.adapters, 0, market, items, unknown)
+    elif any(group.node not in rented for group in addition.groups) and step.fleet.network is not None:
+        left: list[str] = []
+        link = step.fleet.network
+        _switches(link, step.fleet.adapters, before.fleet.adapters, market, items, left)
+    known = not unknown
+    bought = [item.count * item.each for item in items if item.basis == "purchase"]
+    rents = [item.count * item.each for item in items if item.basis == "rent"]
+    return Purchase.model_construct(
+        items=items,
+        capital=sum(bought) if known else None,
+        rent=sum(rents) if known else None,
+        electricity=_electricity(step, rented, market, catalogue)
+        - _electricity(before, rented, market, catalogue),
+        unknown=unknown,
+    )
+
+
+def _machines(
+    group: Group, market: Market, catalogue: Catalogue, items: list[Item], unknown: list[str]
+) -> None:
+    if group.node in market.purchases:
+        items.append(_item(group.node, group.machines, market.purchases[group.node], "purchase", "given"))
+        return
+    rent = _rent_of(group, market, catalogue)
+    if rent is None:
+        unknown.append(
+            f"price of {group.node}: --purchase-price {group.node}=USD, or --price {group.node}=USD an hour"
+        )
+    else:
+        source = "given" if group.node in market.rents else rent[1]
+        items.append(_item(group.node, group.machines, rent[0], "rent", source))
+
+
+def _item(what: str, count: int, each: float, basis: str, source: str) -> Item:
+    return Item.model_construct(what=what, count=count, each=each, basis=basis, source=source)
+
+
+def _adapters(
+    link: str, fleet: Fleet, market: Market, catalogue: Catalogue, items: list[Item], unknown: list[str]
+) -> None:
+    """Adapters of all machines that do not come with that network."""
+    count = sum(
+        group.machines * group.nics for group in fleet.groups if catalogue.node(group.node).inter_link != link
+    )
+    price = market.adapters.get(link, market.adapters.get(ANY))
+    if not count:
+        return
+    if price is None:
+        unknown.append(f"price of {count} adapters of {link}: --adapter-price {link}=USD")
+    else:
+        items.append(_item(f"adapter {link}", count, price, "purchase", "given"))
+
+
+def _switches(
+    link: str, ports: int, before: int, market: Market, items: list[Item], unknown: list[str]
+) -> None:
+    """Switches of so many ports, less those that there are; of a tree that does not block."""
+    price = market.switches.get(link, market.switches.get(ANY))
+    each = market.switch_ports.get(link, market.switch_ports.get(ANY))
+    if price is None or (each is None and price > 0):
+        what = "price of switches" if price is None else "ports of a switch"
+        unknown.append(f"{what} of {link}: --switch-price {link}=USD with --switch-ports {link}=N")
+    elif price > 0 and each is not None:
+        count = switches(ports, int(each)) - (switches(before, int(each)) if before else 0)
+        if count > 0:
+            items.append(_item(f"switch {link}", count, price, "purchase", "given"))
+
+
+def switches(ports: int, each: int) -> int:
+    """Return how many switches join so many ports without blocking, in as few levels as will do.
+
+    Raises
+    ------
+    InputError : more ports than three levels join
+
+    Examples
+    --------
+    >>> switches(64, 64), switches(96, 40), switches(128, 64)
+    (1, 8, 6)
+    """
+    if each < 2:
+        raise InputError(f"--switch-ports {each}: expected at least 2")
+    for levels in range(1, MOST_LEVELS + 1):
+        if ports <= each * (each / 2) ** (levels - 1):
+            return int(fat_tree_switches(ports, each, levels))
+    raise InputError(f"{ports:,} ports are more than three levels of switches with {each} ports join")
+
+
+def _electricity(step: FleetStep, rented: set[str], market: Market, catalogue: Catalogue) -> float:
+    """Electricity of the machines of one's own [USD/h]; 0 where its price is not given.
+
+    Kinds of machines that are rented are left out: a rent includes it.
+    """
+    price = market.conditions.electricity_price
+    if price is None:
+        return 0.0
+    watts = 0.0
+    for part in step.parts:
+        accelerator = catalogue.accelerator(part.group.accelerator)
+        if part.group.node in rented or accelerator.tdp is None:
+            continue
+        terms = part.prediction.terms
+        busy = min(step.iteration_time, of_kind(terms, "busy"))
+        idle = of_kind(terms, "host") + of_kind(terms, "wait")
+        spent = rates(
+            step.iteration_time,
+            busy,
+            max(0.0, step.iteration_time - busy - idle),
+            part.group.gpus,
+            part.group.machines,
+            rated_power=accelerator.tdp.value,
+            usd_per_hour=None,
+            conditions=market.conditions,
+        )
+        watts += float(spent.energy)
+    return watts * HOUR / KWH * price

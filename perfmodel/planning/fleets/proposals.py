@@ -1,0 +1,65 @@
+"""What to try where nobody says what to buy: more of the same, faster networks, newer machines."""
+
+from __future__ import annotations
+
+from perfmodel.planning.fleets.written import Fleet
+from perfmodel.specs.accelerator import Accelerator
+from perfmodel.specs.link import Link
+from perfmodel.specs.node import Node
+from perfmodel.specs.store import Catalogue
+
+MOST = 2
+"""Of networks and of machines."""
+
+
+def proposals(have: Fleet, catalogue: Catalogue) -> list[str]:
+    """Return additions as they may be typed.
+
+    Half as many and as many again of the machines there are most of; the next faster networks of the same
+    kind; half as many machines with the next faster accelerators in as many a machine, of the same provider
+    or, as here, of none.
+    """
+    group = max(have.groups, key=lambda one: one.machines)
+    half = -(-group.machines // 2)
+    network = f"@{have.network}" if have.network and catalogue.node(group.node).inter_link is None else ""
+    kind = f"/{group.accelerator}" if catalogue.node(group.node).accelerator is None else ""
+    same = [f"{count} x {group.node}{kind}{network}" for count in dict.fromkeys((half, group.machines))]
+    links = _faster_links(have, catalogue) if have.machines > 1 else []
+    machines = [f"{half} x {node}" for node in _faster_machines(group.node, group.accelerator, catalogue)]
+    return [*same, *links, *machines]
+
+
+def _faster_links(have: Fleet, catalogue: Catalogue) -> list[str]:
+    """The next faster links that join with those that there are, one of each bandwidth."""
+    if have.network is None:
+        return []
+    own = catalogue.link(have.network)
+    faster: dict[float, Link] = {}
+    for one in (catalogue.link(id) for id in catalogue.ids("links")):
+        alike = (one.scope, one.kind, one.family) == (own.scope, own.kind, own.family)
+        if alike and one.bandwidth.value > own.bandwidth.value:
+            faster.setdefault(one.bandwidth.value, one)
+    return [faster[bandwidth].id for bandwidth in sorted(faster)[:MOST]]
+
+
+def _faster_machines(name: str, accelerator: str, catalogue: Catalogue) -> list[str]:
+    """The next faster machines by the peak of their accelerators, one of each peak."""
+    offered = {offer.node: offer.provider for offer in catalogue.instances()}
+    own, chip = catalogue.node(name), catalogue.accelerator(accelerator)
+    faster: dict[float, Node] = {}
+    for node in (catalogue.node(id) for id in catalogue.ids("nodes")):
+        alike = node.accelerators == own.accelerators and node.inter_link is not None
+        if not alike or node.accelerator is None or offered.get(node.id) != offered.get(name):
+            continue
+        if name.split("-")[0] != node.id.split("-")[0]:  # of the same maker, as DGX are
+            continue
+        peak = _peak(catalogue.accelerator(node.accelerator))
+        if peak > 1.01 * _peak(chip):
+            faster.setdefault(peak, node)
+    return [faster[peak].id for peak in sorted(faster)[:MOST]]
+
+
+def _peak(chip: Accelerator) -> float:
+    """The fastest that a network is usually trained at [FLOP/s]."""
+    formats = ("bf16", "fp16", "fp32")
+    return next((chip.peak_flops[name].value for name in formats if name in chip.peak_flops), 0.0)

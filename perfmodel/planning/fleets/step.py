@@ -1,0 +1,237 @@
+"""One iteration of a fleet: of one kind of machine as ``predict`` has it, of several by who paces whom."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from perfmodel.equations.fleets import mixed_iteration_time, share_by_speed
+from perfmodel.equations.heterogeneous import slowest_of_kinds
+from perfmodel.errors import InputError
+from perfmodel.planning.fleets.job import Job, Layout
+from perfmodel.planning.fleets.written import Fleet, Group
+from perfmodel.prediction import Prediction
+from perfmodel.prediction.assemble import settled
+from perfmodel.specs.scenario import Scenario
+from perfmodel.step.stragglers import law_of
+from perfmodel.step.terms import of_kind
+
+Policy = Literal["one kind", "slowest paces", "shares by speed"]
+MOST_ROUNDS = 16
+"""In which shares are sought that take as long on every kind."""
+BETWEEN_REPLICAS = ("exposed_communication_time", "node_growth_time")
+"""Terms of what replicas exchange; all other traffic stays within one, and so within one kind of machine."""
+
+
+class Part(NamedTuple):
+    """What machines of one kind do in an iteration of the fleet."""
+
+    group: Group
+    prediction: Prediction
+    """Of as many accelerators as the fleet has, all of this kind."""
+    samples: float
+    """Of each of its accelerators in an iteration."""
+
+    @property
+    def own_time(self) -> float:
+        """Of one of its workers without what the fleet exchanges and waits for [s]."""
+        terms = self.prediction.terms
+        return sum(terms.values()) - self.exposed_time - terms.get("straggler_time", 0.0)
+
+    @property
+    def exposed_time(self) -> float:
+        """Of the exchange between replicas, after overlap [s]."""
+        return sum(self.prediction.terms.get(name, 0.0) for name in BETWEEN_REPLICAS)
+
+    @property
+    def exchange_time(self) -> float:
+        """Of the exchange between replicas, hidden or not [s]."""
+        return sum(one.time for one in self.prediction.traffic if one.group == "replicas")
+
+
+class FleetStep(NamedTuple):
+    """An iteration of a whole fleet."""
+
+    fleet: Fleet
+    policy: Policy
+    parts: tuple[Part, ...]
+    iteration_time: float
+    """[s]"""
+    samples: float
+    """Of the whole fleet in an iteration."""
+    slowest: Group
+    """Which paces the others."""
+
+    @property
+    def samples_per_second(self) -> float:
+        """Of the whole fleet."""
+        return self.samples / self.iteration_time
+
+
+def steps_of(job: Job, fleet: Fleet) -> list[FleetStep]:
+    """Return an iteration of a fleet by every policy there is: one of one kind, two of several.
+
+    Raises
+    ------
+    InputError : as ``predict``; what does not fit in memory; a replica that several kinds would share
+    """
+    if len(fleet.groups) == 1:
+        group = fleet.groups[0]
+        prediction = job.on(group, fleet, **(job.layout(group, fleet) or {}))
+        _check_memory(prediction, group)
+        part = Part(group, prediction, prediction.scenario["global_batch_size"] / fleet.gpus)
+        samples = float(prediction.scenario["global_batch_size"])
+        return [FleetStep(fleet, "one kind", (part,), prediction.iteration_time, samples, group)]
+    failures: list[str] = []
+    best: list[FleetStep] = []
+    for layout in _layouts(job, fleet, failures):
+        try:
+            steps = [_slowest_paces(job, fleet, layout), _shares_by_speed(job, fleet, layout)]
+        except InputError as error:
+            failures.append(str(error))
+            continue
+        if not best or _speed(steps) > _speed(best):
+            best = steps
+    if not best:
+        raise InputError(failures[0])
+    return best
+
+
+def _speed(steps: Sequence[FleetStep]) -> float:
+    return max(step.samples_per_second for step in steps)
+
+
+def _layouts(job: Job, fleet: Fleet, failures: list[str]) -> list[Layout | None]:
+    """The layouts to try: the fastest of each kind."""
+    layouts: list[Layout | None] = []
+    for group in fleet.groups:
+        try:
+            layout = job.layout(group, fleet)
+        except InputError as error:
+            failures.append(str(error))
+            continue
+        if layout is None:
+            return [None]
+        if layout not in layouts:
+            layouts.append(layout)
+    return layouts
+
+
+def _slowest_paces(job: Job, fleet: Fleet, layout: Layout | None) -> FleetStep:
+    """Every accelerator, or replica, has the same samples."""
+    parts = []
+    for group in fleet.groups:
+        prediction = job.on(group, fleet, **(layout or {}))
+        _check_mixed(prediction)
+        _check_memory(prediction, group)
+        parts.append(Part(group, prediction, prediction.scenario["global_batch_size"] / fleet.gpus))
+    return mixed_step(job, fleet, parts, "slowest paces")
+
+
+def mixed_step(job: Job, fleet: Fleet, parts: Sequence[Part], policy: Policy) -> FleetStep:
+    """Return the iteration of several kinds, each with its own samples.
+
+    Workers of a kind spread around its own time as those of a job of one kind do, and the slowest of all is
+    waited for: of fewer slow ones less long than of a fleet of them alone.
+    """
+    constants = job.constants
+    pacing = max(parts, key=lambda part: part.own_time)
+    setting, constants = settled(Scenario(**_asked(pacing.prediction)), job.catalogue, constants)
+    law = law_of(setting, constants) if pacing.prediction.layout is None else None
+    waits = [of_kind(part.prediction.terms, "wait") for part in parts]  # for samples: it does not spread
+    spreading = [(part.own_time - wait, part.group.gpus) for part, wait in zip(parts, waits, strict=True)]
+    slowest = slowest_of_kinds(spreading, law) + max(waits)
+    time = float(
+        mixed_iteration_time(
+            slowest,
+            pacing.exposed_time,
+            pacing.exchange_time,
+            max(part.exchange_time for part in parts),
+        )
+    )
+    samples = sum(part.samples * part.group.gpus for part in parts)
+    return FleetStep(fleet, policy, tuple(parts), time, samples, pacing.group)
+
+
+def _asked(prediction: Prediction) -> dict[str, Any]:
+    return dict(prediction.scenario)
+
+
+def _shares_by_speed(job: Job, fleet: Fleet, layout: Layout | None) -> FleetStep:
+    """Each kind has as many samples as it is fast, so that none waits: sought from equal shares on."""
+    first = _slowest_paces(job, fleet, layout)
+    unit, count = _units(first, layout)
+    most = {part.group: _most(part.prediction, layout) for part in first.parts}
+    total = unit * sum(count.values())
+    best, shares, seen = first, dict.fromkeys(fleet.groups, unit), set()
+    parts: Sequence[Part] = first.parts
+    for _ in range(MOST_ROUNDS):
+        speeds = {part.group: shares[part.group] / part.own_time for part in parts}
+        together = sum(speeds[group] * count[group] for group in fleet.groups)
+        wanted = {group: float(share_by_speed(total, speeds[group], together)) for group in fleet.groups}
+        shares = _whole(wanted, count, total, most)
+        key = tuple(shares.values())
+        if key in seen:
+            break
+        seen.add(key)
+        parts = [_part(job, fleet, group, layout, share) for group, share in shares.items()]
+        step = mixed_step(job, fleet, parts, "shares by speed")
+        if step.samples_per_second > best.samples_per_second:
+            best = step
+    return best._replace(policy="shares by speed")
+
+
+def _units(step: FleetStep, layout: Layout | None) -> tuple[int, dict[Group, int]]:
+    """What is shared: samples of an accelerator, or micro-batches of a replica; and how many there are."""
+    prediction = step.parts[0].prediction
+    if layout is None:
+        return int(prediction.scenario["local_batch_size"]), {
+            group: group.gpus for group in step.fleet.groups
+        }
+    ranks = step.fleet.gpus // int((prediction.layout or {})["data_parallel"])
+    return int(layout["accumulation_steps"]), {group: group.gpus // ranks for group in step.fleet.groups}
+
+
+def _most(prediction: Prediction, layout: Layout | None) -> int:
+    return 10**9 if layout is not None else max(1, prediction.memory.largest_local_batch_size)
+
+
+def _whole(
+    wanted: Mapping[Group, float], count: Mapping[Group, int], total: int, most: Mapping[Group, int]
+) -> dict[Group, int]:
+    """Whole shares of at most the total: rounded down, and what is left to those that lost most."""
+    shares = {group: min(most[group], max(1, math.floor(share + 1e-9))) for group, share in wanted.items()}
+    left = total - sum(shares[group] * count[group] for group in shares)
+    lost: Callable[[Group], float] = lambda group: shares[group] - wanted[group]  # noqa: E731
+    for group in sorted(shares, key=lost):
+        more = min(most[group] - shares[group], left // count[group])
+        if more > 0:
+            shares[group] += more
+            left -= more * count[group]
+    return shares
+
+
+def _part(job: Job, fleet: Fleet, group: Group, layout: Layout | None, share: int) -> Part:
+    if layout is None:
+        prediction = job.on(group, fleet, local_batch_size=share, global_batch_size=None)
+    else:
+        prediction = job.on(group, fleet, **{**layout, "accumulation_steps": share})
+    return Part(group, prediction, prediction.scenario["global_batch_size"] / fleet.gpus)
+
+
+def _check_mixed(prediction: Prediction) -> None:
+    if any(one.group == "tables" for one in prediction.traffic):
+        raise InputError(
+            "embedding tables that are shared out over unlike machines are not predicted; "
+            "give --embedding replicated, or machines of one kind"
+        )
+
+
+def _check_memory(prediction: Prediction, group: Group) -> None:
+    memory = prediction.memory
+    if not memory.fits:
+        most = memory.largest_local_batch_size
+        batch = prediction.scenario["local_batch_size"]
+        hint = f"at most {most} do (--local-batch-size)" if most else "not even one sample does"
+        raise InputError(f"{batch} samples do not fit on one {group.accelerator}: {hint}")

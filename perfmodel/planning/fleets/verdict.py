@@ -1,0 +1,130 @@
+"""What a comparison of fleets comes to, in sentences."""
+
+from __future__ import annotations
+
+from perfmodel.planning.fleets.market import Market
+from perfmodel.planning.fleets.result import FleetOption, Fleets
+from perfmodel.prediction.result import sureness
+from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR
+from perfmodel.units import duration
+
+
+def words_of(answer: Fleets) -> list[str]:
+    """Return the fastest option, the one that pays back first, and which of them meet the deadline."""
+    fastest = max(answer.options, key=lambda one: one.samples_per_second)
+    ratio = fastest.ratio
+    lines = []
+    if ratio is not None:
+        lines.append(f"Fastest: {name_of(fastest)}, {ratio.value:.3g} times as fast ({ratio.words}).")
+    paying = [one for one in answer.options if one.payback is not None and one.payback.time is not None]
+    if paying:
+        first = min(paying, key=_first)
+        lines.append(f"First to pay back: {name_of(first)}, which {payback_words(first)}.")
+    elif any(one.payback is not None for one in answer.options):
+        lines.append("Of the options of known price none ever pays back.")
+    if answer.deadline is not None and answer.have.run_time is not None:
+        able = [one for one in answer.options if one.meets_deadline]
+        limit = duration(answer.deadline)
+        if answer.have.meets_deadline:
+            lines.append(f"What you have meets the deadline of {limit} already.")
+        elif able:
+            least = min(able, key=_least)
+            lines.append(f"In {limit}: {name_of(least)}, {duration(least.run_time or 0.0)}.")
+        else:
+            lines.append(f"No option meets the deadline of {limit}.")
+    return lines
+
+
+def _first(one: FleetOption) -> tuple[float, float]:
+    """Sorts by the time until an option pays back; of several that do at once the one that gains most."""
+    assert one.payback is not None
+    return one.payback.time or 0.0, -one.payback.gain_per_hour
+
+
+def _least(one: FleetOption) -> tuple[bool, float]:
+    """Sorts by what a run costs, unknown costs last, by time."""
+    return one.cost_of_run is None, one.cost_of_run or one.run_time or 0.0
+
+
+def name_of(one: FleetOption) -> str:
+    """Return an option with how unlike machines share the samples."""
+    return one.option if one.policy == "one kind" else f"{one.option}, {one.policy}"
+
+
+def payback_words(one: FleetOption) -> str:
+    """Return when an option pays back, in words; why it is not known where it is not."""
+    payback, purchase = one.payback, one.purchase
+    if payback is None:
+        unknown = purchase is not None and purchase.capital is None
+        return "price unknown" if unknown else "value of the work unknown (--hour-value)"
+    if payback.time is None:
+        return f"never pays back: it costs {-payback.gain_per_hour:,.4g} USD more an hour than it adds"
+    if payback.time == 0:
+        return f"pays at once: it adds {payback.gain_per_hour:,.4g} USD more an hour than it costs"
+    latest = "never" if payback.latest_80 is None else duration(payback.latest_80)
+    soonest = "never" if payback.soonest_80 is None else duration(payback.soonest_80)
+    runs = "" if payback.jobs is None else f", {_runs(payback.jobs)}"
+    late = "" if payback.within_life else ", after it is written off"
+    known = one.ratio is not None and one.ratio.high_80 is not None
+    between = f" (80 %: {soonest} to {latest})" if known else ""
+    return f"pays back after {duration(payback.time)} at work{runs}{between}{late}"
+
+
+def _runs(count: float) -> str:
+    """Return a number of runs.
+
+    >>> _runs(9510.4), _runs(12.34)
+    ('9,510 runs', '12.3 runs')
+    """
+    return f"{count:,.0f} runs" if count >= 100 else f"{count:.3g} runs"
+
+
+def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
+    """Return what was taken for granted, and what would make the answer better.
+
+    Parameters
+    ----------
+    answer : without its notes
+    market : prices as they were given
+    life : until a purchase is written off [s], at work
+    """
+    lines: list[str] = []
+    value = answer.work_value
+    if value is None:
+        lines.append(
+            "no offer rents out such machines at a known price: --hour-value USD says what an hour is worth"
+        )
+    else:
+        lines.append(f"an hour of what you have is worth {value.usd_per_hour:,.4g} USD: {value.source}")
+    years = market.conditions.service_years or DEFAULT_SERVICE_YEARS
+    assumed = [] if market.conditions.service_years else [f"written off in {years:g} years (--service-years)"]
+    assumed += [] if market.conditions.used_fraction else ["always at work (--used-fraction)"]
+    assumed += [] if market.conditions.electricity_price else ["electricity left out (--electricity-price)"]
+    if any(one.purchase is not None and one.purchase.capital != 0 for one in answer.options):
+        lines.append(
+            f"assumed: {'; '.join(assumed)}" if assumed else f"written off after {life / HOUR:,.0f} h"
+        )
+    if any(one.policy == "shares by speed" for one in answer.options):
+        lines.append(
+            "shares by speed: gradients are averaged by samples, which stock data parallelism does not do "
+            "by itself"
+        )
+    if len(answer.options) and any(one.policy != "one kind" for one in answer.options):
+        lines.append(
+            "mixed: the step is that of the slowest worker, with the exchange of the slowest machines; its "
+            "interval combines those of each kind"
+        )
+    grows = {one.global_batch_size for one in (answer.have, *answer.options)}
+    if len(grows) > 1:
+        lines.append(
+            "batches grow with the fleet; a run takes as many samples all the same (--global-batch-size)"
+        )
+    if any(
+        one.ratio is not None and one.ratio.sure is not None and one.ratio.sure < 0.6
+        for one in answer.options
+    ):
+        doubtful = [one for one in answer.options if one.ratio is not None and (one.ratio.sure or 1) < 0.6]
+        names = ", ".join(dict.fromkeys(one.option for one in doubtful))
+        sure = min(one.ratio.sure for one in doubtful if one.ratio is not None and one.ratio.sure is not None)
+        lines.append(f"hardly told apart from what you have: {names} ({sureness(sure)})")
+    return lines

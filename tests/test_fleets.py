@@ -1,0 +1,323 @@
+"""A fleet that grows: mixed machines, networks, prices, and when what is bought pays back."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import math
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import perfmodel
+from perfmodel.cli import main
+from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.heterogeneous import slowest_of_kinds
+from perfmodel.errors import InputError
+from perfmodel.planning.fleets import Fleets, Job
+from perfmodel.planning.fleets.market import switches
+from perfmodel.planning.fleets.step import Part, mixed_step, steps_of
+from perfmodel.planning.fleets.written import joined, read_addition, read_fleet
+from perfmodel.specs.store import Catalogue
+
+PAGE = Path(__file__).parents[1] / "docs" / "fleets.md"
+BUILT_IN = Catalogue.built_in()
+JOB = {"workload": "bert-large", "local_batch_size": 32}
+HAVE = "8 x dgx-a100-80gb"
+
+
+def run(*words):
+    return CliRunner().invoke(main, ["plan", *words])
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Four DGX H100 beside eight DGX A100, at known prices."""
+    return perfmodel.fleets(
+        HAVE,
+        ["4 x dgx-h100", "4 x dgx-a100-80gb", "ib-ndr-400g"],
+        **JOB,
+        samples=1e9,
+        purchase_prices={"dgx-h100": 350e3, "dgx-a100-80gb": 150e3},
+        hour_value=180,
+    )
+
+
+def steps(bought, options=None):
+    job = Job(JOB if options is None else options, BUILT_IN)
+    own = read_fleet(HAVE, BUILT_IN)
+    fleet = joined(own, BUILT_IN, read_addition(bought, BUILT_IN), joined(own, BUILT_IN).network)
+    return job, fleet, steps_of(job, fleet)
+
+
+def test_the_documented_example_is_what_is_printed_and_adds_up():
+    text = PAGE.read_text("utf-8")
+    command, output = (re.search(rf"```{kind}\n(.*?)```", text, re.DOTALL)[1] for kind in ("sh", "text"))
+    done = CliRunner().invoke(main, shlex.split(command)[1:])
+    assert "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip() == output.strip()
+    assert doctest.testfile(str(PAGE), module_relative=False).failed == 0
+    words = " ".join(text.replace("**", "").split())
+    have, same, slowest, shares = 145.0, 146.2, 146.2, 124.2  # steps worked by hand [ms]
+    assert f"129.4 + 15.6 = {have}" in words
+    assert f"129.4 + 16.8 + max(0, 32.0 - 32.0) = {slowest}" in words
+    assert f"107.3 + 16.9 = {shares}" in words
+    answer = json.loads(CliRunner().invoke(main, [*shlex.split(command)[1:], "--json"]).stdout)
+    each = [answer["have"], *answer["options"]]
+    times = [1000 * one["iteration_time"] for one in each]
+    assert times == pytest.approx([have, same, slowest, shares], abs=0.05)
+    assert [one["payback"]["time"] / 3600 for one in answer["options"]] == pytest.approx(
+        [7746, 16858, 10935], abs=0.5
+    )
+    assert [one["purchase"]["capital"] for one in answer["options"]] == [680e3, 1480e3, 1480e3]
+    rates = [one["samples_per_second"] for one in each]
+    assert pytest.approx(rates[1] / rates[0], abs=5e-4) == 21012 / 14124
+    assert pytest.approx(
+        tuple(answer["options"][i]["payback"]["gain_per_hour"] for i in (0, 2)), rel=2e-3
+    ) == (180 * 0.488, 180 * 0.752)
+
+
+def test_more_of_the_same_is_what_predict_says(mixed):
+    same = next(one for one in mixed.options if one.option.endswith("a100-80gb"))
+    answer = perfmodel.predict(**JOB, node="dgx-a100-80gb", gpus=96)
+    assert same.iteration_time == answer.iteration_time
+    assert same.interval == answer.interval
+    ratio = perfmodel.scale(**JOB, node="dgx-a100-80gb", gpus=[64, 96]).rows[1].ratio
+    assert (same.ratio.value, same.ratio.low_80, same.ratio.high_80) == pytest.approx(
+        (ratio.value, ratio.low_80, ratio.high_80)
+    )
+
+
+def test_two_halves_of_one_kind_are_the_whole():
+    """The step of a mixed fleet, of machines that are in truth alike, is the step of one kind."""
+    job, fleet, (step,) = steps("4 x dgx-a100-80gb")
+    part, group = step.parts[0], step.parts[0].group
+    halves = [Part(group._replace(machines=n), part.prediction, part.samples) for n in (8, 4)]
+    whole = mixed_step(job, fleet, halves, "slowest paces")
+    assert whole.iteration_time == pytest.approx(step.iteration_time, rel=1e-9)
+    assert whole.samples == step.samples
+
+
+def test_the_slowest_of_two_kinds_is_waited_for():
+    law = Distribution("lognormal", (1.0, 0.1))
+    random = np.random.default_rng(1)
+    sigma = math.sqrt(math.log1p(0.1**2))
+    drawn = np.exp(sigma * random.standard_normal((200_000, 12)) - sigma**2 / 2)
+    simulated = np.max(drawn * np.array([1.0] * 8 + [0.95] * 4), axis=1).mean()
+    assert slowest_of_kinds([(1.0, 8), (0.95, 4)], law) == pytest.approx(simulated, rel=1e-3)
+    assert slowest_of_kinds([(1.0, 8), (0.1, 4)], law) == pytest.approx(slowest_of_kinds([(1.0, 8)], law))
+
+
+def test_a_faster_kind_that_waits_adds_no_more_than_one_as_slow(mixed):
+    slowest, shares, same = mixed.options[:3]
+    assert slowest.policy == "slowest paces"
+    assert shares.policy == "shares by speed"
+    assert same.samples_per_second <= slowest.samples_per_second < 1.01 * same.samples_per_second
+    assert shares.samples_per_second > 1.1 * slowest.samples_per_second
+    assert slowest.paced_by == "8 x dgx-a100-80gb"
+    old, new = shares.kinds
+    assert 64 * old.samples_per_gpu + 32 * new.samples_per_gpu == shares.global_batch_size
+    assert shares.global_batch_size == slowest.global_batch_size == 3072
+    assert old.own_time == pytest.approx(new.own_time, rel=0.03)  # nobody waits for long
+    assert slowest.kinds[0].own_time > 1.3 * slowest.kinds[1].own_time
+
+
+def test_every_other_share_is_slower():
+    job, fleet, (_, best) = steps("4 x dgx-h100")
+    old = best.parts[0].samples
+    for share in range(16, 32):
+        other = (3072 - 64 * share) // 32
+        if share == old:
+            continue
+        parts = []
+        for group, samples in zip(fleet.groups, (share, other), strict=True):
+            parts.append(Part(group, job.on(group, fleet, local_batch_size=samples), samples))
+        assert mixed_step(job, fleet, parts, "shares by speed").samples_per_second < best.samples_per_second
+
+
+def test_a_slower_network_of_the_new_machines_paces_all():
+    fast, slow = (steps(f"4 x dgx-h100@{link}")[2][0] for link in ("ib-hdr-200g", "ib-edr-100g"))
+    assert (fast.fleet.network, slow.fleet.network) == ("ib-hdr-200g", "ib-edr-100g")
+    assert slow.iteration_time > fast.iteration_time
+    exchange = [part.exchange_time for part in slow.parts]
+    pacing = max(slow.parts, key=lambda part: part.own_time)
+    stragglers = slow.iteration_time - pacing.own_time - pacing.exposed_time
+    assert stragglers >= max(exchange) - pacing.exchange_time
+
+
+def test_an_interval_says_what_the_waiting_kind_may_do(mixed):
+    slowest, shares, same = (one.ratio for one in mixed.options[:3])
+    assert slowest.low_80 < same.low_80  # the new machines may turn out slower than the old
+    assert slowest.high_80 < slowest.value * (same.high_80 / same.value) * 1.01  # but faster is no help
+    assert shares.low_80 < shares.value < shares.high_80
+    for one in mixed.options:
+        assert one.interval.low_95 <= one.interval.low_80 < one.iteration_time < one.interval.high_80
+        assert one.run_time_low_80 < one.run_time < one.run_time_high_80
+
+
+def test_payback_is_what_an_account_by_the_hour_comes_to(mixed):
+    for one in mixed.options[:3]:
+        earned = hours = 0.0
+        while earned < one.purchase.capital:
+            earned += 180 * (one.ratio.value - 1)
+            hours += 1
+        assert one.payback.time / 3600 == pytest.approx(hours, abs=1)
+        assert one.payback.soonest_80 < one.payback.time
+        assert one.payback.jobs == pytest.approx(one.payback.time / one.run_time)
+
+
+def test_a_rent_of_more_of_the_same_never_beats_renting():
+    """Scaling loses a little, so that rented machines add less than what an hour of them costs."""
+    answer = perfmodel.fleets("8 x p4d.24xlarge", "4 x p4d.24xlarge", workload="vgg16")
+    (option,) = answer.options
+    price = option.purchase.items[0].each
+    assert answer.work_value.usd_per_hour == pytest.approx(8 * price)
+    assert option.purchase.rent == pytest.approx(4 * price)
+    assert option.purchase.capital == 0
+    gain = 8 * price * (option.ratio.value - 1) - 4 * price
+    assert option.payback.gain_per_hour == pytest.approx(gain)
+    assert gain < 0
+    assert option.payback.time is None
+
+
+def test_electricity_and_time_at_work():
+    asked = {"purchase_prices": {"dgx-a100-80gb": 150e3}, "hour_value": 180, **JOB}
+    plain, powered = (
+        perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", conditions=conditions, **asked).options[0]
+        for conditions in (
+            perfmodel.Conditions(used_fraction=0.5),
+            perfmodel.Conditions(used_fraction=0.5, electricity_price=0.2),
+        )
+    )
+    assert plain.payback.calendar_time == pytest.approx(2 * plain.payback.time)
+    assert 0 < powered.purchase.electricity < 32 * 0.4 * 0.2 * 1.1  # 400 W each at most
+    lost = plain.payback.gain_per_hour - powered.payback.gain_per_hour
+    assert lost == pytest.approx(powered.purchase.electricity)
+
+
+def test_prices_that_nobody_said_are_absent(mixed):
+    network = mixed.options[-1]
+    assert network.purchase.capital is None
+    assert network.payback is None
+    assert any("--adapter-price ib-ndr-400g" in line for line in network.purchase.unknown)
+    assert any("--switch-price ib-ndr-400g" in line for line in network.purchase.unknown)
+    life = 4 * 365.25 * 24
+    assert network.worth == pytest.approx(180 * (network.ratio.value - 1) * life)
+    known = perfmodel.fleets(
+        HAVE, "ib-ndr-400g", **JOB, hour_value=180, adapter_prices=1500, switch_prices={"ib-ndr-400g": 0}
+    ).options[0]
+    assert known.purchase.capital == 64 * 1500
+
+
+def test_adapters_that_come_with_a_machine_are_not_bought():
+    answer = perfmodel.fleets(
+        HAVE, "4 x dgx-h100 + ib-ndr-400g", **JOB, adapter_prices=1500, switch_prices=0, hour_value=180
+    )
+    adapters = [item.count for item in answer.options[0].purchase.items if "adapter" in item.what]
+    assert adapters == [64]  # of the eight DGX A100; a DGX H100 has them
+    assert answer.options[0].network == "ib-ndr-400g"
+
+
+@pytest.mark.parametrize(("ports", "each", "count"), [(8, 8, 1), (128, 16, 24), (1024, 16, 320), (16, 4, 20)])
+def test_switches_of_full_trees(ports, each, count):
+    """Full trees: k ports on 1, k^2 / 2 on 3 k / 2, k^3 / 4 on 5 k^2 / 4 (Al-Fares et al. 2008)."""
+    assert switches(ports, each) == count
+
+
+def test_transformers_are_shared_out_and_replicas_stay_on_one_kind():
+    answer = perfmodel.fleets(HAVE, "4 x dgx-h100", workload="llama-3-8b", tokens=1e12)
+    slowest, shares = answer.options
+    assert shares.ratio.value > 1.3 * slowest.ratio.value
+    assert shares.layout["data_parallel"] > 1
+    old, new = shares.kinds
+    total = 64 * old.samples_per_gpu + 32 * new.samples_per_gpu
+    assert total == shares.global_batch_size
+    assert answer.have.run_time == pytest.approx(1e12 / 8192 / answer.have.samples_per_second)
+    large = perfmodel.fleets("8 x dgx-a100-80gb", "1 x dgx-h100", workload="llama-3-70b").options[0].layout
+    ranks = large["tensor_parallel"] * large["pipeline_parallel"] * large["context_parallel"]
+    assert 64 % ranks == 8 % ranks == 0
+    job = Job({"workload": "llama-3.1-405b"}, BUILT_IN)
+    uneven = read_fleet("20 x dgx-a100-80gb + 1 x gcp-a3-highgpu-1g@ib-hdr-200g", BUILT_IN)
+    with pytest.raises(InputError, match=r"no layout .*replicas on 20 x dgx-a100-80gb \+ 1 x gcp"):
+        steps_of(job, joined(uneven, BUILT_IN))
+
+
+def test_where_nobody_says_what_to_buy_it_is_proposed():
+    answer = perfmodel.fleets(HAVE, workload="resnet50")
+    names = list(dict.fromkeys(one.option for one in answer.options))
+    assert names == [
+        "4 x dgx-a100-80gb",
+        "8 x dgx-a100-80gb",
+        "ib-ndr-400g",
+        "ib-xdr-800g",
+        "4 x dgx-h100",
+        "4 x dgx-b200",
+    ]
+    assert all(one.proposed for one in answer.options)
+    assert "cheapest" not in answer.work_value.source
+    assert answer.work_value.usd_per_hour == pytest.approx(8 * 22.32)  # Lambda's eight A100 80 GB
+
+
+def test_a_deadline_names_the_option_that_meets_it():
+    words = ("--workload", "bert-large", "--samples", "1e9", "--local-batch-size", "32")
+    done = run("--have", HAVE, "--buy", "4 x dgx-a100-80gb", "--deadline", "15h", *words)
+    assert "In 15 h: 4 x dgx-a100-80gb, 14.1 h." in " ".join(done.stdout.split())
+    done = run("--have", HAVE, "--buy", "4 x dgx-a100-80gb", "--deadline", "2h", *words)
+    assert "No option meets the deadline of 2 h." in " ".join(done.stdout.split())
+
+
+def test_text_fits_and_json_is_as_documented():
+    words = ("--have", HAVE, "--workload", "bert-large", "--samples", "1e9")
+    done = run(*words, "--purchase-price", "dgx-h100=350000", "--adapter-price", "1500")
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    answer = Fleets.model_validate(json.loads(run(*words, "--json").stdout))
+    assert set(Fleets.model_json_schema()["properties"]) == set(answer.model_dump())
+    rows = run(*words, "--csv").stdout.splitlines()
+    assert len(rows) == 2 + len(answer.options)
+    assert answer.words[0] in run(*words, "--markdown").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--buy", "4 x dgx-h100"], "say what you have, e.g. --have"),
+        (["--have", "ib-hdr-200g"], "expected machines, such as"),
+        (["--have", "8 x dgx-a100-81gb"], "nearest: dgx-a100-80gb"),
+        (["--have", "0 x dgx-1v"], "expected 1 to 16,384 machines"),
+        (["--have", "8 x dgx-1v@"], "expected a link after @"),
+        (["--have", "8 x dgx-1v/h100"], "holds v100-sxm2-16gb, not h100"),
+        (["--have", "8 x pcie-workstation-4gpu"], "takes any accelerator; say which"),
+        (["--have", HAVE, "--buy", "dgx-h100"], "say how many machines, e.g. '4 x dgx-h100'"),
+        (["--have", HAVE, "--buy", "4 x dgx-h100@roce-400g"], "ib-hdr-200g and roce-400g do not join"),
+        (["--have", HAVE, "--buy", "ib-ndr-400g + ib-hdr-100g"], "names two networks"),
+        (["--have", HAVE, "--buy", "4 x dgx-h100 +"], "expected for example"),
+        (["--have", HAVE, "--budget", "30"], "--budget: goes without --have"),
+        (["--have", HAVE, "--precision", "amp,fp32"], "give one, not 2"),
+        (["--have", HAVE, "--strategy", "parameter-server"], "fleets train by all-reduce"),
+        (["--have", HAVE, "--local-batch-size", "100000"], "do not fit on one a100-sxm4-80gb"),
+        (["--have", HAVE, "--global-batch-size", "1000"], "does not divide over 64 GPUs"),
+        (["--have", HAVE, "--adapter-price", "=3"], "expected LINK=3"),
+        (["--have", HAVE, "--adapter-price", "1", "--adapter-price", "2"], "given twice"),
+        (["--have", HAVE, "--adapter-price", "ib=x"], "--adapter-price"),
+        (["--have", HAVE, "--node-mtbf", "300h"], "--node-mtbf: has no say with --have"),
+        (["--have", HAVE, "--samples", "1e9", "--epochs", "3"], "give one"),
+        (["--have", HAVE, "--slurm"], "go without --have"),
+        (["--have", HAVE, "--price", "dgx-1v=3", "--purchase-price", "dgx-1v=9"], "give one"),
+    ],
+)
+def test_bad_input_is_refused_in_words(words, message):
+    done = run(*words)
+    assert done.exit_code == 2, done.output
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+
+
+def test_a_row_that_cannot_be_is_left_out_with_its_reason():
+    answer = perfmodel.fleets(HAVE, ["4 x dgx-h100@roce-400g", "4 x dgx-a100-80gb"], **JOB)
+    assert [one.option for one in answer.left_out] == ["4 x dgx-h100@roce-400g"]
+    assert "do not join" in answer.left_out[0].reason
+    assert len(answer.options) == 1
