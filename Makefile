@@ -3,7 +3,7 @@
 # make test    install what the tests need and run them all
 # make test-floors   run them with the lowest versions that pyproject.toml declares, less those marked any_version
 # make report  hold the model against measured runs and write validation/report.md
-# make readme  run the README's commands and write what they print
+# make readme  run the commands of the README and of the tutorials and write what they print
 # make keywords  write the options of a scenario into the keywords of Python's functions
 # make app     start the pages in a browser
 # make docs    build the documentation into build/docs; a warning, or a link to nothing, is an error

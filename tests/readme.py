@@ -1,12 +1,16 @@
-"""Keeps README.md true: runs every command it shows and writes what it prints.
+"""Keeps README.md and the tutorials true: runs every command they show and writes what it prints.
 
-``python -m tests.readme`` rewrites the file; the test only compares.
+``python -m tests.readme`` rewrites the files; the tests only compare.
 """
 
 from __future__ import annotations
 
+import contextlib
+import doctest
+import io
 import re
 import shlex
+import tempfile
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -16,6 +20,13 @@ from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 
 README = Path(__file__).parents[1] / "README.md"
+PAGES = sorted(
+    path
+    for part in ("tutorials", "how-to", "accuracy")
+    for path in (README.parent / "docs" / part).glob("*.md")
+)
+_FILE = re.compile(r"```{code-block} \w+\n:caption: (\S+)\n\n(.*?)```\n", re.DOTALL)
+_PYTHON = re.compile(r"(```pycon\n)(.*?)(```\n)", re.DOTALL)
 _CONSOLE = re.compile(r"(```console\n)(.*?)(```\n)", re.DOTALL)
 REPORT = README.parent / "validation" / "report.md"
 _ACCURACY = re.compile(r"(<!-- accuracy -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
@@ -69,5 +80,31 @@ def _accuracy(match: re.Match[str]) -> str:
     return f"{match[1]}{short}\n{match[3]}"
 
 
+def refreshed_page(text: str) -> str:
+    """Return a page of the documentation with every shown output made anew, in an empty folder.
+
+    What the page shows as a file, under its name, lies in that folder.  Python is one session.
+    """
+    session: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for name, content in _FILE.findall(text):
+            Path(name).write_text(content, "utf-8")
+        text = refreshed(text)
+        return _PYTHON.sub(lambda match: match[1] + _python(match[2], session) + match[3], text)
+
+
+def _python(block: str, session: dict[str, object]) -> str:
+    lines = []
+    for example in doctest.DocTestParser().get_examples(block):
+        first, *more = example.source.rstrip("\n").split("\n")
+        lines += [f">>> {first}", *(f"... {line}".rstrip() for line in more)]
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            exec(compile(example.source, "<page>", "single"), session)
+        lines += output.getvalue().splitlines()
+    return "\n".join(lines) + "\n"
+
+
 if __name__ == "__main__":
     README.write_text(refreshed(README.read_text("utf-8")), "utf-8")
+    for page in PAGES:
+        page.write_text(refreshed_page(page.read_text("utf-8")), "utf-8")
