@@ -122,8 +122,9 @@ def test_the_fields_of_a_class_have_the_words_beside_them():
 def test_each_command_of_the_service_has_its_schemas():
     made = schema_pages.pages()
     for name in COMMANDS:
-        assert ":download:`request" in made[f"reference/http/{name}.rst"]
-        assert json.loads(made[f"reference/http/{name}-answer.json"])
+        file = f"reference/http/{name.replace('/', '-')}"
+        assert ":download:`request" in made[f"{file}.rst"]
+        assert json.loads(made[f"{file}-answer.json"])
     assert '``workload`` : string, else ``"resnet50"``\n   Network' in made["reference/http/predict.rst"]
 
 

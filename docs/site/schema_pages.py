@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from docs.site import rst
 from perfmodel.service.commands import COMMANDS, Command
 
@@ -20,34 +22,46 @@ def pages() -> dict[str, str]:
     result: dict[str, str] = {}
     for command in COMMANDS.values():
         schemas = {
-            "request": command.request.model_json_schema(),
-            "answer": command.answer.model_json_schema(),
+            "request": schema_of(command.request),
+            "answer": schema_of(command.answer),
         }
-        files = {f"{FOLDER}/{command.name}-{part}.json": schema for part, schema in schemas.items()}
+        files = {f"{FOLDER}/{_file(command.name)}-{part}.json": schema for part, schema in schemas.items()}
         result |= {path: json.dumps(schema, indent=1) + "\n" for path, schema in files.items()}
-        result[f"{FOLDER}/{command.name}.rst"] = _page(command, schemas)
-    rows = [(f":doc:`/v1/{name} <{name}>`", rst.text(each.summary)) for name, each in COMMANDS.items()]
+        result[f"{FOLDER}/{_file(command.name)}.rst"] = _page(command, schemas)
+    rows = [(f":doc:`/v1/{name} <{_file(name)}>`", rst.text(each.summary)) for name, each in COMMANDS.items()]
     result[f"{FOLDER}/index.rst"] = rst.page(
         rst.heading("HTTP and JSON"),
         "``POST /v1/COMMAND`` takes options in Python's words as JSON and answers what ``--json`` of the "
         "command prints. Errors are ``application/problem+json`` and name the field that is wrong.\n",
         rst.table(("path", "answers"), rows),
-        ".. toctree::\n   :hidden:\n\n" + "".join(f"   {name}\n" for name in COMMANDS),
+        ".. toctree::\n   :hidden:\n\n" + "".join(f"   {_file(name)}\n" for name in COMMANDS),
     )
     return result
+
+
+def _file(name: str) -> str:
+    return name.replace("/", "-")
+
+
+def schema_of(described: Any) -> Schema:
+    """Return the JSON schema of a record, or of any other type that pydantic knows."""
+    own = getattr(described, "model_json_schema", None)
+    schema: Schema = own() if own else TypeAdapter(described).json_schema()
+    return schema
 
 
 def _page(command: Command, schemas: dict[str, Schema]) -> str:
     parts = [
         rst.heading(f"/v1/{command.name}"),
         rst.text(command.summary) + "\n",
-        f"JSON schemas: :download:`request <{command.name}-request.json>`, "
-        f":download:`answer <{command.name}-answer.json>`.\n",
+        f"JSON schemas: :download:`request <{_file(command.name)}-request.json>`, "
+        f":download:`answer <{_file(command.name)}-answer.json>`.\n",
     ]
     for title, body in command.examples.items():
         parts += [f"Example: {rst.text(title)}\n", rst.code(json.dumps(body, indent=1), "json")]
     for part, schema in schemas.items():
         parts += [rst.heading(part.capitalize(), "-"), _table(schema)]
+        parts += [] if schema.get("properties") else [rst.text(_type(schema)) + ".\n"]
         for name, inner in schema.get("$defs", {}).items():
             if inner.get("properties"):
                 parts += [rst.heading(name, "~"), _words(inner), _table(inner)]
