@@ -61,6 +61,17 @@ def test_a_body_comes_whole_to_the_application(service: Served):
     assert parsed(service.raw(chunked))[2] == b"[1,2]"
 
 
+def test_a_long_body_comes_whole_and_the_connection_stays():
+    body = b'"%b"' % (b"x" * 3_900_000)
+    with serving(Settings(access_log=False)) as served, served.connect() as taken:
+        for _ in range(2):
+            taken.sendall(POST + b"content-length: %d\r\n\r\n" % len(body) + body)
+            answer = b""
+            while not answer.endswith(b'x"'):
+                answer += taken.recv(1_000_000)
+            assert parsed(answer)[2] == body
+
+
 @pytest.mark.parametrize("length", [LIMIT + 1, 10**15, "9" * 400, "-1", "0x10", "1e3", "१"])
 def test_a_length_that_is_too_large_or_none_is_refused_before_the_body(service: Served, length):
     text = f"POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"

@@ -18,6 +18,7 @@ from perfmodel.service.answers import encoded
 from perfmodel.service.commands import COMMANDS, Command, answer, is_cheap
 from perfmodel.service.pages import docs_page
 from perfmodel.service.problems import Refused, problem, problem_of
+from perfmodel.service.quickly import quickly
 from perfmodel.service.schema import openapi
 from perfmodel.service.settings import Settings
 from perfmodel.service.streams import ARROW, NDJSON, stream_of
@@ -91,9 +92,8 @@ def _endpoint(command: Command, calculate: Run, seconds: float) -> Callable[[Req
             if form != JSON:
                 parts = await run_in_threadpool(stream_of, form, body, seconds)
                 return StreamingResponse(parts, headers={"cache-control": FRESH}, media_type=form)
-            if is_cheap(command, body):
-                content = answer(command.name, body)
-            else:
+            content = quickly(answer, command.name, body) if is_cheap(command, body) else None
+            if content is None:
                 content = await calculate(command.name, body)
         except Refused as error:
             return problem_response(problem_of(error))

@@ -48,18 +48,18 @@ class BoundedConnection(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         before = self.cycle
+        in_body = before is not None and before.more_body and not before.response_complete
         super().data_received(data)
         if self.transport.is_closing():
             self._within(self.settings.head_seconds)
             return
         cycle = self.cycle
-        if cycle is not before:
+        if cycle is not before or (in_body and not cycle.more_body):  # a head, or a body, has ended
             self._received = 0
             self._in_time()
             return
         self._received += len(data)
         answered = cycle is None or cycle.response_complete
-        in_body = cycle is not None and cycle.more_body and not answered
         most = MOST_HEAD + (WIRE * self.settings.body_bytes if in_body else 0)
         if self._received > most:
             if answered:

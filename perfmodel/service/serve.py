@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 from perfmodel.service.application import application
+from perfmodel.service.commands import COMMANDS, answer
 from perfmodel.service.logs import event, to_standard_error
 from perfmodel.service.metrics import Metrics
 from perfmodel.service.pool import Pool
@@ -18,8 +20,17 @@ from perfmodel.service.siblings import siblings
 
 def protected(settings: Settings, counts: Path | None = None) -> Protected:
     """Return the application behind its limits, with a pool of its own."""
+    _warm()
     pool = Pool(settings)
     return Protected(application(settings, pool.run), settings, pool, Metrics(counts))
+
+
+def _warm() -> None:
+    """Answer what is cheap once, so that no request waits for imports and files that all need."""
+    for command in COMMANDS.values():
+        if command.cost == "cheap":
+            for body in command.examples.values():
+                answer(command.name, json.dumps(body).encode())
 
 
 def serve(settings: Settings, listening: Callable[[str], None]) -> None:

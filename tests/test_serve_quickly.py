@@ -1,0 +1,69 @@
+"""Cheap work that is not: it is broken off where everybody waits for it, and answered elsewhere."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from perfmodel.service.commands import answer
+from perfmodel.service.quickly import quickly
+
+
+def endless(name: str, body: bytes) -> bytes:
+    deadline = time.monotonic() + 20
+    try:
+        while time.monotonic() < deadline:
+            try:
+                sum(range(1000))
+            except Exception:
+                return b"taken for an error"
+    finally:
+        sum(range(1000))
+    return b"to its end"
+
+
+def refused(name: str, body: bytes) -> bytes:
+    raise ValueError(name)
+
+
+def test_what_takes_longer_than_a_moment_is_broken_off():
+    start = time.process_time()
+    assert quickly(endless, "", b"") is None
+    assert time.process_time() - start < 1
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_what_is_quick_is_answered_and_its_errors_are_its_own():
+    assert quickly(lambda name, body: body, "", b"x") == b"x"
+    with pytest.raises(ValueError, match="abc"):
+        quickly(refused, "abc", b"")
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_waiting_is_no_work():
+    assert quickly(lambda name, body: time.sleep(0.1) or body, "", b"x") == b"x"  # type: ignore[func-returns-value]
+
+
+def test_in_another_thread_it_runs_to_its_end():
+    answers: list[bytes | None] = []
+    thread = threading.Thread(target=lambda: answers.append(quickly(lambda name, body: body, "", b"x")))
+    thread.start()
+    thread.join()
+    assert answers == [b"x"]
+
+
+def test_a_prediction_that_was_broken_off_spoils_none_after_it(monkeypatch):
+    body = b'{"workload": "inception-v3", "gpus": 64, "accelerator": "a100-sxm4-80gb"}'
+    whole = answer("predict", body)
+    broken = 0
+    for step in range(1, 40):
+        monkeypatch.setattr("perfmodel.service.quickly.MOMENT", step * 1e-4)
+        other = body.replace(b"64", str(64 + step).encode())
+        broken += quickly(answer, "predict", other) is None
+        assert answer("predict", body) == whole
+    assert broken
