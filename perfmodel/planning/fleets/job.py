@@ -104,9 +104,10 @@ class Job:
             "global_batch_size": None,
         }
         setting = resolve(scenario.model_copy(update=asked), self.catalogue)
-        batch = self.scenario.global_batch_size or self._batch(fleet.gpus)
         whole = math.gcd(*(one.gpus for one in fleet.groups)) if len(fleet.groups) > 1 else None
-        goal = _goal(workload=self.scenario.workload, global_batch_size=batch)
+        given = self.scenario.global_batch_size
+        goal = _goal(workload=self.scenario.workload, samples=1.0, global_batch_size=given)
+        batch = goal.batch_of_layouts(self.network, fleet.gpus)
         plan, _, reason = fastest_layout(goal, setting, self.network, self.constants, whole)
         if plan is None:
             kinds = "" if whole is None else f", replicas on {fleet}"
@@ -119,17 +120,6 @@ class Job:
             "local_batch_size": None,
             "global_batch_size": None,
         }
-
-    def _batch(self, gpus: int) -> int:
-        """About as many samples as ``plan`` trains in a step, so that all accelerators have as many.
-
-        Of more accelerators than samples, such that an odd part of their number divides it.
-        """
-        usual = _goal(workload=self.scenario.workload, samples=1.0).batch_of_layouts(self.network)
-        if gpus <= usual:
-            return round(usual / gpus) * gpus
-        odd = gpus // (gpus & -gpus)
-        return odd << max(0, (usual // odd).bit_length() - 1)
 
 
 def _goal(**given: Any) -> Goal:
