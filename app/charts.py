@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import accumulate
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from app import axes
 from perfmodel.prediction import Prediction
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
@@ -26,13 +26,10 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8
 """Okabe and Ito's, those that show on white and on black."""
 BLUE, ORANGE, GREEN, PINK, SKY, RED, GREY, OLIVE = COLOURS
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-PATTERNS = ("", "", "x", "", "/", ".", "-")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "triangle-down")
 
 OF_KIND = {"busy": BLUE, "host": SKY, "network": ORANGE, "wait": GREEN}
 """A kind of term -> its colour."""
-TIMES = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400)
-"""Ticks of an axis of long times [s]."""
 HIDDEN = "hidden communication"
 WIDEST = 2.5
 """Of an interval that is drawn whole, its end over the iteration."""
@@ -40,6 +37,7 @@ WIDEST = 2.5
 
 def draw(figure: go.Figure, name: str, alt: str, height: int = 380, **more: Any) -> Any:
     """Put a figure on the page; ``alt`` says in words what it shows."""
+    axes.say_units(figure)
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 24, "b": 8})
     if figure.layout.legend.y is None:
         figure.update_layout(legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0})
@@ -147,21 +145,22 @@ def parts(
 ) -> go.Figure:
     """Parts of several things, each a bar; ``words`` writes a value."""
     figure = go.Figure()
-    for index, (part, name) in enumerate(names.items()):
+    drawn = [(part, name) for part, name in names.items() if any(row.get(part) for row in rows.values())]
+    for index, (part, name) in enumerate(drawn):
         times = [row.get(part, 0.0) for row in rows.values()]
-        if any(times):
-            figure.add_bar(
-                y=list(rows),
-                x=times,
-                name=name,
-                orientation="h",
-                marker={
-                    "color": COLOURS[index % len(COLOURS)],
-                    "pattern": {"shape": PATTERNS[index % len(PATTERNS)]},
-                },
-                customdata=[words(time) for time in times],
-                hovertemplate="%{y}, " + name + ": %{customdata}<extra></extra>",
-            )
+        figure.add_bar(
+            y=list(rows),
+            x=times,
+            name=name,
+            orientation="h",
+            marker={
+                "color": COLOURS[index % len(COLOURS)],
+                "pattern": {"shape": "" if index < len(COLOURS) else "/"},
+                "line": {"color": "white", "width": 1},
+            },
+            customdata=[words(time) for time in times],
+            hovertemplate="%{y}, " + name + ": %{customdata}<extra></extra>",
+        )
     figure.update_layout(barmode="stack", legend={"traceorder": "normal"})
     figure.update_yaxes(autorange="reversed", automargin=True)
     figure.update_xaxes(title=x, rangemode="tozero")
@@ -252,24 +251,19 @@ def lines(
             marker={"symbol": "x", "size": 8, "color": COLOURS[(index + 5) % len(COLOURS)]},
             hovertemplate="%{text}<extra></extra>",
         )
-    figure.update_xaxes(title=x, **scale(log_x, [each for xs, _ in series.values() for each in xs]))
+    figure.update_xaxes(title=x, **scale(log_x))
     if ticks is not None:
         figure.update_xaxes(tickvals=list(ticks), ticktext=[f"{tick:,}" for tick in ticks], dtick=None)
-    figure.update_yaxes(title=y, **scale(log_y, [each for _, ys in series.values() for each in ys]))
+    figure.update_yaxes(title=y, **scale(log_y))
     if not log_y:
         figure.update_yaxes(rangemode="tozero")
-    figure.update_yaxes(tickformat=".0%" if percent else "~s" if "B]" in y or "s]" in y else "~g")
+    figure.update_yaxes(tickformat=".0%" if percent else "~g")
     return figure
 
 
-def scale(log: bool, values: Sequence[float | None]) -> dict[str, Any]:
-    """A linear axis, or a logarithmic one: a tick for each power of ten, or at 1, 2, 5 of few."""
-    if not log:
-        return {"type": "linear"}
-    positive = [value for value in values if value]
-    decades = math.log10(max(positive) / min(positive)) if positive else 0.0
-    ticks = {} if decades < 1 else {"dtick": 1 if decades > 2 else "D2"}
-    return {"type": "log", "tickformat": "~s", **ticks}
+def scale(log: bool) -> dict[str, Any]:
+    """A linear axis, or a logarithmic one."""
+    return {"type": "log" if log else "linear"}
 
 
 def pareto(
@@ -317,10 +311,8 @@ def pareto(
         figure.add_scatter(x=[deadline] * 2, y=ends["cost"], name="deadline", **_limit(RED, "dash"))
     if budget is not None:
         figure.add_scatter(x=ends["time"], y=[budget] * 2, name="budget", **_limit(PINK, "dot"))
-    shown = [time for time in TIMES if min(times) / 3 <= time <= max(times) * 3]
-    figure.update_xaxes(title="time of the run", type="log")
-    figure.update_xaxes(tickvals=shown, ticktext=[show(time, "s") for time in shown])
-    figure.update_yaxes(title="cost of the run [USD]", type="log", tickformat="~s", dtick="D2")
+    figure.update_xaxes(title="time of the run [s]", type="log")
+    figure.update_yaxes(title="cost of the run [USD]", type="log")
     return figure
 
 
@@ -357,8 +349,8 @@ def predicted_against_measured(groups: Mapping[str, Sequence[Row]]) -> go.Figure
             },
             hovertemplate="%{text}<extra></extra>",
         )
-    figure.update_xaxes(title="measured iteration time [s]", type="log", tickformat="~s", dtick=1)
-    figure.update_yaxes(title="predicted iteration time [s]", type="log", tickformat="~s", dtick=1)
+    figure.update_xaxes(title="measured iteration time [s]", type="log")
+    figure.update_yaxes(title="predicted iteration time [s]", type="log")
     return figure
 
 
@@ -376,6 +368,6 @@ def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, 
                 marker={"color": COLOURS[index], "size": 9, "symbol": SYMBOLS[index]},
                 hovertemplate="%{text}<extra></extra>",
             )
-    figure.update_xaxes(title=x, type="log", tickformat="~s", dtick="D2")
-    figure.update_yaxes(title=y, **scale(True, [point[1] for points in groups.values() for point in points]))
+    figure.update_xaxes(title=x, type="log")
+    figure.update_yaxes(title=y, **scale(True))
     return figure

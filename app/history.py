@@ -12,8 +12,10 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from app import looks
+
 _ONE_ENTRY_A_CHANGE = """
-<style>.st-key-history, .st-key-completed { display: none; }</style>
+<style>.st-key-page-wide, .st-key-completed { display: none; }</style>
 <script>
 if (!window.oneEntryAChange) {
   window.oneEntryAChange = true;
@@ -32,8 +34,8 @@ if (!window.oneEntryAChange) {
 
 def watch() -> None:
     """Let what nobody did, such as an address completed by the page, replace the entry before."""
-    with st.container(key="history"):
-        st.html(_ONE_ENTRY_A_CHANGE, unsafe_allow_javascript=True)
+    with st.container(key="page-wide"):
+        st.html(f"{looks.STYLE}{_ONE_ENTRY_A_CHANGE}", unsafe_allow_javascript=True)
 
 
 def replace(query: Mapping[str, str]) -> None:

@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import session_hardware
+from app.looks import labelled
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
 from app.state import START, chosen, close_page, open_page, widget, with_own
@@ -157,7 +158,7 @@ def mistakes_shown() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        st.error(plain(session_hardware.without_folder(str(error))))
+        st.error(plain(labelled(session_hardware.without_folder(str(error)))))
         st.stop()
 
 

@@ -41,7 +41,7 @@ class Option(NamedTuple):
     """``choice``, ``choices`` (several of them), ``whole`` (a number), ``slider`` (too) or ``text``."""
     help: str
     parameter: click.Option
-    usual: str = "as usual"
+    usual: str = "not set"
     """Shown where nothing is chosen."""
     session: str = ""
     """Name in the session, where two pages give one name two meanings."""
@@ -91,7 +91,7 @@ def from_parameter(name: str, parameter: click.Option, **more: Any) -> Option:
         "choices": choices,
         "kind": shown,
         "help": (parameter.help or "").replace("  [default:", " [default:"),
-        "usual": f"{usual} (default)" if usual else "as usual",
+        "usual": f"{usual} (default)" if usual else "not set",
         "offers": offers,
     }
     return Option(name=name, parameter=parameter, **(settled | more))

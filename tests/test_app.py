@@ -238,7 +238,7 @@ def test_what_cannot_be_is_told_where_the_answer_would_stand():
     assert not test.metric
 
 
-@pytest.mark.parametrize("module", ["options", "layout", "plan_form"])
+@pytest.mark.parametrize("module", ["options", "layout", "plan_form", "looks", "axes"])
 def test_worked_examples(module):
     assert doctest.testmod(import_module(f"app.{module}")).failed == 0
 

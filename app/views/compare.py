@@ -7,6 +7,7 @@ import streamlit as st
 
 from app import charts, session_hardware
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
+from app.looks import labelled
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values, written
 from perfmodel.comparison import Case, Comparison, Row, case_of, compare
 from perfmodel.reports.page import Page
@@ -82,7 +83,9 @@ def shown(value: float | None, unit: str) -> str:
     """Return a quantity as people read it."""
     if value is None:
         return "-"
-    if unit in ("s", "B"):
+    if unit == "B":  # a memory's
+        return f"{value / 2**30:.3g} GiB"
+    if unit == "s":
         return show(value, unit)
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
@@ -121,7 +124,7 @@ def page(asked: Asked) -> None:
     with asked.top:
         first = predicted[0].prediction.scenario
         st.subheader(
-            f"{first['world_size']} x {first['accelerator']} training {first['workload']}, and otherwise",
+            f"{first['world_size']} x {first['accelerator']} training {first['workload']}, beside others",
             anchor=False,
         )
         st.markdown(f"**{sentence(result.verdict)}**")
@@ -134,7 +137,7 @@ def page(asked: Asked) -> None:
     charts.draw(charts.side_by_side(short), "compare", result.verdict, height=120 + 60 * len(short))
     st.dataframe(table(result), hide_index=True, height="content")
     for note in result.notes:
-        st.caption(note[:1].upper() + note[1:])
+        st.caption(labelled(note[:1].upper() + note[1:]))
     base = {name: value for name, value in asked.picked.items() if name in (*SCENARIO, *MONEY)}
     said = [_said(changed) for letter in LETTERS if (changed := changes(asked.picked, letter))]
     said = said or [f"gpus={first['world_size']}"]  # the same once more

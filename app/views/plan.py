@@ -6,6 +6,7 @@ import streamlit as st
 
 from app import charts, plan_form, session_hardware
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
+from app.looks import labelled
 from perfmodel.errors import InputError
 from perfmodel.units import show
 
@@ -61,7 +62,7 @@ def page(asked: Asked) -> None:
         first, *more = result["verdict"]
         st.markdown(f"**{first}**")
         for line in (*more, *map(sentence, result["convergence"])):
-            st.markdown(line)
+            st.markdown(labelled(line))
     rows = rows_of(result)
     if result["front"]:
         figure = charts.pareto(result["front"], result["lost"], result["chosen"], goal.deadline, goal.budget)
@@ -97,9 +98,9 @@ def page(asked: Asked) -> None:
                 priced = f"worth up to {worth:,.3g} USD/h each" if worth else "not in time"
                 st.markdown(f"* {row['name']}: no price is known; {priced}")
             for reason, count in result["left_out"].items():
-                st.markdown(f"* {count:,} plans left out: {reason}")
+                st.markdown(f"* {count:,} plans left out: {labelled(reason)}")
             for note in result["notes"]:
-                st.markdown(f"* {note}")
+                st.markdown(f"* {labelled(note)}")
 
 
 OFFERED = plan_form.known(session_hardware.catalogue())

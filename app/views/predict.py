@@ -8,6 +8,7 @@ import streamlit as st
 
 from app import charts, money, session_hardware, similar_runs
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
+from app.looks import labelled, show_warnings
 from app.options import MONEY, options, values
 from app.plain import plain
 from perfmodel.api.predict import predicted
@@ -146,9 +147,8 @@ def page(asked: Asked) -> None:
         st.subheader(
             f"{result['world_size']} x {result['accelerator']} training {result['workload']}", anchor=False
         )
-        st.markdown(f"**{sentence(prediction.verdict)}**")
-    for warning in prediction.warnings:
-        st.warning(warning)
+        st.markdown(f"**{labelled(sentence(prediction.verdict))}**")
+    show_warnings(prediction.warnings)
     figures(prediction)
     to_target(reached)
     charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")

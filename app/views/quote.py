@@ -81,7 +81,6 @@ def picture(claim: Checked, index: int) -> None:
             hovertemplate="%{text}: %{x:.4s}<extra></extra>",
         )
     figure.update_xaxes(title=f"{claim.quantity.replace('_', ' ')} [{claim.unit}]")
-    figure.update_xaxes(tickformat="~g" if claim.unit == "1" else "~s")
     charts.draw(figure, f"claim-{index}", f"{claim.verdict}: {quotes.text(claim, claim.value)}", height=190)
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from app import charts, money, session_hardware, similar_runs
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, ways_out
+from app.looks import labelled, show_warnings
 from app.options import SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
@@ -217,12 +218,11 @@ def page(asked: Asked) -> None:
         st.markdown(f"**{ends(result)}**")
     if y == "cost" and not any(value for line in drawn.values() for value in line):
         st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
-    for warning in dict.fromkeys(warning for line in result.values() for p in line for warning in p.warnings):
-        st.warning(warning)
+    show_warnings(warning for line in result.values() for p in line for warning in p.warnings)
     picture(result, drawn, y)
     for name, line in result.items():
         for note in notes_of(line):
-            st.caption(plain(f"{name}: {note}"))
+            st.caption(plain(labelled(f"{name}: {note}")))
     rows = table(result, drawn, y)
     with st.container(horizontal=True):
         copies(asked, [p.scenario["world_size"] for p in first])

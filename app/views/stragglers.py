@@ -97,8 +97,7 @@ def times_of(result: Sequence[StragglerPrediction]) -> go.Figure:
         customdata=[row.status for row in result],
         hovertemplate="%{y}: %{text} per update, %{customdata}<extra></extra>",
     )
-    spread = [time for row in result for time in (row.update_time, row.time_per_gradient)]
-    figure.update_xaxes(title="mean time [s]", **charts.scale(True, spread))
+    figure.update_xaxes(title="mean time [s]", **charts.scale(True))
     figure.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
     return figure
 

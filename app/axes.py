@@ -1,0 +1,76 @@
+"""Ticks that say their unit, ``0.1 s`` and ``100 GB/s`` in place of ``100m`` and ``100G``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import plotly.graph_objects as go
+
+from perfmodel.units import duration, show
+
+SHOWN = ("s", "B", "B/s", "FLOP/s")
+"""Units whose prefixes people write."""
+LONG_TIMES = (60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400)
+"""Ticks of a logarithmic axis of times of a minute and more [s]."""
+MOST_TICKS = 7
+_UNIT = re.compile(r" \[([^\]]+)\]$")
+
+
+def say_units(figure: go.Figure) -> None:
+    """Write the unit of an axis, which its title ends with in brackets, at its ticks."""
+    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
+        title = axis.title.text or ""
+        unit = (_UNIT.search(title) or ("", ""))[1]
+        if not unit or axis.tickvals is not None or axis.tickformat == ".0%":
+            continue
+        values = [value for value in _values(figure, axis) if axis.type != "log" or value > 0]
+        if axis.type == "log" and values:
+            ticks = logarithmic_ticks(min(values), max(values), unit)
+            axis.update(tickvals=ticks, ticktext=[tick_text(each, unit) for each in ticks], dtick=None)
+        elif unit in ("s", "GiB"):
+            axis.update(tickformat="~g", ticksuffix=f" {unit}")
+        else:
+            axis.update(tickformat=",~r")
+            continue
+        if unit in (*SHOWN, "GiB"):
+            axis.title.text = _UNIT.sub("", title)
+
+
+def _values(figure: go.Figure, axis: Any) -> Iterator[float]:
+    """What is drawn along an axis."""
+    letter, number = axis.plotly_name[0], axis.plotly_name[len("xaxis") :]
+    for trace in figure.data:
+        if (getattr(trace, f"{letter}axis", None) or letter) == f"{letter}{number}":
+            values = getattr(trace, letter)
+            yield from (each for each in (() if values is None else values) if isinstance(each, int | float))
+
+
+def logarithmic_ticks(low: float, high: float, unit: str) -> list[float]:
+    """Return round numbers between two ends: of few decades 1, 2 and 5 times a power of ten.
+
+    >>> logarithmic_ticks(0.02, 0.4, "s"), logarithmic_ticks(3.0, 5e4, "s")
+    ([0.02, 0.05, 0.1, 0.2, 0.5], [10, 60, 600, 3600, 21600])
+    """
+    steps = (1, 2, 5) if math.log10(high / low) < 2.2 else (1,)
+    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+    every = [float(f"{step}e{power}") for power in powers for step in steps]
+    if unit == "s":
+        every = [each for each in every if each < LONG_TIMES[0]] + list(LONG_TIMES)
+    ticks = [each for each in every if low / 1.5 <= each <= high * 1.5]
+    return [int(each) if each >= 1 else each for each in ticks[:: math.ceil(len(ticks) / MOST_TICKS) or 1]]
+
+
+def tick_text(value: float, unit: str) -> str:
+    """Return what stands at a tick.
+
+    >>> tick_text(0.1, "s"), tick_text(3600, "s"), tick_text(1e14, "FLOP/s"), tick_text(200, "USD")
+    ('0.1 s', '1 h', '100 TFLOP/s', '200')
+    """
+    if unit == "s" and 0.1 <= value < 60:
+        return f"{value:g} s"
+    if unit == "s" and value >= 3600:
+        return f"{value / 3600:g} h" if value < 2 * 86400 else duration(value)
+    return show(value, unit) if unit in SHOWN else f"{value:,g}"

@@ -1,0 +1,70 @@
+"""What every page looks like beside Streamlit's theme: nothing hidden, nothing too pale to read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+import streamlit as st
+
+from app.options import options
+from app.plain import plain
+
+STYLE = """
+<style>
+[data-testid="stCaptionContainer"] { color: inherit !important; opacity: 0.82; }
+code, pre .token { color: inherit !important; }
+@media (prefers-color-scheme: dark) { .stMultiSelect span[title] { color: #10131a !important; } }
+@media (max-width: 640px) { .js-plotly-plot .modebar { display: none !important; } }
+</style>
+"""
+"""Captions and code have a contrast of 4.5 and more; on a phone Plotly's bar would cover legends, and what it
+does, two fingers do."""
+_OPTION = re.compile(r"(?<![\w-])--(?:no-)?([a-z][a-z-]*[a-z])")
+_NUMBER = re.compile(r"\d[\d,.]*")
+
+
+@cache
+def _labels() -> dict[str, str]:
+    """Every option's name -> its label."""
+    return {
+        name: option.label
+        for command in ("stragglers", "collective", "plan", "predict")
+        for name, option in options(command).items()
+    }
+
+
+def labelled(text: str) -> str:
+    """Return text with options called as pages label them, not as the command line names them.
+
+    >>> labelled("no price is known: give --price"), labelled("twice --unknown")
+    ('no price is known: give “Price of a machine [USD/h]”', 'twice --unknown')
+    """
+    return _OPTION.sub(lambda match: _called(match[1], match[0]), text)
+
+
+def _called(name: str, otherwise: str) -> str:
+    return f"“{_labels()[name]}”" if name in _labels() else otherwise
+
+
+def grouped(warnings: Iterable[str]) -> list[str]:
+    """Return warnings, of those that differ in numbers alone the last, with how many more there are.
+
+    >>> grouped(["2 GPUs wait 1.5%", "4 GPUs wait 2%", "memory is short"])
+    ['4 GPUs wait 2% (and 1 more with other numbers)', 'memory is short']
+    """
+    groups: dict[str, list[str]] = {}
+    for warning in dict.fromkeys(warnings):
+        groups.setdefault(_NUMBER.sub("#", warning), []).append(warning)
+    return [
+        same[-1] + (f" (and {len(same) - 1} more with other numbers)" if len(same) > 1 else "")
+        for same in groups.values()
+    ]
+
+
+def show_warnings(warnings: Iterable[str]) -> None:
+    """Show warnings in one box."""
+    lines = [plain(labelled(each)) for each in grouped(warnings)]
+    if lines:
+        st.warning(lines[0] if len(lines) == 1 else "\n".join(f"* {line}" for line in lines))

@@ -1,0 +1,51 @@
+"""What people read on the pages: units at ticks, labels in place of options, warnings once."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from app import axes
+from tests.test_app import opened, words
+
+
+def layouts(test):
+    return [json.loads(chart.proto.spec)["layout"] for chart in test.get("plotly_chart")]
+
+
+@pytest.mark.parametrize("page", ["communication", "stragglers", "validation", "hardware"])
+def test_ticks_of_measured_quantities_say_their_unit(page):
+    ticks = [
+        axis["ticktext"]
+        for layout in layouts(opened(page))
+        for name, axis in layout.items()
+        if name[1:5] == "axis" and axis.get("type") == "log" and "[1]" not in axis["title"]["text"]
+        if "message size" not in axis["title"]["text"] and "GPUs" not in axis["title"]["text"]
+        if axis.get("ticktext")
+    ]
+    assert ticks
+    texts = [text for axis in ticks for text in axis]
+    assert not [text for text in texts if re.fullmatch(r"[\d.]+[a-zA-Z]", text)]
+    assert all(text.endswith(("s", "min", "h", "B", "days")) for text in texts)
+    assert all(2 <= len(axis) <= axes.MOST_TICKS for axis in ticks)
+
+
+def test_warnings_that_differ_in_numbers_alone_are_one():
+    test = opened("scale", gpus="1-16")
+    assert len(test.warning) == 1
+    assert "more with other numbers" in test.warning[0].value
+
+
+@pytest.mark.parametrize("page", ["predict", "scale", "compare", "plan"])
+def test_pages_call_options_by_their_labels(page):
+    query = (
+        {"instance": "p3.16xlarge", "epochs": "1"}
+        if page == "plan"
+        else {"gpus": "8,16" if page == "scale" else "16"}
+    )
+    shown = [line for line in words(opened(page, **query)).splitlines() if "Defaults taken" not in line]
+    assert not [line for line in shown if re.search(r"--[a-z]", line)]
+    assert not [line for line in shown if "as usual" in line or "and otherwise" in line]
+    assert shown
