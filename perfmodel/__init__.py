@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from perfmodel.api.servers import servers
     from perfmodel.api.stragglers import stragglers
     from perfmodel.api.validate import validate
+    from perfmodel.client import Client
     from perfmodel.errors import InputError
     from perfmodel.explanations import explain
     from perfmodel.prediction import Prediction, predict
@@ -47,6 +48,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Catalogue",
+    "Client",
     "Conditions",
     "Emulator",
     "InputError",
@@ -79,6 +81,7 @@ __all__ = [
 
 _HOMES = {
     "Catalogue": "perfmodel.specs.store",
+    "Client": "perfmodel.client",
     "Conditions": "perfmodel.specs.conditions",
     "Emulator": "perfmodel.traces.emulate",
     "InputError": "perfmodel.errors",

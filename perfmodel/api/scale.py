@@ -139,6 +139,11 @@ def scale(
     predictions = tuple(
         predict(scenario.model_copy(update={"world_size": count}), catalogue, constants) for count in counts
     )
+    return scaling_of(counts, predictions)
+
+
+def scaling_of(counts: Sequence[int], predictions: tuple[Prediction, ...]) -> Scaling:
+    """Return the table of predictions that differ in the number of accelerators alone."""
     rows = (_row(count, each, predictions[0]) for count, each in zip(counts, predictions, strict=True))
     return Scaling(tuple(rows), predictions)
 

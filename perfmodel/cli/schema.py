@@ -11,15 +11,15 @@ from perfmodel.errors import needed, unknown_name
 
 @click.command("schema")
 @click.argument("name", required=False, metavar="[COMMAND]")
-def command(name: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it does without it too.")
+def command(name: str | None, as_json: bool) -> None:
     """The JSON Schema of a command over HTTP, with units, examples and errors; without COMMAND all of them.
 
     All of them are an OpenAPI document, which a running service answers at /openapi.json.
 
     \b
-    Examples:
-      perfmodel schema predict
-      perfmodel schema > openapi.json
+    Example:
+      perfmodel schema predict --json
     """
     needed("orjson", "serve", "the schema of the service")
     from perfmodel.service.commands import COMMANDS

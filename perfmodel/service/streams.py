@@ -13,6 +13,7 @@ from perfmodel.service.commands import files_of, table_of
 from perfmodel.service.other_requests import SweepRequest
 from perfmodel.service.problems import refused
 from perfmodel.specs.store import Catalogue
+from perfmodel.sweeps import Sweep
 
 NDJSON, ARROW = "application/x-ndjson", "application/vnd.apache.arrow.stream"
 Parts = Iterator[bytes]
@@ -48,8 +49,8 @@ def _from_first(first: bytes, rest: Parts) -> Parts:
 def _parts(kind: str, table: dict[str, Any], seconds: float) -> Parts:
     end = time.monotonic() + seconds
     chunks = _chunks(table)
-    columns, chunk = next(chunks)
-    write = _FORMS[kind](columns)
+    sweep, chunk = next(chunks)
+    write = _FORMS[kind](sweep)
     while True:
         yield write(chunk)
         if time.monotonic() > end:
@@ -62,8 +63,8 @@ def _parts(kind: str, table: dict[str, Any], seconds: float) -> Parts:
         yield last
 
 
-def _chunks(table: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield columns and parts of the table; nothing of the server is opened while one is calculated."""
+def _chunks(table: dict[str, Any]) -> Iterator[tuple[Sweep, Any]]:
+    """Yield the sweep and each part of its table; nothing of the server is opened while one is calculated."""
     files = files_of(table)
     with only_attached(files):
         request = SweepRequest(**table)
@@ -72,12 +73,14 @@ def _chunks(table: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
         chunks = sweep.chunks()
         chunk = next(chunks, None)
     while chunk is not None:
-        yield sweep.columns, chunk
+        yield sweep, chunk
         with only_attached(files):  # between two parts others may use this thread
             chunk = next(chunks, None)
 
 
-def _lines(columns: tuple[str, ...]) -> Callable[[Any], bytes]:
+def _lines(sweep: Sweep) -> Callable[[Any], bytes]:
+    columns = sweep.columns
+
     def write(chunk: Any) -> bytes:
         if chunk is None:
             return b""
@@ -112,11 +115,9 @@ class _Sink:
         return b"".join(parts)
 
 
-def _arrow(columns: tuple[str, ...]) -> Callable[[Any], bytes]:
+def _arrow(sweep: Sweep) -> Callable[[Any], bytes]:
     needed("pyarrow", "parquet", "an Arrow stream")
     import pyarrow
-
-    from perfmodel.sweeps.files import arrow_table
 
     sink, state = _Sink(), dict[str, Any]()
 
@@ -124,7 +125,7 @@ def _arrow(columns: tuple[str, ...]) -> Callable[[Any], bytes]:
         if chunk is None:
             state["writer"].close()
             return sink.taken()
-        table = arrow_table(columns, chunk)
+        table = sweep.as_arrow(chunk)
         if "writer" not in state:
             state["writer"] = pyarrow.ipc.new_stream(pyarrow.PythonFile(sink, "w"), table.schema)
         state["writer"].write_table(table)
@@ -133,4 +134,4 @@ def _arrow(columns: tuple[str, ...]) -> Callable[[Any], bytes]:
     return write
 
 
-_FORMS: dict[str, Callable[[tuple[str, ...]], Callable[[Any], bytes]]] = {NDJSON: _lines, ARROW: _arrow}
+_FORMS: dict[str, Callable[[Sweep], Callable[[Any], bytes]]] = {NDJSON: _lines, ARROW: _arrow}

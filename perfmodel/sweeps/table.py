@@ -190,9 +190,13 @@ class Sweep(Table):
         MissingPackage : pyarrow is not installed
         """
         needed("pyarrow", "parquet", "an Arrow table")
+        return self.as_arrow(self.table())
+
+    def as_arrow(self, chunk: Columns) -> pyarrow.Table:
+        """Return a part of the table, or all of it, as an Arrow table; types are those of every part."""
         from perfmodel.sweeps.files import arrow_table, column_types
 
-        return arrow_table(column_types(self._axes, self.columns), self.table())
+        return arrow_table(column_types(self._axes, self.columns), chunk)
 
     def __repr__(self) -> str:
         varied = [f"{len(values)} x {name}" for name, values in self._axes.items() if len(values) > 1]

@@ -1,0 +1,122 @@
+"""``perfmodel.Client`` answers as ``import perfmodel`` does, over a socket."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+import perfmodel
+from perfmodel.client import Client, ServiceError
+from perfmodel.errors import InputError
+from perfmodel.prediction import Prediction
+
+uvicorn = pytest.importorskip("uvicorn")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    from perfmodel.service.application import application
+
+    server = uvicorn.Server(uvicorn.Config(application(), port=0, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield Client(f"http://127.0.0.1:{port}")
+    server.should_exit = True
+    thread.join(10)
+
+
+def test_a_prediction_is_the_same(client):
+    here = perfmodel.predict(workload="vgg16", gpus=8, inter_link="ethernet-10g-tcp")
+    there = client.predict(workload="vgg16", gpus=8, inter_link="ethernet-10g-tcp")
+    assert isinstance(there, Prediction)
+    assert json.loads(there.to_json()) == json.loads(here.to_json())  # 1 and 1.0 are one number
+    assert client.predict(perfmodel.Scenario(workload="vgg16"), gpus=8).scaling == here.scaling
+
+
+def test_a_table_of_sizes_is_the_same(client):
+    asked = {"workload": "vgg16", "gpus": [1, 4, 8]}
+    there, here = client.scale(**asked), perfmodel.scale(**asked)
+    assert json.loads(there.to_json()) == json.loads(here.to_json())
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "options"),
+    [
+        ("compare", ({"gpus": 8}, {"gpus": 16}), {"names": ["a", "b"]}),
+        ("collective", (), {"ranks": 8, "size": "1MB", "intra_link": "nvlink3-nvswitch"}),
+        ("collective", (), {"ranks": 16, "size": ["1KB", "1GB"], "node": "dgx-a100-40gb"}),
+        ("layouts", ("llama-3-8b",), {"gpus": 8, "node": "dgx-h100", "global_batch_size": 64, "top": 2}),
+        ("learning_rate", (), {"global_batch_size": 8192}),
+        ("stragglers", ("k-sync",), {"workers": 8, "k": 4}),
+        ("explain", (), {"gpus": 4}),
+        ("sweep", (), {"gpus": [1, 2], "columns": ["world_size", "iteration_time"]}),
+        ("plan", (), {"epochs": 90, "deadline": "24h", "accelerators": "v100-sxm2-16gb", "max_gpus": 8}),
+    ],
+)
+def test_the_same_calls_have_the_same_results(client, name, words, options):
+    there, here = getattr(client, name)(*words, **options), getattr(perfmodel, name)(*words, **options)
+    assert json.loads(there.to_json()) == json.loads(here.to_json())  # 1 and 1.0 are one number
+
+
+def test_files_of_this_machine_travel_along(client, tmp_path: Path):
+    times = tmp_path / "times.txt"
+    times.write_text("1\n1\n2\n")
+    asked = {"gpus": 8, "jitter": f"empirical:{times}"}
+    assert client.predict(**asked).iteration_time == perfmodel.predict(**asked).iteration_time
+
+
+def test_many_predictions_go_in_one_request(client):
+    first, bad = client.predict_many([{"gpus": 8}, {"gpus": 8, "global_batch_size": 9}], ["iteration_time"])
+    assert first.iteration_time == perfmodel.predict(gpus=8).iteration_time
+    assert "does not divide" in bad.error["detail"]
+
+
+def test_what_cannot_be_answered_says_why(client):
+    with pytest.raises(InputError, match="whole number"):
+        client.collective(ranks="x", size=1)
+    with pytest.raises(InputError, match="nearest"):
+        client.predict(workload="resnet5")
+    with pytest.raises(ServiceError, match="nothing at"):
+        client.ask("nothing", {})
+    with pytest.raises(ServiceError, match="no answer"):
+        Client("http://127.0.0.1:9", timeout=2).predict(gpus=8)
+    for address in ("127.0.0.1:8080", "ftp://x", "http://", 7):
+        with pytest.raises(InputError, match="expected an address"):
+            Client(address)
+
+
+def test_a_full_service_is_asked_again_and_knows_the_token():
+    asked: list[str] = []
+
+    class Full(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(self.headers["authorization"])
+            self.rfile.read(int(self.headers["content-length"]))
+            body = b"[]" if len(asked) > 1 else b'{"detail": "full"}'
+            self.send_response(200 if len(asked) > 1 else 503)
+            self.send_header("retry-after", "0.1")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Full)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        assert Client(f"http://127.0.0.1:{server.server_port}", token="t").specs("links") == []
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert asked == ["Bearer t", "Bearer t"]
