@@ -39,78 +39,111 @@ def cores() -> int:
     return len(able(0)) if able else os.cpu_count() or 1
 
 
-def each(
-    work: Callable[[State, Item], Answer], state: State, items: Iterable[Item], jobs: int
-) -> Generator[tuple[Item, Answer], None, None]:
-    """Yield each item with its answer, in the order in which they are ready; close it when done early.
-
-    An item whose process is ended from outside is worked on once more.  With one job, or one item, all is
-    done in this process.
+class Workers:
+    """Processes that keep some state, for several rounds of work on it; a context.
 
     Parameters
     ----------
-    work : function of a module, of the state and an item
-    state : what all items need; goes to each process once
-    items : which can be keys of a dictionary
-    jobs : processes
-
-    Raises
-    ------
-    InputError : an item's processes were ended again and again; what ``work`` raises is raised as it is
+    state : goes to each process once
+    jobs : processes; with one, all is done in this process
     """
-    todo = deque(items)
-    jobs = min(jobs, len(todo))
-    if jobs <= 1:
-        for item in todo:
-            yield item, work(state, item)
-        return
-    packed = pickle.dumps(state, pickle.HIGHEST_PROTOCOL)
-    endings: Counter[Item] = Counter()
-    while todo:
-        running: dict[Future[Answer], Item] = {}
-        pool = _pool(packed, jobs)
-        try:
-            yield from _answers(pool, work, todo, running, AHEAD * jobs)
-        except BrokenExecutor:
-            todo.extendleft(reversed(running.values()))
-            _count(endings, running.values())
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+
+    def __init__(self, state: Any, jobs: int) -> None:
+        self._state, self._jobs = state, jobs
+        self._packed: bytes | None = None
+        self._pool: Executor | None = None
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def each(
+        self, work: Callable[[Any, Item], Answer], items: Iterable[Item]
+    ) -> Generator[tuple[Item, Answer], None, None]:
+        """Yield each item with its answer, in the order in which they are ready; close it when done early.
+
+        An item whose process is ended from outside is worked on once more.
+
+        Parameters
+        ----------
+        work : function of a module, of the state and an item
+        items : what to work on
+
+        Raises
+        ------
+        InputError : an item's processes were ended again and again; what ``work`` raises is raised as it is
+        """
+        todo = deque(enumerate(items))
+        if min(self._jobs, len(todo)) <= 1:
+            for _, item in todo:
+                yield item, work(self._state, item)
+            return
+        endings: Counter[int] = Counter()
+        while todo:
+            running: dict[Future[Answer], tuple[int, Item]] = {}
+            try:
+                yield from _answers(self._begun(len(todo)), work, todo, running, AHEAD * self._jobs)
+            except BrokenExecutor:
+                self._end()
+                todo.extendleft(reversed(running.values()))
+                _count(endings, [number for number, _ in running.values()])
+            finally:
+                for future in running:
+                    future.cancel()
+
+    def _begun(self, items: int) -> Executor:
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        if self._pool is None:
+            if self._packed is None:
+                self._packed = pickle.dumps(self._state, pickle.HIGHEST_PROTOCOL)
+            start = {"initializer": _begin, "initargs": (self._packed,)}
+            self._pool = ProcessPoolExecutor(min(self._jobs, items), get_context("spawn"), **start)
+        return self._pool
+
+    def _end(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+
+def each(
+    work: Callable[[State, Item], Answer], state: State, items: Iterable[Item], jobs: int
+) -> Generator[tuple[Item, Answer], None, None]:
+    """Yield each item with its answer, as ``Workers.each`` does, by processes for this round alone."""
+    with Workers(state, jobs) as workers:
+        yield from workers.each(work, items)
 
 
 def _answers(
     pool: Executor,
     work: Callable[[State, Item], Answer],
-    todo: deque[Item],
-    running: dict[Future[Answer], Item],
+    todo: deque[tuple[int, Item]],
+    running: dict[Future[Answer], tuple[int, Item]],
     most: int,
 ) -> Iterator[tuple[Item, Answer]]:
     """Yield answers as they come; ``running`` holds the items that are handed out and have none."""
     while todo or running:
         while todo and len(running) < most:
             with _for_workers():
-                future = pool.submit(_answer, work, todo[0])
+                future = pool.submit(_answer, work, todo[0][1])
             running[future] = todo.popleft()
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             answer = future.result()
-            yield running.pop(future), answer
+            yield running.pop(future)[1], answer
 
 
-def _count(endings: Counter[Any], items: Iterable[Any]) -> None:
-    endings.update(items)
-    item, times = endings.most_common(1)[0]
+def _count(endings: Counter[int], numbers: Iterable[int]) -> None:
+    endings.update(numbers)
+    number, times = endings.most_common(1)[0]
     if times >= MOST_ENDINGS:
         raise InputError(
-            f"part {item}: {times} times a process that worked on it or beside it was ended from outside, as "
-            "happens where memory runs out; use fewer jobs"
+            f"part {number}: {times} times a process that worked on it or beside it was ended from outside, "
+            "as happens where memory runs out; use fewer jobs"
         )
-
-
-def _pool(packed: bytes, jobs: int) -> Executor:
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    return ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_begin, initargs=(packed,))
 
 
 @contextmanager

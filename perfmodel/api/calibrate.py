@@ -142,7 +142,11 @@ def calibrate(
 ) -> Profile: ...
 @overload
 def calibrate(
-    *, data: str | Path | None = ..., refit: Literal[True], specs: Sequence[str | Path] = ...
+    *,
+    data: str | Path | None = ...,
+    refit: Literal[True],
+    specs: Sequence[str | Path] = ...,
+    jobs: int = ...,
 ) -> Fit: ...
 @overload
 def calibrate(
@@ -151,6 +155,7 @@ def calibrate(
     data: str | Path | None = ...,
     collectives: str | Path | Sequence[str | Path] = ...,
     specs: Sequence[str | Path] = ...,
+    jobs: int = ...,
     **options: Unpack[SizedOptions],
 ) -> OwnRuns | Fit: ...
 @documented(Sources)
@@ -164,6 +169,7 @@ def calibrate(
     collectives: str | Path | Sequence[str | Path] = (),
     refit: bool = False,
     specs: Sequence[str | Path] = (),
+    jobs: int = 1,
     **options: Unpack[SizedOptions],
 ) -> Profile | OwnRuns | Fit:
     """Learn from one's own trace, times, runs or all-reduces, or without any fit to measured runs again.
@@ -172,6 +178,7 @@ def calibrate(
     ----------
     scenario : the job that was traced, timed, or whose network was, or a mapping of its options
     specs : folders of your own hardware specs, over the built-in
+    jobs : processes of a fit to measured runs; the fit is the same however many
     options : of the job, over what ``scenario`` says
 
     Returns
@@ -227,7 +234,7 @@ def calibrate(
             "collectives"
         )
     if data is None or refit:
-        return fit(data, specs)
+        return fit(data, specs, jobs)
     return own_runs(data, [], Scenario(), _catalogue(specs))
 
 
@@ -258,7 +265,7 @@ def own_runs(
     return OwnRuns(learned, tuple(files))
 
 
-def fit(data: str | Path | None = None, specs: Iterable[str | Path] = ()) -> Fit:
+def fit(data: str | Path | None = None, specs: Iterable[str | Path] = (), jobs: int = 1) -> Fit:
     """Return the fit to measured runs; to those that come along with the built-in specs, made once.
 
     Raises
@@ -268,9 +275,9 @@ def fit(data: str | Path | None = None, specs: Iterable[str | Path] = ()) -> Fit
     folders = [str(folder) for folder in specs]
     file = None if data is None else str(data)
     if file is None and not folders:
-        return Fit(shipped(), inputs_of())
+        return Fit(shipped(jobs), inputs_of())
     runs = shipped_runs() if file is None else read_runs(file)
-    return Fit(OutOfSample(runs, _catalogue(folders)), inputs_of(file, folders))
+    return Fit(OutOfSample(runs, _catalogue(folders), jobs), inputs_of(file, folders))
 
 
 def of_traces(

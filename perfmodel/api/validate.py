@@ -30,7 +30,7 @@ from perfmodel.accuracy.transformer_compare import (
     summarise_transformers,
 )
 from perfmodel.accuracy.transformer_rows import read_transformer_runs, shipped_transformer_runs
-from perfmodel.arguments import FILE, FLAG, expect
+from perfmodel.arguments import COUNT, FILE, FLAG, expect
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.quote.published import PublishedClaim, published_claims
 from perfmodel.specs.store import Catalogue
@@ -110,6 +110,7 @@ def validate(
     mode: Mode = ...,
     data: str | Path | None = ...,
     out_of_sample: bool = ...,
+    jobs: int = ...,
     catalogue: Catalogue | None = ...,
 ) -> Validation[Row]: ...
 @overload
@@ -119,6 +120,7 @@ def validate(
     mode: Mode = ...,
     data: str | Path | None = ...,
     out_of_sample: bool = ...,
+    jobs: int = ...,
     catalogue: Catalogue | None = ...,
 ) -> Validation[CollectiveRow]: ...
 @overload
@@ -128,6 +130,7 @@ def validate(
     mode: Mode = ...,
     data: str | Path | None = ...,
     out_of_sample: bool = ...,
+    jobs: int = ...,
     catalogue: Catalogue | None = ...,
 ) -> Validation[TransformerRow]: ...
 @overload
@@ -137,6 +140,7 @@ def validate(
     mode: Mode = ...,
     data: str | Path | None = ...,
     out_of_sample: bool = ...,
+    jobs: int = ...,
     catalogue: Catalogue | None = ...,
 ) -> Validation[Answer]: ...
 @overload
@@ -146,6 +150,7 @@ def validate(
     mode: Mode = ...,
     data: str | Path | None = ...,
     out_of_sample: bool = ...,
+    jobs: int = ...,
     catalogue: Catalogue | None = ...,
 ) -> Validation[PublishedClaim]: ...
 def validate(
@@ -154,6 +159,7 @@ def validate(
     mode: Mode = "specs",
     data: str | Path | None = None,
     out_of_sample: bool = False,
+    jobs: int = 1,
     catalogue: Catalogue | None = None,
 ) -> (
     Validation[Row]
@@ -175,6 +181,7 @@ def validate(
     data : CSV file of measured rows; by default those that come with the package; not of claims
     out_of_sample : predict each source by a fit to all the others, some seconds more; not of mlperf nor of
         claims, of which nothing is learned
+    jobs : processes that fit out of sample, of training; the answer is the same however many
     catalogue : hardware to choose from; by default what comes with the package
 
     Raises
@@ -189,6 +196,7 @@ def validate(
     """
     expect(FILE.or_none, data=data)
     expect(FLAG, out_of_sample=out_of_sample)
+    expect(COUNT, jobs=jobs)
     if kind not in KINDS:
         raise unknown_name("kind", str(kind), KINDS)
     if mode not in MODES:
@@ -214,7 +222,7 @@ def validate(
         from perfmodel.fitting.out_of_sample import beside_shipped, shipped
 
         whole = data is None and catalogue is None
-        constants = (shipped() if whole else beside_shipped(runs, catalogue)).of
+        constants = (shipped(jobs) if whole else beside_shipped(runs, catalogue, jobs)).of
     return of_training(compare(runs, mode, catalogue, constants))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from perfmodel.cli.jobs import jobs_option
 from perfmodel.cli.options import catalogue_from, option_of, options_of, scenario_from, scenario_options
 from perfmodel.errors import InputError
 from perfmodel.fitting.sources import Sources
@@ -23,6 +24,7 @@ _SOURCES = declared(Sources)
 @option_of(_SOURCES["collectives"], type=str, multiple=True)
 @option_of(_SOURCES["refit"])
 @click.option("--output", metavar="FILE", help="Where the result goes; with --check, what to compare with.")
+@jobs_option("Processes of a fit to measured runs; the result is the same.  [default: 1]")
 @click.option("--check", is_flag=True, help="Fit, compare with the file that is there, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was learned as JSON.")
 @scenario_options()
@@ -34,6 +36,7 @@ def command(
     collectives: tuple[str, ...],
     refit: bool | None,
     output: str | None,
+    jobs: int | None,
     check: bool,
     as_json: bool,
     specs: tuple[str, ...],
@@ -64,6 +67,7 @@ def command(
                 ("--collectives", collectives),
                 ("--refit", refit),
                 ("--check", check),
+                ("--jobs", jobs),
             )
             if given
         ]:
@@ -76,11 +80,12 @@ def command(
     if updates:
         if skip:
             raise InputError(f"--skip {skip}: of marked steps; --collectives have none, leave it out")
-        if check or (refit and collectives):
-            raise InputError(f"{'--check' if check else '--collectives'}: not with an update of the fit")
+        if check or jobs or (refit and collectives):
+            wrong = "--check" if check else "--jobs" if jobs else "--collectives"
+            raise InputError(f"{wrong}: not with an update of the fit")
         _update(data, collectives, output, as_json, specs, options)
     else:
-        _fit(data, output, check, as_json, specs)
+        _fit(data, output, jobs or 1, check, as_json, specs)
 
 
 def _update(
@@ -151,7 +156,9 @@ def _profile(
         click.echo(to_toml(profile), nl=False)
 
 
-def _fit(data: str | None, output: str | None, check: bool, as_json: bool, specs: tuple[str, ...]) -> None:
+def _fit(
+    data: str | None, output: str | None, jobs: int, check: bool, as_json: bool, specs: tuple[str, ...]
+) -> None:
     from perfmodel.api.calibrate import fit
     from perfmodel.calibration import FITTED
     from perfmodel.fitting.write import difference, fitted
@@ -169,7 +176,7 @@ def _fit(data: str | None, output: str | None, check: bool, as_json: bool, specs
         written = read_json(path, LARGEST_OPTIONS)
     else:
         check_writable(path)
-    answer = fit(data, specs)
+    answer = fit(data, specs, jobs)
     if check:
         far = difference(answer.learned, written)
         line = f"largest relative difference from {path.name}: {far:.2g}"

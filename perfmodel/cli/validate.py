@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfmodel.cli.export import export_options, exported, take_form
+from perfmodel.cli.jobs import jobs_option
 from perfmodel.cli.options import catalogue_from, specs_option
 from perfmodel.errors import InputError
 
@@ -54,6 +55,7 @@ GROUPS_OF = {
 )
 @specs_option
 @click.option("--out-of-sample", is_flag=True, help="Predict each source by a fit to all the others.")
+@jobs_option("Processes of --out-of-sample and --report, of training; the answer is the same.  [default: 1]")
 @click.option(
     "--report",
     metavar="FILE",
@@ -69,6 +71,7 @@ def command(
     by: tuple[str, ...],
     specs: tuple[str, ...],
     out_of_sample: bool,
+    jobs: int | None,
     report: str | None,
     ablation: bool,
     plots: bool,
@@ -110,17 +113,20 @@ def command(
         raise InputError(f"--report holds every kind: leave --kind {kind} out")
     if mode == "anchored-machine" and report is not None:
         raise InputError("--report holds specs and anchored: leave --mode anchored-machine out")
+    if jobs is not None and (kind != "training" or not (out_of_sample or report)):
+        raise InputError("--jobs: of training with --out-of-sample or --report; the rest takes seconds")
     from perfmodel.api.validate import of_training, validate
 
     catalogue = catalogue_from(specs) if specs else None
     answer: Validation[Any]
     if report is not None:
-        judged = _write_report(Path(report), data, catalogue, ablation, plots)
+        judged = _write_report(Path(report), data, catalogue, ablation, plots, jobs or 1)
         if form is None:
             return
         answer = of_training(judged[mode])
     else:
-        answer = validate(kind, mode=mode, data=data, out_of_sample=out_of_sample, catalogue=catalogue)
+        how: dict[str, Any] = {"out_of_sample": out_of_sample, "jobs": jobs or 1}
+        answer = validate(kind, mode=mode, data=data, catalogue=catalogue, **how)
     if exported(answer, form):
         return
     if kind == "collectives":
@@ -136,7 +142,7 @@ def command(
 
 
 def _write_report(
-    path: Path, data: str | None, catalogue: Catalogue | None, ablation: bool, plots: bool
+    path: Path, data: str | None, catalogue: Catalogue | None, ablation: bool, plots: bool, jobs: int
 ) -> dict[str, list[Row]]:
     """Write the report and what goes beside it; return the rows of each mode."""
     from perfmodel.accuracy import compare, read_runs, shipped_runs
@@ -145,7 +151,7 @@ def _write_report(
     from perfmodel.fitting.out_of_sample import beside_shipped, shipped
 
     runs = shipped_runs() if data is None else read_runs(data)
-    learned = shipped() if data is None and catalogue is None else beside_shipped(runs, catalogue)
+    learned = shipped(jobs) if data is None and catalogue is None else beside_shipped(runs, catalogue, jobs)
     specs_rows = compare(runs, "specs", catalogue, learned.of)
     anchored = compare(runs, "anchored", catalogue, learned.of)
     more = ""

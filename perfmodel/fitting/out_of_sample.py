@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, partial
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,22 +22,42 @@ from perfmodel.own_effects import component_keys
 from perfmodel.prediction import time_and_strengths, time_of
 from perfmodel.prediction.interval import deviation
 from perfmodel.prediction.limits import crossed_link
+from perfmodel.processes import each
 from perfmodel.resolve import resolve
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.layer_rates import conditions
+
+LeftOut: TypeAlias = tuple[Literal["source", "architecture"], str]
+"""What a fold leaves out."""
+
+
+class Judged(NamedTuple):
+    """What is left out, by a fit to the rest."""
+
+    constants: Calibration
+    """Of that fit, intervals aside."""
+    misses: dict[int, tuple[Miss, Miss | None]]
+    """By the place of its row: from specs, and anchored where it can be."""
 
 
 class OutOfSample:
     """The calibrations that each source's runs are judged by."""
 
-    def __init__(self, runs: Sequence[Run], catalogue: Catalogue | None = None) -> None:
+    def __init__(self, runs: Sequence[Run], catalogue: Catalogue | None = None, jobs: int = 1) -> None:
         """Take every measured run; each is judged by a calibration that has not seen its source.
+
+        Parameters
+        ----------
+        runs : measured
+        catalogue : hardware that they name
+        jobs : processes that fit; the fits are the same however many
 
         Raises
         ------
         InputError : no run on one accelerator that can be learned from
         """
         self._catalogue = Catalogue.of(catalogue)
+        self.jobs = jobs
         self._runs = [run for run in runs if run.trust in TRUSTED]
         self.measured = measured(self._runs, self._catalogue)
         if not any(row.run.world_size == 1 for row in self.measured):
@@ -54,7 +75,7 @@ class OutOfSample:
     @cached_property
     def scaling(self) -> ScalingFit:
         """The fit to runs on several accelerators."""
-        return ScalingFit([*self._anchored()], self._efficient(None))
+        return ScalingFit([*self._anchored()], self._efficient(None), self.jobs)
 
     def calibration(self, without: str | None = None) -> Calibration:
         """Return what is learned from all sources but one, the width of its intervals included."""
@@ -130,27 +151,52 @@ class OutOfSample:
     @cached_property
     def _misses(self) -> dict[str, list[Miss]]:
         """How far each source is missed, by mode, when it is left out."""
-        result: dict[str, list[Miss]] = {"specs": [], "anchored": []}
-        for row in self.measured:
-            fold = self._numbers(row.run.source)
-            result["specs"].append(self._miss(row, fold, None))
-            anchor = self._anchor_time(row)
-            if anchor is not None:
-                result["anchored"].append(self._miss(row, fold, anchor))
+        of_rows: dict[int, tuple[Miss, Miss | None]] = {}
+        for source in self.sources:
+            of_rows |= self._judged["source", source].misses
+        specs, anchored = zip(*(of_rows[place] for place in range(len(self.measured))), strict=True)
+        result = {"specs": [*specs], "anchored": [miss for miss in anchored if miss is not None]}
         return {mode: misses for mode, misses in result.items() if misses}
 
     @cached_property
     def _farther(self) -> list[Miss]:
         """How far one accelerator's runs are missed when their whole architecture is left out."""
-        result: list[Miss] = []
-        for architecture in self.efficiency.architectures:
-            constants = self._efficient(None, architecture)
-            result += [
-                self._miss(row, constants, None)
-                for row in self.measured
-                if row.run.world_size == 1 and conditions(row.setting).architecture == architecture
-            ]
+        return [
+            miss
+            for architecture in self.efficiency.architectures
+            for miss, _ in self._judged["architecture", architecture].misses.values()
+        ]
+
+    @cached_property
+    def _judged(self) -> dict[LeftOut, Judged]:
+        """What each source and each architecture is judged by, and how far that misses it."""
+        _ = self.scaling  # around which the folds are fitted, in whichever process
+        left_out: list[LeftOut] = [("source", source) for source in self.sources]
+        left_out += [("architecture", name) for name in self.efficiency.architectures]
+        result = dict(each(judge, self, left_out, self.jobs))
+        self._folds |= {name: result["source", name].constants for name in self.sources}
         return result
+
+    def judge(self, left_out: LeftOut) -> Judged:
+        """Return what judges a source, or an architecture's runs on one accelerator, and their misses."""
+        what, name = left_out
+        if what == "source":
+            constants = self._numbers(name)
+            rows = [place for place, row in enumerate(self.measured) if row.run.source == name]
+        else:
+            constants = self._efficient(None, name)
+            rows = [
+                place
+                for place, row in enumerate(self.measured)
+                if row.run.world_size == 1 and conditions(row.setting).architecture == name
+            ]
+        misses: dict[int, tuple[Miss, Miss | None]] = {}
+        for place in rows:
+            row = self.measured[place]
+            anchor = self._anchor_time(row) if what == "source" else None
+            anchored = None if anchor is None else self._miss(row, constants, anchor)
+            misses[place] = self._miss(row, constants, None), anchored
+        return Judged(constants, misses)
 
     def _miss(self, row: Measured, constants: Calibration, anchor: float | None) -> Miss:
         scenario = scenario_of_run(row.run, self._catalogue, anchor)
@@ -158,15 +204,26 @@ class OutOfSample:
         return Miss(row.run.source, float(np.log(time / row.time)), strengths)
 
 
-def beside_shipped(runs: Sequence[Run], catalogue: Catalogue | None = None) -> OutOfSample:
+def judge(learned: OutOfSample, left_out: LeftOut) -> Judged:
+    """Return what is left out by a fit to the rest; other processes call it."""
+    return learned.judge(left_out)
+
+
+def beside_shipped(runs: Sequence[Run], catalogue: Catalogue | None = None, jobs: int = 1) -> OutOfSample:
     """Return what judges a user's own runs: a fit to them and those that come along, without their source.
 
     A run that is the same in both counts once.
     """
-    return OutOfSample([*dict.fromkeys([*shipped_runs(), *runs])], catalogue)
+    return OutOfSample([*dict.fromkeys([*shipped_runs(), *runs])], catalogue, jobs)
+
+
+def shipped(jobs: int = 1) -> OutOfSample:
+    """Return what is learned from the runs that come along; made once, by so many processes."""
+    result = _shipped()
+    result.jobs = jobs
+    return result
 
 
 @cache
-def shipped() -> OutOfSample:
-    """What is learned from the runs that come along; made once."""
+def _shipped() -> OutOfSample:
     return OutOfSample(shipped_runs())

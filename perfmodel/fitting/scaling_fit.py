@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from perfmodel.calibration import Calibration, before_fit, with_scaling
 from perfmodel.fitting.row_weights import HUBER, NOISE, row_weights
 from perfmodel.least_squares import least_squares
+from perfmodel.processes import Workers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,8 +50,8 @@ class Anchored(NamedTuple):
 class ScalingFit:
     """The fit to every anchored run, and those that leave one source out."""
 
-    def __init__(self, rows: Sequence[Anchored], constants: Calibration) -> None:
-        """Take the anchored runs, and the efficiencies that all of them have given."""
+    def __init__(self, rows: Sequence[Anchored], constants: Calibration, jobs: int = 1) -> None:
+        """Take the anchored runs, the efficiencies that all have given, and how many processes fit."""
         self._rows = list(rows)
         self._sources = np.array([row.source for row in rows])
         self._measured = np.log([row.time for row in rows])
@@ -58,7 +60,9 @@ class ScalingFit:
         self._deviation = np.array(list(DEVIATIONS.values()))
         self._constants = constants
         self._slopes = np.empty((len(rows), len(DEVIATIONS)))
-        near = self._fit(self._mean, constants, self._weights, ITERATIONS, self._derivatives, converged=1e-3)
+        with Workers(self._rows, jobs) as workers:
+            derivatives = partial(self._derivatives, workers)
+            near = self._fit(self._mean, constants, self._weights, ITERATIONS, derivatives, converged=1e-3)
         self._all = self._refitted(near, constants, self._weights)
 
     def numbers(self, without: str | None = None, constants: Calibration | None = None) -> dict[str, float]:
@@ -79,14 +83,7 @@ class ScalingFit:
 
     def _times(self, numbers: Array, constants: Calibration, weights: Array) -> Array:
         """Predicted logarithms, shape (rows,); a row without weight is not asked."""
-        given = dict(zip(DEVIATIONS, np.exp(numbers).tolist(), strict=True))
-        under = with_scaling(constants, given)
-        return np.array(
-            [
-                math.log(row.predict(under)) if weight else 0.0
-                for row, weight in zip(self._rows, weights.tolist(), strict=True)
-            ]
-        )
+        return _log_times(self._rows, _Under(0, _scaled(constants, numbers), weights.tolist()))
 
     def _refitted(self, start: Array, constants: Calibration, weights: Array) -> Array:
         """The fit to some of the rows, near one to all of them, whose derivatives will do."""
@@ -117,17 +114,42 @@ class ScalingFit:
             converged=converged,
         )
 
-    def _derivatives(self, numbers: Array) -> Array:
+    def _derivatives(self, workers: Workers, numbers: Array) -> Array:
         """Those of the times of all rows, shape (rows, numbers); kept for the fits nearby."""
-        columns = []
-        for index in range(len(numbers)):
-            step = np.zeros(len(numbers))
-            step[index] = STEP
-            up = self._times(numbers + step, self._constants, self._weights)
-            down = self._times(numbers - step, self._constants, self._weights)
-            columns.append((up - down) / (2 * STEP))
-        self._slopes = np.stack(columns, axis=1)
+        steps = STEP * np.concatenate([np.eye(len(numbers)), -np.eye(len(numbers))])
+        weights = self._weights.tolist()
+        moved = [
+            _Under(place, _scaled(self._constants, numbers + step), weights)
+            for place, step in enumerate(steps)
+        ]
+        times = {under.place: logs for under, logs in workers.each(_log_times, moved)}
+        up, down = np.split(np.stack([times[place] for place in range(len(steps))], axis=1), 2, axis=1)
+        self._slopes = (up - down) / (2 * STEP)
         return self._slopes
+
+
+class _Under(NamedTuple):
+    """What rows are predicted under, and where that stands in a list."""
+
+    place: int
+    constants: Calibration
+    weights: list[float]
+    """Of the rows."""
+
+
+def _scaled(constants: Calibration, numbers: Array) -> Calibration:
+    """Return constants with what is learned, by its logarithms."""
+    return with_scaling(constants, dict(zip(DEVIATIONS, np.exp(numbers).tolist(), strict=True)))
+
+
+def _log_times(rows: Sequence[Anchored], under: _Under) -> Array:
+    """Predicted logarithms, shape (rows,); a row without weight is not asked."""
+    return np.array(
+        [
+            math.log(row.predict(under.constants)) if weight else 0.0
+            for row, weight in zip(rows, under.weights, strict=True)
+        ]
+    )
 
 
 def _before(name: str) -> float:
