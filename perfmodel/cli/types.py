@@ -111,9 +111,9 @@ class Word(click.Choice):  # type: ignore[type-arg,unused-ignore]
             return super().convert(word, param, ctx)
         except click.BadParameter as error:
             near = nearest(str(value), self.choices)
-            if near:
-                error.message = f"{error.message.rstrip('.')}; nearest: {', '.join(near)}"
-            raise
+            if not near:
+                raise
+            self.fail(f"{error.message.rstrip('.')}; nearest: {', '.join(near)}", param, ctx)
 
 
 class Counts(click.ParamType):  # type: ignore[type-arg,unused-ignore]

@@ -194,7 +194,7 @@ def _quantities(case: Case) -> dict[tuple[str, str], float | None]:
         ("scaling_efficiency", "1"): answer.scaling_efficiency,
         ("communication_time", "s"): answer.communication_time,
         ("epoch_time", "s"): answer.epoch_time,
-        ("time_to_target", "s"): case.reached and case.reached["time"],
+        ("time_to_target", "s"): case.reached["time"] if case.reached else None,
         ("cost_to_target", "USD"): case.cost_to_target,
         ("mfu", "1"): answer.mfu,
         ("memory_bytes", "B"): answer.memory.bytes,
