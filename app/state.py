@@ -110,6 +110,15 @@ def chosen(known: Mapping[str, Option]) -> dict[str, Any]:
     return {name: picked[option.key] for name, option in known.items() if option.key in picked}
 
 
+def choose(values: Mapping[Option, Any]) -> None:
+    """Choose options as if somebody had, in the run to come."""
+    session = st.session_state
+    for option, value in values.items():
+        session.chosen[option.key] = value
+        session.pop(_key(option), None)
+    session.touched = True
+
+
 def with_own(option: Option) -> Option:
     """Return an option that also offers the session's own hardware."""
     if not session_hardware.specs() or not option.offers:

@@ -328,20 +328,24 @@ def test_times_of_ones_own_are_a_law(tmp_path):
     assert "/" not in errors(test)
 
 
+TRACED = {"gpus": "2", "workload": "resnet50", "precision": "amp", "local-batch-size": "32"}
+"""The job of ``a_trace``, as a URL says it."""
+
+
 def a_trace(ranks: int = 2) -> tuple[str, bytes, str]:
     answer = predict(Scenario(world_size=ranks, local_batch_size=32))
     return "step.json", json.dumps(timeline(answer)).encode(), "application/json"
 
 
 def test_a_trace_is_seen_calibrated_on_and_carried_to_the_other_pages():
-    test = opened("trace", **{"gpus": "2", "local-batch-size": "32"})
+    test = opened("trace", **TRACED)
     test.file_uploader(key="trace-files").set_value([a_trace()])
     sound(test.run())
     assert "step.json" in test.subheader[0].value
     button(test, "Calibrate on this trace").click()
     sound(test.run())
     assert "resnet50 on v100-sxm2-16gb" in test.success[0].value
-    plain = opened(**{"gpus": "2", "local-batch-size": "32"}).metric[0].value
+    plain = opened(**TRACED).metric[0].value
     test.switch_page("views/predict.py")
     test.query_params.clear()
     sound(test.run())

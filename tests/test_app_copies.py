@@ -14,7 +14,7 @@ import pytest
 from app import quotes
 from app.layout import sentence
 from perfmodel.units import show
-from tests.test_app import a_trace, button, opened, sound, words
+from tests.test_app import TRACED, a_trace, button, opened, sound, words
 
 FOR_HIRE = {"instance": "p3.16xlarge", "epochs": "1", "price": "p3.16xlarge=12", "host-power": "2kW"}
 ASKED: dict[str, tuple[str, dict[str, str]]] = {
@@ -165,7 +165,7 @@ def test_what_the_page_of_a_trace_copies_runs_on_the_file(invoke, tmp_path, monk
 
 
 def test_a_profile_goes_only_with_commands_that_take_one():
-    test = opened("trace", **{"gpus": "2", "local-batch-size": "32"})
+    test = opened("trace", **TRACED)
     test.file_uploader(key="trace-files").set_value([a_trace()])
     sound(test.run())
     button(test, "Calibrate on this trace").click()

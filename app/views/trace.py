@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, session_hardware, uploads
+from app import charts, session_hardware, traced_job, uploads
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import options, scenario
 from app.plain import plain
@@ -166,10 +166,17 @@ def learn(seen: uploads.Seen, asked: Asked) -> None:
     """Calibrate, and carry the profile to the other pages."""
     skip = asked.picked.get("skip", 0)
     st.subheader("Carry it over", anchor=False)
-    st.caption(
-        "The options beside the page must say what job the trace is of: network, GPU, batch, precision."
-    )
-    if st.button("Calibrate on this trace", type="primary"):
+    lacking = traced_job.missing(asked.picked) if seen.traces else []
+    if lacking:
+        words = " and ".join(
+            filter(None, [", ".join(f"“{one}”" for one in lacking[:-1]), f"“{lacking[-1]}”"])
+        )
+        st.info(
+            f"What was traced? The file does not say: choose {words} beside the page, as the job had them."
+        )
+    elif seen.traces:
+        st.caption(f"The trace is taken as {traced_job.described(asked.picked)}.")
+    if st.button("Calibrate on this trace", type="primary", disabled=bool(lacking)):
         with mistakes_shown():
             uploads.calibrate(seen, scenario(asked.picked), skip)
     if "profile-summary" not in st.session_state:
@@ -193,13 +200,16 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
     """Show what the files hold."""
     skip = asked.picked.get("skip", 0)
     with mistakes_shown():
+        traced_job.take_from_files(seen, tuple(file.file_id for file in files), asked.picked)
         result = summary(seen.traces, skip)
     devices = result["devices"]
     with asked.top:
         if devices:
             first = devices[0]
             each = first["iteration_time"]
-            st.subheader(title(first), anchor=False)
+            device = traced_job.device_of(seen)
+            named = asked.picked.get("accelerator") or device.called
+            st.subheader(f"{title(first)}{f', {named}' if named else ''}", anchor=False)
             pace = f"{show(each, 's')} a step, " if each is not None else ""
             verdict = f"{first['verdict']}: {pace}the GPU is busy {first['utilisation']:.0%} of the time"
             st.markdown(f"**{sentence(verdict)}**")

@@ -152,7 +152,9 @@ def test_a_trace_is_seen_and_calibrated_on(window, tmp_path, name):
     """One written here by hand, always; a real profiler's too, where it lies beside the checkout."""
     real = name == REAL
     file = TRACES / name if real else trace(tmp_path / name, packed=True)
-    page = window.open(f"trace?accelerator={'a100-sxm4-40gb' if real else 'v100-sxm2-32gb'}&gpus=2")
+    accelerator = "a100-sxm4-40gb" if real else "v100-sxm2-32gb"
+    job = "workload=resnet50&precision=fp32&local-batch-size=32"
+    page = window.open(f"trace?accelerator={accelerator}&gpus=2&{job}")
     page.set_input_files("input[type=file]", file)
     page.wait_for_selector(f"h3:has-text('{name}')")
     page.get_by_text("Calibrate on this trace").click()
