@@ -26,7 +26,7 @@ PATIENCE = 30.0
 """Seconds that a test waits for an answer."""
 
 
-def calculate(name: str, body: bytes) -> bytes:
+def calculate(name: str, body: bytes) -> bytes | Iterator[bytes]:
     """What the processes of the pool of a test do, each by its name."""
     asked = json.loads(body or b"{}")
     if name == "sleep":
@@ -43,6 +43,10 @@ def calculate(name: str, body: bytes) -> bytes:
         os.kill(os.getpid(), signal.SIGKILL)
     elif name == "wrong":
         raise InputError("wrong, and what would be right")
+    elif name == "parts":
+        if not asked["parts"]:
+            raise InputError("before the first")
+        return (str(count).encode() for count in range(asked["parts"]))
     elif name == "print":
         print("not part of the answer")
     return json.dumps({"process": os.getpid(), "nice": os.nice(0)}).encode()

@@ -244,3 +244,28 @@ def test_readiness_follows_the_pool(service: Served):
         assert service.ask("/healthz")[0] == 200
     finally:
         service.app.draining = False
+
+
+def test_parts_leave_as_they_are_calculated():
+    async def test(pool: Pool) -> None:
+        parts = await pool.stream("parts", b'{"parts": 3}')
+        assert [part async for part in parts] == [b"0", b"1", b"2", b""]
+        with pytest.raises(InputError, match="before the first"):
+            await pool.stream("parts", b'{"parts": 0}')
+        parts = await pool.stream("parts", b'{"parts": 1000000000}')
+        assert await anext(parts) == b"0"
+        assert pool.metrics.gauges["perfmodel_pool_running"] == 1
+        await parts.aclose()  # type: ignore[attr-defined]
+        assert pool.metrics.gauges["perfmodel_pool_running"] == 0
+        assert await process_of(pool)
+
+    assert outcomes(with_pool(test)) == {"answered": 2, "error": 1, "client left": 1}
+
+
+def test_parts_together_have_so_much_time():
+    async def test(pool: Pool) -> None:
+        parts = await pool.stream("parts", b'{"parts": 1000000000}')
+        with pytest.raises(Refusal, match="longer than"):
+            [part async for part in parts]
+
+    assert outcomes(with_pool(test, replace(SETTINGS, seconds=0.5))) == {"timed out": 1}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
 from hashlib import sha256
 
 from fastapi import FastAPI
@@ -25,29 +26,34 @@ from perfmodel.service.streams import ARROW, NDJSON, stream_of
 
 Run = Callable[[str, bytes], Awaitable[bytes]]
 """Answers a costly command: its name and the body of the request to the JSON of the answer."""
+Stream = Callable[[str, bytes], Awaitable[AsyncIterator[bytes] | Iterator[bytes]]]
+"""Does so in parts: the name of the command, a space and the form of the parts."""
 JSON = "application/json"
 FRESH = "private, max-age=3600"
 """An answer hangs on version and request alone; a proxy that others use keeps none, as bodies are theirs."""
 
 
-def application(settings: Settings | None = None, run: Run | None = None) -> FastAPI:
+def application(
+    settings: Settings | None = None, run: Run | None = None, stream: Stream | None = None
+) -> FastAPI:
     """Return the service without its limits, which wrap it.
 
     Parameters
     ----------
     settings : limits that commands keep themselves
     run : answers costly commands; by default a thread of this process
+    stream : does so in parts
     """
     settings = Settings() if settings is None else settings
     app = FastAPI(
         title="perfmodel", version=perfmodel.__version__, openapi_url=None, docs_url=None, redoc_url=None
     )
-    calculate = run or _in_thread
+    calculate, stream = run or _in_thread, stream or partial(_stream_in_thread, settings.seconds)
     for command in COMMANDS.values():
         app.router.routes.append(
             Route(
                 f"/v1/{command.name}",
-                _endpoint(command, calculate, settings.seconds),
+                _endpoint(command, calculate, stream),
                 methods=["POST"],
                 name=command.name,
             )
@@ -78,7 +84,7 @@ def _described(make: Callable[[], bytes], kind: str) -> Callable[[Request], Awai
     return endpoint
 
 
-def _endpoint(command: Command, calculate: Run, seconds: float) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(command: Command, calculate: Run, stream: Stream) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
         if kind != JSON:
@@ -90,7 +96,7 @@ def _endpoint(command: Command, calculate: Run, seconds: float) -> Callable[[Req
             return Response(status_code=304, headers={"etag": tag, "cache-control": FRESH})
         try:
             if form != JSON:
-                parts = await run_in_threadpool(stream_of, form, body, seconds)
+                parts = await stream(f"{command.name} {form}", body)
                 return StreamingResponse(parts, headers={"cache-control": FRESH}, media_type=form)
             content = quickly(answer, command.name, body) if is_cheap(command, body) else None
             if content is None:
@@ -104,6 +110,10 @@ def _endpoint(command: Command, calculate: Run, seconds: float) -> Callable[[Req
 
 async def _in_thread(name: str, body: bytes) -> bytes:
     return await run_in_threadpool(answer, name, body)
+
+
+async def _stream_in_thread(seconds: float, name: str, body: bytes) -> Iterator[bytes]:
+    return await run_in_threadpool(stream_of, name.partition(" ")[2], body, seconds)
 
 
 def _form(command: Command, accepted: str) -> str:

@@ -10,8 +10,8 @@ import asyncio
 import os
 import pickle
 import sys
-from collections.abc import Coroutine
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from contextlib import aclosing, suppress
 from typing import Any
 
 from perfmodel.service.bodies import CLIENT_LEAVES, ClientDisconnected
@@ -19,10 +19,10 @@ from perfmodel.service.logs import event
 from perfmodel.service.metrics import Metrics
 from perfmodel.service.refusal import AGAIN, Refusal
 from perfmodel.service.settings import Settings
-from perfmodel.service.worker import ANSWER, MEMORY, READY, REPLY, REQUEST
+from perfmodel.service.worker import ANSWER, MEMORY, PART, READY, REPLY, REQUEST
 
-ANSWERS = "perfmodel.service.commands:answer"
-"""What a worker calls with the name of a command and a body; it returns the body of the answer."""
+ANSWERS = "perfmodel.service.costly:answer"
+"""What a worker calls with the name of a command and a body; it returns the answer, or its parts."""
 START_SECONDS = 60.0
 """Time that a new process has to import what it needs."""
 MOST_REPLY = 100_000_000
@@ -59,7 +59,7 @@ class _Worker:
             *(sys.executable, "-P", "-m", "perfmodel.service.worker", *words),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            env={**os.environ, **settings.handed_down(), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )
         worker = cls(process)
         try:
@@ -78,7 +78,8 @@ class _Worker:
     def alive(self) -> bool:
         return self.process.returncode is None
 
-    async def answer(self, name: str, body: bytes) -> bytes:
+    async def ask(self, name: str, body: bytes) -> None:
+        """Send a request."""
         assert self.process.stdin is not None
         self.requests += 1
         self.fit = False
@@ -89,7 +90,12 @@ class _Worker:
             await self.process.stdin.drain()
         except OSError:
             raise _Lost from None
+
+    async def part(self) -> bytes:
+        """Return the next part of the answer; the last when the worker is ``fit`` again."""
         kind, reply = await self._reply()
+        if kind == PART:
+            return reply
         if kind == MEMORY:
             raise _OutOfMemory(self.requests == 1)
         self.fit = True
@@ -163,52 +169,46 @@ class Pool:
         ClientDisconnected : whoever asked has left
         InputError : what the command says is wrong with the body
         """
+        parts = self._parts(command_name, body)
+        async with aclosing(parts):
+            return b"".join([part async for part in parts])
+
+    async def stream(self, command_name: str, body: bytes) -> AsyncIterator[bytes]:
+        """Return the answer of a costly command in parts, the first of them calculated.
+
+        Raises
+        ------
+        As ``run``; where the first part has left, what is raised ends the answer before its end.
+        """
+        parts = self._parts(command_name, body)
+        return _from_first(await anext(parts), parts)
+
+    async def _parts(self, name: str, body: bytes) -> AsyncGenerator[bytes, None]:
+        """Give the parts of an answer, and count how it ended."""
         if self._inside >= self.settings.pool + self.settings.queue:
             self._count("refused")
             raise Refusal(429, "too many plans, layouts and sweeps at once; try again", AGAIN)
         self._inside += 1
         self._gauge()
+        outcome = "client left"  # of a stream whose reader did not wait for its end
         try:
-            answer = await _unless_client_leaves(self._answer(command_name, body))
+            place = _Place(self)
+            try:
+                yield await _unless_client_leaves(place.first(name, body))
+                while place.has_more:
+                    yield await _unless_client_leaves(place.part())
+            finally:
+                place.leave()
+            outcome = "answered"
+        except GeneratorExit:
+            raise
         except BaseException as error:
-            self._count(_OUTCOMES.get(type(error), "error"))
+            outcome = _OUTCOMES.get(type(error), "error")
             raise
         finally:
+            self._count(outcome)
             self._inside -= 1
             self._gauge()
-        self._count("answered")
-        return answer
-
-    async def _answer(self, name: str, body: bytes) -> bytes:
-        async with self._places:
-            self._running += 1
-            self._gauge()
-            try:
-                for attempt in (1, 2):
-                    try:
-                        return await self._calculate(await self._take(), name, body)
-                    except _Lost:
-                        self._count("lost")
-                    except _OutOfMemory as error:
-                        if error.first or attempt == 2:
-                            break
-                else:
-                    raise CutOff(503, "the calculation was cut off twice; try again", AGAIN)
-            finally:
-                self._running -= 1
-            raise OutOfMemory(422, f"this takes more than {self.settings.memory_bytes:,} bytes; ask for less")
-
-    async def _calculate(self, worker: _Worker, name: str, body: bytes) -> bytes:
-        try:
-            async with asyncio.timeout(self.settings.seconds):
-                return await worker.answer(name, body)
-        except TimeoutError:
-            raise TimedOut(504, f"this takes longer than {self.settings.seconds:g} s; ask for less") from None
-        finally:
-            if worker.fit and worker.alive:
-                self._idle.put_nowait(worker)
-            else:
-                self._replace(worker)
 
     async def _take(self) -> _Worker:
         """Return an idle worker, or wait for one that is being started.
@@ -259,6 +259,88 @@ class Pool:
     def _gauge(self) -> None:
         self.metrics.gauges["perfmodel_pool_running"] = self._running
         self.metrics.gauges["perfmodel_pool_waiting"] = self._inside - self._running
+
+
+class _Place:
+    """A place in the pool, for one request: waited for, held by a worker, and left."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool, self.settings = pool, pool.settings
+        self.worker: _Worker | None = None
+        self.held = False
+        self.deadline = 0.0
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the answer has parts that have not been taken."""
+        return self.worker is not None and not self.worker.fit
+
+    async def first(self, name: str, body: bytes) -> bytes:
+        """Wait for a place and a worker, and return the first part; where a worker is lost, ask another."""
+        await self.pool._places.acquire()
+        self.held = True
+        self.pool._running += 1
+        self.pool._gauge()
+        for attempt in (1, 2):
+            try:
+                self.worker = await self.pool._take()
+                self.deadline = asyncio.get_running_loop().time() + self.settings.seconds
+                return await self._in_time(self._asked(self.worker, name, body))
+            except _Lost:
+                self.pool._count("lost")
+            except _OutOfMemory as error:
+                if error.first or attempt == 2:
+                    raise self._out_of_memory() from None
+            self._give_back()
+        raise CutOff(503, "the calculation was cut off twice; try again", AGAIN)
+
+    async def part(self) -> bytes:
+        """Return the next part; of an answer that has begun to leave, nothing can be tried anew."""
+        assert self.worker is not None
+        try:
+            return await self._in_time(self.worker.part())
+        except _Lost:
+            raise CutOff(503, "the calculation was cut off") from None
+        except _OutOfMemory:
+            raise self._out_of_memory() from None
+
+    @staticmethod
+    async def _asked(worker: _Worker, name: str, body: bytes) -> bytes:
+        await worker.ask(name, body)
+        return await worker.part()
+
+    async def _in_time(self, work: Coroutine[Any, Any, bytes]) -> bytes:
+        try:
+            async with asyncio.timeout_at(self.deadline):
+                return await work
+        except TimeoutError:
+            raise TimedOut(504, f"this takes longer than {self.settings.seconds:g} s; ask for less") from None
+
+    def _out_of_memory(self) -> OutOfMemory:
+        return OutOfMemory(422, f"this takes more than {self.settings.memory_bytes:,} bytes; ask for less")
+
+    def _give_back(self) -> None:
+        """Let the next request have the worker, or replace one that did not come to its end."""
+        worker, self.worker = self.worker, None
+        if worker is not None and worker.fit and worker.alive:
+            self.pool._idle.put_nowait(worker)
+        elif worker is not None:
+            self.pool._replace(worker)
+
+    def leave(self) -> None:
+        """Give everything back."""
+        self._give_back()
+        if self.held:
+            self.held = False
+            self.pool._running -= 1
+            self.pool._places.release()
+
+
+async def _from_first(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+    async with aclosing(rest):
+        yield first
+        async for part in rest:
+            yield part
 
 
 class TimedOut(Refusal):

@@ -22,7 +22,7 @@ def protected(settings: Settings, counts: Path | None = None) -> Protected:
     """Return the application behind its limits, with a pool of its own."""
     _warm()
     pool = Pool(settings)
-    return Protected(application(settings, pool.run), settings, pool, Metrics(counts))
+    return Protected(application(settings, pool.run, pool.stream), settings, pool, Metrics(counts))
 
 
 def _warm() -> None:

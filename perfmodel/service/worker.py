@@ -15,14 +15,14 @@ import signal
 import struct
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import BinaryIO
 
 from perfmodel.errors import InputError
 from perfmodel.service.logs import event, to_standard_error
 
-READY, ANSWER, ERROR, MEMORY = b"R", b"A", b"E", b"M"
+READY, PART, ANSWER, ERROR, MEMORY = b"R", b"P", b"A", b"E", b"M"
 """What a message of a worker is."""
 REQUEST = struct.Struct(">IQ")
 """Bytes of a command's name, bytes of its body."""
@@ -54,14 +54,22 @@ def main(target: str, seconds: float, memory_bytes: int) -> None:
         name = sys.stdin.buffer.read(name_size).decode()
         body = sys.stdin.buffer.read(body_size)
         signal.alarm(math.ceil(seconds) + GRACE)
-        kind, reply = _reply(answer, name, body)
+        kind, reply = _reply(answer, name, body, replies)
         signal.alarm(0)
         _write(replies, kind, reply)
 
 
-def _reply(answer: Callable[[str, bytes], bytes], name: str, body: bytes) -> tuple[bytes, bytes]:
+def _reply(
+    answer: Callable[[str, bytes], bytes | Iterator[bytes]], name: str, body: bytes, replies: BinaryIO
+) -> tuple[bytes, bytes]:
+    """Return how an answer ends; the parts of one that has parts are written before."""
     try:
-        return ANSWER, answer(name, body)
+        whole = answer(name, body)
+        if isinstance(whole, bytes):
+            return ANSWER, whole
+        for part in whole:
+            _write(replies, PART, part)
+        return ANSWER, b""
     except MemoryError:
         return MEMORY, b""
     except RecursionError:

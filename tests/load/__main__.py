@@ -40,7 +40,7 @@ def predictions() -> Iterator[bytes]:
 
 def plans(table: dict[str, object]) -> Iterator[bytes]:
     for count in itertools.count():
-        yield json.dumps({**table, "local_batch_size": 32 + count % 64}).encode()
+        yield json.dumps({**table, "epochs": 60 + count % 64}).encode()
 
 
 def memory_of(process: int) -> float:
@@ -84,10 +84,10 @@ async def measure(arguments: argparse.Namespace, address: tuple[str, int], proce
 
 
 async def _kill(process: int, seconds: float) -> int:
-    """Kill a process of the pool every other second."""
+    """Kill a process of the pool every ten seconds: two that one request needs would be refused."""
     killed = 0
-    for _ in range(int(seconds / 2)):
-        await asyncio.sleep(2)
+    for _ in range(int(seconds / 10)):
+        await asyncio.sleep(8)
         for child in children_of(process)[:1]:
             os.kill(child, signal.SIGKILL)
             killed += 1
