@@ -306,6 +306,7 @@ def test_text_fits_and_json_is_as_documented():
         (["--have", HAVE, "--node-mtbf", "300h"], "--node-mtbf: has no say with --have"),
         (["--have", HAVE, "--samples", "1e9", "--epochs", "3"], "give one"),
         (["--have", HAVE, "--slurm"], "go without --have"),
+        (["--have", HAVE, "--deadline", "3h"], "say how long a run is"),
         (["--have", HAVE, "--price", "dgx-1v=3", "--purchase-price", "dgx-1v=9"], "give one"),
     ],
 )
@@ -321,3 +322,15 @@ def test_a_row_that_cannot_be_is_left_out_with_its_reason():
     assert [one.option for one in answer.left_out] == ["4 x dgx-h100@roce-400g"]
     assert "do not join" in answer.left_out[0].reason
     assert len(answer.options) == 1
+
+
+def test_a_report_says_what_the_command_does(tmp_path):
+    path = tmp_path / "fleets.md"
+    words = ("--have", HAVE, "--buy", "4 x dgx-h100", "--purchase-price", "dgx-h100=350000")
+    done = run(*words, "--workload", "bert-large", "--report", str(path))
+    assert done.exit_code == 0, done.output
+    text = path.read_text("utf-8")
+    assert "What would add to bert-large on 8 x dgx-a100-80gb" in text
+    assert "4 x dgx-h100, shares by speed" in text
+    assert "switches for more machines on ib-hdr-200g are left out" in text
+    assert "dgx-h100" in text.split("Sources")[-1]

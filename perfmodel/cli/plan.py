@@ -116,11 +116,17 @@ def command(
         raise InputError("--torchrun, --slurm, --csv and --markdown: give one of them")
     own = take_fleet(options)
     if own is not None:
-        if script or page is not None:
-            raise InputError("--torchrun, --slurm and --report: go without --have; leave them out")
+        if script:
+            raise InputError("--torchrun and --slurm: go without --have; leave them out")
         with naming_the_file(ctx, options_file):
             prices = {name: _once(name, options.pop(name) or ()) for name in _PRICES}
-            answer = answer_fleet(own, options, prices, catalogue_from(specs))
+            catalogue = catalogue_from(specs)
+            answer = answer_fleet(own, options, prices, catalogue)
+        if page is not None:
+            from perfmodel.reports.fleet import page_of_fleets
+            from perfmodel.reports.page import write_page
+
+            write_page(page, page_of_fleets(answer, typed_command(), catalogue))
         show_fleets(answer, form)
         return
     with naming_the_file(ctx, options_file):

@@ -56,6 +56,8 @@ def fleets(
     catalogue, market = job.catalogue, market or Market()
     fleet = joined(read_fleet(have, catalogue), catalogue)
     samples = _samples(job, length or Length())
+    if deadline is not None and samples is None:
+        raise InputError("--deadline: say how long a run is, by --epochs, --samples or --tokens")
     before = max(steps_of(job, fleet), key=lambda step: step.samples_per_second)
     value = work_value(fleet, market, catalogue)
     case = _Case(job, before, market, value, samples, deadline)
@@ -72,6 +74,7 @@ def fleets(
     if not options:
         raise InputError(f"--buy {left_out[0].option}: {left_out[0].reason}")
     answer = Fleets.model_construct(
+        workload=str(before.parts[0].prediction.scenario["workload"]),
         headline=_headline(before, fleet, job),
         have=own,
         options=options,
@@ -234,8 +237,8 @@ def _headline(before: FleetStep, fleet: Fleet, job: Job) -> str:
     first = before.parts[0].prediction
     asked = first.scenario
     batch = f"batch {asked['local_batch_size']} each"
-    if first.layout is not None or first.scaling == "strong":
-        samples = asked["global_batch_size"]
+    if first.layout is not None or first.scaling == "strong" or len(before.parts) > 1:
+        samples = round(before.samples)
         batch = f"{samples:,} {plural(first.sample, samples)} a step"
     return (
         f"{asked['workload']} on {fleet} ({rate_words(fleet, job.catalogue)}), {asked['precision']}, {batch}"

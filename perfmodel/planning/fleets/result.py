@@ -136,6 +136,7 @@ class WorkValue(Record):
 class Fleets(Record):
     """What each option adds to a fleet, what it costs, and when it pays back."""
 
+    workload: str
     headline: str
     """The job in a line."""
     have: FleetOption

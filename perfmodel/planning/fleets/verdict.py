@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.planning.fleets.market import Market
+from perfmodel.planning.fleets.market import ANY, Market
 from perfmodel.planning.fleets.result import FleetOption, Fleets
 from perfmodel.prediction.result import sureness
 from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR
@@ -79,6 +79,15 @@ def _runs(count: float) -> str:
     return f"{count:,.0f} runs" if count >= 100 else f"{count:.3g} runs"
 
 
+def _without_switches(one: FleetOption, market: Market) -> bool:
+    """Whether machines are bought that need ports nobody gave a price of."""
+    assert one.purchase is not None
+    rented = one.purchase.rent or 0.0
+    named = one.network in market.switches or ANY in market.switches
+    network = any(one.network is not None and one.network in line for line in one.purchase.unknown)
+    return one.machines > 1 and not rented and not named and not network
+
+
 def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
     """Return what was taken for granted, and what would make the answer better.
 
@@ -104,6 +113,10 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
         lines.append(
             f"assumed: {'; '.join(assumed)}" if assumed else f"written off after {life / HOUR:,.0f} h"
         )
+    bare = [one for one in answer.options if one.purchase is not None and _without_switches(one, market)]
+    if bare:
+        links = ", ".join(dict.fromkeys(str(one.network) for one in bare))
+        lines.append(f"switches for more machines on {links} are left out (--switch-price, --switch-ports)")
     if any(one.policy == "shares by speed" for one in answer.options):
         lines.append(
             "shares by speed: gradients are averaged by samples, which stock data parallelism does not do "
