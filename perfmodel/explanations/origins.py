@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -107,12 +108,12 @@ class Origins:
         >>> Origins.result_of(None, flops_utilization)
         'mfu'
         """
-        match = _RETURNS.search(inspect.getdoc(function) or "")
-        name = match[1] if match else "value"
-        return name if name in QUANTITIES else "value"
+        return _result_of(function)
 
     def labels(self, call: Call, result: Any) -> tuple[str, ...]:
         """Return what each element of a result belongs to: a layer, a pass or a message; none of a number."""
+        if np.ndim(result) == 0:
+            return ()
         like = (each for each in call.arguments.values() if np.shape(each) == np.shape(result))
         known = (
             self._leaves[key].labels for each in like if (key := ("message_bytes", id(each))) in self._leaves
@@ -128,6 +129,13 @@ class Origins:
         if count == len(self._layers):
             return self._layers
         return tuple(f"message {k + 1} of {count}" for k in range(count))
+
+
+@cache
+def _result_of(function: Callable[..., Any]) -> str:
+    match = _RETURNS.search(inspect.getdoc(function) or "")
+    name = match[1] if match else "value"
+    return name if name in QUANTITIES else "value"
 
 
 def _said(value: float | None) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -84,8 +85,16 @@ def _arguments(frame: FrameType) -> dict[str, Any]:
 
 
 def _forget() -> None:
-    for module_name in [name for name in sys.modules if name.startswith(REMEMBERING)]:
-        for value in list(vars(sys.modules[module_name]).values()):
-            clear = getattr(value, "cache_clear", None)
-            if clear is not None and getattr(value, "__module__", "").startswith(REMEMBERING):
-                clear()
+    for clear in _clearings(len(sys.modules)):
+        clear()
+
+
+@lru_cache(maxsize=1)
+def _clearings(modules: int) -> list[Callable[[], None]]:
+    """What clears each cache; looked for again when there are more ``modules`` than there were."""
+    return [
+        value.cache_clear
+        for name in [name for name in sys.modules if name.startswith(REMEMBERING)]
+        for value in list(vars(sys.modules[name]).values())
+        if hasattr(value, "cache_clear") and getattr(value, "__module__", "").startswith(REMEMBERING)
+    ]
