@@ -119,13 +119,16 @@ def test_the_fields_of_a_class_have_the_words_beside_them():
     assert by_name["clipped_at"].words
 
 
-def test_each_command_of_the_service_has_its_schemas():
+def test_each_command_of_the_service_has_its_schema():
     made = schema_pages.pages()
     for name in COMMANDS:
         file = f"reference/http/{name.replace('/', '-')}"
-        assert ":download:`request" in made[f"{file}.rst"]
-        assert json.loads(made[f"{file}-answer.json"])
-    assert '``workload`` : string, else ``"resnet50"``\n   Network' in made["reference/http/predict.rst"]
+        assert f":download:`{name.replace('/', '-')}.json" in made[f"{file}.rst"]
+        assert json.loads(made[f"{file}.json"])["command"] == name
+    predict = made["reference/http/predict.rst"]
+    assert '``workload`` : string, else ``"resnet50"``\n   Network' in predict
+    assert "``iteration_time`` : number\n   One optimizer update" in predict
+    assert len(json.loads(made["reference/http/openapi.json"])["paths"]) >= len(COMMANDS)
 
 
 def test_a_docstring_is_taken_apart():

@@ -12,12 +12,14 @@ def test_readme_shows_what_its_commands_print():
     assert refreshed(text) == text, "run `make readme`"
 
 
+@pytest.mark.any_version
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_shows_what_its_commands_print(page):
     text = page.read_text("utf-8")
     assert refreshed_page(text) == text, "run `make readme`"
 
 
+@pytest.mark.any_version
 def test_a_page_runs_in_a_folder_with_the_files_that_it_shows():
     page = """```{code-block} toml
 :caption: job.toml

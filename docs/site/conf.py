@@ -26,5 +26,6 @@ html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
+smartquotes = False  # they make a dash of the two before an option
 pygments_style = "friendly"
 pygments_dark_style = "monokai"

@@ -1,6 +1,6 @@
-"""What is sent to the HTTP service and what it answers, which is what ``--json`` prints, as JSON schemas.
+"""What is sent to the HTTP service and what it answers, which is what ``--json`` prints, as pages.
 
-The service's own register says which commands there are, so that a new one has its page at once.
+They are made of what ``perfmodel schema`` prints, so that a new command of the service has its page at once.
 """
 
 from __future__ import annotations
@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from docs.site import rst
-from perfmodel.service.commands import COMMANDS, Command
+from perfmodel.service.commands import COMMANDS
+from perfmodel.service.schema import openapi, schema_of
 
 FOLDER = "reference/http"
 Schema = dict[str, Any]
@@ -19,20 +18,17 @@ Schema = dict[str, Any]
 
 def pages() -> dict[str, str]:
     """Return the pages, and the schemas as files, by their path in the site."""
-    result: dict[str, str] = {}
-    for command in COMMANDS.values():
-        schemas = {
-            "request": schema_of(command.request),
-            "answer": schema_of(command.answer),
-        }
-        files = {f"{FOLDER}/{_file(command.name)}-{part}.json": schema for part, schema in schemas.items()}
-        result |= {path: json.dumps(schema, indent=1) + "\n" for path, schema in files.items()}
-        result[f"{FOLDER}/{_file(command.name)}.rst"] = _page(command, schemas)
+    result: dict[str, str] = {f"{FOLDER}/openapi.json": _written(openapi())}
+    for name in COMMANDS:
+        schema = schema_of(name)
+        result[f"{FOLDER}/{_file(name)}.json"] = _written(schema)
+        result[f"{FOLDER}/{_file(name)}.rst"] = _page(name, schema)
     rows = [(f":doc:`/v1/{name} <{_file(name)}>`", rst.text(each.summary)) for name, each in COMMANDS.items()]
     result[f"{FOLDER}/index.rst"] = rst.page(
         rst.heading("HTTP and JSON"),
         "``POST /v1/COMMAND`` takes options in Python's words as JSON and answers what ``--json`` of the "
-        "command prints. Errors are ``application/problem+json`` and name the field that is wrong.\n",
+        "command prints. Errors are ``application/problem+json`` and name the field that is wrong. All of it "
+        "as an OpenAPI document, of ``perfmodel schema``: :download:`openapi.json <openapi.json>`.\n",
         rst.table(("path", "answers"), rows),
         ".. toctree::\n   :hidden:\n\n" + "".join(f"   {_file(name)}\n" for name in COMMANDS),
     )
@@ -43,28 +39,30 @@ def _file(name: str) -> str:
     return name.replace("/", "-")
 
 
-def schema_of(described: Any) -> Schema:
-    """Return the JSON schema of a record, or of any other type that pydantic knows."""
-    own = getattr(described, "model_json_schema", None)
-    schema: Schema = own() if own else TypeAdapter(described).json_schema()
-    return schema
+def _written(schema: Schema) -> str:
+    return json.dumps(schema, indent=1) + "\n"
 
 
-def _page(command: Command, schemas: dict[str, Schema]) -> str:
+def _page(name: str, schema: Schema) -> str:
     parts = [
-        rst.heading(f"/v1/{command.name}"),
-        rst.text(command.summary) + "\n",
-        f"JSON schemas: :download:`request <{_file(command.name)}-request.json>`, "
-        f":download:`answer <{_file(command.name)}-answer.json>`.\n",
+        rst.heading(f"/v1/{name}"),
+        rst.text(schema["summary"]) + "\n",
+        f"JSON schema: :download:`{_file(name)}.json <{_file(name)}.json>`.\n",
     ]
-    for title, body in command.examples.items():
+    for title, body in schema["examples"].items():
         parts += [f"Example: {rst.text(title)}\n", rst.code(json.dumps(body, indent=1), "json")]
-    for part, schema in schemas.items():
-        parts += [rst.heading(part.capitalize(), "-"), _table(schema)]
-        parts += [] if schema.get("properties") else [rst.text(_type(schema)) + ".\n"]
-        for name, inner in schema.get("$defs", {}).items():
-            if inner.get("properties"):
-                parts += [rst.heading(name, "~"), _words(inner), _table(inner)]
+    components = dict(schema["components"]["schemas"])
+    for part in ("request", "answer"):
+        shape = schema[part]
+        parts.append(rst.heading(part.capitalize(), "-"))
+        own = components.pop(_type(shape), None) if "$ref" in shape else shape
+        if own is not None and own.get("properties"):
+            parts += [_words(own), _table(own)]
+        else:
+            parts.append(rst.text(_type(shape)) + ".\n")
+    for component, inner in components.items():
+        if inner.get("properties"):
+            parts += [rst.heading(component, "-"), _words(inner), _table(inner)]
     return rst.page(*parts)
 
 
