@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+LONGEST_NAME = 100
+"""Letters of an unknown name that are looked at, and said."""
+
 
 class InputError(ValueError):
     """What was given cannot be used; the message says what was wrong and what would be right."""
@@ -45,6 +48,8 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     """
     import difflib
 
+    if len(name) > LONGEST_NAME:  # a comparison takes as long as the square of it
+        name = f"{name[:LONGEST_NAME]}..."
     names = sorted(known)
     holding = [known for known in names if name and name.lower() in known]
     near = sorted(holding, key=lambda known: not known.startswith(name.lower()))[:4]

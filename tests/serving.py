@@ -7,10 +7,13 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -142,3 +145,23 @@ def serving(settings: Settings, app: ASGIApp | None = None, pool: Pool | None = 
         server.should_exit = True
         thread.join(PATIENCE)
         assert not thread.is_alive(), "it did not end"
+
+
+@contextmanager
+def started(*words: str) -> Iterator[tuple[Served, subprocess.Popen[str]]]:
+    """Start ``perfmodel serve`` on a free port, and wait until it is ready."""
+    perfmodel = str(Path(sys.executable).with_name("perfmodel"))
+    command = [perfmodel, "serve", "--port", "0", "--pool", "1", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().rpartition("//")[2].strip().split(":")
+        served = Served(None, None, (address[0], int(address[1])))  # type: ignore[arg-type]
+        deadline = time.monotonic() + 3 * PATIENCE
+        while served.ask("/readyz")[0] != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        yield served, process
+    finally:
+        process.kill()
+        process.communicate()

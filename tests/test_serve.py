@@ -10,8 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 
@@ -25,7 +23,7 @@ from perfmodel.errors import InputError
 from perfmodel.service.metrics import Metrics
 from perfmodel.service.settings import Settings, of_environment, option_of, variable_of
 from perfmodel.units import show
-from tests.serving import PATIENCE, Served, parsed, rest_of
+from tests.serving import PATIENCE, parsed, rest_of, started
 
 DOCS = Path(__file__).parents[1] / "docs" / "operating.md"
 BODY = b'{"gpus": 8}'
@@ -152,25 +150,6 @@ def test_counts_of_processes_are_added_up(tmp_path):
     assert 'perfmodel_request_seconds_count{route="/"} 2' in lines
     assert 'perfmodel_request_seconds_bucket{route="/",le="0.0025"} 2' in lines
     assert "perfmodel_pool_running 1" in lines  # of a process that has ended only what it counted is left
-
-
-@contextmanager
-def started(*words: str) -> Iterator[tuple[Served, subprocess.Popen[str]]]:
-    perfmodel = str(Path(sys.executable).with_name("perfmodel"))
-    command = [perfmodel, "serve", "--port", "0", "--pool", "1", *words]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        address = process.stdout.readline().rpartition("//")[2].strip().split(":")
-        served = Served(None, None, (address[0], int(address[1])))  # type: ignore[arg-type]
-        deadline = time.monotonic() + 3 * PATIENCE
-        while served.ask("/readyz")[0] != 200:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        yield served, process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def test_sigterm_lets_what_is_in_flight_finish_and_refuses_what_is_new():
