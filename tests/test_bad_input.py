@@ -60,7 +60,7 @@ WRONG = {
     "predict --accumulation-steps 0": "whole number from 1",
     "predict --gpus ٣٫٥": "whole number from 1",
     "predict --gpus 4 --global-batch-size 3": "4 would",
-    "predict --scenario ''": "cannot be read",
+    "predict --scenario ''": "names no file",
     "predict --workload missing.onnx": "no such file",
     "predict --workload missing/config.json": "no such file",
     "predict --gpus 8 --jitter lognormal:cv=1e300": "between 1e-30 and 1e30",

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from perfmodel import compare
 from perfmodel.errors import InputError
 from perfmodel.planning import Goal, search
 from perfmodel.planning.verdict import notes
@@ -197,6 +198,9 @@ def test_compare_sets_times_to_target_beside_each_other_each_by_its_own_recipe(i
     assert rows["time_to_target"][0] == pytest.approx(one["time_to_target"]["time"])
     assert "recipe stock with framework pytorch@2019" in " ".join(answer["notes"])
     assert "recipe mlperf with framework mxnet-ngc@2019" in " ".join(answer["notes"])
+    python = compare({"gpus": 32, "local_batch_size": 64}, {"gpus": 64}, time_to_target=True)
+    times = next(row.values for row in python.rows if row.quantity == "time_to_target")
+    assert times[0] == rows["time_to_target"][0]
     alike = json.loads(invoke(*words, "--recipe", "lars", "--json").stdout)
     assert sum("at a batch outside the published 32,768 to 65,536" in line for line in alike["notes"]) == 2
     assert "time_to_target" not in {

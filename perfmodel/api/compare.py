@@ -20,6 +20,8 @@ def compare(
     names: Sequence[str] | None = None,
     conditions: Conditions | None = None,
     catalogue: Catalogue | None = None,
+    time_to_target: bool = False,
+    recipe: str | None = None,
 ) -> Comparison:
     """Predict several scenarios and set each beside the first.
 
@@ -29,6 +31,8 @@ def compare(
     names : of the scenarios; by default A, B, C
     conditions : prices, power and failures; by default prices of the catalogue
     catalogue : hardware to choose from; by default what comes with the package
+    time_to_target : whether times and costs of training to a published quality are compared too
+    recipe : how training to it goes, which asks for it too; by default what goes with each framework
 
     Raises
     ------
@@ -55,7 +59,16 @@ def compare(
             continue
         name = names[index] if names is not None else _letter(index)
         try:
-            cases.append(case_of(name, scenario_from(scenario, {}), catalogue, conditions))
+            cases.append(
+                case_of(
+                    name,
+                    scenario_from(scenario, {}),
+                    catalogue,
+                    conditions,
+                    target=time_to_target,
+                    recipe=recipe,
+                )
+            )
         except InputError as error:
             said = str(error)
             raise InputError(said if said.startswith(f"{name}: ") else f"{name}: {said}") from None
