@@ -14,6 +14,8 @@ from perfmodel.ops import Real
 
 _WIDEST_LOG_STD = 2.0
 """The shared rule serves lognormal laws up to a coefficient of variation of 7."""
+_MOST_KEPT = 2**17
+"""Factors that are kept, some 30 MB: a sweep asks for those of all its world sizes again and again."""
 
 
 @lru_cache(maxsize=4096)
@@ -31,7 +33,7 @@ def _normal_maximum(world_size: float) -> tuple[Array, Array]:
     return normal_at_logit(z), weight
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_MOST_KEPT)
 def straggler_factor(distribution: Distribution, world_size: float) -> float:
     """Mean time of the slowest of n workers over the mean time of one: E[X_(n:n)] / E[X].
 
