@@ -93,13 +93,13 @@ def waterfall(prediction: Prediction) -> go.Figure:
         ):
             figure.add_scatter(
                 x=[low, high],
-                y=["iteration", "iteration"],
+                y=["interval", "interval"],
                 mode="lines",
                 line={"color": RED, "width": width},
                 name=f"{level}: {show(low, 's')} to {show(high, 's')}",
                 hovertemplate="%{x:.3s}s<extra></extra>",
             )
-    order = [*(name for name, _, _ in rows), HIDDEN, "iteration"]
+    order = [*(name for name, _, _ in rows), HIDDEN, "iteration", "interval"]
     figure.update_yaxes(categoryorder="array", categoryarray=order[::-1], automargin=True)
     figure.update_xaxes(title="time [s]", rangemode="tozero")
     if prediction.interval is not None:  # a wide one would leave no room for the bars
@@ -130,7 +130,21 @@ def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> 
 def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
     """The terms of several iterations, each a bar."""
     rows = {name: prediction.terms for name, prediction in predictions.items()}
-    return parts(rows, {name: term.label for name, term in ANY_TERM.items()}, "time of one iteration [s]")
+    labels = {name: term.label for name, term in ANY_TERM.items()}
+    figure = parts(rows, labels, "time of one iteration [s]")
+    drawn = {name: each.interval for name, each in predictions.items() if each.interval is not None}
+    for index, (name, interval) in enumerate(drawn.items()):
+        figure.add_scatter(
+            x=[interval.low_80, interval.high_80],
+            y=[name, name],
+            mode="lines+markers",
+            line={"color": GREY, "width": 3},
+            marker={"symbol": "line-ns-open", "size": 16, "color": GREY},
+            name="80 % interval",
+            showlegend=index == 0,
+            hovertemplate="%{x:.3s}s<extra></extra>",
+        )
+    return figure
 
 
 def _seconds(time: float) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, session_hardware
+from app import charts, decisions, session_hardware
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values, written
@@ -90,6 +90,12 @@ def shown(value: float | None, unit: str) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
+def _bar(name: str) -> str:
+    """What a bar is called: its letter, and below it what it changes."""
+    letter, _, changed = name.partition(": ")
+    return "<br>".join([letter, *(each.rpartition("=")[2] for each in changed.split(",") if each)])
+
+
 def _label(quantity: str) -> str:
     return ANY_TERM[quantity].label if quantity in ANY_TERM else quantity.replace("_", " ")
 
@@ -127,14 +133,14 @@ def page(asked: Asked) -> None:
             f"{first['world_size']} x {first['accelerator']} training {first['workload']}, beside others",
             anchor=False,
         )
-        st.markdown(f"**{sentence(result.verdict)}**")
+        st.markdown(f"**{decisions.of_comparison(result)}** {sentence(result.verdict)}")
     if result.inputs:
         differ = "; ".join(
             f"{entry.option}: {' / '.join(str(value) for value in entry.values)}" for entry in result.inputs
         )
         st.caption(f"What differs: {differ}")
-    short = {name.partition(":")[0]: answer for name, answer in answers.items()}
-    charts.draw(charts.side_by_side(short), "compare", result.verdict, height=120 + 60 * len(short))
+    named = {_bar(name): answer for name, answer in answers.items()}
+    charts.draw(charts.side_by_side(named), "compare", result.verdict, height=140 + 70 * len(named))
     st.dataframe(table(result), hide_index=True, height="content")
     for note in result.notes:
         st.caption(labelled(note[:1].upper() + note[1:]))

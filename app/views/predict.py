@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, money, session_hardware, similar_runs
+from app import charts, decisions, money, session_hardware, similar_runs
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled, show_warnings
 from app.options import MONEY, options, values
@@ -18,7 +18,7 @@ from perfmodel.reports.figures import target_lines
 from perfmodel.reports.page import Page
 from perfmodel.specs.conditions import Conditions
 from perfmodel.step.terms import ANY_TERM
-from perfmodel.units import duration, show
+from perfmodel.units import duration, show, show_range
 
 PRESETS = {
     "25 or 100 Gbit/s for 32 V100s?": (
@@ -62,12 +62,22 @@ def presets() -> None:
                 st.switch_page(f"views/{page}.py", query_params=query)
 
 
+def _figure(label: str, value: str, ends: str | None) -> None:
+    """Show a main number, with its 80 % interval below."""
+    below = None if ends is None else f"80 %: {ends}"
+    st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")
+
+
 def figures(prediction: Prediction) -> None:
     """Show the main numbers."""
     with st.container(horizontal=True):
-        st.metric("Iteration", show(prediction.iteration_time, "s"), width="content")
-        st.metric(
-            "Throughput", f"{prediction.samples_per_second:,.0f} {prediction.sample}s/s", width="content"
+        spread, rates = prediction.interval, decisions.throughput_range(prediction)
+        times = (spread.low_80, spread.high_80) if spread else None
+        _figure("Iteration", show(prediction.iteration_time, "s"), times and show_range(*times, "s"))
+        _figure(
+            "Throughput",
+            f"{prediction.samples_per_second:,.0f} {prediction.sample}s/s",
+            rates and f"{rates[0]:,.0f}-{rates[1]:,.0f}",
         )
         st.metric(
             f"Efficiency ({prediction.scaling} scaling)",
@@ -77,8 +87,9 @@ def figures(prediction: Prediction) -> None:
         over = "1 GPU" if prediction.layout is None else "1 replica"
         st.metric(f"Speed-up over {over}", f"{prediction.speedup:.2f}", width="content")
         if prediction.epoch_time is not None:
-            st.metric("Epoch", show(prediction.epoch_time, "s"), width="content")
-    spread = prediction.interval
+            longer = prediction.epoch_time / prediction.iteration_time
+            ends = times and show_range(times[0] * longer, times[1] * longer, "s")
+            _figure("Epoch", show(prediction.epoch_time, "s"), ends)
     if spread is not None:
         wider = f" Wider because: {'; '.join(spread.wider_because)}." if spread.wider_because else ""
         if spread.clipped_at is not None:
@@ -147,7 +158,7 @@ def page(asked: Asked) -> None:
         st.subheader(
             f"{result['world_size']} x {result['accelerator']} training {result['workload']}", anchor=False
         )
-        st.markdown(f"**{labelled(sentence(prediction.verdict))}**")
+        st.markdown(f"**{decisions.of_prediction(prediction)}** {labelled(sentence(prediction.verdict))}")
     show_warnings(prediction.warnings)
     figures(prediction)
     to_target(reached)

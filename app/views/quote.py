@@ -3,7 +3,7 @@
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import charts, quotes, session_hardware
+from app import charts, decisions, quotes, session_hardware
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, ways_out
 from app.options import one_of, text_of, whole_of
 from app.plain import plain
@@ -92,10 +92,7 @@ def page(asked: Asked) -> None:
     worst = min(checked, key=lambda claim: list(COLOURS).index(claim.verdict))
     with asked.top:
         st.subheader(plain(quote.title), anchor=False)
-        st.markdown(
-            f"**{quotes.text(worst, worst.value)} is {worst.verdict}"
-            f"{'' if len(checked) == 1 else f', the worst of {len(checked)} claims'}.**"
-        )
+        st.markdown(f"**{decisions.of_quote(worst, len(checked))}**")
     if asked.picked.get("quote", FILLED) == FILLED:
         st.caption("The job is what stands beside the page; a claim about it stands in the fields.")
     if quote.note:

@@ -1,0 +1,87 @@
+"""What to do, how sure that is and what limits it: the sentence on top of a page."""
+
+from __future__ import annotations
+
+from perfmodel.comparison import Comparison
+from perfmodel.prediction import Prediction
+from perfmodel.quote import Checked
+from perfmodel.quote.verdict import percent
+from perfmodel.quote.words import shown
+from perfmodel.units import show
+
+SURE = 0.9
+"""Probability that one job is faster from which a page says to take it."""
+SAME = 0.01
+"""Relative difference in speed that is none."""
+
+
+def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
+    """Return the samples a second at the ends of the 80 % interval of the iteration, the fewer first."""
+    interval = prediction.interval
+    if interval is None:
+        return None
+    samples = prediction.samples_per_second * prediction.iteration_time
+    return samples / interval.high_80, samples / interval.low_80
+
+
+def of_prediction(prediction: Prediction) -> str:
+    """Say what to plan with."""
+    rates = throughput_range(prediction)
+    unit = f"{prediction.sample}s/s"
+    if not prediction.memory.fits:
+        return f"It does not fit: {show(prediction.memory.bytes, 'B')} of memory are needed on each GPU."
+    if rates is None:
+        return f"Plan with {prediction.samples_per_second:,.0f} {unit}; no interval is known."
+    middle = f"{prediction.samples_per_second:,.0f}"
+    return (
+        f"Plan with {rates[0]:,.0f} {unit}: 90 % of jobs like it are faster, half are faster than {middle}."
+    )
+
+
+def of_comparison(result: Comparison) -> str:
+    """Say which to take: the first where no other is faster, the fastest where that is sure enough."""
+    first = short(result.names[0])
+    others = [(short(case.name), case.ratio) for case in result.cases if case.ratio is not None]
+    if not others:
+        return result.verdict
+    name, ratio = max(others, key=lambda other: other[1].value)
+    faster = f"{ratio.value:.3g} times as fast as {first} ({ratio.words})"
+    if ratio.value < 1 + SAME:
+        rest = "none of the others is" if len(others) > 1 else f"{name} is not"
+        return f"Take {first}: {rest} more than {SAME:.0%} faster. {name} is {faster}."
+    if ratio.sure is not None and ratio.sure >= SURE:
+        return f"Take {name} for speed: it is {faster}."
+    return (
+        f"{name} seems the fastest, {faster}. That is too little to decide by: take the cheaper, or measure."
+    )
+
+
+def short(name: str) -> str:
+    """Return a case's name by its letter and what it changes.
+
+    >>> short("B: inter-link=ethernet-100g-tcp,gpus=16"), short("A")
+    ('B (ethernet-100g-tcp, 16)', 'A')
+    """
+    letter, _, changed = name.partition(": ")
+    values = ", ".join(each.rpartition("=")[2] for each in changed.split(",") if each)
+    return f"{letter} ({values})" if values else letter
+
+
+def of_quote(worst: Checked, count: int) -> str:
+    """Say what to make of a quote by its worst claim."""
+    value = shown(worst.value, worst.quantity, worst.sample, worst.per)
+    likely = "" if worst.probability is None else f", {percent(worst.probability)} likely to be reached"
+    limit = shown(worst.limit, worst.quantity, worst.sample, worst.per)
+    among = "" if count == 1 else f", the worst of {count} claims"
+    return f"{ADVICE[worst.verdict]}: {value} is {worst.verdict}{likely}{among}. Physics allows {limit}."
+
+
+ADVICE = {
+    "impossible": "Reject it",
+    "oversized": "Ask for less",
+    "optimistic": "Ask for the log of a run",
+    "plausible": "Have it in the contract",
+    "possible": "Have it in the contract",
+    "pessimistic": "Expect more",
+}
+"""A verdict -> what to do."""
