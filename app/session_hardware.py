@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -44,6 +45,17 @@ def catalogue() -> Catalogue:
 def specs() -> list[Path]:
     """Return the session's own spec files."""
     return sorted((folder() / "specs").glob("*.toml")) if "folder" in st.session_state else []
+
+
+def tables() -> dict[str, Any] | None:
+    """Return the session's own hardware as a service takes it: tables by kind and id; None without any."""
+    own = catalogue()
+    result: dict[str, Any] = {}
+    for file in specs():
+        if (kind := own.kind_of(file.stem)) is not None:
+            spec = own.spec(kind, file.stem)
+            result.setdefault(kind, {})[spec.id] = spec.model_dump(mode="json", exclude_defaults=True)
+    return result or None
 
 
 def profile() -> str | None:

@@ -120,3 +120,38 @@ def test_a_full_service_is_asked_again_and_knows_the_token():
         server.shutdown()
         server.server_close()
     assert asked == ["Bearer t", "Bearer t"]
+
+
+def test_pages_ask_the_service_that_the_app_is_started_with(client, monkeypatch):
+    pytest.importorskip("streamlit")
+    from streamlit.testing.v1 import AppTest
+
+    from app import layout
+    from perfmodel.cli.app import SERVER
+
+    asked: list[str] = []
+    predict = Client.predict
+
+    def counted(self: Client, *words: object, **options: object) -> Prediction:
+        asked.append(self.url)
+        return predict(self, *words, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Client, "predict", counted)
+    monkeypatch.setenv(SERVER, client.url)
+    page = AppTest.from_file(str(Path(layout.__file__).with_name("main.py")), default_timeout=120).run()
+    assert not page.exception
+    assert set(asked) == {client.url}
+    monkeypatch.setenv(SERVER, "http://127.0.0.1:9")
+    page = AppTest.from_file(str(Path(layout.__file__).with_name("main.py")), default_timeout=120).run()
+    assert not page.exception
+    assert any("no answer" in error.value for error in page.error)
+
+
+def test_the_app_takes_an_address_alone():
+    from click.testing import CliRunner
+
+    from perfmodel.cli import main
+
+    done = CliRunner().invoke(main, ["app", "--check", "--server", "nonsense"])
+    assert done.exit_code == 2
+    assert "expected an address" in done.stderr

@@ -6,6 +6,10 @@ import click
 
 from perfmodel.errors import InputError
 
+SERVER = "PERFMODEL_SERVER"
+"""Variable of the environment by which the pages know the service that they ask."""
+TOKEN = "PERFMODEL_TOKEN"
+"""And the token that it takes."""
 LARGEST_UPLOAD = 200
 """Largest upload [MB]; it stays on this machine."""
 MISSING = "the app needs streamlit and plotly: pip install 'perfmodel[app]'"
@@ -17,9 +21,10 @@ MISSING = "the app needs streamlit and plotly: pip install 'perfmodel[app]'"
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 is everybody's."
 )
 @click.option("--open/--no-open", "browse", default=True, help="Whether to open a browser.  [default: open]")
+@click.option("--server", metavar="URL", help="Ask a running service for predictions, e.g. http://host:8080.")
 @click.option("--check", is_flag=True, help="Only say whether the app can start.")
 @click.option("--json", "as_json", is_flag=True, help="Say it as JSON; with --check.")
-def command(port: int, host: str, browse: bool, check: bool, as_json: bool) -> None:
+def command(port: int, host: str, browse: bool, server: str | None, check: bool, as_json: bool) -> None:
     """Open the app in a browser: predict, scale, compare, plan and more; served on this machine alone.
 
     Nothing leaves the machine: no telemetry, and no address but the one it listens on.
@@ -33,6 +38,13 @@ def command(port: int, host: str, browse: bool, check: bool, as_json: bool) -> N
         raise InputError("--json goes with --check")
     if not ready:
         raise InputError(MISSING)
+    if server is not None:
+        import os
+
+        from perfmodel.client import Client
+
+        Client(server)  # refuses what is no address
+        os.environ[SERVER] = server
     words = streamlit_words(host, port, browse)
     taken = _taken(host, port)
     if not check:

@@ -1,6 +1,6 @@
 """Types of the answers that no class of the package is already, for the schema."""
 
-from typing import Any
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -92,6 +92,10 @@ class PlanAnswer(TypedDict):
     recipe: str | None
     launch: Launch | None
     notes: list[str]
+    plans: NotRequired[list[dict[str, Any]]]
+    """A page of all plans that were tried, the cheapest first; only where ``limit`` asks for it."""
+    next_offset: NotRequired[int | None]
+    """Where the next page begins; null after the last."""
 
 
 class ValidateAnswer(TypedDict):

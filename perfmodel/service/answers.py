@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import numpy as np
 import orjson
 
 from perfmodel.attachments import only_attached
 from perfmodel.errors import InputError, unknown_name
+from perfmodel.planning import SearchResult
 from perfmodel.service import other_requests as other
 from perfmodel.service import requests as asked
 from perfmodel.service.answer_types import PredictAnswer
@@ -108,7 +110,20 @@ def plan(request: Any, catalogue: Catalogue) -> bytes:
 
     options = options_of(request)
     options["conditions"] = asked.conditions_of(options.pop("conditions", None))
-    return written(plan(**options, catalogue=catalogue))
+    limit, offset = options.pop("limit", None), options.pop("offset", 0)
+    answer = plan(**options, catalogue=catalogue)
+    if limit is None:
+        return written(answer)
+    return encoded(json.loads(written(answer)) | _page(answer.search, limit, offset))
+
+
+def _page(search: SearchResult, limit: int, offset: int) -> dict[str, Any]:
+    """Return some of the plans that were tried, the cheapest first, those without a price last."""
+    table = search.candidates
+    order = np.lexsort((table["run_time"], table["cost"]))  # what is not a number comes last
+    plans = [search.row(int(index)) for index in order[offset : offset + limit]]
+    after = offset + len(plans)
+    return {"plans": plans, "next_offset": after if after < len(search) else None}
 
 
 def compare(request: asked.CompareRequest, catalogue: Catalogue) -> bytes:

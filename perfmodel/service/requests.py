@@ -19,6 +19,8 @@ Specs = Mapping[str, Any]
 """As ``specs.own_specs`` takes them."""
 Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
 _Counts = Annotated[tuple[Count, ...], Within(strict=False, min_length=1)]
+_Page = Annotated[int, Within(ge=1, le=1000, strict=True)]
+_Offset = Annotated[int, Within(ge=0, le=10**9, strict=True)]
 _Loss = Annotated[float, Within(gt=0, le=2)]
 _Names = Annotated[tuple[str, ...], Within(strict=False)]
 _Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
@@ -171,9 +173,13 @@ class _PlanRequest(Request):
     Parameters
     ----------
     conditions : Region, power and failures; its own prices and length of a run are not used.
+    limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.
+    offset : [1] Plans before the page.
     """
 
     conditions: Money | None = None
+    limit: _Page | None = None
+    offset: _Offset = 0
 
 
 PlanRequest: Any = _as_class(
