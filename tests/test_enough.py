@@ -13,6 +13,7 @@ from perfmodel.errors import InputError
 from perfmodel.sensitivity.until import AXES, VARIED, Enough
 from perfmodel.specs.store import Catalogue
 
+pytestmark = pytest.mark.any_version
 SERVED = {"workload": "vgg16", "gpus": 32, "strategy": "parameter-server"}
 RING = {"workload": "vgg16", "gpus": 32}
 

@@ -24,6 +24,7 @@ from perfmodel.planning.fleets.step import Part, mixed_step, steps_of
 from perfmodel.planning.fleets.written import joined, read_addition, read_fleet
 from perfmodel.specs.store import Catalogue
 
+pytestmark = pytest.mark.any_version
 PAGE = Path(__file__).parents[1] / "docs" / "fleets.md"
 BUILT_IN = Catalogue.built_in()
 JOB = {"workload": "bert-large", "local_batch_size": 32}
