@@ -84,6 +84,8 @@ TABLES = {
     "placements of servers": (lambda: perfmodel.servers(workers=8, servers=8), 6),
     "choices as the error falls": (lambda: perfmodel.adaptive_synchrony(workers=8), 6),
     "speed-ups of a model": (lambda: perfmodel.model_parallel("image", [1, 81, 100]), 3),
+    "fleets": (lambda: perfmodel.fleets("2 x dgx-1v", ["1 x dgx-1v", "2 x dgx-1v"]), 3),
+    "what is enough": (lambda: perfmodel.enough("nics", gpus=16, values=[1, 2]), 2),
     "compressed exchanges": (lambda: perfmodel.compression(gpus=16), 8),
 }
 """What makes each table, and how many rows it has."""

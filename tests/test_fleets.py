@@ -335,3 +335,5 @@ def test_a_report_says_what_the_command_does(tmp_path):
     assert "4 x dgx-h100, shares by speed" in text
     assert "switches for more machines on ib-hdr-200g are left out" in text
     assert "dgx-h100" in text.split("Sources")[-1]
+    perfmodel.write_report(perfmodel.fleets(HAVE, "ib-ndr-400g"), path)
+    assert "ib-ndr-400g" in path.read_text("utf-8")

@@ -64,9 +64,9 @@ def show_enough(
     if form == "json":
         click.echo(answer.to_json())
     elif form == "csv":
-        click.echo(csv_text([row.model_dump() for row in answer.tried]), nl=False)
+        click.echo(csv_text(answer.records()), nl=False)
     elif form == "markdown":
-        rows = [row.model_dump() for row in answer.tried]
+        rows = answer.records()
         columns = {key: text for key, text in _COLUMNS.items() if any(row[key] is not None for row in rows)}
         click.echo(f"{answer.headline}\n\n{answer.words}\n\n{markdown_table(rows, columns)}", nl=False)
     else:

@@ -8,9 +8,11 @@ from perfmodel.api.plan import Plans
 from perfmodel.arguments import FILE, TEXT, a, expect
 from perfmodel.comparison import Comparison
 from perfmodel.errors import InputError
+from perfmodel.planning.fleets.result import Fleets
 from perfmodel.prediction.result import Prediction
 from perfmodel.quote import Quote, check_quote
 from perfmodel.reports.compared import page_of_comparison
+from perfmodel.reports.fleet import page_of_fleets
 from perfmodel.reports.page import Page, check_page, write_page
 from perfmodel.reports.planned import page_of_plan
 from perfmodel.reports.predicted import page_of_prediction
@@ -20,7 +22,7 @@ from perfmodel.specs.store import Catalogue
 
 
 def write_report(
-    answer: Prediction | Comparison | Plans | Quote,
+    answer: Prediction | Comparison | Plans | Fleets | Quote,
     path: Path | str,
     *,
     command: str | None = None,
@@ -33,7 +35,7 @@ def write_report(
 
     Parameters
     ----------
-    answer : of ``predict``, ``compare``, ``plan`` or ``read_quote``, whose claims are checked
+    answer : of ``predict``, ``compare``, ``plan``, ``fleets`` or ``read_quote``, whose claims are checked
     path : FILE.html, or FILE.md for Markdown; written whole or not at all
     command : the line that repeats it, if the page shall show one
     catalogue : hardware the answer was made with; by default what comes with the package
@@ -53,7 +55,7 @@ def write_report(
     ...     print(Path(f"{folder}/answer.md").read_text().splitlines()[0])
     # How long does an iteration take: resnet50 on 8 x v100-sxm2-16gb, amp, batch 64 each, all-reduce?
     """
-    expect(a(Prediction, Comparison, Plans, Quote), answer=answer)
+    expect(a(Prediction, Comparison, Plans, Fleets, Quote), answer=answer)
     expect(FILE, path=path)
     expect(TEXT.or_none, command=command)
     expect(FILE.or_none, calibration=calibration)
@@ -64,13 +66,15 @@ def write_report(
 
 
 def _page(
-    answer: Prediction | Comparison | Plans | Quote,
+    answer: Prediction | Comparison | Plans | Fleets | Quote,
     command: str | None,
     catalogue: Catalogue,
     calibration: str | Path | None,
 ) -> Page:
     if isinstance(answer, Quote):
         return page_of_quote(answer, check_quote(answer, catalogue, calibration=calibration), command)
+    if isinstance(answer, Fleets):
+        return page_of_fleets(answer, command, catalogue)
     if isinstance(answer, Plans):
         return page_of_plan(answer.search, command, catalogue)
     if isinstance(answer, Comparison):

@@ -13,6 +13,8 @@ from perfmodel.specs.link import Link
 from perfmodel.specs.record import Record
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 from perfmodel.specs.store import Catalogue
+from perfmodel.tables import Record as Row
+from perfmodel.tables import Table
 from perfmodel.units import plural, show
 
 Varied = Literal["servers", "inter-link", "nics", "gpus"]
@@ -48,7 +50,7 @@ class Tried(Record):
     """Probability that it is; None where the interval was not learned."""
 
 
-class Enough(Record):
+class Enough(Record, Table):
     """What suffices for a share of linear scaling, with everything that was tried."""
 
     vary: Varied
@@ -70,6 +72,10 @@ class Enough(Record):
     """The answer in a sentence or two."""
     binds: str | None
     """What holds the best one back, where none is enough."""
+
+    def records(self) -> list[Row]:
+        """Return a row for each value that was tried."""
+        return [row.model_dump() for row in self.tried]
 
     def to_json(self) -> str:
         """Return what ``perfmodel sensitivity --vary ... --until ... --json`` prints."""

@@ -4,6 +4,8 @@ from typing import Literal
 
 from perfmodel.prediction.result import Interval, Ratio
 from perfmodel.specs.record import Record
+from perfmodel.tables import Record as Row
+from perfmodel.tables import Table
 
 
 class Kind(Record):
@@ -133,7 +135,7 @@ class WorkValue(Record):
     """Given, or whose rent of as many such machines."""
 
 
-class Fleets(Record):
+class Fleets(Record, Table):
     """What each option adds to a fleet, what it costs, and when it pays back."""
 
     workload: str
@@ -156,7 +158,7 @@ class Fleets(Record):
         """Return what ``perfmodel plan --have ... --json`` prints."""
         return self.model_dump_json()
 
-    def records(self) -> list[dict[str, str | int | float | bool | None]]:
+    def records(self) -> list[Row]:
         """Return a row for each fleet, without what its kinds do."""
         return [record(one) for one in (self.have, *self.options)]
 
@@ -164,7 +166,7 @@ class Fleets(Record):
         return f"<Fleets: {' '.join(self.words)}>"
 
 
-def record(one: FleetOption) -> dict[str, str | int | float | bool | None]:
+def record(one: FleetOption) -> Row:
     """Return a fleet as a row of plain values."""
     ratio, purchase, payback = one.ratio, one.purchase, one.payback
     return {
