@@ -318,6 +318,13 @@ def test_bad_input_is_refused_in_words(words, message):
     assert len(done.stderr.splitlines()) <= 2
 
 
+def test_an_option_that_adds_nothing_is_said_to():
+    answer = perfmodel.fleets(HAVE, "ib-ndr-400g", **JOB)
+    assert answer.words[0].startswith(
+        "No option is 1% faster than what you have; the most is ib-ndr-400g, 1.003"
+    )
+
+
 def test_a_row_that_cannot_be_is_left_out_with_its_reason():
     answer = perfmodel.fleets(HAVE, ["4 x dgx-h100@roce-400g", "4 x dgx-a100-80gb"], **JOB)
     assert [one.option for one in answer.left_out] == ["4 x dgx-h100@roce-400g"]

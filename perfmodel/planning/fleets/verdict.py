@@ -8,13 +8,19 @@ from perfmodel.prediction.result import sureness
 from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR
 from perfmodel.units import duration
 
+LEAST = 1.01
+"""Times as fast as what there is, below which an option adds nothing worth the name."""
+
 
 def words_of(answer: Fleets) -> list[str]:
     """Return the fastest option, the one that pays back first, and which of them meet the deadline."""
     fastest = max(answer.options, key=lambda one: one.samples_per_second)
     ratio = fastest.ratio
     lines = []
-    if ratio is not None:
+    if ratio is not None and ratio.value < LEAST:
+        best = f"{name_of(fastest)}, {ratio.value:.3f} times as fast ({ratio.words})"
+        lines.append(f"No option is {LEAST - 1:.0%} faster than what you have; the most is {best}.")
+    elif ratio is not None:
         lines.append(f"Fastest: {name_of(fastest)}, {ratio.value:.3g} times as fast ({ratio.words}).")
     paying = [one for one in answer.options if one.payback is not None and one.payback.time is not None]
     if paying:
