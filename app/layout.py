@@ -180,7 +180,7 @@ def mistakes_shown() -> Iterator[None]:
         st.stop()
 
 
-PROFILED = ("predict", "scale", "compare")
+PROFILED = ("predict", "scale", "compare", "sensitivity")
 """Commands that take a profile."""
 
 

@@ -6,6 +6,7 @@ PAGES = (
     ("plan", "Plan"),
     ("quote", "Check a quote"),
     ("compare", "Compare"),
+    ("sensitivity", "Sensitivity"),
     ("communication", "Communication"),
     ("stragglers", "Stragglers"),
     ("trace", "Trace"),

@@ -28,6 +28,7 @@ ASKED: dict[str, tuple[str, dict[str, str]]] = {
     "plan": ("plan", FOR_HIRE),
     "compare": ("compare", {"gpus": "8", "price": "3", "b-gpus": "16", "c-local-batch-size": "32"}),
     "compare, alone": ("compare", {"gpus": "8"}),
+    "sensitivity": ("sensitivity", {"gpus": "8", "inter-link": "ethernet-25g-tcp", "price": "12"}),
     "communication": ("communication", {"ranks": "16", "node": "dgx-1v", "size": "1MB"}),
     "stragglers": (
         "stragglers",
@@ -108,6 +109,22 @@ def quoted(test: Any, answers: list[Any], printed: str) -> None:
     assert all(claim["verdict"] in printed for claim in answers[0]["claims"])
 
 
+def sensitive(test: Any, answers: list[Any], printed: str) -> None:
+    (answer,) = answers
+    (shown,) = (table.value for table in test.dataframe if "a quarter less" in table.value)
+    assert list(shown["input"]) == [row["name"].replace("_", " ") for row in answer["inputs"]]
+    assert list(shown["a quarter more"]) == [show(row["at_+25%"], "s") for row in answer["inputs"]]
+    assert all(row["name"] in printed for row in answer["inputs"])
+    assert all(each["words"] in plain_words(test) for each in answer["crossovers"])
+    strongest = max(answer["inputs"], key=lambda row: abs(row["at_+25%"] - row["at_-25%"]))
+    assert f"**{strongest['name'].replace('_', ' ').capitalize()} matters most" in words(test)
+
+
+def plain_words(test: Any) -> str:
+    """The words of a page without what keeps them from being Markdown."""
+    return words(test).replace("\\", "")
+
+
 def listed(test: Any, answers: list[Any], printed: str) -> None:
     assert "ib-edr-100g" in answers[0]
     assert "ib-edr-100g" in printed
@@ -121,6 +138,7 @@ SHOWN = {
     "plan": planned,
     "compare": compared,
     "communication": collective,
+    "sensitivity": sensitive,
     "stragglers": straggled,
     "quote": quoted,
     "hardware": listed,

@@ -24,6 +24,7 @@ PAGES = {
     "quote": "quote?quote=horovod-512-gpus",
     "compare": "compare?gpus=32&inter-link=ethernet-25g-tcp&b-inter-link=ethernet-100g-tcp"
     "&c-inter-link=ethernet-100g-rdma",
+    "sensitivity": "sensitivity?gpus=32",
     "communication": "communication",
     "stragglers": "stragglers",
     "trace": "trace",

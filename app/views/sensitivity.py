@@ -1,0 +1,125 @@
+"""Sensitivity: what the time of an iteration depends on, what binds, and where that changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from app import charts, session_hardware
+from app.layout import Asked, ask_scenario, downloads, mistakes_shown, ways_out
+from app.looks import labelled
+from app.options import MONEY, SCENARIO, arguments, values
+from app.plain import plain
+from perfmodel.calibration import calibration
+from perfmodel.sensitivity import sensitivity
+from perfmodel.sensitivity.report import SensitivityReport, sensitivity_report
+from perfmodel.specs.conditions import Conditions
+from perfmodel.units import show
+
+DRAWN = 12
+"""Inputs of the figure, those that matter most."""
+
+
+def words_of(name: str) -> str:
+    """Return an input's name as people read it."""
+    return name.replace("_", " ")
+
+
+def swings(report: SensitivityReport) -> list[dict[str, Any]]:
+    """Return the inputs that move the time when they change by a quarter, the strongest first."""
+    rows = [row for row in report["inputs"] if row["at_-25%"] is not None and row["at_+25%"] is not None]
+    return sorted(rows, key=lambda row: -abs(row["at_+25%"] - row["at_-25%"]))[:DRAWN]
+
+
+def tornado(rows: list[dict[str, Any]], time: float) -> go.Figure:
+    """The change of the time where an input is a quarter less and a quarter more."""
+    figure = go.Figure()
+    for key, name, colour in (("at_-25%", "25 % less", charts.ORANGE), ("at_+25%", "25 % more", charts.BLUE)):
+        figure.add_bar(
+            y=[words_of(row["name"]) for row in rows],
+            x=[100 * (row[key] / time - 1) for row in rows],
+            name=f"input {name}",
+            orientation="h",
+            marker={"color": colour},
+            customdata=[show(row[key], "s") for row in rows],
+            hovertemplate="%{y} " + name + ": %{customdata}, %{x:+.1f} %<extra></extra>",
+        )
+    figure.update_layout(barmode="overlay")
+    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_xaxes(title="change of the iteration time", ticksuffix=" %", zeroline=True)
+    return figure
+
+
+def decision(report: SensitivityReport, rows: list[dict[str, Any]]) -> str:
+    """Say what the time hangs on most."""
+    if not rows:
+        return "No input moves the time."
+    first = rows[0]
+    low, high = sorted(first[key] / report["iteration_time"] - 1 for key in ("at_-25%", "at_+25%"))
+    return (
+        f"{words_of(first['name']).capitalize()} matters most: a quarter less or more of it changes the "
+        f"iteration of {show(report['iteration_time'], 's')} by {low:+.1%} to {high:+.1%}."
+    )
+
+
+def table(report: SensitivityReport) -> list[dict[str, Any]]:
+    """Return every input as a table people read."""
+    return [
+        {
+            "input": words_of(row["name"]),
+            "value": show(row["value"], row["unit"]),
+            "1 % more changes the time by [%]": row["time"]["elasticity"]
+            if row["time"]["elasticity"] is not None
+            else row["time"]["above"],
+            "a quarter less": None if row["at_-25%"] is None else show(row["at_-25%"], "s"),
+            "a quarter more": None if row["at_+25%"] is None else show(row["at_+25%"], "s"),
+            "what it is": row["meaning"],
+        }
+        for row in report["inputs"]
+    ]
+
+
+def python(picked: dict[str, Any]) -> str:
+    """The question in Python."""
+    conditions = ", ".join(f"{name}={value!r}" for name, value in values(picked, MONEY).items())
+    return (
+        "from perfmodel import Conditions, Scenario\n"
+        "from perfmodel.sensitivity import sensitivity\n\n"
+        f"result = sensitivity(Scenario({arguments(values(picked, SCENARIO))}), "
+        f"conditions=Conditions({conditions}))\n"
+        "for row in result.rows:\n"
+        "    print(row.name, row.value, row.time.below, row.time.above, row.low, row.high)"
+    )
+
+
+def page(asked: Asked) -> None:
+    """Draw the answer."""
+    with mistakes_shown():
+        conditions = Conditions(**values(asked.picked, MONEY))
+        catalogue = session_hardware.catalogue()
+        with st.spinner("Changing every input ..."):
+            result = sensitivity(asked.scenario(), catalogue, None, conditions)
+            report = sensitivity_report(result, catalogue, calibration())
+    rows = swings(report)
+    with asked.top:
+        st.subheader(report["title"], anchor=False)
+        st.markdown(f"**{decision(report, rows)}**")
+    figure = tornado(rows, report["iteration_time"])
+    charts.draw(figure, "tornado", decision(report, rows), height=120 + 28 * len(rows))
+    for heading, lines in (
+        ("What binds", [f"{arm['of']}: {arm['words']}" for arm in report["maxima"]]),
+        ("Where that changes", [each["words"] for each in report["crossovers"]]),
+    ):
+        if lines:
+            st.markdown(f"**{heading}**\n" + "\n".join(f"* {plain(labelled(line))}" for line in lines))
+    st.dataframe(table(report), hide_index=True)
+    for note in report["notes"]:
+        st.caption(plain(labelled(note)))
+    with st.container(horizontal=True):
+        ways_out("sensitivity", asked.picked, python(asked.picked))
+        downloads("sensitivity", table(report), dict(report))
+
+
+page(ask_scenario("sensitivity", money=True))
