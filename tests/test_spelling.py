@@ -94,7 +94,7 @@ def test_one_meaning_has_one_spelling_in_every_command():
 
 def test_no_option_is_another_in_the_plural():
     names = {name for _, _, name in options()}
-    number_of = {"--nodes"}  # how many there are, beside which one it is
+    number_of = {"--nodes", "--servers"}  # how many there are, beside which one it is
     either = {"--plots", "--collectives"}  # figures of a report, files of measured ones, beside the one asked
     assert not {name for name in names if f"{name}s" in names - number_of - either}
 

@@ -10,7 +10,7 @@ import click
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-class _Jobs(click.ParamType[int]):
+class _Jobs(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # no generic in click 8.2
     """A number of processes, or ``all``."""
 
     name = "jobs"
