@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -198,6 +199,8 @@ def _number(row: dict[str, str], column: str, where: str) -> float:
     return value
 
 
-def shipped_measurements() -> list[Measurement]:
-    """The published collectives that come with the package."""
-    return read_measurements(folder("validation") / "measured" / "collectives.csv", Catalogue.built_in())
+@cache
+def shipped_measurements() -> tuple[Measurement, ...]:
+    """The published collectives that come with the package, read once."""
+    rows = read_measurements(folder("validation") / "measured" / "collectives.csv", Catalogue.built_in())
+    return tuple(rows)

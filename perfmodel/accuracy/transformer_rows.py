@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -131,9 +132,10 @@ def read_transformer_runs(
         raise InputError(f"{path}: cannot be read: {error}") from None
 
 
-def shipped_transformer_runs(reading: Reading = Reading()) -> list[TransformerRun]:  # noqa: B008
-    """The published runs that come with the package."""
-    return read_transformer_runs(_measured("transformer_runs.csv"), Catalogue.built_in(), reading)
+@cache
+def shipped_transformer_runs(reading: Reading = Reading()) -> tuple[TransformerRun, ...]:  # noqa: B008
+    """The published runs that come with the package, read once."""
+    return tuple(read_transformer_runs(_measured("transformer_runs.csv"), Catalogue.built_in(), reading))
 
 
 def _measured(name: str) -> Path:
