@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from perfmodel.attachments import only_attached
@@ -28,6 +29,8 @@ from perfmodel.workloads.listing import NetworkSummary, NetworkTable
 
 LARGEST_CHEAP = 8192
 """Bytes of a body whose answer takes no longer than that of a line; more are specs, files or batches."""
+MOST_KEPT = 1024
+"""Cheap answers that a process remembers: some 4 kB each, with a body of at most ``LARGEST_CHEAP``."""
 Cost = Literal["cheap", "costly"]
 """cheap: under 5 ms, answered where the request arrives; costly: in the pool."""
 SLOW_KEYS = frozenset({"specs", "files", "scenarios", "columns", "time_to_loss", "time_to_target"})
@@ -265,6 +268,12 @@ def answer(name: str, body: bytes) -> bytes:
     Refused : the body is no JSON, or not what the command takes; one that may be sent to another process
     """
     return answered(COMMANDS[name], table_of(body))
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def kept_answer(name: str, body: bytes) -> bytes:
+    """Return what ``answer`` does, which it remembers of the last bodies: only of those that are cheap."""
+    return answer(name, body)
 
 
 def is_cheap(command: Command, body: bytes) -> bool:
