@@ -7,8 +7,11 @@ import threading
 from collections.abc import Callable
 from types import FrameType
 
-MOMENT = 0.05
-"""Seconds of processor time for which everybody else may be kept waiting."""
+MOMENT = 0.2
+"""Seconds of processor time for which everybody else may be kept waiting.
+
+A prediction takes a thousandth of it, the first of a network or machine, whose files are read, up to a third.
+"""
 
 
 class _TooLong(BaseException):

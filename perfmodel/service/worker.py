@@ -40,13 +40,13 @@ def main(target: str, seconds: float, memory_bytes: int) -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     for number in (signal.SIGINT, signal.SIGTERM):  # a terminal and systemd send them to every process
         signal.signal(number, signal.SIG_IGN)
-    with contextlib.suppress(OSError):
-        os.nice(NICE)
     to_standard_error()
     module, _, function = target.partition(":")
     answer = getattr(import_module(module), function)
     gc.collect()
     gc.freeze()
+    with contextlib.suppress(OSError):  # only now: one that was killed is missed until it is back
+        os.nice(NICE)
     _limit_memory(memory_bytes)
     _write(replies, READY, b"")
     while head := sys.stdin.buffer.read(REQUEST.size):
