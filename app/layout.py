@@ -56,7 +56,7 @@ class Asked(NamedTuple):
             if given in changed:
                 picked.pop(other, None)
         kept = {name: value for name, value in picked.items() if value is not None}
-        return scenario(kept, session_hardware.profile())
+        return scenario(kept, session_hardware.own_files())
 
 
 def remote() -> Client | None:
@@ -97,7 +97,32 @@ def ask_scenario(
         heading: [options()[name] for name in names if name not in without]
         for heading, names in groups.items()
     }
-    return ask(page, known, body, start, columns=columns)
+    asked = ask(page, known, body, start, columns=columns)
+    with st.sidebar:
+        _own_calibration()
+    return asked
+
+
+def _own_calibration() -> None:
+    """Take what the user's own runs taught, for every page that predicts."""
+    with fold("Your own calibration") as is_open:
+        if is_open:
+            file = st.file_uploader(
+                "What perfmodel calibrate --data wrote",
+                type=["json"],
+                max_upload_size=5,
+                key="calibration-file",
+            )
+            session = st.session_state
+            if file is not None and session.get("calibration-id") != file.file_id:
+                with mistakes_shown():
+                    session_hardware.take_calibration(file.getvalue(), file.name)
+                session["calibration-id"] = file.file_id
+    if session_hardware.calibration() is not None:
+        st.caption(f"Calibrated by {st.session_state['calibration-name']}; not part of the URL.")
+        st.button(
+            "Predict without it", on_click=session_hardware.forget_calibration, key="forget-calibration"
+        )
 
 
 def ask(
@@ -181,14 +206,13 @@ def mistakes_shown() -> Iterator[None]:
 
 
 PROFILED = ("predict", "scale", "compare", "sensitivity")
-"""Commands that take a profile."""
+"""Commands that take files of one's own: a profile, a calibration."""
 
 
 def shell_command(command: str, picked: Mapping[str, Any], more: Sequence[tuple[str, str]] = ()) -> str:
     """Return the question as a command, with options given more than once and the session's profile."""
-    takes_profile = command in PROFILED and session_hardware.profile()
-    profile = {"profile": session_hardware.PROFILE} if takes_profile else {}
-    return as_command(command, {**picked, **profile}, more)
+    files = session_hardware.own_names() if command in PROFILED else {}
+    return as_command(command, {**picked, **files}, more)
 
 
 def ways_out(
@@ -208,13 +232,14 @@ def ways_out(
     more : options given more than once
     others : options of further commands, which answer the rest of the page
     """
-    file = session_hardware.PROFILE if session_hardware.profile() else None
     with st.container(horizontal=True, width="content"):
         with st.popover("Copy as command"):
             lines = [shell_command(command, picked, more), *(shell_command(command, each) for each in others)]
             st.code("\n".join(lines), language="shell", wrap_lines=True)
         with st.popover("Copy as Python"):
-            st.code(python or as_python(picked, file), language="python", wrap_lines=True)
+            st.code(
+                python or as_python(picked, session_hardware.own_names()), language="python", wrap_lines=True
+            )
 
 
 def downloads(

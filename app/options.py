@@ -204,14 +204,14 @@ def values(picked: Mapping[str, Any], names: Iterable[str], command: str = "pred
     }
 
 
-def scenario(picked: Mapping[str, Any], profile: str | None = None) -> Scenario:
-    """Return the scenario of the options chosen, by the command line's own reading.
+def scenario(picked: Mapping[str, Any], files: Mapping[str, str] = {}) -> Scenario:
+    """Return the scenario of the options chosen and of files, by the command line's own reading.
 
     Raises
     ------
     InputError : a value that does not fit
     """
-    return scenario_from(values(picked, SCENARIO) | {"profile": profile})
+    return scenario_from(values(picked, SCENARIO) | dict(files))
 
 
 def as_command(command: str, picked: Mapping[str, Any], more: Iterable[tuple[str, str]] = ()) -> str:
@@ -234,7 +234,7 @@ def _words(name: str, value: Any) -> tuple[str, ...]:
     return f"--{name}", written(value)
 
 
-def as_python(picked: Mapping[str, Any], profile: str | None = None) -> str:
+def as_python(picked: Mapping[str, Any], files: Mapping[str, str] = {}) -> str:
     """Return the same question in Python.
 
     >>> print(as_python({"gpus": 8}))
@@ -243,7 +243,7 @@ def as_python(picked: Mapping[str, Any], profile: str | None = None) -> str:
     answer = predict(Scenario(gpus=8))
     print(answer.iteration_time, answer.terms)
     """
-    words = values(picked, SCENARIO) | ({"profile": profile} if profile else {})
+    words = values(picked, SCENARIO) | dict(files)
     return (
         "from perfmodel import Scenario, predict\n\n"
         f"answer = predict(Scenario({arguments(words)}))\n"

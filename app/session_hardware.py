@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Any
 
 import streamlit as st
 
+from perfmodel.calibration import calibrated
 from perfmodel.equations.distributions import Distribution, distribution
+from perfmodel.errors import InputError
 from perfmodel.specs.store import Catalogue
 from perfmodel.traces.step_times import read_step_times
 
@@ -64,6 +67,48 @@ def profile() -> str | None:
         return None
     file = folder() / st.session_state.get("profile-name", PROFILE)
     return str(file) if file.is_file() else None
+
+
+def calibration() -> str | None:
+    """Return the file of the session's own calibration, where one was handed over."""
+    name = st.session_state.get("calibration-name")
+    return None if name is None else str(folder() / "calibration" / name)
+
+
+def take_calibration(content: bytes, name: str) -> None:
+    """Take a file of ``perfmodel calibrate --data`` for every page that predicts.
+
+    Raises
+    ------
+    InputError : a file that is none
+    """
+    file = folder() / "calibration" / (re.sub(r"[^A-Za-z0-9._-]", "_", name)[-80:] or "mine.json")
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(content)
+    try:
+        calibrated(str(file))
+    except InputError as error:
+        file.unlink()
+        forget_calibration()
+        raise InputError(str(error).replace(f"{file.parent}/", "")) from None
+    st.session_state["calibration-name"] = file.name
+
+
+def forget_calibration() -> None:
+    """Predict again by what comes along."""
+    st.session_state.pop("calibration-name", None)
+
+
+def own_files() -> dict[str, str]:
+    """Return the options of a scenario that name files of the session's own."""
+    files = {"profile": profile(), "calibration": calibration()}
+    return {name: path for name, path in files.items() if path is not None}
+
+
+def own_names() -> dict[str, str]:
+    """Return the same by the names that their owner knows."""
+    names = {"profile": PROFILE, "calibration": st.session_state.get("calibration-name", "")}
+    return {name: names[name] for name in own_files()}
 
 
 def take_sample(content: bytes | None) -> None:

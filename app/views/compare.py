@@ -61,7 +61,7 @@ def cases(asked: Asked) -> list[Case]:
     return [
         case_of(
             name,
-            scenario(_laid_over(base, changed), session_hardware.profile()),
+            scenario(_laid_over(base, changed), session_hardware.own_files()),
             session_hardware.catalogue(),
             conditions,
         )
@@ -175,8 +175,9 @@ def _python(base: dict[str, Any], names: list[str]) -> str:
     plans = [changed for letter in LETTERS if (changed := changes(asked.picked, letter))]
     conditions = ", ".join(f"{name}={value!r}" for name, value in values(base, MONEY).items())
     costs = f", conditions=Conditions({conditions})" if conditions else ""
+    own = session_hardware.own_names()
     lines = [
-        f"case_of({name!r}, Scenario({arguments(values(_laid_over(base, changed), SCENARIO))}){costs})"
+        f"case_of({name!r}, Scenario({arguments(values(_laid_over(base, changed), SCENARIO) | own)}){costs})"
         for name, changed in zip(names, [{}, *(plans or [{}])], strict=True)
     ]
     return (

@@ -186,7 +186,10 @@ def ends(result: dict[str, list[Prediction]]) -> str:
 def _python(picked: dict[str, Any], counts: list[int]) -> str:
     """The question in Python: one curve."""
     given = {name: value for name, value in picked.items() if name != "gpus"}
-    words = "".join(f", {name}={value!r}" for name, value in option_values(given, SCENARIO).items())
+    words = "".join(
+        f", {name}={value!r}"
+        for name, value in (option_values(given, SCENARIO) | session_hardware.own_names()).items()
+    )
     return f"print(perfmodel.scale(gpus={counts}{words}))"
 
 

@@ -84,10 +84,11 @@ def table(report: SensitivityReport) -> list[dict[str, Any]]:
 def python(picked: dict[str, Any]) -> str:
     """The question in Python."""
     conditions = ", ".join(f"{name}={value!r}" for name, value in values(picked, MONEY).items())
+    given = arguments(values(picked, SCENARIO) | session_hardware.own_names())
     return (
         "from perfmodel import Conditions, Scenario\n"
         "from perfmodel.sensitivity import sensitivity\n\n"
-        f"result = sensitivity(Scenario({arguments(values(picked, SCENARIO))}), "
+        f"result = sensitivity(Scenario({given}), "
         f"conditions=Conditions({conditions}))\n"
         "for row in result.rows:\n"
         "    print(row.name, row.value, row.time.below, row.time.above, row.low, row.high)"

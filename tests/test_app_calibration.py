@@ -1,0 +1,59 @@
+"""What a user's own runs taught is handed over by a file, and moves every page that predicts."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from perfmodel.api.calibrate import calibrate
+from perfmodel.prediction import predict
+from perfmodel.specs.scenario import Scenario
+from perfmodel.units import show
+from tests.test_app import errors, opened, sound
+from tests.test_app_copies import copies, run
+from tests.test_own_runs import MACHINE, written
+
+JOB = {name: str(value) for name, value in MACHINE.items()}
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("own")
+    rows = [MACHINE | {"world_size": n, "local_batch_size": 64} for n in (1, 8)]
+    calibrate(data=written(folder / "mine.csv", rows)).write(folder / "mine.json")
+    return folder / "mine.json"
+
+
+def handed_over(content: bytes, page: str = "predict", **query: str):
+    test = opened(page, **query)
+    test.session_state["fold-Your own calibration"] = True
+    sound(test.run())
+    test.file_uploader(key="calibration-file").set_value([("mine.json", content, "application/json")])
+    return sound(test.run())
+
+
+def test_a_calibration_of_ones_own_moves_predictions_and_goes_with_copies(mine, invoke, monkeypatch):
+    query = {"gpus": "8", "local-batch-size": "64"} | {k.replace("_", "-"): v for k, v in JOB.items()}
+    plain = opened(**query).metric[0].value
+    test = handed_over(mine.read_bytes(), **query)
+    options = {**MACHINE, "world_size": 8, "local_batch_size": 64}
+    wanted = predict(Scenario(**options, calibration=str(mine)))
+    assert test.metric[0].value == show(wanted.iteration_time, "s") != plain
+    (command,), python = copies(test)
+    monkeypatch.chdir(mine.parent)
+    assert "--calibration mine.json" in shlex.join(command)
+    assert json.loads(invoke(*command, "--json").stdout)["iteration_time"] == wanted.iteration_time
+    assert str(wanted.iteration_time) in run(python)
+    sound(test.button(key="forget-calibration").click().run())
+    assert test.metric[0].value == plain
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff\x00", b"[1]"])
+def test_another_file_is_refused_as_a_calibration(content):
+    test = handed_over(content, gpus="8")
+    assert errors(test)
+    assert "/" not in errors(test)
+    assert not [button for button in test.button if button.key == "forget-calibration"]
