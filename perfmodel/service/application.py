@@ -16,7 +16,7 @@ from starlette.routing import Route
 import perfmodel
 from perfmodel.service import problems
 from perfmodel.service.answers import encoded
-from perfmodel.service.commands import COMMANDS, Command, answer, is_cheap
+from perfmodel.service.commands import COMMANDS, Command, answer, is_cheap, kept_answer
 from perfmodel.service.pages import docs_page
 from perfmodel.service.problems import Refused, problem, problem_of
 from perfmodel.service.quickly import quickly
@@ -98,7 +98,7 @@ def _endpoint(command: Command, calculate: Run, stream: Stream) -> Callable[[Req
             if form != JSON:
                 parts = await stream(f"{command.name} {form}", body)
                 return StreamingResponse(parts, headers={"cache-control": FRESH}, media_type=form)
-            content = quickly(answer, command.name, body) if is_cheap(command, body) else None
+            content = quickly(kept_answer, command.name, body) if is_cheap(command, body) else None
             if content is None:
                 content = await calculate(command.name, body)
         except Refused as error:
