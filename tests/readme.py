@@ -1,4 +1,4 @@
-"""Keeps README.md and the tutorials true: runs every command they show and writes what it prints.
+"""Keeps README.md and the pages of docs/ true: runs every command they show and writes what it prints.
 
 ``python -m tests.readme`` rewrites the files; the tests only compare.
 """
@@ -22,7 +22,7 @@ from perfmodel.specs.scenario import Scenario
 README = Path(__file__).parents[1] / "README.md"
 PAGES = sorted(
     path
-    for part in ("tutorials", "how-to", "accuracy")
+    for part in ("tutorials", "how-to", "guide", "accuracy")
     for path in (README.parent / "docs" / part).glob("*.md")
 )
 _FILE = re.compile(r"```{code-block} \w+\n:caption: (\S+)\n\n(.*?)```\n", re.DOTALL)
