@@ -6,14 +6,19 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.epochs_to_target import EpochsFit, epochs_fit
 from perfmodel.errors import InputError
 from perfmodel.specs.framework import parse_framework
 
+if TYPE_CHECKING:
+    from perfmodel.specs.accelerator import Accelerator
+
 NAMES: Final = ("stock", "mlperf", "lars", "lamb", "tokens")
 MLPERF: Final = "MLPerf training submissions, v0.5 to v1.1"
+NVIDIA: Final = "NVIDIA"
+"""Whose containers the tuned frameworks are."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class Recipe:
     """Rate that is good at a batch size, and that batch; None where none was published."""
     evidence: tuple[Evidence, ...] = ()
     framework: str | None = None
-    """Software that goes with it; None where it was shown with the usual one."""
+    """Software that goes with it, of NVIDIA; None where it was shown with the usual one."""
     optimizer: str | None = None
     """That goes with it; None where it is the network's usual one."""
     tokens: float | None = None
@@ -86,6 +91,10 @@ class Recipe:
     def starts(self) -> str:
         """Where its run starts, if not from scratch."""
         return benchmarks()[self.fit.benchmark].starts if self.name == "mlperf" else ""
+
+    def framework_on(self, accelerator: Accelerator) -> str | None:
+        """Return the software that goes with it; None for the usual one, as on other makers' accelerators."""
+        return self.framework if accelerator.vendor == NVIDIA else None
 
     def words(self, framework: str | None) -> str:
         """What the recipe is called in an answer, with the software it is run with.

@@ -11,7 +11,7 @@ from perfmodel.errors import InputError
 from perfmodel.planning import Goal, search
 from perfmodel.planning.verdict import notes
 from perfmodel.prediction import predict
-from perfmodel.prediction.target import time_to_target
+from perfmodel.prediction.target import for_target, time_to_target
 from perfmodel.recipes import recipe, recipe_names, usual_recipe
 from perfmodel.specs.scenario import Scenario
 from perfmodel.token_recipes import token_recipe
@@ -102,6 +102,31 @@ def test_a_plan_names_its_recipe_and_counts_its_epochs():
         search(Goal(workload="bert-large", recipe="stock", **goal))
     with pytest.raises(InputError, match="leave out --recipe stock"):
         search(Goal(target="top-1 0.759", recipe="stock", **goal))
+
+
+@pytest.mark.any_version
+@pytest.mark.parametrize(
+    ("words", "frameworks"),
+    [
+        ({"workload": "resnet50", "recipe": "mlperf"}, {"mxnet-ngc", None}),
+        ({"workload": "resnet50", "recipe": "mlperf", "options": {"framework": "pytorch"}}, {"pytorch"}),
+        ({"workload": "bert-large"}, {"pytorch-ngc", "pytorch"}),
+    ],
+)
+def test_a_recipe_has_its_software_in_plans_where_predictions_have_it(words, frameworks):
+    """NVIDIA's containers run on its accelerators alone."""
+    accelerators = ("v100-sxm2-32gb", "mi300x", "tpu-v6e")
+    goal = Goal(accelerators=accelerators, max_gpus=8, strategies=("all-reduce",), **words)
+    found = search(goal)
+    rows = [found.row(index) for index in range(len(found))]
+    assert {row["framework"] for row in rows} == frameworks
+    for name in accelerators:
+        row = next(row for row in rows if row["accelerator"] == name)
+        asked = {**found.options_of(row), **words.get("options", {})}
+        if "options" not in words:
+            asked.pop("framework", None)
+        predicted = predict(for_target(Scenario(**asked), words.get("recipe")))
+        assert row["iteration_time"] == pytest.approx(predicted.iteration_time, rel=1e-9)
 
 
 def test_every_recipe_has_a_source():

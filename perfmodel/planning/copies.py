@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -82,11 +82,13 @@ def tables_of_copies(
     catalogue, constants : as for ``predict``
     left_out : takes how many plans were left out, by the reason
     """
-    framework = goal.framework_of_copies(network)
-    goal = goal.under(framework)
+    frameworks = {
+        name: goal.framework_of_copies(network, catalogue.accelerator(name))
+        for name in dict.fromkeys(machine.accelerator for machine in machines)
+    }
     index_of = {(machine.node, machine.accelerator): i for i, machine in enumerate(machines)}
     tables = []
-    for accelerator, options in _crossings(goal, machines, catalogue, constants, left_out):
+    for accelerator, options in _crossings(goal, frameworks, machines, catalogue, constants, left_out):
         crossed = sweep(
             workload=goal.workload,
             accelerator=accelerator,
@@ -94,7 +96,7 @@ def tables_of_copies(
             constants=constants,
             columns=(*PREDICTED, *TERMS, *ONE_PROCESS_TERMS),
             **options,
-            **goal.options,
+            **goal.under(frameworks[accelerator]).options,
         )
         try:
             table = crossed.table()
@@ -107,13 +109,14 @@ def tables_of_copies(
             left_out[reason] += count
         if table is not None:
             table["machine"] = np.array([index_of[node, accelerator] for node in table["node"].tolist()])
-            table["framework"] = np.full(len(table["machine"]), framework, dtype=object)
+            table["framework"] = np.full(len(table["machine"]), frameworks[accelerator], dtype=object)
             tables.append(_allowed(goal, table, goal.most_samples(network), left_out))
     return tables
 
 
 def _crossings(
     goal: Goal,
+    frameworks: Mapping[str, str | None],
     machines: Sequence[Machine],
     catalogue: Catalogue,
     constants: Calibration,
@@ -133,7 +136,8 @@ def _crossings(
         sizes = offered_sizes[accelerator, held, joins]
         if accelerator not in batches:
             most = max(max(some) for (name, *_), some in offered_sizes.items() if name == accelerator)
-            batches[accelerator] = _largest_batches(goal, accelerator, most, catalogue, constants, left_out)
+            under = goal.under(frameworks[accelerator])
+            batches[accelerator] = _largest_batches(under, accelerator, most, catalogue, constants, left_out)
         for largest, precisions in batches[accelerator].items():
             offered = goal.local_batch_sizes or [2**i for i in range(largest.bit_length())]
             fitting = [batch for batch in offered if batch < 2 * largest]

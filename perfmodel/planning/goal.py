@@ -13,6 +13,7 @@ from perfmodel.named import meaning_of
 from perfmodel.prediction.target import on_its_own_data, recipe_of, target_tokens, with_target
 from perfmodel.recipes import Recipe, benchmark_of
 from perfmodel.sharing import framework_of_copies, is_stack, predicts_tokens
+from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.names import Meaning, Named, meaning, taken_as
 from perfmodel.specs.options import declared
@@ -164,7 +165,8 @@ class Goal(Run):
     def completed(self) -> Self:
         """Return the goal with what goes with its recipe, where it has one and does not say itself.
 
-        That is the length of samples, the framework, the optimizer; of ``tokens``, how many.
+        That is the length of samples and the optimizer; of ``tokens``, how many.  Its framework goes with
+        each accelerator: ``framework_of_copies``.
         """
         if self.recipe == TOKENS:
             chosen = self.chosen_recipe()
@@ -174,15 +176,16 @@ class Goal(Run):
             return self
         goes_with = {
             "sequence_length": None if chosen.in_phases else target_tokens(self.workload),
-            "framework": chosen.framework,
             "optimizer": chosen.optimizer,
         }
         new = {name: value for name, value in goes_with.items() if value is not None}
         return self.model_copy(update={"options": {**new, **self.options}, "recipe": chosen.name})
 
-    def framework_of_copies(self, network: Workload) -> str | None:
+    def framework_of_copies(self, network: Workload, accelerator: Accelerator) -> str | None:
         """Return the framework under which copies are trained; None where it does not matter."""
-        return framework_of_copies(network, self.options.get("framework"), "plan")
+        named = self.options.get("framework")
+        chosen = self.chosen_recipe() if named is None and self.to_target else None
+        return framework_of_copies(network, chosen.framework_on(accelerator) if chosen else named, "plan")
 
     def fit(self) -> EpochsFit | None:
         """Return how the epochs to the target grow with the batch; None where the run's length is given.

@@ -20,9 +20,6 @@ from perfmodel.token_recipes import NAME as TOKENS
 from perfmodel.token_recipes import token_recipe
 from perfmodel.workloads import workload
 
-NVIDIA = "NVIDIA"
-"""Whose containers the tuned frameworks are."""
-
 
 def target_tokens(workload_id: str) -> int | None:
     """Return the tokens of a sample of the data that a workload's target was reached with.
@@ -126,14 +123,14 @@ def for_target(
 
 
 def _framework(chosen: Recipe, scenario: Scenario, catalogue: Catalogue | None) -> str | None:
-    """The software that goes with a recipe; none on accelerators of another maker."""
+    """The software that goes with a recipe on the accelerator of a job; None where it names software."""
     if chosen.framework is None or scenario.framework is not None:
         return None
     try:
         accelerator = resolve(scenario, Catalogue.of(catalogue)).accelerator
     except InputError:  # which predicting it will say
         return None
-    return chosen.framework if accelerator.vendor == NVIDIA else None
+    return chosen.framework_on(accelerator)
 
 
 def recipe_name(scenario: Scenario, name: str | None = None, tokens: float | None = None) -> str | None:
