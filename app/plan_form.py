@@ -111,7 +111,7 @@ def as_python(asked: Goal) -> str:
     result = perfmodel.plan(deadline=3600.0, input='real')
     print(result)
     """
-    blank = Goal()
+    blank = Goal(prices={}, purchase_prices={}, options={})
     said = {
         PYTHON_NAMES.get(name, name): repr(getattr(asked, name))
         for name in Goal.model_fields
