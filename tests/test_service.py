@@ -44,6 +44,7 @@ def test_fields_leave_the_rest_out(client):
             "specs.links.mine: name: the key is missing",
         ),
         ({"fields": ["time"]}, "fields", "unknown field"),
+        ({"gpus": 10**30}, "gpus", "less than or equal"),
     ],
 )
 def test_a_mistake_is_named_with_what_would_be_right(client, body, field, words):
@@ -162,3 +163,18 @@ def test_a_cheap_answer_is_remembered_and_a_refusal_is_not(client):
     client.post("/v1/predict", json={"gpus": "x"})
     client.post("/v1/predict", json={"scenarios": [body]})
     assert kept_answer.cache_info().currsize == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "field"),
+    [("compare", "scenarios"), ("layouts", "workload"), ("learning-rate", "global_batch_size")],
+)
+def test_what_is_missing_is_named(client, command, field):
+    answer = client.post(f"/v1/{command}", json={})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == field
+
+
+def test_a_row_of_a_batch_may_hold_any_number(client):
+    answer = client.post("/v1/predict", json={"scenarios": [{"gpus": 10**400}, {"gpus": 10**30}]})
+    assert [row["error"]["status"] for row in answer.json()["results"]] == [422, 422]

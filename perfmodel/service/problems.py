@@ -17,6 +17,8 @@ WORDS = {413: "Content Too Large", 422: "Unprocessable Content"}
 LONGEST_VALUE = 200
 """Letters of a refused value that are sent back."""
 MOST_MISTAKES = 20
+LARGEST_WHOLE = 2**53
+"""Beyond it readers of JSON do not agree on a whole number."""
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 _FIELDS = {"node-mtbf": "node_failure_interval"}
 """Fields of options that are not called as they are written."""
@@ -110,6 +112,8 @@ def _several(value: Any) -> list[Any]:
 
 def _shown(value: Any) -> Any:
     """A value as it can be sent back, where it is long only its beginning."""
+    if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
+        return f"{value:.6g}" if abs(value) < 10**300 else "a number of over 300 digits"
     if value is None or isinstance(value, bool | int | float):
         return value if not isinstance(value, float) or value - value == 0 else repr(value)
     text = value if isinstance(value, str) else repr(value)

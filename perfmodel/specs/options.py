@@ -137,7 +137,9 @@ class Described(Record):
     def __init__(self, /, **options: Any) -> None:
         """Take options by name; an unknown one, or a value that does not fit it, is an InputError."""
         written, known = self.as_written(options), declared(type(self))  # type: ignore[arg-type]
-        if all(name in known and known[name].takes(value) for name, value in written.items()):
+        if self._required <= written.keys() and all(
+            name in known and known[name].takes(value) for name, value in written.items()
+        ):
             self._fill({**self._blank, **written} if len(written) == len(known) else dict(written))
             return
         try:
