@@ -129,6 +129,22 @@ def test_a_recipe_has_its_software_in_plans_where_predictions_have_it(words, fra
         assert row["iteration_time"] == pytest.approx(predicted.iteration_time, rel=1e-9)
 
 
+@pytest.mark.any_version
+def test_a_plan_of_software_whose_recipe_has_two_runs_is_one_of_mlperfs_and_says_so(invoke):
+    """BERT by stock software: ``predict`` adds up two runs, and a plan is of one."""
+    words = ("plan", "--workload", "bert-large", "--framework", "pytorch", "--instance", "p3.16xlarge")
+    words = (*words, "--max-gpus", "16", "--json")
+    answer, named = (json.loads(invoke(*words, *more).stdout) for more in ((), ("--recipe", "mlperf")))
+    assert answer["recipe"] == "mlperf"
+    assert answer["chosen"] == named["chosen"]
+    (note,) = set(answer["notes"]) - set(named["notes"])
+    assert note.startswith("recipe mlperf is planned with framework pytorch; the one that goes with it, s")
+    assert "--sequence-length 512 --samples 51216384" in note
+    asked = invoke(*words, "--recipe", "stock")
+    assert asked.exit_code == 2
+    assert "--sequence-length 128 --samples 461242368 and then" in " ".join(asked.stderr.split())
+
+
 def test_every_recipe_has_a_source():
     for benchmark in ("resnet50", "bert"):
         for name in ("stock", "mlperf"):

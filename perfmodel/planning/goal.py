@@ -166,7 +166,8 @@ class Goal(Run):
         """Return the goal with what goes with its recipe, where it has one and does not say itself.
 
         That is the length of samples and the optimizer; of ``tokens``, how many.  Its framework goes with
-        each accelerator: ``framework_of_copies``.
+        each accelerator: ``framework_of_copies``.  A plan is of one run: where the recipe that goes with
+        the software has several, MLPerf's is taken.
         """
         if self.recipe == TOKENS:
             chosen = self.chosen_recipe()
@@ -174,6 +175,12 @@ class Goal(Run):
         chosen = self.chosen_recipe() if self.to_target else None
         if chosen is None:
             return self
+        if chosen.in_phases and self.recipe is None:
+            note = (
+                f"recipe mlperf is planned with framework {self.options.get('framework')}; the one that goes "
+                f"with it, {chosen.name}, has {_phases(chosen)} (--recipe)"
+            )
+            return self.model_copy(update={"recipe": "mlperf", "meant": (*self.meant, note)}).completed()
         goes_with = {
             "sequence_length": None if chosen.in_phases else target_tokens(self.workload),
             "optimizer": chosen.optimizer,
@@ -204,12 +211,8 @@ class Goal(Run):
                 f"not {self.workload}"
             )
         if chosen.in_phases:
-            runs = " and then ".join(
-                f"--sequence-length {phase.sequence_length} --samples {phase.amount:.0f}"
-                for phase in chosen.phases
-            )
             raise InputError(
-                f"--recipe {chosen.name} of {self.workload} has two runs: plan {runs}; "
+                f"--recipe {chosen.name} of {self.workload} has {_phases(chosen)}; "
                 "or plan --recipe mlperf, which has one"
             )
         return chosen.fit
@@ -270,6 +273,14 @@ def options_of(plan: Mapping[str, Any], workload: str, options: Mapping[str, Any
         del decided["local_batch_size"]  # it is the micro-batch
         decided |= {name: layout[name] for name in OF_LAYOUT if layout[name] != 1}
     return {"workload": workload, **options, **decided}
+
+
+def _phases(chosen: Recipe) -> str:
+    """The runs of a recipe, and what plans each."""
+    runs = " and then ".join(
+        f"--sequence-length {phase.sequence_length} --samples {phase.amount:.0f}" for phase in chosen.phases
+    )
+    return f"{len(chosen.phases)} runs: plan {runs}"
 
 
 def _offer(name: str, catalogue: Catalogue) -> Meaning:

@@ -55,7 +55,8 @@ class Run(Described):
     purchase_prices : Of one node, USD, by its name, instead of a rent.
     conditions : Region, power and failures; its own prices and length of a run are not used.
     options : Of every candidate's scenario alike.
-    meant : What names that fit several things were taken as; ``Goal.by_id`` fills it in.
+    meant : What was taken for names that fit several things, and for recipes of several runs; ``Goal`` fills
+        it in.
 
     Raises
     ------
