@@ -100,8 +100,9 @@ class Workers:
         if self._pool is None:
             if self._packed is None:
                 self._packed = pickle.dumps(self._state, pickle.HIGHEST_PROTOCOL)
-            start = {"initializer": _begin, "initargs": (self._packed,)}
-            self._pool = ProcessPoolExecutor(min(self._jobs, items), get_context("spawn"), **start)
+            self._pool = ProcessPoolExecutor(
+                min(self._jobs, items), get_context("spawn"), initializer=_begin, initargs=(self._packed,)
+            )
         return self._pool
 
     def _end(self) -> None:

@@ -81,8 +81,8 @@ def command(
         if skip:
             raise InputError(f"--skip {skip}: of marked steps; --collectives have none, leave it out")
         if check or jobs or (refit and collectives):
-            wrong = "--check" if check else "--jobs" if jobs else "--collectives"
-            raise InputError(f"{wrong}: not with an update of the fit")
+            option = "--check" if check else "--jobs" if jobs else "--collectives"
+            raise InputError(f"{option}: not with an update of the fit")
         _update(data, collectives, output, as_json, specs, options)
     else:
         _fit(data, output, jobs or 1, check, as_json, specs)
