@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -115,8 +116,6 @@ def sum_refused(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 def description(parts: Parts) -> dict[str, Any]:
     """Return all that the rows of a sweep follow from, as a manifest keeps it."""
-    from importlib.metadata import version
-
     options = {
         name: _short(values)
         for name, values in parts.axes.items()
@@ -128,7 +127,7 @@ def description(parts: Parts) -> dict[str, Any]:
         "scenarios": math.prod(map(len, parts.axes.values())),
         "parts": len(parts),
         "scenarios_of_part": parts.most,
-        "perfmodel": version("perfmodel"),
+        "perfmodel": sys.modules["perfmodel"].__version__,
         "package": package_sha256(),
         "constants": hashlib.sha256(repr(_plain(parts.constants)).encode()).hexdigest(),
         "files": _named_files(parts),
