@@ -14,7 +14,7 @@ from app import axes
 from perfmodel.prediction import Prediction
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
-from perfmodel.units import show
+from perfmodel.units import dollars, show
 
 # plotly looks at pandas where it is loaded, which another session may be half way through doing
 import_module("pandas")
@@ -302,7 +302,7 @@ def pareto(
             marker=style,
             text=[
                 f"{row['nodes']} x {row['name']}: {row['world_size']} x {row['accelerator']}<br>"
-                f"{show(row['run_time'], 's')}, {row['cost']:,.4g} USD<br>{row.get('why', '')}"
+                f"{show(row['run_time'], 's')}, {dollars(row['cost'])}<br>{row.get('why', '')}"
                 for row in rows
             ],
             customdata=list(range(first, first + len(rows))),

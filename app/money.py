@@ -14,7 +14,7 @@ from perfmodel.economics import economics, spans
 from perfmodel.prediction import Prediction
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
-from perfmodel.units import show
+from perfmodel.units import rate, show
 
 
 def costs(prediction: Prediction, picked: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def _show_costs(result: Mapping[str, Any]) -> None:
     """Show them."""
     price = result["price"]
     if price:
-        st.markdown(f"{price['usd_per_hour']:,.4g} USD/h for each machine, {price['basis']}")
+        st.markdown(f"{rate(price['usd_per_hour'])} USD/h for each machine, {price['basis']}")
     st.dataframe(
         [
             {

@@ -9,6 +9,7 @@ from perfmodel.errors import InputError
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.instance import Instance
 from perfmodel.specs.store import Catalogue
+from perfmodel.units import rate
 
 HOUR, YEAR = 3600.0, 365.25 * 86400.0
 DEFAULT_SERVICE_YEARS = 4.0
@@ -105,7 +106,7 @@ def price_words(price: Price) -> str:
     >>> price_words(Price(24.48, "on demand", "p3.16xlarge", "us-east-1", "2026-07-20", "a price list"))
     '24.48 USD/h for each node: p3.16xlarge on demand, us-east-1, 2026-07-20, source a price list'
     """
-    each = f"{price.usd_per_hour:,.4g} USD/h for each node"
+    each = f"{rate(price.usd_per_hour)} USD/h for each node"
     if price.basis != "on demand":
         return f"{each}, {'as given' if price.basis == 'given' else 'from its purchase'}"
     return f"{each}: {price.instance} on demand, {price.region}, {price.date}, source {price.source}"

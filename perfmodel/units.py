@@ -251,6 +251,37 @@ def many(count: float) -> str:
     return f"{count:,.0f}"
 
 
+def dollars(amount: float) -> str:
+    """Return an amount of money to the cent where that shows, in millions of four digits.
+
+    >>> dollars(1668145.3), dollars(1234.5), dollars(12.345), dollars(500.0), dollars(0.0123)
+    ('$1.668M', '$1,234', '$12.35', '$500', '$0.0123')
+    >>> dollars(2e10), dollars(999.996), dollars(1.23e-5)
+    ('$20,000M', '$1,000', '$0.0000123')
+    """
+    from decimal import Decimal
+
+    if round(amount, 0) >= 1e6:
+        return f"${rate(amount / 1e6)}M"
+    if round(amount, 2) >= 1000:
+        return f"${amount:,.0f}"
+    if amount < 1:
+        return f"${Decimal(f'{amount:.3g}'):f}"
+    return f"${amount:.2f}".removesuffix(".00")
+
+
+def thousands(amount: float) -> str:
+    """Return an amount in three digits, as narrow as columns need it, none of them a power of ten.
+
+    >>> thousands(600e3), thousands(1.4e6), thousands(4400), thousands(999.9e3), thousands(9.27)
+    ('600k', '1.4M', '4,400', '1M', '9.27')
+    """
+    for letter, size in (("M", 1e6), ("k", 1e3)):
+        if amount >= 9999.5 and float(f"{amount:.3g}") >= size:
+            return f"{_three_digits(amount / size)}{letter}"
+    return _three_digits(amount)
+
+
 def show_range(low: float, high: float, unit: str) -> str:
     """Return two ends of a quantity, the unit once where both have it.
 

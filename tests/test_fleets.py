@@ -344,3 +344,24 @@ def test_a_report_says_what_the_command_does(tmp_path):
     assert "dgx-h100" in text.split("Sources")[-1]
     perfmodel.write_report(perfmodel.fleets(HAVE, "ib-ndr-400g"), path)
     assert "ib-ndr-400g" in path.read_text("utf-8")
+
+
+def test_money_is_written_as_in_other_plans_never_as_a_power_of_ten():
+    """A purchase of 4,400, rents of 12,000 and work worth 15,000 an hour; a price left open."""
+    words = ("--workload", "resnet50", "--have", "4 x dgx-1v", "--hour-value", "15000", "--samples", "1e9")
+    options = ("--buy", "4 x dgx-1v", "--buy", "2 x dgx-a100-40gb", "--buy", "4 x dgx-h100")
+    prices = ("--purchase-price", "dgx-1v=1100", "--price", "dgx-a100-40gb=12000")
+    result = run(*words, *options, *prices, "--switch-price", "0")
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert not re.search(r"\de[+-]\d", text)
+    assert " USD/h" not in text
+    for expected in (
+        "4 x dgx-1v at $1,100",
+        " 4,400 ",
+        "at $12,000/h",
+        "is worth $15,000: given",
+        "24,000/h",
+    ):
+        assert expected in text
+    assert re.search(r"4 x dgx-h100, shares by speed: pays back in time up to \$[\d,.]+M?\b", text)

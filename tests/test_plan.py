@@ -19,12 +19,12 @@ from perfmodel.planning.front import front
 from perfmodel.planning.goal import doubled, sized
 from perfmodel.planning.launch import predict_command, slurm_job, torchrun
 from perfmodel.planning.machines import Machine
-from perfmodel.planning.rejected import dollars
 from perfmodel.planning.startable import NCCL_ALGORITHMS, NEARLY, startable
 from perfmodel.planning.verdict import notes, verdict
 from perfmodel.prediction.target import time_to_target
 from perfmodel.prices import Price
 from perfmodel.specs.conditions import Conditions
+from perfmodel.units import dollars
 from perfmodel.workloads import workload
 
 CATALOGUE = Catalogue.built_in()

@@ -8,7 +8,7 @@ from app import charts, plan_form, session_hardware
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled
 from perfmodel.errors import InputError
-from perfmodel.units import show
+from perfmodel.units import dollars, show
 
 START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("epochs", "deadline", "budget", "max-gpus")
@@ -95,7 +95,7 @@ def page(asked: Asked) -> None:
         if is_open:
             for row in result["unpriced"]:
                 worth = row["worth_usd_per_hour"]
-                priced = f"worth up to {worth:,.3g} USD/h each" if worth else "not in time"
+                priced = f"worth up to {dollars(worth)}/h each" if worth else "not in time"
                 st.markdown(f"* {row['name']}: no price is known; {priced}")
             for reason, count in result["left_out"].items():
                 st.markdown(f"* {count:,} plans left out: {labelled(reason)}")

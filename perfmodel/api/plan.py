@@ -17,7 +17,7 @@ from perfmodel.specs.options import documented
 from perfmodel.specs.run import Run
 from perfmodel.tables import Record, Table, aligned
 from perfmodel.transformers.words import in_full
-from perfmodel.units import duration
+from perfmodel.units import dollars, duration
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -103,7 +103,7 @@ class Plan:
         return cls(**{field.name: row[field.name] for field in fields(cls)})
 
     def __repr__(self) -> str:
-        cost = "price unknown" if self.cost is None else f"{self.cost:,.4g} USD"
+        cost = "price unknown" if self.cost is None else dollars(self.cost)
         way = f"{self.strategy}, {self.precision}, batch {self.local_batch_size} each"
         if self.layout is not None:
             way = f"{in_full(self.layout)}, {self.precision}"

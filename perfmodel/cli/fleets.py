@@ -262,24 +262,15 @@ def _times(one: FleetOption) -> str:
 
 
 def _dollars(purchase: Purchase | None) -> str:
+    from perfmodel.units import rate, thousands
+
     if purchase is None:
         return ""
     if purchase.capital is None or purchase.rent is None:
         return "unknown"
-    capital = _thousands(purchase.capital) if purchase.capital or not purchase.rent else ""
-    rent = f"{purchase.rent:,.4g}/h" if purchase.rent else ""
+    capital = thousands(purchase.capital) if purchase.capital or not purchase.rent else ""
+    rent = f"{rate(purchase.rent)}/h" if purchase.rent else ""
     return " + ".join(part for part in (capital, rent) if part)
-
-
-def _thousands(amount: float) -> str:
-    """An amount in three digits.
-
-    >>> _thousands(600e3), _thousands(1.4e6), _thousands(950)
-    ('600k', '1.4M', '950')
-    """
-    if amount >= 1e6:
-        return f"{amount / 1e6:,.3g}M"
-    return f"{amount / 1e3:,.3g}k" if amount >= 1e4 else f"{amount:,.3g}"
 
 
 def _payback(one: FleetOption) -> str:
@@ -294,9 +285,11 @@ def _payback(one: FleetOption) -> str:
 
 def _run(one: FleetOption, have: FleetOption) -> str:
     """What a run stands for, with an option and as it is."""
+    from perfmodel.units import dollars
+
     if one.cost_of_run is None or have.cost_of_run is None:
         return ""
-    return f"; a run stands for {one.cost_of_run:,.4g} USD, {have.cost_of_run:,.4g} as it is"
+    return f"; a run stands for {dollars(one.cost_of_run)}, {dollars(have.cost_of_run)} as it is"
 
 
 def _show_mixed(answer: Fleets) -> None:
@@ -329,6 +322,7 @@ def _show_prices(answer: Fleets) -> None:
 
     from perfmodel.cli.render import console
     from perfmodel.planning.fleets.verdict import payback_words
+    from perfmodel.units import dollars
 
     out = console()
     shown: set[str] = set()
@@ -336,7 +330,7 @@ def _show_prices(answer: Fleets) -> None:
         if one.purchase is None:
             continue
         each = [
-            f"{item.count} x {item.what} at {item.each:,.6g} USD{'/h' if item.basis == 'rent' else ''}"
+            f"{item.count} x {item.what} at {dollars(item.each)}{'/h' if item.basis == 'rent' else ''}"
             + ("" if item.source == "given" else f" ({item.source})")
             for item in one.purchase.items
         ]
@@ -348,4 +342,4 @@ def _show_prices(answer: Fleets) -> None:
         if one.payback is not None:
             out.print(Text(f"{one.option}{name}: {payback_words(one)}{_run(one, answer.have)}"))
         elif one.purchase.capital is None and one.worth is not None:
-            out.print(Text(f"{one.option}{name}: pays back in time up to {_thousands(one.worth)} USD"))
+            out.print(Text(f"{one.option}{name}: pays back in time up to {dollars(one.worth)}"))

@@ -12,7 +12,7 @@ from perfmodel.planning import SearchResult
 from perfmodel.planning.front import evenly_spaced
 from perfmodel.planning.verdict import notes, verdict
 from perfmodel.transformers.words import in_full, short
-from perfmodel.units import duration, many, rate, show
+from perfmodel.units import duration, many, rate, show, thousands
 
 Row = dict[str, Any]
 
@@ -64,7 +64,7 @@ def _figures(result: SearchResult, row: Row) -> list[tuple[str, str]]:
         figures.append(("goodput", f"{row['goodput']:.1%} of the time is work kept"))
     if row["energy"] is not None:
         carbon = "" if row["carbon"] is None else f", {row['carbon'] / 1000:,.3g} kg CO2"
-        figures.append(("energy", f"{_thousands(row['energy'])} kWh{carbon}"))
+        figures.append(("energy", f"{thousands(row['energy'])} kWh{carbon}"))
     return figures
 
 
@@ -116,7 +116,7 @@ def _show_front(result: SearchResult) -> list[Row]:
                 duration(row["run_time"]),
                 duration(row["run_time_high_80"]),
                 _usd(row["cost"]),
-                "-" if row["energy"] is None else _thousands(row["energy"]),
+                "-" if row["energy"] is None else thousands(row["energy"]),
             )
         out.print(shown)
     return kept
@@ -140,15 +140,6 @@ def _short_way(row: Row) -> str:
         "data-parallel-single-process": "1 process",
     }
     return names[row["strategy"]]
-
-
-def _thousands(amount: float) -> str:
-    """An amount in three digits, of more than 10,000 in thousands.
-
-    >>> _thousands(158230.0), _thousands(9.27)
-    ('158k', '9.27')
-    """
-    return f"{amount / 1000:,.3g}k" if amount >= 10_000 else f"{amount:,.3g}"
 
 
 def _usd(amount: float | None) -> str:
@@ -226,7 +217,7 @@ def _show_unpriced(result: SearchResult) -> None:
     rows.padding = (0, 1, 0, 0)
     for row in unpriced[:MOST_REJECTED]:
         worth, best = row["worth_usd_per_hour"], row["best"]
-        below = "-" if worth is None else f"{worth:,.4g} USD/h"
+        below = "-" if worth is None else f"{rate(worth)} USD/h"
         rows.add_row(row["name"], str(best["world_size"]), duration(best["run_time"]), below)
     out.print(rows)
     if len(unpriced) > MOST_REJECTED:

@@ -9,14 +9,13 @@ from typing import Any
 
 from perfmodel.errors import InputError
 from perfmodel.planning.goal import OF_LAYOUT, options_of
-from perfmodel.planning.rejected import dollars
 from perfmodel.planning.startable import NCCL_ALGORITHMS
 from perfmodel.planning.verdict import named
 from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.layout import layout_of
 from perfmodel.transformers.flags import flags
 from perfmodel.transformers.words import in_full
-from perfmodel.units import duration
+from perfmodel.units import dollars, duration
 from perfmodel.workloads import workload as network_of
 
 Row = Mapping[str, Any]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from perfmodel.planning.front import TIE
-from perfmodel.units import duration, rate
+from perfmodel.units import dollars, duration
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,23 +102,6 @@ def _beyond(amount: float, chosen: Any) -> float:
     """Return the difference in words; empty if it is rounding alone."""
     more = amount - float(chosen)
     return 0.0 if abs(more) <= TIE * abs(amount) else more
-
-
-def dollars(amount: float) -> str:
-    """An amount to the cent where that shows, in millions of four digits.
-
-    >>> dollars(1668145.3), dollars(1234.5), dollars(12.345), dollars(500.0), dollars(0.0123)
-    ('$1.668M', '$1,234', '$12.35', '$500', '$0.0123')
-    >>> dollars(2e10), dollars(999.996), dollars(1.23e-5)
-    ('$20,000M', '$1,000', '$0.0000123')
-    """
-    if round(amount, 0) >= 1e6:
-        return f"${rate(amount / 1e6)}M"
-    if round(amount, 2) >= 1000:
-        return f"${amount:,.0f}"
-    if amount < 1:
-        return f"${Decimal(f'{amount:.3g}'):f}"
-    return f"${amount:.2f}".removesuffix(".00")
 
 
 def _share(part: float, whole: Any) -> str:

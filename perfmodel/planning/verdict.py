@@ -9,7 +9,6 @@ from perfmodel.economics import COMMUNICATING, IDLE
 from perfmodel.equations.transformer import compute_optimal_tokens
 from perfmodel.planning.caveats import extrapolated, harder_batches
 from perfmodel.planning.goal import USUAL_CHECKPOINT_BANDWIDTH, USUAL_FAILURE_INTERVAL, Goal
-from perfmodel.planning.rejected import dollars
 from perfmodel.planning.results import SearchResult
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prediction.target import tokens_note
@@ -17,7 +16,7 @@ from perfmodel.prices import DEFAULT_SERVICE_YEARS
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.framework import DEFAULT_FRAMEWORK
 from perfmodel.specs.workload import Workload
-from perfmodel.units import duration, many, plural
+from perfmodel.units import dollars, duration, many, plural
 from perfmodel.workloads import workload
 
 Row = dict[str, Any]

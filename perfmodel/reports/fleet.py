@@ -10,7 +10,7 @@ from perfmodel.reports.page import Listing, Page, Span, Spans
 from perfmodel.reports.sources import sources_behind
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
-from perfmodel.units import duration, rate, show
+from perfmodel.units import dollars, duration, rate, show
 
 
 def page_of_fleets(answer: Fleets, command: str | None, catalogue: Catalogue) -> Page:
@@ -105,12 +105,15 @@ def _costs(answer: Fleets) -> Listing:
 def _items(one: FleetOption) -> str:
     if one.purchase is None:
         return ""
-    items = [f"{item.count} x {item.what} at {item.each:,.6g} USD" for item in one.purchase.items]
+    items = [
+        f"{item.count} x {item.what} at {dollars(item.each)}{'/h' if item.basis == 'rent' else ''}"
+        for item in one.purchase.items
+    ]
     return "; ".join([*items, *one.purchase.unknown])
 
 
 def _dollars(amount: float | None) -> str:
-    return "-" if amount is None else f"{amount:,.4g}" if amount < 1e4 else f"{amount:,.0f}"
+    return "-" if amount is None else rate(amount)
 
 
 def _mixed(answer: Fleets) -> Listing:

@@ -8,7 +8,6 @@ from typing import Any
 from perfmodel.planning import SearchResult
 from perfmodel.planning.front import evenly_spaced
 from perfmodel.planning.goal import Goal, options_of
-from perfmodel.planning.rejected import dollars
 from perfmodel.planning.verdict import named, notes, verdict
 from perfmodel.reports.page import Listing, Page, Span, Spans
 from perfmodel.reports.sources import sources_behind
@@ -18,7 +17,7 @@ from perfmodel.specs.run import Run
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.words import short
-from perfmodel.units import UNITS, duration, many, rate, show
+from perfmodel.units import UNITS, dollars, duration, many, rate, show
 
 Row = Mapping[str, Any]
 

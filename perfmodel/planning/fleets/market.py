@@ -15,6 +15,7 @@ from perfmodel.prices import HOUR, offers_of
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import of_kind
+from perfmodel.units import dollars
 
 ANY = ""
 """The link of a price that holds for every network."""
@@ -62,7 +63,7 @@ def _rent_of(
 ) -> tuple[float, str] | None:
     """The rent of one machine [USD/h] and who says so; ``alike``: else of any with the same accelerators."""
     if group.node in market.rents:
-        return market.rents[group.node], f"{group.node} at {market.rents[group.node]:,.4g} USD/h, as given"
+        return market.rents[group.node], f"{group.node} at {dollars(market.rents[group.node])}/h, as given"
     nodes = [group.node]
     if alike:
         every = {offer.node: catalogue.node(offer.node) for offer in catalogue.instances()}
@@ -78,7 +79,7 @@ def _rent_of(
             offer = min(offers, key=lambda one: one.price_usd_per_hour or 0.0)
             price = float(offer.price_usd_per_hour or 0.0)
             where = f"{offer.region}, {offer.price_date}"
-            return price, f"{offer.instance} at {price:,.4g} USD/h ({offer.provider}, {where})"
+            return price, f"{offer.instance} at {dollars(price)}/h ({offer.provider}, {where})"
     return None
 
 

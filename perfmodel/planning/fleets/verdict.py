@@ -6,7 +6,7 @@ from perfmodel.planning.fleets.market import ANY, Market
 from perfmodel.planning.fleets.result import FleetOption, Fleets
 from perfmodel.prediction.result import sureness
 from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR
-from perfmodel.units import duration
+from perfmodel.units import dollars, duration
 
 LEAST = 1.01
 """Times as fast as what there is, below which an option adds nothing worth the name."""
@@ -64,9 +64,9 @@ def payback_words(one: FleetOption) -> str:
         unknown = purchase is not None and purchase.capital is None
         return "price unknown" if unknown else "value of the work unknown (--hour-value)"
     if payback.time is None:
-        return f"never pays back: it costs {-payback.gain_per_hour:,.4g} USD more an hour than it adds"
+        return f"never pays back: it costs {dollars(abs(payback.gain_per_hour))} more an hour than it adds"
     if payback.time == 0:
-        return f"pays at once: it adds {payback.gain_per_hour:,.4g} USD more an hour than it costs"
+        return f"pays at once: it adds {dollars(payback.gain_per_hour)} more an hour than it costs"
     latest = "never" if payback.latest_80 is None else duration(payback.latest_80)
     soonest = "never" if payback.soonest_80 is None else duration(payback.soonest_80)
     runs = "" if payback.jobs is None else f", {_runs(payback.jobs)}"
@@ -110,7 +110,7 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
             "no offer rents out such machines at a known price: --hour-value USD says what an hour is worth"
         )
     else:
-        lines.append(f"an hour of what you have is worth {value.usd_per_hour:,.4g} USD: {value.source}")
+        lines.append(f"an hour of what you have is worth {dollars(value.usd_per_hour)}: {value.source}")
     years = market.conditions.service_years or DEFAULT_SERVICE_YEARS
     assumed = [] if market.conditions.service_years else [f"written off in {years:g} years (--service-years)"]
     assumed += [] if market.conditions.used_fraction else ["always at work (--used-fraction)"]
