@@ -122,3 +122,26 @@ def test_python_refuses_as_the_command_does():
     with pytest.raises(InputError, match="not a whole number"):
         perfmodel.enough("nics", values=[1.5], **RING)
     assert set(AXES) == set(VARIED)
+
+
+def test_one_accelerator_is_all_of_linear_scaling_whatever_rounding_leaves_of_it():
+    done = run("--gpus", "32", "--vary", "gpus=1", "--until", "100%")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("100 % scaling efficiency holds up to 1 GPU: 100.0%")
+
+
+def test_counts_below_the_most_that_miss_are_said():
+    answer = perfmodel.enough("gpus", until=0.92, workload="vgg16", node="dgx-1v", values=[1, 2, 4, 8])
+    two = answer.tried[1]
+    assert answer.answer == 8
+    assert not two.reaches
+    assert f"but not with 2 GPUs: {two.scaling_efficiency:.1%}; no more tried" in answer.words
+    every = perfmodel.enough("gpus", until=0.85, workload="vgg16", node="dgx-1v", values=[1, 2, 4, 8])
+    assert "but not" not in every.words
+
+
+def test_underscores_of_a_name_with_values_are_hyphens_too():
+    words = ("--gpus", "32", "--workload", "vgg16", "--until", "50%")
+    done = run(*words, "--vary", "inter_link=ib-hdr-200g")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == run(*words, "--vary", "inter-link=ib-hdr-200g").stdout

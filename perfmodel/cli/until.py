@@ -53,10 +53,11 @@ def show_enough(
     if vary is None:
         raise InputError("--until: say what to vary: --vary servers, inter-link, nics or gpus")
     name, equals, text = vary.partition("=")
-    values = _values(name.strip(), text) if equals else None
+    name = name.strip().replace("_", "-")
+    values = _values(name, text) if equals else None
     answer = enough(
         scenario_from(options),
-        name.strip().replace("_", "-"),
+        name,
         USUAL_SHARE if until is None else until,
         values,
         catalogue_from(specs),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _DENIES = (
+    r"(?<!with and )(?<!with or )(?<!with/)"
     r"(?:\b(?:no|not|without|never|excluding|excludes?|neither|nor|isn't|aren't|doesn't|don't)|\bw/o"
     r"|\b(?:instead|free|exclusive) of|\b(?:rather|other) than|\bnon)\b(?!\s+(?:only|just|merely)\b)"
 )
@@ -13,9 +14,14 @@ _BETWEEN = (
     r"|relying|on|requiring|at|in|for|is|it|its|full)"
 )
 _BEFORE = re.compile(rf"{_DENIES}(?:[\s-]+{_BETWEEN})*[\s-]*$", re.IGNORECASE)
+_NOUN = (
+    r"(?:attention|clocks?|mode|matri(?:x|ces)|weights?|tensors?|cores?|kernels?|features?|support|speeds?)"
+)
 _AFTER = re.compile(
-    r"^(?:\s+(?:is|are|was|were|being|clock|clocks|mode))*\s*[-(]?\s*"
-    r"(?:off|disabled|excluded|free|not\s+(?:used|counted|included|enabled|assumed))\b",
+    rf"^(?:\s+{_NOUN})*(?:\s+(?:is|are|was|were|being|been|has|have))*\s*[-(]?\s*"
+    r"(?:off|disabled|excluded|free"
+    r"|(?:(?:not|never)|(?:is|are|was|were)n't)\s+(?:been\s+)?(?:used|counted|included|enabled|assumed|required"
+    r"|needed|necessary|applied|exploited|measured|considered|reported|claimed|meant))\b",
     re.IGNORECASE,
 )
 
@@ -26,6 +32,8 @@ def is_said(pattern: str, text: str) -> bool:
     >>> is_said("spars\w*", "1,979 TFLOPS with sparsity"), is_said("spars\w*", "989 TFLOPS without sparsity")
     (True, False)
     >>> is_said("spars\w*", "no loss of accuracy with sparsity"), is_said("spars\w*", "sparsity off")
+    (True, False)
+    >>> is_said("spars\w*", "1,979 with and without sparsity"), is_said("spars\w*", "sparsity is not needed")
     (True, False)
     """
     return any(

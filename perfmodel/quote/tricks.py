@@ -51,8 +51,26 @@ BOOST, ASK_BOOST = "boost clock", "ask for what a matrix product reaches for min
 _MACHINES = (
     r"(?:[GT]PUs?|accelerators?|devices?|chips?|cards?|nodes?|servers?|machines?|workers?|racks?|ranks?)"
 )
-_SO_MANY = rf"(?!\s+[\d,.]+\s*[kKx]?\s+(?:(?!per\b)[\w-]+\s+)?{_MACHINES}\b)"
+_NUMBER = r"\d[\d,.]*\s*[kKx]?"
+_NO_NAME = (
+    r"(?:per|on|in|at|of|by|for|with|from|a|an|the|each|and|or|times|[kMGTPE]?(?:flops?|bytes?|bits?)|percent"
+    r"|(?:image|sample|token|sequence|hour|minute|second)s?|faster|slower|better|higher|lower|more)\b"
+)
+_NAMED = r"(?!(?:fp|bf|tf|int|mxfp|nvfp)\d)(?:[a-z]{1,3}\d{1,3}[a-z]{0,2}|gaudi\d?|trainium\d?)s?\b"
+"""What an accelerator is called, as V100s and MI300X are; not fp16."""
+_SO_MANY = (
+    rf"(?!\s+{_NUMBER}\s+(?:(?!{_NO_NAME})[\w-]+\s+){{0,4}}?{_MACHINES}\b)"
+    rf"(?!\s+{_NUMBER}\s+(?:(?!{_NO_NAME})[\w-]+\s+)?{_NAMED})"
+)
 """How far something scales is no figure: up to 64 GPUs."""
+_SCALES = re.compile(
+    r"\bscal(?:e|es|ed|ing|able)(?:\s+(?!efficiency|up\b)[\w-]+){0,3}"
+    rf"\s+up to\s+{_NUMBER}(?=\s*(?:[.,;:)]|$))",
+    re.IGNORECASE,
+)
+"""The same without a word for what: it scales linearly up to 64."""
+_OTHER_SPARSE = r"(?:attention|gradients?|embeddings?|mixtures?|experts?|tables?)\b"
+"""What is sparse without products that hardware skips."""
 _CLOCK = r"(?:clock\w*|frequenc\w*|[MG]Hz)"
 _TOGETHER = r"\s*(?:,|and|or|/|&|\+|as well as)\s*(?:and\s+)?(?:[\w-]+\s+)?"
 SAID: tuple[tuple[str, str, str, str], ...] = (
@@ -65,7 +83,7 @@ SAID: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         SPARSE[0],
-        r"(?:\b2:4\s+)?(?:\bstructured\s+)?\bspars\w*|\b2:4\b",
+        rf"(?:\b2:4\s+)?(?:\bstructured\s+)?\bspars\w*\b(?!\s+{_OTHER_SPARSE})|\b2:4\b",
         "it counts 2:4 structured sparsity, which skips half of the products; training a dense network has "
         "all of them",
         SPARSE[1],
@@ -130,10 +148,11 @@ def tricks_of(
         for way in _ways(claim, setting, of_a_workload):
             if _explains(claim, limit, within, way.factor, of_a_workload) and way.name not in result:
                 result[way.name] = Trick(name=way.name, words=way.words, ask=way.ask, factor=way.factor)
+    text = _SCALES.sub("scales", _ALSO_TRAINING.sub("training", claim.text))
     for name, pattern, words, ask in SAID:
         if name in result or not _concerns(name, claim, setting):
             continue
-        if is_said(pattern, _ALSO_TRAINING.sub("training", claim.text)):
+        if is_said(pattern, text):
             result[name] = Trick(name=name, words=words, ask=ask)
     return list(result.values())
 

@@ -25,6 +25,8 @@ MOST_NICS = 16
 MOST_GPUS = 16_384
 MOST_VALUES = 512
 """That are tried."""
+EQUAL = 1e-9
+"""Relative: one accelerator's own efficiency is a quotient that rounding may leave that much below 1."""
 SOLD = ("ethernet", "roce", "infiniband")
 """Families of links that anyone can buy; others are tried with machines that have them."""
 
@@ -261,7 +263,7 @@ def _tried(
         high_80=high,
         iteration_time=one.iteration_time,
         samples_per_second=one.samples_per_second,
-        reaches=efficiency >= until,
+        reaches=efficiency >= until * (1 - EQUAL),
         chance=chance,
     )
 
@@ -320,11 +322,23 @@ def _words(
         best = _best(slower)
         return f"{text}; the best of the slower, {best.value}, reaches {_percent(best)}"
     if AXES[vary].most:
-        text = f"{goal} holds up to {text}"
+        text = f"{goal} holds up to {text}{_gaps(rows[:at], say)}"
         later = rows[at + 1 :]
         return f"{text}; {say(later[0].value)}: {_percent(later[0])}" if later else f"{text}; no more tried"
-    text = f"{goal} takes {text}"
+    text = f"{goal} takes {text}{_gaps(rows[at + 1 :], say)}"
     return f"{text}; {say(rows[at - 1].value)}: {_percent(rows[at - 1])}" if at else text
+
+
+def _gaps(rows: Sequence[Tried], say: Callable[[int | str], str]) -> str:
+    """Say which of the counts on the side that suffices do not."""
+    missed = [row for row in rows if not row.reaches]
+    if not missed:
+        return ""
+    worst = min(missed, key=lambda row: row.scaling_efficiency)
+    text = f"{say(worst.value)}: {worst.scaling_efficiency:.1%}"
+    if len(missed) == 1:
+        return f", but not with {text}"
+    return f", but not with {len(missed)} of the {len(rows)} counts on that side, the worst {text}"
 
 
 def _counted(vary: str) -> Callable[[int | str], str]:
