@@ -42,6 +42,7 @@ from perfmodel.equations.transformer_memory import (
     micro_batches_kept,
 )
 from perfmodel.errors import InputError
+from perfmodel.prediction.shared import largest_micro_batch
 from perfmodel.resources import folder
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import SHARDING, caveats, check, layout_of
@@ -51,7 +52,7 @@ from perfmodel.transformers.anchor import OTHER, REACH, SAME
 from perfmodel.transformers.architecture import dimensions_of
 from perfmodel.transformers.job import Case, job_of, jobs_of
 from perfmodel.transformers.machine import Fabric, chip_of, fabric_on
-from perfmodel.transformers.memory import memory_of
+from perfmodel.transformers.memory import memory_of, memory_of_ends
 from perfmodel.transformers.parameters import PARAMETERS, RESULT, fitted
 from perfmodel.transformers.remedies import COMPENSATES
 from perfmodel.transformers.search import TOO_LARGE, search
@@ -569,6 +570,37 @@ def test_the_fullest_rank_of_a_pipeline_keeps_logits_or_more_micro_batches():
     assert one.logits > 0
     assert deep.logits == 0  # the first stage keeps eight micro-batches, the last one and its logits
     assert four.weights > deep.weights
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 7])
+def test_the_fullest_stage_decides_what_a_pipeline_of_unequal_ones_keeps(chunks):
+    """126 layers on 16 stages, of up to seven chunks: the first holds eight, as of 128, the last seven."""
+    layout = {"tensor_parallel": 8, "pipeline_parallel": 16, "accumulation_steps": 32, "sharding": "zero1"}
+    unequal, of_eight, of_seven = (
+        job_of(case_of(GPT3._replace(layers=layers), virtual_stages=chunks, **layout))
+        for layers in (126, 128, 112)
+    )
+    assert memory_of(unequal) == pytest.approx(memory_of(of_eight))
+    assert memory_of_ends(unequal)[1] == pytest.approx(memory_of_ends(of_seven)[1])
+
+
+def test_the_largest_micro_batch_of_unequal_stages_is_the_largest_that_fits_at_both_ends():
+    """With wide logits the last stage grows faster, and begins below the first."""
+    layout = {"tensor_parallel": 8, "pipeline_parallel": 2, "accumulation_steps": 4, "recompute": "full"}
+    case = case_of(GPT3._replace(layers=3), world=16, length=128, **layout)
+    case = case._replace(model=case.model._replace(vocabulary=20 * case.model.vocabulary))
+
+    def needs(micro):
+        return memory_of(job_of(case._replace(layout=case.layout._replace(micro_batch_size=micro)))).total
+
+    is_last = [
+        memory_of_ends(job_of(case._replace(layout=case.layout._replace(micro_batch_size=micro))))
+        for micro in (1, 400)
+    ]
+    assert [last.total > first.total for first, last in is_last] == [False, True]
+    for capacity in (1.05 * needs(1), needs(20), 80e9):
+        largest = largest_micro_batch(job_of(case), capacity)
+        assert needs(largest) <= capacity * (1 + 1e-9) < needs(largest + 1)
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,7 @@ from perfmodel.transformers.evaluate import (
 from perfmodel.transformers.figures import ends, figures_of, spread_of
 from perfmodel.transformers.job import Job, job_of
 from perfmodel.transformers.layer import layer_of, rates_of
-from perfmodel.transformers.memory import ROOM, memory_of, with_activations
-from perfmodel.transformers.memory import Memory as StepMemory
+from perfmodel.transformers.memory import ROOM, memory_of, memory_of_ends
 from perfmodel.transformers.parameters import fitted
 from perfmodel.transformers.step import Step, step_of
 from perfmodel.transformers.traffic import Row, moved, traffic_of
@@ -157,24 +156,30 @@ def memory_needed(job: Job, capacity: float) -> Memory:
         bytes=needed,
         capacity=capacity,
         fits=needed <= ROOM * capacity,
-        largest_local_batch_size=int(largest_micro_batch(job, of_job, ROOM * capacity)),
+        largest_local_batch_size=int(largest_micro_batch(job, ROOM * capacity)),
         rows=rows,
     )
 
 
-def largest_micro_batch(job: Job, memory: StepMemory, capacity: float) -> Any:
+def largest_micro_batch(job: Job, capacity: float) -> Any:
     """Return the largest micro-batch that fits, 0 where none does.
+
+    The memory of each end of a pipeline grows by as much with every sample of a micro-batch.
 
     Parameters
     ----------
     job : one, or many as arrays
-    memory : of it, which grows by as much with every sample of a micro-batch
     capacity : of an accelerator [B]
     """
-    micro, needed = job.layout.micro_batch_size, memory.total
+    micro = job.layout.micro_batch_size
     of_larger = job._replace(layout=job.layout._replace(micro_batch_size=micro + 1))
-    larger = with_activations(memory, of_larger).total
-    return ops.maximum(0.0, ops.floor(micro + (capacity - needed) / ops.maximum(larger - needed, 1.0)))
+
+    def most(needed: Any, larger: Any) -> Any:
+        return ops.maximum(0.0, ops.floor(micro + (capacity - needed) / ops.maximum(larger - needed, 1.0)))
+
+    ends = zip(memory_of_ends(job), memory_of_ends(of_larger), strict=True)
+    first, last = (most(now.total, then.total) for now, then in ends)
+    return ops.where(job.layout.pipeline_parallel > 1, ops.minimum(first, last), last)
 
 
 def _does_not_fit(memory: Memory) -> str:

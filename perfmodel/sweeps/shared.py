@@ -332,7 +332,7 @@ def answers(
         "memory_bytes": memory.total,
         "memory_capacity": capacity,
         "fits": memory.total <= ROOM * capacity,
-        "largest_local_batch_size": largest_micro_batch(job, memory, ROOM * capacity),
+        "largest_local_batch_size": largest_micro_batch(job, ROOM * capacity),
     }
 
 

@@ -49,9 +49,28 @@ class Memory(NamedTuple):
 
 def memory_of(job: Job) -> Memory:
     """Return what the fullest rank of a job keeps [B]."""
+    first, last = memory_of_ends(job)
+    is_last = (job.layout.pipeline_parallel == 1) | (last.total > first.total)
+    return Memory(*(ops.where(is_last, *each) for each in zip(last, first, strict=True)))
+
+
+def memory_of_ends(job: Job) -> tuple[Memory, Memory]:
+    """Return what ranks of the first and of the last stage keep [B]; one of them is the fullest.
+
+    Where layers do not divide by stages, the first stages hold one more, and the last does not.
+    """
+    stages = job.layout.pipeline_parallel
+    mean = job.model.layers / stages
+    most, least = (ops.where(stages > 1, each, mean) for each in (ops.ceil(mean), ops.floor(mean)))
+    first, last, logits = _activations(job, most, least)
+    return _of_stage(job, most, first, 0.0 * logits), _of_stage(job, least, last, logits)
+
+
+def _of_stage(job: Job, layers: Any, activations: Any, logits: Any) -> Memory:
+    """What a rank of a stage of so many layers keeps [B]."""
     layout, software, where = job.layout, job.stack, ops.where
-    held = held_parameters(job)
-    trained = trained_parameters(job, held)
+    held = held_parameters(job, layers)
+    trained = trained_parameters(job, held, layers)
     of_expert = ops.maximum(layout.replicas / layout.expert_parallel, 1.0)
 
     def states(held: Held, bytes_per_parameter: Any, least: int) -> Any:
@@ -64,24 +83,17 @@ def memory_of(job: Job) -> Memory:
     weights = states(held, software.weight_bytes, 3)
     adapters = where(software.adapts, states(trained, software.weight_bytes, 3), 0.0)
     optimizer = where(software.host_update, 0.0, states(trained, software.optimizer_bytes, 1))
-    activations, logits = _activations(job)
     return Memory(
         weights + adapters,
         states(trained, software.kept_gradient_bytes, 2),
         optimizer,
         activations,
         logits,
-        where(layout.sharding == ZERO_3, _gathered(job, held), 0.0) + CONTEXT_BYTES,
+        where(layout.sharding == ZERO_3, _gathered(job, held, layers), 0.0) + CONTEXT_BYTES,
     )
 
 
-def with_activations(memory: Memory, job: Job) -> Memory:
-    """Return the memory of a job that differs from one of known ``memory`` in its micro-batch alone."""
-    activations, logits = _activations(job)
-    return memory._replace(activations=activations, logits=logits)
-
-
-def _gathered(job: Job, held: Held) -> Any:
+def _gathered(job: Job, held: Held, layers: Any) -> Any:
     """Bytes of sharded parameters and their gradients while they are whole.
 
     The tables of words stay gathered, two layers have their weights (one is fetched ahead), and one has its
@@ -93,7 +105,7 @@ def _gathered(job: Job, held: Held) -> Any:
     tables = where(layout.pipeline_parallel > 1, 1.0, model.embeddings) * model.embedding_parameters
     tables = tables / layout.tensor_parallel
     local = held.dense + held.experts
-    layers = ops.maximum(model.layers / layout.pipeline_parallel, 1.0)
+    layers = ops.maximum(layers, 1.0)
     layer = (local - tables) / layers
     weights = weight * layer * where(software.keeps_gathered, layers, 2.0)
     several = software.sums_whole_gradients & (layout.accumulation_steps > 1)
@@ -102,14 +114,16 @@ def _gathered(job: Job, held: Held) -> Any:
     return 2 * tables + weights + where(software.adapts, 0.0, gradients)
 
 
-def _activations(job: Job) -> tuple[Any, Any]:
-    """Bytes of activations, and of logits, on the fullest stage when it is fullest."""
+def _activations(job: Job, most: Any, least: Any) -> tuple[Any, Any, Any]:
+    """Bytes of activations on the first stage, and on the last with its logits, when they are fullest.
+
+    Of so many layers on the first, and on the last; where the layer that runs again takes more, logits are 0.
+    """
     model, layout, software, where = job.model, job.layout, job.stack, ops.where
     kept, again = _layer(job)
-    stages, layers = layout.pipeline_parallel, model.layers / layout.pipeline_parallel
-    steps, chunks = layout.accumulation_steps, layout.virtual_stages
-    first = kept * layers * micro_batches_kept(steps, stages, chunks, where(chunks > 1, 1, 0))
-    last = kept * layers * ops.minimum(steps, last_micro_batches_kept(stages, chunks))
+    stages, steps, chunks = layout.pipeline_parallel, layout.accumulation_steps, layout.virtual_stages
+    first = kept * most * micro_batches_kept(steps, stages, chunks, where(chunks > 1, 1, 0))
+    last = kept * least * ops.minimum(steps, last_micro_batches_kept(stages, chunks))
     tensor, tokens = layout.tensor_parallel, job.tokens * model.predicted_share
     boundary = checkpoint_bytes(job.tokens, model.hidden, job.sequence_shards)
     boundary = where(software.keeps_boundaries, boundary, 0.0)
@@ -120,13 +134,8 @@ def _activations(job: Job) -> tuple[Any, Any]:
     gathered = where(job.sequence_shards > 1, 2 * model.hidden, 0.0)
     logits = tokens * (software.logit_bytes * words + gathered)
     last = last + where(software.keeps_logits, KEPT_LOGIT_BYTES * words * tokens * (steps - 1), 0.0)
-    of_last = last + ops.maximum(logits, again)
-    is_last = (stages == 1) | (of_last > first + again)
-    with_logits = is_last & (logits > again)
-    return (
-        where(is_last, last, first) + where(with_logits, 0.0, again),
-        where(with_logits, logits, 0.0),
-    )
+    with_logits = logits > again
+    return first + again, last + where(with_logits, 0.0, again), where(with_logits, logits, 0.0)
 
 
 def _layer(job: Job) -> tuple[Any, Any]:

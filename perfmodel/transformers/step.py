@@ -147,26 +147,38 @@ class Held(NamedTuple):
     experts: Any
 
 
-def held_parameters(job: Job) -> Held:
-    """Return the parameters that the fullest rank computes with."""
+def held_parameters(job: Job, layers: Any = None) -> Held:
+    """Return the parameters that the fullest rank computes with.
+
+    Parameters
+    ----------
+    job : one, or many as arrays
+    layers : of its stage; by default the mean of all stages
+    """
     model, layout = job.model, job.layout
     routed = 1 - model.dense_share
     each = model.attention_parameters + model.dense_share * model.dense_parameters
     each = each + routed * (model.shared_experts * model.expert_parameters + model.hidden * model.experts)
     tables = ops.where(layout.pipeline_parallel > 1, 1.0, model.embeddings)
-    layers = model.layers / layout.pipeline_parallel
+    layers = model.layers / layout.pipeline_parallel if layers is None else layers
     dense = (layers * each + tables * model.embedding_parameters) / layout.tensor_parallel
     of_experts = layers * routed * model.experts * model.expert_parameters
     return Held(dense, of_experts / (layout.tensor_parallel * layout.expert_parallel))
 
 
-def trained_parameters(job: Job, held: Held) -> Held:
-    """Return those of them that get gradients: all, or adapters of the products of attention (LoRA)."""
+def trained_parameters(job: Job, held: Held, layers: Any = None) -> Held:
+    """Return those of them that get gradients: all, or adapters of the products of attention (LoRA).
+
+    Parameters
+    ----------
+    job, layers : as for ``held_parameters``
+    held : what that returns
+    """
     model, layout, software = job.model, job.layout, job.stack
     if not any_of(software.adapts):
         return held
     width = model.projected_width + model.heads * model.value_size
-    layers = model.layers / layout.pipeline_parallel
+    layers = model.layers / layout.pipeline_parallel if layers is None else layers
     adapters = (
         layers * adapter_parameters(software.adapter_rank, model.hidden, width) / layout.tensor_parallel
     )
