@@ -442,7 +442,7 @@ QUANTITIES: dict[str, Quantity] = {
     "restart_time": Quantity("R", "s", "from a failure until work goes on"),
     # fleets
     "slowest_own_time": Quantity("t_o", "s", "of the slowest worker without communication, its mean"),
-    "fleet_communication_time": Quantity("t_a", "s", "the longest of fleets of each kind of machine alone"),
+    "fleet_exposed_time": Quantity("t_y", "s", "the longest exposed of fleets of each kind of machine alone"),
     "worker_speed": Quantity("v", "samples/s", "of one worker"),
     "fleet_speed": Quantity("V", "samples/s", "of all workers together"),
     "ports": Quantity("n_p", "1", "adapters to connect"),

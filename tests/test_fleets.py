@@ -20,6 +20,7 @@ from perfmodel.equations.heterogeneous import slowest_of_kinds
 from perfmodel.errors import InputError
 from perfmodel.planning.fleets import Fleets, Job
 from perfmodel.planning.fleets.market import switches
+from perfmodel.planning.fleets.shares import Units, whole_shares
 from perfmodel.planning.fleets.step import Part, mixed_step, steps_of
 from perfmodel.planning.fleets.written import joined, read_addition, read_fleet
 from perfmodel.specs.store import Catalogue
@@ -64,7 +65,7 @@ def test_the_documented_example_is_what_is_printed_and_adds_up():
     words = " ".join(text.replace("**", "").split())
     have, same, slowest, shares = 145.0, 146.2, 146.2, 124.2  # steps worked by hand [ms]
     assert f"129.4 + 15.6 = {have}" in words
-    assert f"129.4 + 16.8 + max(0, 32.0 - 32.0) = {slowest}" in words
+    assert f"129.4 + max(16.8, 15.9) = {slowest}" in words
     assert f"107.3 + 16.9 = {shares}" in words
     answer = json.loads(CliRunner().invoke(main, [*shlex.split(command)[1:], "--json"]).stdout)
     each = [answer["have"], *answer["options"]]
@@ -244,6 +245,66 @@ def test_transformers_are_shared_out_and_replicas_stay_on_one_kind():
     uneven = read_fleet("20 x dgx-a100-80gb + 1 x gcp-a3-highgpu-1g@ib-hdr-200g", BUILT_IN)
     with pytest.raises(InputError, match=r"no layout .*replicas on 20 x dgx-a100-80gb \+ 1 x gcp"):
         steps_of(job, joined(uneven, BUILT_IN))
+
+
+def test_interleaved_stages_take_shares_in_multiples():
+    answer = perfmodel.fleets("16 x dgx-a100-80gb", "4 x dgx-h100", workload="llama-2-70b")
+    assert [one.policy for one in answer.options] == ["slowest paces", "shares by speed"]
+    assert not answer.left_out
+    shares = answer.options[1]
+    stages = shares.layout["pipeline_parallel"]
+    assert shares.layout["virtual_stages"] > 1
+    ranks = shares.layout["tensor_parallel"] * stages * shares.layout["context_parallel"]
+    for kind in shares.kinds:
+        passes = kind.samples_per_gpu * ranks / shares.layout["micro_batch_size"]
+        assert passes % stages == pytest.approx(0, abs=1e-9)
+    assert shares.global_batch_size <= answer.options[0].global_batch_size
+    assert shares.samples_per_second > answer.options[0].samples_per_second
+
+
+def test_whole_shares_never_exceed_the_total():
+    slow, fast = read_fleet("2 x dgx-1v + 1 x dgx-h100", BUILT_IN)
+    units = Units(2, {slow: 2, fast: 1}, {slow: 100, fast: 100}, 2)
+    assert whole_shares({slow: 0.5, fast: 5.0}, units) == {slow: 2, fast: 2}
+    assert whole_shares({slow: 4.4, fast: 9.1}, units._replace(equal=6)) == {slow: 4, fast: 10}
+
+
+def test_replicas_that_exchange_at_every_micro_batch_have_as_many():
+    """GPT-3 13B takes ZeRO-3 on A100s and ZeRO-2 on H100s: no shares by speed."""
+    answer = perfmodel.fleets("16 x dgx-a100-80gb", "4 x dgx-h100", workload="gpt3-13b")
+    assert [one.policy for one in answer.options] == ["slowest paces"]
+    assert answer.options[0].layout["sharding"] in {2, 3, "zero2", "zero3"}
+    (refused,) = answer.left_out
+    assert refused.option == "4 x dgx-h100, shares by speed"
+    assert "at every micro-batch (zero" in refused.reason
+
+
+@pytest.mark.parametrize(
+    ("have", "name"),
+    [("4 x dgx-1v + 2 x dgx-a100-80gb", "vgg16"), ("2 x dgx-1v + 2 x dgx-h100", "bert-large")],
+)
+def test_a_faster_link_never_slows_a_mixed_fleet(have, name):
+    job = Job({"workload": name}, BUILT_IN)
+    links = [link for link in BUILT_IN.ids("links") if link.startswith("ib-")]
+    links.sort(key=lambda link: BUILT_IN.link(link).bandwidth.value)
+    before = {}
+    for link in links:
+        fleet = joined(read_fleet(have, BUILT_IN), BUILT_IN, read_addition(link, BUILT_IN))
+        for step in steps_of(job, fleet):
+            speed = step.samples_per_second
+            assert speed >= before.get(step.policy, 0.0) * (1 - 1e-9), link
+            before[step.policy] = speed
+    assert len(before) == 2
+
+
+def test_each_way_to_share_is_held_against_the_same_way():
+    answer = perfmodel.fleets("4 x dgx-1v + 2 x dgx-a100-80gb", "ib-ndr-400g", workload="vgg16")
+    assert answer.have.policy == "shares by speed"
+    slowest, shares = answer.options
+    assert slowest.ratio.value > 1  # a better network: 0.79 of shares by speed on what there is
+    assert slowest.ratio.value == pytest.approx(slowest.samples_per_second / answer.ways["slowest paces"])
+    assert shares.ratio.value == pytest.approx(shares.samples_per_second / answer.have.samples_per_second)
+    assert any("held against the same on what you have" in line for line in answer.notes)
 
 
 def test_where_nobody_says_what_to_buy_it_is_proposed():

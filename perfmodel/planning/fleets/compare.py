@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from perfmodel.economics import unknown_data_set
@@ -13,7 +13,7 @@ from perfmodel.planning.fleets.market import Market, purchase_of, work_value
 from perfmodel.planning.fleets.proposals import proposals
 from perfmodel.planning.fleets.result import FleetOption, Fleets, Kind, LeftOut, Payback, Purchase, WorkValue
 from perfmodel.planning.fleets.spread import interval_of, ratio_of
-from perfmodel.planning.fleets.step import FleetStep, steps_of
+from perfmodel.planning.fleets.step import FleetStep, Policy, Refused, steps_of
 from perfmodel.planning.fleets.verdict import notes_of, words_of
 from perfmodel.planning.fleets.written import Addition, Fleet, joined, rate_words, read_addition, read_fleet
 from perfmodel.prediction.result import Ratio
@@ -58,9 +58,10 @@ def fleets(
     samples = _samples(job, length or Length())
     if deadline is not None and samples is None:
         raise InputError("--deadline: say how long a run is, by --epochs, --samples or --tokens")
-    before = max(steps_of(job, fleet), key=lambda step: step.samples_per_second)
+    ways = {step.policy: step for step in steps_of(job, fleet)}
+    before = max(ways.values(), key=lambda step: step.samples_per_second)
     value = work_value(fleet, market, catalogue)
-    case = _Case(job, before, market, value, samples, deadline)
+    case = _Case(job, ways, before, market, value, samples, deadline)
     own = _option(case, before, None, False)
     additions = [read_addition(text, catalogue) for text in (buy or proposals(fleet, catalogue))]
     options: list[FleetOption] = []
@@ -68,7 +69,13 @@ def fleets(
     for addition in dict.fromkeys(additions):
         try:
             larger = joined(read_fleet(have, catalogue), catalogue, addition, fleet.network)
-            options += [_option(case, step, addition, not buy) for step in steps_of(job, larger)]
+            refused: list[Refused] = []
+            steps = steps_of(job, larger, refused)
+            options += [_option(case, step, addition, not buy) for step in steps]
+            left_out += [
+                LeftOut.model_construct(option=f"{addition.words}, {one.policy}", reason=one.reason)
+                for one in refused
+            ]
         except InputError as error:
             left_out.append(LeftOut.model_construct(option=addition.words, reason=str(error)))
     if not options:
@@ -77,6 +84,7 @@ def fleets(
         workload=str(before.parts[0].prediction.scenario["workload"]),
         headline=_headline(before, fleet, job),
         have=own,
+        ways={policy: step.samples_per_second for policy, step in ways.items()},
         options=options,
         left_out=left_out,
         work_value=value,
@@ -91,7 +99,10 @@ def fleets(
 
 class _Case(NamedTuple):
     job: Job
+    ways: Mapping[Policy, FleetStep]
+    """The fleet as it is, by how it shares samples."""
     before: FleetStep
+    """The fastest of them."""
     market: Market
     value: WorkValue | None
     samples: float | None
@@ -115,11 +126,12 @@ def _samples(job: Job, length: Length) -> float | None:
 
 def _option(case: _Case, step: FleetStep, addition: Addition | None, proposed: bool) -> FleetOption:
     ratio = purchase = payback = cost = worth = None
+    before = case.ways.get(step.policy, case.before)
     interval = interval_of(step)
     run = None if case.samples is None else case.samples / step.samples_per_second
     if addition is not None:
-        ratio = ratio_of(step, case.before, HAVE)
-        purchase = purchase_of(addition, step, case.before, case.market, case.job.catalogue)
+        ratio = ratio_of(step, before, HAVE)
+        purchase = purchase_of(addition, step, before, case.market, case.job.catalogue)
         if case.value is not None:
             payback = _payback(case, ratio, purchase, run)
             worth = _worth(case, case.value, ratio, purchase)
@@ -152,7 +164,7 @@ def _option(case: _Case, step: FleetStep, addition: Addition | None, proposed: b
         payback=payback,
         cost_of_run=cost,
         worth=worth,
-        notes=_caveats(step, case.before),
+        notes=_caveats(step, before),
     )
 
 

@@ -142,6 +142,9 @@ class Fleets(Record, Table):
     headline: str
     """The job in a line."""
     have: FleetOption
+    """The fastest way to share samples on what there is."""
+    ways: dict[str, float]
+    """Samples a second of what there is by each such way: what options are held against."""
     options: list[FleetOption]
     """In the order they were named; a mixed fleet by each policy."""
     left_out: list[LeftOut]

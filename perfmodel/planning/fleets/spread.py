@@ -97,7 +97,5 @@ def _together(moves: Sequence[float]) -> float:
 def _paced(step: FleetStep, factors: Sequence[float]) -> float:
     """Time of an iteration, stragglers left out, with the times of each kind multiplied."""
     pairs = list(zip(step.parts, factors, strict=True))
-    slowest, factor = max(pairs, key=lambda pair: pair[0].own_time * pair[1])
-    exchange = max(part.exchange_time * by for part, by in pairs)
-    own, exposed = slowest.own_time * factor, slowest.exposed_time * factor
-    return float(mixed_iteration_time(own, exposed, slowest.exchange_time * factor, exchange))
+    slowest = max(part.own_time * factor for part, factor in pairs)
+    return float(mixed_iteration_time(slowest, max(part.exposed_time * factor for part, factor in pairs)))

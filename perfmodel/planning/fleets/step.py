@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -10,6 +9,7 @@ from perfmodel.equations.fleets import mixed_iteration_time, share_by_speed
 from perfmodel.equations.heterogeneous import slowest_of_kinds
 from perfmodel.errors import InputError
 from perfmodel.planning.fleets.job import Job, Layout
+from perfmodel.planning.fleets.shares import shares_beside, units_of, whole_shares
 from perfmodel.planning.fleets.written import Fleet, Group
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.assemble import settled
@@ -69,8 +69,20 @@ class FleetStep(NamedTuple):
         return self.samples / self.iteration_time
 
 
-def steps_of(job: Job, fleet: Fleet) -> list[FleetStep]:
-    """Return an iteration of a fleet by every policy there is: one of one kind, two of several.
+class Refused(NamedTuple):
+    """A way to share samples that a fleet cannot go."""
+
+    policy: Policy
+    reason: str
+
+
+def steps_of(job: Job, fleet: Fleet, refused: list[Refused] | None = None) -> list[FleetStep]:
+    """Return an iteration of a fleet by every policy that can be: one of one kind, at most two of several.
+
+    Parameters
+    ----------
+    job, fleet : what is trained, and on what
+    refused : takes the policies that cannot be
 
     Raises
     ------
@@ -84,22 +96,23 @@ def steps_of(job: Job, fleet: Fleet) -> list[FleetStep]:
         samples = float(prediction.scenario["global_batch_size"])
         return [FleetStep(fleet, "one kind", (part,), prediction.iteration_time, samples, group)]
     failures: list[str] = []
-    best: list[FleetStep] = []
-    for layout in _layouts(job, fleet, failures):
-        try:
-            steps = [_slowest_paces(job, fleet, layout), _shares_by_speed(job, fleet, layout)]
-        except InputError as error:
-            failures.append(str(error))
-            continue
-        if not best or _speed(steps) > _speed(best):
-            best = steps
-    if not best:
+    layouts = _layouts(job, fleet, failures)
+    steps: list[FleetStep] = []
+    for policy, step_by in _BY_POLICY.items():
+        possible, reasons = [], list(failures)
+        for layout in layouts:
+            try:
+                possible.append(step_by(job, fleet, layout))
+            except InputError as error:
+                reasons.append(str(error))
+        if possible:
+            steps.append(max(possible, key=lambda step: step.samples_per_second))
+        elif refused is not None:
+            refused.append(Refused(policy, reasons[-1]))
+        failures = failures or reasons
+    if not steps:
         raise InputError(failures[0])
-    return best
-
-
-def _speed(steps: Sequence[FleetStep]) -> float:
-    return max(step.samples_per_second for step in steps)
+    return steps
 
 
 def _layouts(job: Job, fleet: Fleet, failures: list[str]) -> list[Layout | None]:
@@ -142,14 +155,7 @@ def mixed_step(job: Job, fleet: Fleet, parts: Sequence[Part], policy: Policy) ->
     waits = [of_kind(part.prediction.terms, "wait") for part in parts]  # for samples: it does not spread
     spreading = [(part.own_time - wait, part.group.gpus) for part, wait in zip(parts, waits, strict=True)]
     slowest = slowest_of_kinds(spreading, law) + max(waits)
-    time = float(
-        mixed_iteration_time(
-            slowest,
-            pacing.exposed_time,
-            pacing.exchange_time,
-            max(part.exchange_time for part in parts),
-        )
-    )
+    time = float(mixed_iteration_time(slowest, max(part.exposed_time for part in parts)))
     samples = sum(part.samples * part.group.gpus for part in parts)
     return FleetStep(fleet, policy, tuple(parts), time, samples, pacing.group)
 
@@ -161,55 +167,48 @@ def _asked(prediction: Prediction) -> dict[str, Any]:
 def _shares_by_speed(job: Job, fleet: Fleet, layout: Layout | None) -> FleetStep:
     """Each kind has as many samples as it is fast, so that none waits: sought from equal shares on."""
     first = _slowest_paces(job, fleet, layout)
-    unit, count = _units(first, layout)
-    most = {part.group: _most(part.prediction, layout) for part in first.parts}
-    total = unit * sum(count.values())
-    best, shares, seen = first, dict.fromkeys(fleet.groups, unit), set()
-    parts: Sequence[Part] = first.parts
-    for _ in range(MOST_ROUNDS):
-        speeds = {part.group: shares[part.group] / part.own_time for part in parts}
-        together = sum(speeds[group] * count[group] for group in fleet.groups)
-        wanted = {group: float(share_by_speed(total, speeds[group], together)) for group in fleet.groups}
-        shares = _whole(wanted, count, total, most)
+    units = units_of(fleet, {part.group: part.prediction for part in first.parts}, layout)
+    equal = dict.fromkeys(fleet.groups, units.equal)
+    best, best_shares, seen = first, equal, {tuple(equal.values())}
+
+    def tried(shares: dict[Group, int]) -> FleetStep | None:
         key = tuple(shares.values())
         if key in seen:
-            break
+            return None
         seen.add(key)
         parts = [_part(job, fleet, group, layout, share) for group, share in shares.items()]
-        step = mixed_step(job, fleet, parts, "shares by speed")
+        return mixed_step(job, fleet, parts, "shares by speed")
+
+    step, shares = first, equal
+    for _ in range(MOST_ROUNDS):
+        speeds = {part.group: shares[part.group] / part.own_time for part in step.parts}
+        together = sum(speeds[group] * units.count[group] for group in fleet.groups)
+        shares = whole_shares(
+            {group: float(share_by_speed(units.total, speeds[group], together)) for group in fleet.groups},
+            units,
+        )
+        if (after := tried(shares)) is None:
+            break
+        step = after
         if step.samples_per_second > best.samples_per_second:
-            best = step
+            best, best_shares = step, shares
+    for _ in range(MOST_ROUNDS):  # the exchange, too, differs by who is slowest: one unit more or less
+        near = [(other, tried(other)) for other in shares_beside(best_shares, units)]
+        better = [(step, other) for other, step in near if step is not None]
+        if not better or (most := max(better, key=_pace))[0].samples_per_second <= best.samples_per_second:
+            break
+        best, best_shares = most
     return best._replace(policy="shares by speed")
 
 
-def _units(step: FleetStep, layout: Layout | None) -> tuple[int, dict[Group, int]]:
-    """What is shared: samples of an accelerator, or micro-batches of a replica; and how many there are."""
-    prediction = step.parts[0].prediction
-    if layout is None:
-        return int(prediction.scenario["local_batch_size"]), {
-            group: group.gpus for group in step.fleet.groups
-        }
-    ranks = step.fleet.gpus // int((prediction.layout or {})["data_parallel"])
-    return int(layout["accumulation_steps"]), {group: group.gpus // ranks for group in step.fleet.groups}
+def _pace(one: tuple[FleetStep, object]) -> float:
+    return one[0].samples_per_second
 
 
-def _most(prediction: Prediction, layout: Layout | None) -> int:
-    return 10**9 if layout is not None else max(1, prediction.memory.largest_local_batch_size)
-
-
-def _whole(
-    wanted: Mapping[Group, float], count: Mapping[Group, int], total: int, most: Mapping[Group, int]
-) -> dict[Group, int]:
-    """Whole shares of at most the total: rounded down, and what is left to those that lost most."""
-    shares = {group: min(most[group], max(1, math.floor(share + 1e-9))) for group, share in wanted.items()}
-    left = total - sum(shares[group] * count[group] for group in shares)
-    lost: Callable[[Group], float] = lambda group: shares[group] - wanted[group]  # noqa: E731
-    for group in sorted(shares, key=lost):
-        more = min(most[group] - shares[group], left // count[group])
-        if more > 0:
-            shares[group] += more
-            left -= more * count[group]
-    return shares
+_BY_POLICY: Mapping[Policy, Callable[[Job, Fleet, Layout | None], FleetStep]] = {
+    "slowest paces": _slowest_paces,
+    "shares by speed": _shares_by_speed,
+}
 
 
 def _part(job: Job, fleet: Fleet, group: Group, layout: Layout | None, share: int) -> Part:

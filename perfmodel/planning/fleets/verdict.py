@@ -6,7 +6,7 @@ from perfmodel.planning.fleets.market import ANY, Market
 from perfmodel.planning.fleets.result import FleetOption, Fleets
 from perfmodel.prediction.result import sureness
 from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR
-from perfmodel.units import dollars, duration
+from perfmodel.units import dollars, duration, rate
 
 LEAST = 1.01
 """Times as fast as what there is, below which an option adds nothing worth the name."""
@@ -130,9 +130,12 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
         )
     if len(answer.options) and any(one.policy != "one kind" for one in answer.options):
         lines.append(
-            "mixed: the step is that of the slowest worker, with the exchange of the slowest machines; its "
-            "interval combines those of each kind"
+            "mixed: the step is that of the slowest worker, with as much of the exchange exposed as by "
+            "the kind that exposes most alone; its interval combines those of each kind"
         )
+    if len(answer.have.kinds) > 1 and len(answer.ways) > 1:
+        ways = ", ".join(f"{policy} {rate(speed)} samples/s" for policy, speed in answer.ways.items())
+        lines.append(f"each way to share samples is held against the same on what you have: {ways}")
     grows = {one.global_batch_size for one in (answer.have, *answer.options)}
     if len(grows) > 1:
         lines.append(
