@@ -56,6 +56,11 @@ class EpochsFit:
         """Whether the batch lies where the curve was fitted."""
         return self.smallest_batch_size <= global_batch_size <= self.largest_batch_size
 
+    @property
+    def outside(self) -> str:
+        """What is said of a batch that does not."""
+        return outside_published(self.smallest_batch_size, self.largest_batch_size)
+
     def time(self, global_batch_size: Any, samples_per_second: Any, samples_per_epoch: float) -> Any:
         """Training time to the target [s].
 
@@ -67,6 +72,19 @@ class EpochsFit:
         """
         per_epoch = 1.0 if self.unit == "samples" else samples_per_epoch
         return time_to_target(self.epochs(global_batch_size), per_epoch, samples_per_second)
+
+
+def outside_published(smallest: float, largest: float) -> str:
+    """Say that a batch is none of those that were published, of which these are the ends.
+
+    >>> outside_published(32768, 65536)
+    'outside the published 32,768 to 65,536'
+    >>> outside_published(16384.0, 16384.0)
+    'other than the published 16,384'
+    """
+    if smallest == largest:
+        return f"other than the published {smallest:,.0f}"
+    return f"outside the published {smallest:,.0f} to {largest:,.0f}"
 
 
 def fit_epochs(

@@ -31,7 +31,9 @@ def another(monkeypatch):
 
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "amp"])
-@pytest.mark.parametrize(("optimizer", "moments"), [("none", 0), ("sgd", 4), ("adam", 8), ("lamb", 8)])
+@pytest.mark.parametrize(
+    ("optimizer", "moments"), [("none", 0), ("sgd", 4), ("adam", 8), ("lamb", 8), ("lars", 4)]
+)
 def test_rows_are_bytes_of_every_parameter_and_sample(precision, optimizer, moments):
     memory = predict(Scenario(**JOB, precision=precision, optimizer=optimizer, local_batch_size=10)).memory
     parameters = 25_557_032

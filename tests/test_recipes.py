@@ -9,7 +9,7 @@ import pytest
 from perfmodel import compare
 from perfmodel.errors import InputError
 from perfmodel.planning import Goal, search
-from perfmodel.planning.verdict import notes
+from perfmodel.planning.verdict import notes, verdict
 from perfmodel.prediction import predict
 from perfmodel.prediction.target import for_target, time_to_target
 from perfmodel.recipes import recipe, recipe_names, usual_recipe
@@ -247,3 +247,47 @@ def test_compare_sets_times_to_target_beside_each_other_each_by_its_own_recipe(i
     assert "time_to_target" not in {
         row["quantity"] for row in json.loads(invoke(*words, "--json").stdout)["rows"]
     }
+
+
+def test_figures_stand_at_the_batch_they_were_published_with():
+    """NVIDIA's tables are of 8 and 16 GPUs with 256 images each; LAMB's of BERT are in the first version."""
+    rows = {row.batch_size: row for row in recipe("resnet50", "stock").evidence}
+    assert {batch for batch, row in rows.items() if "NVIDIA" in row.source} == {8 * 256, 16 * 256}
+    assert "76.40" in rows[256].quality
+    assert "Goyal" in rows[256].source
+    assert "76.88" in rows[2048].quality
+    assert "77.23" in rows[4096].quality
+    assert all("3 days" in row.source for row in recipe("bert", "lamb").evidence)
+    assert all("table 3" in row.source for row in recipe("resnet50", "lamb").evidence)
+
+
+def test_a_range_of_one_batch_is_one_batch(invoke):
+    words = ("--gpus", "8", "--recipe", "lamb")
+    printed = " ".join(invoke("predict", *words, "--time-to-target").stdout.split())
+    assert "at a batch other than the published 16,384" in printed
+    compared = " ".join(invoke("compare", *words, "--set", "gpus=16", "--time-to-target").stdout.split())
+    assert "at a batch other than the published 16,384" in compared
+
+
+def test_lars_reads_weights_and_gradients_once_more_than_sgd_for_their_norms(invoke):
+    answer = asked(invoke, "--gpus", "64", "--global-batch-size", "32768", "--recipe", "lars")
+    assert any("--optimizer lars (the recipe's)" in line for line in answer["defaults"])
+    job = {"gpus": 8, "framework": "pytorch"}
+    times = {name: predict(Scenario(**job, optimizer=name)) for name in ("sgd", "lars", "lamb")}
+    update = {name: one.terms["update_time"] for name, one in times.items()}
+    assert update["sgd"] < update["lars"] < update["lamb"]
+    assert times["lars"].memory.rows["optimizer"] == times["sgd"].memory.rows["optimizer"]
+
+
+def test_a_plan_by_lars_takes_a_batch_lars_was_shown_with_or_says_at_once_that_it_is_none():
+    goal = {"recipe": "lars", "instances": ("p4d.24xlarge",), "deadline": 86400.0}
+    shown = search(Goal(**goal, max_gpus=64))
+    assert set(shown.candidates["global_batch_size"].tolist()) == {32768}
+    assert any("outside the published 32,768 to 65,536" in reason for reason in shown.left_out)
+    assert not any("published 32,768" in line for line in verdict(shown))
+    small = search(Goal(**goal, max_gpus=16))
+    assert not small.chosen["within_published"]
+    assert "is outside the published 32,768 to 65,536: nobody" in verdict(small)[1]
+    tight = search(Goal(**goal | {"instances": ("p4d.24xlarge",)}, max_gpus=64, budget=66.5))
+    assert tight.met  # what was shown with the recipe is over the budget
+    assert "outside the published" in verdict(tight)[1]

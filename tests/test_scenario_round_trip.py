@@ -75,7 +75,7 @@ QUESTIONS = st.fixed_dictionaries(
         "global_batch_size": st.sampled_from([256, 960, 3840]),
         "accumulation_steps": st.integers(1, 4),
         "sequence_length": st.sampled_from([128, 512]),
-        "optimizer": st.sampled_from(["none", "sgd", "adam", "lamb"]),
+        "optimizer": st.sampled_from(["none", "sgd", "adam", "lamb", "lars"]),
         "framework": st.builds(
             "{}{}".format,
             st.sampled_from(sorted(FRAMEWORKS)),

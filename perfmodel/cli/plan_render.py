@@ -41,7 +41,7 @@ def show_plan(result: SearchResult) -> None:
     tried = f"tried: {len(result):,} plans on {len(result.machines)} machines{layouts}"
     out.print(Text(f"{tried}; {_left_out(result)}"))
     if result.impossible:
-        out.print(Text(f"no plan is possible on: {', '.join(result.impossible)}"))
+        out.print(Text(f"no plan is left on: {', '.join(result.impossible)}"))
     for note in notes(result):
         out.print(Text(f"note: {note}"))
 

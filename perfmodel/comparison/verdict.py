@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perfmodel.comparison.case import Case
+from perfmodel.epochs_to_target import outside_published
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.prediction.result import Ratio
 from perfmodel.prices import Price, price_words
@@ -118,10 +119,7 @@ def notes(cases: Sequence[Case]) -> list[str]:
 
 def _trained(reached: Mapping[str, Any]) -> str:
     """Return how a case is trained, and whether its batch was published."""
-    low, high = reached["batch_sizes"]
-    beyond = (
-        "" if reached["within_range"] else f", at a batch outside the published {low:,.0f} to {high:,.0f}"
-    )
+    beyond = "" if reached["within_range"] else f", at a batch {outside_published(*reached['batch_sizes'])}"
     return f"{reached['recipe_words']}{beyond}"
 
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from perfmodel.calibration import Calibration, constants_of
+from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.planning.candidates import candidates
 from perfmodel.planning.goal import Goal
 from perfmodel.planning.machines import machines_of
 from perfmodel.planning.results import SearchResult
+from perfmodel.specs.conditions import LARGEST
 from perfmodel.specs.store import Catalogue
 from perfmodel.workloads import workload
 from perfmodel.workloads.data import fed_with
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Table = dict[str, NDArray[Any]]
 
 
 def search(
@@ -46,6 +55,24 @@ def search(
     goal = goal.with_failures(network)
     machines = machines_of(goal, catalogue)
     every = candidates(goal, machines, network, fit, catalogue, constants)
+    table = every.table
+    if fit is not None and (chosen := goal.chosen_recipe()) is not None and chosen.optimizer is not None:
+        table = _of_published_batches(table, goal, fit, every.left_out)
     return SearchResult(
-        goal, tuple(machines), every.table, every.left_out, fit, catalogue, constants, every.layouts
+        goal, tuple(machines), table, every.left_out, fit, catalogue, constants, every.layouts
     )
+
+
+def _of_published_batches(table: Table, goal: Goal, fit: EpochsFit, left_out: dict[str, int]) -> Table:
+    """Return the plans of batches that a recipe was shown with, if one of them meets the limits; else all.
+
+    An optimizer that was made for large batches has no use in small ones, which it was not shown with.
+    """
+    batch = table["global_batch_size"]
+    shown = (fit.smallest_batch_size <= batch) & (batch <= fit.largest_batch_size)
+    in_time = table["run_time"] <= (LARGEST if goal.deadline is None else goal.deadline)
+    in_budget = table["cost"] <= (LARGEST if goal.budget is None else goal.budget)  # not of an unknown price
+    if not (shown & in_time & in_budget).any() or shown.all():
+        return table
+    left_out[f"a batch {fit.outside}, while others meet the limits"] = int((~shown).sum())
+    return {name: column[shown] for name, column in table.items()}

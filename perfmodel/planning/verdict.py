@@ -42,6 +42,11 @@ def verdict(result: SearchResult) -> list[str]:
         ]
     else:
         lines = [f"Take {named(chosen)}: {_words(chosen)}{within}."]
+    if result.fit is not None and not chosen["within_published"]:
+        batch = f"{chosen['global_batch_size']:,}"
+        lines.append(
+            f"Its global batch, {batch}, is {result.fit.outside}: nobody has shown that it gets there."
+        )
     if chosen["run_time_high_80"] is not None:
         lines += [_interval(result, chosen), *_risks(result, chosen)]
     surest = result.surest
@@ -160,11 +165,6 @@ def notes(result: SearchResult) -> list[str]:
             )
         tokens = tokens_note(goal.workload, goal.options.get("sequence_length"))
         lines += [tokens] if tokens else []
-        if chosen is not None and not chosen["within_published"]:
-            lines.append(
-                f"a global batch of {chosen['global_batch_size']:,} is outside the published "
-                f"{result.fit.smallest_batch_size:,.0f} to {result.fit.largest_batch_size:,.0f}"
-            )
     elif goal.published() is None and goal.max_global_batch is None and not shares_out:
         lines.append(
             f"nobody has published how {goal.workload} trains with large batches: offered are those that "

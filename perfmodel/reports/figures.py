@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.economics import spans
+from perfmodel.epochs_to_target import outside_published
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Prediction
 from perfmodel.step.memory import listed
@@ -39,8 +40,7 @@ def target_lines(reached: dict[str, Any] | None) -> list[tuple[str, str]]:
     if amount not in reached["recipe_words"]:
         first += f" for {amount}"
     if not reached["within_range"]:
-        low, high = reached["batch_sizes"]
-        first += f", at a batch outside the published {low:,.0f} to {high:,.0f}"
+        first += f", at a batch {outside_published(*reached['batch_sizes'])}"
     lines = [first, f"{reached['recipe_words']} (--recipe)"]
     if reached["tokens"]:
         lines.append(f"{reached['steps']:,} steps")

@@ -47,6 +47,8 @@ OPTIMIZERS: dict[str, OptimizerStates] = {
     # with momentum, as these networks are trained; rows of a table without, which would move the others too
     "sgd": OptimizerStates(4, 20, row_update_bytes=12),
     "adam": OptimizerStates(8, 28, row_moment_bytes=8, row_update_bytes=28),
+    # SGD with momentum, after norms of weight and gradient, which are read once more
+    "lars": OptimizerStates(4, 28, row_update_bytes=20),
     # Adam, then norms of weight and update, then the step
     "lamb": OptimizerStates(8, 40, row_moment_bytes=8, row_update_bytes=40),
 }

@@ -38,7 +38,7 @@ Algorithm = Literal[
 ]
 ServerShards = Literal["even", "round-robin", "greedy", "large-split"]
 Placement = Literal["contiguous", "random"]
-Optimizer = Literal["none", "sgd", "adam", "lamb"]
+Optimizer = Literal["none", "sgd", "adam", "lamb", "lars"]
 Input = Literal["synthetic", "real"]
 Embedding = Literal["replicated", "sharded"]
 DecoderName = Literal["pil", "pillow-simd", "torchvision", "torchvision-gpu", "dali-cpu", "dali-gpu"]
