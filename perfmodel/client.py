@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from perfmodel.arguments import NUMBER, TABLE, TEXT, expect
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.specs.keywords import scenario_from
@@ -95,10 +96,16 @@ class Client:
         specs: Mapping[str, Any] | None = None,
     ) -> None:
         """Take the address; nothing is sent yet."""
+        expect(TEXT, url=url)
+        expect(TEXT.or_none, token=token)
+        expect(NUMBER, timeout=timeout)
+        expect(TABLE.or_none, specs=specs)
+        if not timeout > 0:
+            raise InputError(f"timeout = {timeout!r}: expected seconds above 0")
         try:
             parts = urlsplit(url)
             self._place = (parts.hostname or "", parts.port)
-        except (ValueError, AttributeError):
+        except ValueError:
             raise InputError(f"{url!r:.99}: expected an address such as http://127.0.0.1:8080") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(f"{url!r:.99}: expected an address such as http://127.0.0.1:8080")

@@ -31,6 +31,7 @@ ODD = (
 )
 WORKS: dict[str, dict[str, Any]] = {
     "Catalogue": {},
+    "Client": {"url": "http://127.0.0.1:8080"},
     "Conditions": {},
     "Emulator": {"prediction": predict(), "sleep": lambda time: None},
     "Scenario": {},

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints, overload
 
 from perfmodel.accuracy.runs import read_runs, shipped_runs
-from perfmodel.arguments import FILE, FILES, FLAG, FROM_ZERO, expect
+from perfmodel.arguments import COUNT, FILE, FILES, FLAG, FROM_ZERO, expect
 from perfmodel.calibration import Calibration, beside, calibration
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.fitting.components import shipped_components
@@ -201,6 +201,7 @@ def calibrate(
     expect(FLAG, refit=refit)
     expect(FILE.or_none, times=times, data=data)
     expect(FROM_ZERO, skip=skip)
+    expect(COUNT, jobs=jobs)
     if files and times is not None:
         raise InputError("traces and times: give one of them")
     if files or times is not None:

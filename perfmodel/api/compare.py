@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perfmodel.arguments import NAMES, expect
+from perfmodel.arguments import FLAG, NAMES, TEXT, expect
 from perfmodel.comparison import Case, Comparison, case_of
 from perfmodel.comparison import compare as beside
 from perfmodel.errors import InputError
@@ -49,6 +49,8 @@ def compare(
     True
     """
     expect(NAMES.or_none, names=names)
+    expect(TEXT.or_none, recipe=recipe)
+    expect(FLAG, time_to_target=time_to_target)
     if names is not None and len(names) != len(scenarios):
         raise InputError(f"names: {len(names)} of {len(scenarios)} scenarios; give one for each")
     conditions = None if conditions is None else checked(conditions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.planning.fleets.written import Fleet
+from perfmodel.planning.fleets.written import Fleet, Group
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
@@ -17,7 +17,7 @@ def proposals(have: Fleet, catalogue: Catalogue) -> list[str]:
 
     Half as many and as many again of the machines there are most of; the next faster networks of the same
     kind; half as many machines with the next faster accelerators in as many a machine, of the same provider
-    or, as here, of none.
+    or, as here, of none, whose network joins with the one there is.
     """
     group = max(have.groups, key=lambda one: one.machines)
     half = -(-group.machines // 2)
@@ -25,7 +25,7 @@ def proposals(have: Fleet, catalogue: Catalogue) -> list[str]:
     kind = f"/{group.accelerator}" if catalogue.node(group.node).accelerator is None else ""
     same = [f"{count} x {group.node}{kind}{network}" for count in dict.fromkeys((half, group.machines))]
     links = _faster_links(have, catalogue) if have.machines > 1 else []
-    machines = [f"{half} x {node}" for node in _faster_machines(group.node, group.accelerator, catalogue)]
+    machines = [f"{half} x {node}" for node in _faster_machines(group, have.network, catalogue)]
     return [*same, *links, *machines]
 
 
@@ -42,16 +42,19 @@ def _faster_links(have: Fleet, catalogue: Catalogue) -> list[str]:
     return [faster[bandwidth].id for bandwidth in sorted(faster)[:MOST]]
 
 
-def _faster_machines(name: str, accelerator: str, catalogue: Catalogue) -> list[str]:
+def _faster_machines(group: Group, network: str | None, catalogue: Catalogue) -> list[str]:
     """The next faster machines by the peak of their accelerators, one of each peak."""
     offered = {offer.node: offer.provider for offer in catalogue.instances()}
-    own, chip = catalogue.node(name), catalogue.accelerator(accelerator)
+    own, chip = catalogue.node(group.node), catalogue.accelerator(group.accelerator)
+    network = network or own.inter_link
+    family = None if network is None else catalogue.link(network).family
     faster: dict[float, Node] = {}
     for node in (catalogue.node(id) for id in catalogue.ids("nodes")):
-        alike = node.accelerators == own.accelerators and node.inter_link is not None
-        if not alike or node.accelerator is None or offered.get(node.id) != offered.get(name):
+        if node.accelerators != own.accelerators or node.inter_link is None or node.accelerator is None:
             continue
-        if name.split("-")[0] != node.id.split("-")[0]:  # of the same maker, as DGX are
+        if offered.get(node.id) != offered.get(group.node):
+            continue
+        if catalogue.link(node.inter_link).family != family:
             continue
         peak = _peak(catalogue.accelerator(node.accelerator))
         if peak > 1.01 * _peak(chip):
