@@ -22,7 +22,9 @@ from perfmodel.planning.fleets import Fleets, Job
 from perfmodel.planning.fleets.market import switches
 from perfmodel.planning.fleets.shares import Units, whole_shares
 from perfmodel.planning.fleets.step import Part, mixed_step, steps_of
+from perfmodel.planning.fleets.verdict import payback_words
 from perfmodel.planning.fleets.written import joined, read_addition, read_fleet
+from perfmodel.reports.fleet import page_of_fleets
 from perfmodel.specs.store import Catalogue
 
 pytestmark = pytest.mark.any_version
@@ -223,6 +225,47 @@ def test_adapters_that_come_with_a_machine_are_not_bought():
     assert answer.options[0].network == "ib-ndr-400g"
 
 
+def costs_of(have, *buy, **prices):
+    given = {"purchase_prices": {"dgx-a100-80gb": 150e3}, "adapter_prices": 1500, "switch_prices": 20e3}
+    answer = perfmodel.fleets(have, buy, **JOB, hour_value=180, **{**given, "switch_ports": 64, **prices})
+    return [one.purchase for one in answer.options]
+
+
+def test_a_network_that_is_there_is_not_paid_again_and_new_machines_get_its_adapters():
+    have = "8 x dgx-a100-80gb@ib-ndr-400g"
+    more, named, same = costs_of(have, "4 x dgx-a100-80gb", "4 x dgx-a100-80gb + ib-ndr-400g", "ib-ndr-400g")
+    # four machines at 150,000, 32 adapters at 1,500; 96 ports take 5 switches of 64, 64 took one
+    assert more.capital == named.capital == 4 * 150e3 + 32 * 1500 + 4 * 20e3 == 728e3
+    assert (same.capital, same.items) == (0, [])
+    (usual,) = costs_of(HAVE, "ib-hdr-200g")
+    assert usual.capital == 0
+    (other,) = costs_of(HAVE, "4 x dgx-a100-80gb + ib-ndr-400g")
+    assert other.capital == 4 * 150e3 + 96 * 1500 + 5 * 20e3
+    faster, _ = costs_of(HAVE, "4 x dgx-h100", purchase_prices={"dgx-h100": 350e3})
+    assert faster.capital == 4 * 350e3 + 4 * 20e3  # its adapters of 400 Gbit/s run at 200, too
+    (without,) = costs_of(have, "4 x dgx-a100-80gb", adapter_prices=None)
+    assert without.capital == 680e3
+    assert without.left_out == ["price of 32 adapters of ib-ndr-400g: --adapter-price ib-ndr-400g=USD"]
+
+
+def test_the_first_switch_is_bought_and_one_machine_has_no_use_for_any():
+    (second,) = costs_of("1 x dgx-a100-80gb", "1 x dgx-a100-80gb")
+    assert second.capital == 150e3 + 20e3
+    with pytest.raises(InputError, match="one machine has no use for a network"):
+        costs_of("1 x dgx-a100-80gb", "ib-ndr-400g")
+
+
+def test_a_price_of_switches_without_their_ports_leaves_the_cost_unknown():
+    (without,) = costs_of(HAVE, "4 x dgx-a100-80gb", switch_ports=None)
+    assert without.capital is None
+    assert without.unknown == [
+        "ports of a switch of ib-hdr-200g: --switch-price ib-hdr-200g=USD with --switch-ports ib-hdr-200g=N"
+    ]
+    (few,) = costs_of(HAVE, "4 x dgx-a100-80gb", switch_ports=4)  # three levels join 16
+    assert few.capital is None
+    assert "96 ports are more than three levels of switches with 4 ports join" in few.unknown[0]
+
+
 @pytest.mark.parametrize(("ports", "each", "count"), [(8, 8, 1), (128, 16, 24), (1024, 16, 320), (16, 4, 20)])
 def test_switches_of_full_trees(ports, each, count):
     """Full trees: k ports on 1, k^2 / 2 on 3 k / 2, k^3 / 4 on 5 k^2 / 4 (Al-Fares et al. 2008)."""
@@ -386,6 +429,27 @@ def test_an_option_that_adds_nothing_is_said_to():
     )
 
 
+def test_what_pays_back_after_it_is_written_off_is_not_recommended():
+    answer = perfmodel.fleets(HAVE, "ib-ndr-400g", **JOB, adapter_prices=1500, switch_prices=0)
+    (option,) = answer.options
+    assert option.payback.time > 4 * 365.25 * 86400
+    assert "none pays back before it is written off" in answer.words[1]
+    assert not any("First to pay back" in line for line in answer.words)
+
+
+def test_a_slower_network_is_said_to_be_slower_and_nothing_to_add_nothing():
+    answer = perfmodel.fleets(HAVE, ["ib-hdr-100g", "ib-hdr-200g"], **JOB, switch_prices=0, adapter_prices=9)
+    slower, same = map(payback_words, answer.options)
+    assert "never pays back: it is slower than what you have, which loses work worth $" in slower
+    assert same == "never pays back: it adds nothing"
+
+
+def test_a_report_shows_a_rent_by_the_hour():
+    answer = perfmodel.fleets(HAVE, "4 x dgx-h100", **JOB, prices={"dgx-h100": 60})
+    page = page_of_fleets(answer, None, BUILT_IN)
+    assert "4 x dgx-h100 at $60/h" in page.tables[1].rows[0][2]
+
+
 def test_a_row_that_cannot_be_is_left_out_with_its_reason():
     answer = perfmodel.fleets(HAVE, ["4 x dgx-h100@roce-400g", "4 x dgx-a100-80gb"], **JOB)
     assert [one.option for one in answer.left_out] == ["4 x dgx-h100@roce-400g"]
@@ -401,7 +465,7 @@ def test_a_report_says_what_the_command_does(tmp_path):
     text = path.read_text("utf-8")
     assert "What would add to bert-large on 8 x dgx-a100-80gb" in text
     assert "4 x dgx-h100, shares by speed" in text
-    assert "switches for more machines on ib-hdr-200g are left out" in text
+    assert "left out of costs: price of switches of ib-hdr-200g" in text
     assert "dgx-h100" in text.split("Sources")[-1]
     perfmodel.write_report(perfmodel.fleets(HAVE, "ib-ndr-400g"), path)
     assert "ib-ndr-400g" in path.read_text("utf-8")

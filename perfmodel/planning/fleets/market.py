@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from perfmodel.economics import KWH, rates
@@ -93,22 +93,19 @@ def purchase_of(
     addition : what is bought or rented
     step, before : the fleets with and without it
 
-    Raises
-    ------
-    InputError : more ports than three levels of switches join
     """
     items: list[Item] = []
     unknown: list[str] = []
     for group in addition.groups:
         _machines(group, market, catalogue, items, unknown)
     rented = {item.what for item in items if item.basis == "rent"}
-    if addition.network is not None:
-        _adapters(addition.network, step.fleet, market, catalogue, items, unknown)
-        _switches(addition.network, step.fleet.adapters, 0, market, items, unknown)
-    elif any(group.node not in rented for group in addition.groups) and step.fleet.network is not None:
-        left: list[str] = []
-        link = step.fleet.network
-        _switches(link, step.fleet.adapters, before.fleet.adapters, market, items, left)
+    left_out: list[str] = []
+    had = before.fleet.each
+    renewed = any(old.link != new.link for old, new in zip(had, step.fleet.each, strict=False))
+    own_machines = any(group.node not in rented for group in addition.groups)
+    if step.fleet.machines > 1 and step.fleet.network is not None and (renewed or own_machines):
+        _adapters(step.fleet, had, rented, market, catalogue, items, unknown if renewed else left_out)
+        _switches(step.fleet, before.fleet, renewed, market, items, unknown, left_out)
     known = not unknown
     bought = [item.count * item.each for item in items if item.basis == "purchase"]
     rents = [item.count * item.each for item in items if item.basis == "rent"]
@@ -119,6 +116,7 @@ def purchase_of(
         electricity=_electricity(step, rented, market, catalogue)
         - _electricity(before, rented, market, catalogue),
         unknown=unknown,
+        left_out=left_out,
     )
 
 
@@ -143,34 +141,69 @@ def _item(what: str, count: int, each: float, basis: str, source: str) -> Item:
 
 
 def _adapters(
-    link: str, fleet: Fleet, market: Market, catalogue: Catalogue, items: list[Item], unknown: list[str]
+    fleet: Fleet,
+    had: Sequence[Group],
+    rented: set[str],
+    market: Market,
+    catalogue: Catalogue,
+    items: list[Item],
+    unknown: list[str],
 ) -> None:
-    """Adapters of all machines that do not come with that network."""
-    count = sum(
-        group.machines * group.nics for group in fleet.groups if catalogue.node(group.node).inter_link != link
-    )
-    price = market.adapters.get(link, market.adapters.get(ANY))
-    if not count:
-        return
-    if price is None:
-        unknown.append(f"price of {count} adapters of {link}: --adapter-price {link}=USD")
-    else:
-        items.append(_item(f"adapter {link}", count, price, "purchase", "given"))
+    """Adapters of machines that did not have, or do not come with, those of their link."""
+    count: dict[str, int] = {}
+    for index, group in enumerate(fleet.each):
+        bought = index >= len(had)
+        before = catalogue.node(group.node).inter_link if bought else had[index].link
+        if group.link is None or (bought and group.node in rented):
+            continue
+        if before is not None and _serves(before, group.link, catalogue):
+            continue
+        count[group.link] = count.get(group.link, 0) + group.machines * group.nics
+    for link, adapters in count.items():
+        price = market.adapters.get(link, market.adapters.get(ANY))
+        if price is None:
+            unknown.append(f"price of {adapters} adapters of {link}: --adapter-price {link}=USD")
+        else:
+            items.append(_item(f"adapter {link}", adapters, price, "purchase", "given"))
+
+
+def _serves(adapter: str, link: str, catalogue: Catalogue) -> bool:
+    """Whether adapters of one link run on another: on slower ones of the same family, too."""
+    own, other = catalogue.link(adapter), catalogue.link(link)
+    alike = (own.kind, own.family) == (other.kind, other.family)
+    return adapter == link or (alike and own.bandwidth.value >= other.bandwidth.value)
 
 
 def _switches(
-    link: str, ports: int, before: int, market: Market, items: list[Item], unknown: list[str]
+    fleet: Fleet,
+    before: Fleet,
+    renewed: bool,
+    market: Market,
+    items: list[Item],
+    unknown: list[str],
+    left_out: list[str],
 ) -> None:
-    """Switches of so many ports, less those that there are; of a tree that does not block."""
+    """Switches of a tree that does not block, less those that there are; one machine alone has none."""
+    link = str(fleet.network)
     price = market.switches.get(link, market.switches.get(ANY))
     each = market.switch_ports.get(link, market.switch_ports.get(ANY))
-    if price is None or (each is None and price > 0):
+    if price == 0:
+        return
+    if price is None or each is None:
         what = "price of switches" if price is None else "ports of a switch"
-        unknown.append(f"{what} of {link}: --switch-price {link}=USD with --switch-ports {link}=N")
-    elif price > 0 and each is not None:
-        count = switches(ports, int(each)) - (switches(before, int(each)) if before else 0)
-        if count > 0:
-            items.append(_item(f"switch {link}", count, price, "purchase", "given"))
+        nothing_said = price is None and each is None
+        line = f"{what} of {link}: --switch-price {link}=USD with --switch-ports {link}=N"
+        (left_out if nothing_said and not renewed else unknown).append(line)
+        return
+    kept = [group for group in before.each if not renewed or group.link == link]
+    ports = sum(group.machines * group.nics for group in kept) if before.machines > 1 else 0
+    try:
+        count = switches(fleet.adapters, int(each)) - (switches(ports, int(each)) if ports else 0)
+    except InputError as error:
+        unknown.append(f"switches of {link}: {error}")
+        return
+    if count > 0:
+        items.append(_item(f"switch {link}", count, price, "purchase", "given"))
 
 
 def switches(ports: int, each: int) -> int:

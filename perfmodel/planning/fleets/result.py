@@ -53,6 +53,8 @@ class Purchase(Record):
     """Of machines of one's own, more than before [USD/h]; 0 where its price is not given."""
     unknown: list[str]
     """What to give for the rest."""
+    left_out: list[str]
+    """What more machines need on the network that is there and nobody gave a price of: not counted."""
 
 
 class Payback(Record):

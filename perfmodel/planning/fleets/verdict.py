@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.planning.fleets.market import ANY, Market
+from perfmodel.planning.fleets.market import Market
 from perfmodel.planning.fleets.result import FleetOption, Fleets
 from perfmodel.prediction.result import sureness
 from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR
@@ -10,6 +10,9 @@ from perfmodel.units import dollars, duration, rate
 
 LEAST = 1.01
 """Times as fast as what there is, below which an option adds nothing worth the name."""
+
+LEAST_DOLLARS = 0.005
+"""An hour, of a loss: less would be shown as nothing."""
 
 
 def words_of(answer: Fleets) -> list[str]:
@@ -23,9 +26,16 @@ def words_of(answer: Fleets) -> list[str]:
     elif ratio is not None:
         lines.append(f"Fastest: {name_of(fastest)}, {ratio.value:.3g} times as fast ({ratio.words}).")
     paying = [one for one in answer.options if one.payback is not None and one.payback.time is not None]
-    if paying:
-        first = min(paying, key=_first)
+    in_life = [one for one in paying if one.payback is not None and one.payback.within_life]
+    if in_life:
+        first = min(in_life, key=_first)
         lines.append(f"First to pay back: {name_of(first)}, which {payback_words(first)}.")
+    elif paying:
+        first = min(paying, key=_first)
+        lines.append(
+            "Of the options of known price none pays back before it is written off; the first is "
+            f"{name_of(first)}, which {payback_words(first)}."
+        )
     elif any(one.payback is not None for one in answer.options):
         lines.append("Of the options of known price none ever pays back.")
     if answer.deadline is not None and answer.have.run_time is not None:
@@ -64,7 +74,7 @@ def payback_words(one: FleetOption) -> str:
         unknown = purchase is not None and purchase.capital is None
         return "price unknown" if unknown else "value of the work unknown (--hour-value)"
     if payback.time is None:
-        return f"never pays back: it costs {dollars(abs(payback.gain_per_hour))} more an hour than it adds"
+        return f"never pays back: {_loss(one)}"
     if payback.time == 0:
         return f"pays at once: it adds {dollars(payback.gain_per_hour)} more an hour than it costs"
     latest = "never" if payback.latest_80 is None else duration(payback.latest_80)
@@ -76,6 +86,21 @@ def payback_words(one: FleetOption) -> str:
     return f"pays back after {duration(payback.time)} at work{runs}{between}{late}"
 
 
+def _loss(one: FleetOption) -> str:
+    """Why an option never pays back: it is slower, adds nothing, or costs more to run than it adds."""
+    assert one.payback is not None
+    assert one.purchase is not None
+    lost = -one.payback.gain_per_hour
+    running = (one.purchase.rent or 0.0) + one.purchase.electricity
+    if one.ratio is not None and one.ratio.value < 1 and running <= 0:
+        return f"it is slower than what you have, which loses work worth {dollars(lost)} an hour"
+    if lost < LEAST_DOLLARS:
+        return "it adds no more than it costs to run" if running > 0 else "it adds nothing"
+    if one.ratio is not None and one.ratio.value < 1:
+        return f"it is slower than what you have, and loses {dollars(lost)} an hour with what it costs to run"
+    return f"it costs {dollars(lost)} more an hour than it adds"
+
+
 def _runs(count: float) -> str:
     """Return a number of runs.
 
@@ -83,15 +108,6 @@ def _runs(count: float) -> str:
     ('9,510 runs', '12.3 runs')
     """
     return f"{count:,.0f} runs" if count >= 100 else f"{count:.3g} runs"
-
-
-def _without_switches(one: FleetOption, market: Market) -> bool:
-    """Whether machines are bought that need ports nobody gave a price of."""
-    assert one.purchase is not None
-    rented = one.purchase.rent or 0.0
-    named = one.network in market.switches or ANY in market.switches
-    network = any(one.network is not None and one.network in line for line in one.purchase.unknown)
-    return one.machines > 1 and not rented and not named and not network
 
 
 def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
@@ -119,10 +135,8 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
         lines.append(
             f"assumed: {'; '.join(assumed)}" if assumed else f"written off after {life / HOUR:,.0f} h"
         )
-    bare = [one for one in answer.options if one.purchase is not None and _without_switches(one, market)]
-    if bare:
-        links = ", ".join(dict.fromkeys(str(one.network) for one in bare))
-        lines.append(f"switches for more machines on {links} are left out (--switch-price, --switch-ports)")
+    bare = [line for one in answer.options if one.purchase is not None for line in one.purchase.left_out]
+    lines += [f"left out of costs: {line}" for line in dict.fromkeys(bare)]
     if any(one.policy == "shares by speed" for one in answer.options):
         lines.append(
             "shares by speed: gradients are averaged by samples, which stock data parallelism does not do "

@@ -67,6 +67,8 @@ class Fleet(NamedTuple):
     """The link between machines; None where there is one machine without a network."""
     nics: int
     """Adapters of a machine that carry gradients, by the machine that has least of a network."""
+    each: tuple[Group, ...] = ()
+    """The groups as they were named, with the links of their adapters; what is bought stands last."""
 
     @property
     def gpus(self) -> int:
@@ -191,7 +193,9 @@ def joined(
     every += [_with_link(group, group.link or network) for group in bought]
     groups = _merged(every)
     if len(every) == 1 and every[0].machines == 1:
-        return Fleet(groups, every[0].link, every[0].nics)
+        if addition is not None and addition.network is not None:
+            raise InputError(f"{addition.words}: one machine has no use for a network between machines")
+        return Fleet(groups, every[0].link, every[0].nics, tuple(every))
     missing = [group.node for group in every if group.link is None]
     if missing:
         raise InputError(f"{missing[0]} has no usual network: name it, e.g. '{missing[0]}@ib-hdr-200g'")
@@ -204,7 +208,7 @@ def joined(
             f"or the bought machines' with @{one}"
         )
     slowest = min(ports, key=lambda port: port[1] * catalogue.link(port[0]).bandwidth.value)
-    return Fleet(groups, slowest[0], slowest[1])
+    return Fleet(groups, slowest[0], slowest[1], tuple(every))
 
 
 def _with_link(group: Group, link: str | None) -> Group:
