@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from perfmodel.comparison import Comparison
     from perfmodel.equations.sgd_variants import StragglerPrediction
     from perfmodel.explanations.equations import Explanation
+    from perfmodel.planning.fleets import Fleets
     from perfmodel.prediction.collective import Collective
     from perfmodel.prediction.learning_rates import LearningRates
+    from perfmodel.sensitivity.until import Enough
     from perfmodel.specs.keywords import Options, SizedOptions
 
 ATTEMPTS = 4
@@ -37,6 +39,13 @@ LONGEST_WAIT = 10.0
 """Seconds between two of them."""
 NAMING_FILES = ("workload", "profile", "calibration")
 """Options of a scenario that may name a file of this machine, which then travels with the request."""
+OF_SEVERAL = {
+    "strategy": "strategies",
+    "algorithm": "algorithms",
+    "precision": "precisions",
+    "local_batch_size": "local_batch_sizes",
+}
+"""What a plan may choose from, and a fleet has one of."""
 _ENDINGS = (".csv", ".json")
 """Of files of networks, which are text."""
 
@@ -221,6 +230,22 @@ class Client:
         body = self._body(scenario_from(scenario, options))
         return Report(self.ask("sensitivity", _given(body, conditions=conditions)))
 
+    def enough(
+        self,
+        vary: str,
+        scenario: AnyScenario | None = None,
+        *,
+        until: float | str | None = None,
+        values: Sequence[int | str] | None = None,
+        **options: Unpack[SizedOptions],
+    ) -> Enough:
+        """Return what ``perfmodel.enough`` does."""
+        from perfmodel.sensitivity.until import Enough
+
+        asked = {"vary": vary, "until": until, "values": None if values is None else list(values)}
+        body = self._body(scenario_from(scenario, options))
+        return Enough.model_validate(self.ask("sensitivity", _given(body, **asked)))
+
     def sweep(self, **options: Any) -> Report:
         """Return what ``perfmodel sweep --json`` prints: ``rows``, ``scenarios``, ``refused``, ``notes``."""
         return Report(self._asked("sweep", **options))
@@ -228,6 +253,14 @@ class Client:
     def plan(self, workload: str = "resnet50", **options: Any) -> Report:
         """Return what ``perfmodel plan --json`` prints, of the parameters of ``perfmodel.plan``."""
         return Report(self._asked("plan", workload=workload, **options))
+
+    def fleets(self, have: str, buy: str | Sequence[str] = (), **options: Any) -> Fleets:
+        """Return what ``perfmodel.fleets`` does; ``conditions`` are a table."""
+        from perfmodel.planning.fleets import Fleets
+
+        wanted = [buy] if isinstance(buy, str) else list(buy)
+        several = {many: [options.pop(one)] for one, many in OF_SEVERAL.items() if one in options}
+        return Fleets.model_validate(self._asked("plan", have=have, buy=wanted, **several, **options))
 
     def check_quote(self, quote: str | Mapping[str, Any]) -> Report:
         """Return what ``perfmodel check-quote --json`` prints, of a quote's table or an example's name."""

@@ -178,3 +178,19 @@ def test_what_is_missing_is_named(client, command, field):
 def test_a_row_of_a_batch_may_hold_any_number(client):
     answer = client.post("/v1/predict", json={"scenarios": [{"gpus": 10**400}, {"gpus": 10**30}]})
     assert [row["error"]["status"] for row in answer.json()["results"]] == [422, 422]
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "answer"),
+    [
+        ("plan", {"have", "buy", "hour_value", "adapter_prices", "switch_prices", "switch_ports"}, "Fleets"),
+        ("sensitivity", {"vary", "until", "values"}, "Enough"),
+    ],
+)
+def test_fleets_and_how_much_is_enough_stand_in_the_schema(command, options, answer):
+    schema = json.loads(CliRunner().invoke(main, ["schema", command]).stdout)
+    name = schema["request"]["$ref"].rpartition("/")[2]
+    request = schema["components"]["schemas"][name]["properties"]
+    assert all(request[option]["description"] for option in options)
+    assert answer in json.dumps(schema["answer"])
+    assert schema["components"]["schemas"][answer]["properties"]["words"]

@@ -54,6 +54,25 @@ SAME = {
         "--epochs 90 --deadline 24h --accelerator v100-sxm2-16gb --max-gpus 16 --price dgx-1v=12.5 --pue 1.2 "
         "--input real",
     ),
+    "plan, for a fleet": (
+        {
+            "have": "4 x dgx-a100-80gb@ib-hdr-200g",
+            "buy": ["4 x dgx-h100", "ib-ndr-400g"],
+            "workload": "bert-large",
+            "samples": 1e9,
+            "deadline": "9d",
+            "precisions": "bf16",
+            "hour_value": 300.0,
+            "purchase_prices": {"dgx-h100": 350000.0},
+            "adapter_prices": {"ib-ndr-400g": 1500.0},
+            "switch_prices": 0.0,
+            "conditions": {"pue": 1.2},
+        },
+        "--have 4xdgx-a100-80gb@ib-hdr-200g --buy 4xdgx-h100 --buy ib-ndr-400g --workload bert-large "
+        "--samples 1e9 --deadline 9d --precision bf16 --hour-value 300 --purchase-price dgx-h100=350000 "
+        "--adapter-price ib-ndr-400g=1500 --switch-price 0 --pue 1.2",
+    ),
+    "plan, for a fleet, of nothing named": ({"have": "2xdgx-1v"}, None),
     "compare": (
         {"scenarios": [{"gpus": 8}, {"gpus": 8, "algorithm": "tree"}], "names": ["base", "algorithm=tree"]},
         "--gpus 8 --set algorithm=tree",
@@ -69,6 +88,14 @@ SAME = {
     ),
     "learning-rate": ({"global_batch_size": 2048, "staleness": 15}, None),
     "sensitivity": ({"gpus": 16, "conditions": {"price": 24.0}}, "--gpus 16 --price 24"),
+    "sensitivity, until": (
+        {"gpus": 16, "workload": "vgg16", "vary": "nics", "values": [1, 2], "until": "60%"},
+        "--gpus 16 --workload vgg16 --vary nics=1-2 --until 60%",
+    ),
+    "sensitivity, of links": (
+        {"gpus": 32, "workload": "vgg16", "vary": "inter_link", "until": 0.85},
+        "--gpus 32 --workload vgg16 --vary inter-link --until 0.85",
+    ),
     "explain": ({"gpus": 4, "conditions": {"price": 24.0}}, "--gpus 4 --price 24"),
     "check-quote": ({"quote": "dgx-a100-petaflops"}, "dgx-a100-petaflops"),
     "validate": ({"kind": "collectives"}, None),
@@ -205,3 +232,35 @@ def test_no_option_opens_a_file_of_the_server(client, watch, tmp_path: Path, com
 
 FREE = {"names", "traces", "quote", "files"}
 """Options whose own text the answer repeats."""
+
+
+@pytest.mark.parametrize(
+    ("command", "body", "message"),
+    [
+        ("plan", {"buy": ["4 x dgx-h100"]}, "buy: say what you have"),
+        ("plan", {"have": "8 x dgx-1v", "budget": 5.0}, "budget: goes without have"),
+        ("plan", {"have": "8 x dgx-1v", "limit": 5}, "limit: goes without have"),
+        (
+            "plan",
+            {"have": "8 x dgx-1v", "precisions": ["amp", "fp32"]},
+            "precisions: with have give one",
+        ),
+        (
+            "plan",
+            {"have": "8 x dgx-1v", "conditions": {"node_failure_interval": 9e9}},
+            "has no say with have",
+        ),
+        ("plan", {"have": "8 x dgx-9v"}, "dgx-9v"),
+        ("plan", {"have": "8 x dgx-1v", "adapter_prices": {"ib-ndr-400g": -1}}, "adapter_prices"),
+        ("sensitivity", {"gpus": 32, "until": 0.9}, "until: say what to vary"),
+        ("sensitivity", {"gpus": 32, "vary": "colour"}, "servers"),
+        ("sensitivity", {"gpus": 32, "vary": "nics", "until": 1.5}, "expected a share above 0"),
+        ("sensitivity", {"gpus": 32, "vary": "nics", "values": [0]}, "not a whole number from 1"),
+        ("sensitivity", {"gpus": 32, "vary": "nics", "conditions": {"price": 3.0}}, "have no say"),
+    ],
+)
+def test_what_goes_with_fleets_and_shares_is_refused_in_the_words_of_a_body(client, command, body, message):
+    answer = client.post(f"/v1/{command}", json=body)
+    assert answer.status_code == 422
+    assert message in answer.content.decode()
+    assert "--" not in answer.json()["detail"]

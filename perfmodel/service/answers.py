@@ -14,9 +14,11 @@ import orjson
 from perfmodel.attachments import only_attached
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.planning import SearchResult
+from perfmodel.sensitivity.until import USUAL_SHARE, VARIED
 from perfmodel.service import other_requests as other
 from perfmodel.service import requests as asked
 from perfmodel.service.answer_types import PredictAnswer
+from perfmodel.service.fleets import OWN, fleets_of, refuse_without_fleet
 from perfmodel.service.problems import Mistake, Refused
 from perfmodel.service.settings import of_environment
 from perfmodel.specs.conditions import Conditions
@@ -109,7 +111,13 @@ def plan(request: Any, catalogue: Catalogue) -> bytes:
     from perfmodel.api.plan import plan
 
     options = options_of(request)
-    options["conditions"] = asked.conditions_of(options.pop("conditions", None))
+    conditions = asked.conditions_of(options.pop("conditions", None))
+    if options.get("have") is not None:
+        check_candidates("buy", len(options.get("buy") or ()))
+        return written(fleets_of(options, conditions, catalogue))
+    refuse_without_fleet(options)
+    options = {name: value for name, value in options.items() if name not in OWN}
+    options["conditions"] = conditions
     limit, offset = options.pop("limit", None), options.pop("offset", 0)
     answer = plan(**options, catalogue=catalogue)
     if limit is None:
@@ -157,15 +165,32 @@ def learning_rate(request: other.LearningRateRequest, catalogue: Catalogue) -> b
     return written(learning_rate(**options_of(request)))
 
 
-def sensitivity(request: asked.PricedRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``sensitivity``."""
+def sensitivity(request: asked.SensitivityRequest, catalogue: Catalogue) -> bytes:
+    """Answer ``sensitivity``: of ``vary`` how much is enough."""
     from perfmodel.calibration import calibration
     from perfmodel.sensitivity import sensitivity
     from perfmodel.sensitivity.report import sensitivity_report
 
     conditions = asked.conditions_of(request.conditions) or Conditions()
+    if request.vary is not None:
+        return _enough(request, conditions, catalogue)
+    for name in ("until", "values"):
+        if getattr(request, name) is not None:
+            raise InputError(f"{name}: say what to vary: {', '.join(VARIED)}")
     result = sensitivity(request.scenario(), catalogue, None, conditions)
     return encoded(sensitivity_report(result, catalogue, calibration()))
+
+
+def _enough(request: asked.SensitivityRequest, conditions: Conditions, catalogue: Catalogue) -> bytes:
+    from perfmodel.api.enough import enough
+
+    if conditions != Conditions():
+        raise InputError("conditions: with vary, prices, power and failures have no say; leave them out")
+    vary: Any = request.vary
+    until: Any = USUAL_SHARE if request.until is None else request.until
+    values: Any = request.values
+    check_candidates("values", len(values or ()))
+    return written(enough(vary, request.scenario(), until=until, values=values, catalogue=catalogue))
 
 
 def explain(request: asked.PricedRequest, catalogue: Catalogue) -> bytes:

@@ -12,10 +12,12 @@ from perfmodel.comparison import Comparison
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.errors import InputError
 from perfmodel.explanations.equations import Explanation
+from perfmodel.planning.fleets import Fleets
 from perfmodel.prediction.collective import Collective
 from perfmodel.prediction.learning_rates import LearningRates
 from perfmodel.quote.answer import QuoteAnswer
 from perfmodel.sensitivity.report import SensitivityReport
+from perfmodel.sensitivity.until import Enough
 from perfmodel.service import answer_types as types
 from perfmodel.service import answers, requests
 from perfmodel.service import other_requests as other
@@ -112,7 +114,7 @@ _SUMMARIES = (
         "plan",
         "What to hire: the cheapest in time, the fastest within budget, and why not others.",
         requests.PlanRequest,
-        types.PlanAnswer,
+        types.PlanAnswer | Fleets,
         answers.plan,
         "costly",
         {
@@ -121,7 +123,12 @@ _SUMMARIES = (
                 "deadline": "24h",
                 "accelerators": ["v100-sxm2-16gb"],
                 "max_gpus": 32,
-            }
+            },
+            "what to add to machines": {
+                "have": "8 x dgx-a100-80gb",
+                "buy": ["4 x dgx-a100-80gb", "4 x dgx-h100"],
+                "workload": "bert-large",
+            },
         },
     ),
     Command(
@@ -166,11 +173,20 @@ _SUMMARIES = (
     Command(
         "sensitivity",
         "What the time and the cost of an iteration depend on, and where that changes.",
-        requests.PricedRequest,
-        SensitivityReport,
+        requests.SensitivityRequest,
+        SensitivityReport | Enough,
         answers.sensitivity,
         "costly",
-        {"ResNet-50 on 32 GPUs": {"gpus": 32}},
+        {
+            "ResNet-50 on 32 GPUs": {"gpus": 32},
+            "how many servers": {
+                "workload": "vgg16",
+                "gpus": 32,
+                "strategy": "parameter-server",
+                "vary": "servers",
+                "until": "90%",
+            },
+        },
     ),
     Command(
         "explain",

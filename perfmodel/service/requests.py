@@ -6,8 +6,11 @@ Each is declared once, as options are (``specs/options``): the JSON schema has l
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from perfmodel.specs.conditions import Conditions
-from perfmodel.specs.options import Described, declared
+from pydantic_core import core_schema
+
+from perfmodel.sensitivity.until import MOST_VALUES, Varied
+from perfmodel.specs.conditions import LARGEST, Conditions
+from perfmodel.specs.options import Described, OptionInfo, declared
 from perfmodel.specs.record import Within
 from perfmodel.specs.run import MOST_TOKENS, Run
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
@@ -23,7 +26,37 @@ _Page = Annotated[int, Within(ge=1, le=1000, strict=True)]
 _Offset = Annotated[int, Within(ge=0, le=10**9, strict=True)]
 _Loss = Annotated[float, Within(gt=0, le=2)]
 _Names = Annotated[tuple[str, ...], Within(strict=False)]
+_Price = Annotated[float, Within(gt=0, le=LARGEST)]
 _Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
+
+
+class Share:
+    """A number, or a text with a per cent sign."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Take either; the command reads the text."""
+        return core_schema.union_schema([core_schema.float_schema(strict=True), core_schema.str_schema()])
+
+
+class NumbersOrNames:
+    """A list of whole numbers, or of names."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Take either in any place; the command reads them."""
+        one = core_schema.union_schema([core_schema.int_schema(strict=True), core_schema.str_schema()])
+        return core_schema.list_schema(one, min_length=1, max_length=MOST_VALUES)
+
+
+class OfLinks:
+    """A number of every link, or a table of numbers by link."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Take either."""
+        one = core_schema.float_schema(strict=True, ge=0, le=LARGEST)
+        return core_schema.union_schema([one, core_schema.dict_schema(core_schema.str_schema(), one)])
 
 
 def _as_class(name: str, words: str, base: type[Described], fields: Mapping[str, tuple[type, str]]) -> Any:
@@ -152,6 +185,22 @@ class PricedRequest(ScenarioRequest):
     conditions: Money | None = None
 
 
+class SensitivityRequest(PricedRequest):
+    """A training job, and what to say of it: what it depends on, or with ``vary`` how much is enough.
+
+    Parameters
+    ----------
+    vary : Instead: the fewest servers or nics, the slowest inter-link or the most gpus with which it reaches
+        a share of linear scaling.
+    until : [1] That share: a number, or a text such as "95%".  [default: 0.95]
+    values : To try: whole numbers, or names of links.  [default: those that could be had]
+    """
+
+    vary: Annotated[Varied | None, OptionInfo(synonyms={"inter_link": "inter-link"})] = None
+    until: Share | None = None
+    values: NumbersOrNames | None = None
+
+
 class CompareRequest(Request):
     """Jobs to set beside the first.
 
@@ -175,11 +224,24 @@ class _PlanRequest(Request):
     conditions : Region, power and failures; its own prices and length of a run are not used.
     limit : [1] Plans of a page: also so many of all that were tried, the cheapest first.
     offset : [1] Plans before the page.
+    have : Machines one has, e.g. "8 x dgx-a100-80gb@ib-hdr-200g": what would be bought for them is compared.
+    buy : With have: "4 x dgx-h100", "ib-ndr-400g" for all, or both joined by +, for each option.
+        [default: more of the same, faster networks, newer machines]
+    hour_value : [USD] With have: of an hour of its work.  [default: its rent]
+    adapter_prices : [USD] Of one network adapter that is bought, of all or by link.
+    switch_prices : [USD] Of one switch with its cables, of all or by link; 0 where there are enough.
+    switch_ports : [1] Of one switch, of all or by link.
     """
 
     conditions: Money | None = None
     limit: _Page | None = None
     offset: _Offset = 0
+    have: str | None = None
+    buy: _Names = ()
+    hour_value: _Price | None = None
+    adapter_prices: OfLinks | None = None
+    switch_prices: OfLinks | None = None
+    switch_ports: OfLinks | None = None
 
 
 PlanRequest: Any = _as_class(

@@ -1,0 +1,70 @@
+"""A plan's request for machines that one has: what more of them, others or a faster network would add."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from perfmodel.errors import InputError
+from perfmodel.planning.fleets import Fleets
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.keywords import RunOptions
+from perfmodel.specs.options import declared
+from perfmodel.specs.run import Run
+from perfmodel.specs.store import Catalogue
+
+OWN = ("have", "buy", "hour_value", "adapter_prices", "switch_prices", "switch_ports")
+"""Options of a plan's request that are of fleets alone."""
+_CONDITIONS = ("region", "service_years", "used_fraction", "electricity_price", "pue", "host_power")
+"""That change what a fleet costs."""
+
+
+def fleets_of(options: Mapping[str, Any], conditions: Conditions | None, catalogue: Catalogue) -> Fleets:
+    """Return what the options of a plan's request ask of a fleet.
+
+    Parameters
+    ----------
+    options : that were given, ``have`` among them
+    conditions : prices, power and failures; None where none were given
+
+    Raises
+    ------
+    InputError : options that a fleet leaves no choice of; as ``perfmodel.fleets``
+    """
+    from perfmodel.api.fleets import fleets
+
+    for name in Conditions._fields:
+        if conditions is not None and getattr(conditions, name) is not None and name not in _CONDITIONS:
+            raise InputError(f"conditions: {name} has no say with have; leave it out")
+    one_of_each = {
+        field: one.name.replace("-", "_") for field, one in declared(Run).items() if field not in _OF_SEVERAL
+    }
+    known = {*inspect.signature(fleets).parameters, *RunOptions.__annotations__}
+    asked: dict[str, Any] = {}
+    for name, value in options.items():
+        if value is None or value == ():
+            continue
+        one = one_of_each.get(name, name)
+        if one not in known:
+            raise InputError(f"{name}: goes without have, which says what there is; leave it out")
+        if one != name and len(value) > 1:
+            raise InputError(f"{name}: with have give one, not {len(value)}")
+        asked[one] = value[0] if one != name else value
+    return fleets(**asked, conditions=conditions, catalogue=catalogue)
+
+
+_OF_SEVERAL = ("prices", "purchase_prices")
+"""Options of a run that are by machine, of fleets too."""
+
+
+def refuse_without_fleet(options: Mapping[str, Any]) -> None:
+    """Refuse what goes with a fleet, without one.
+
+    Raises
+    ------
+    InputError : such an option
+    """
+    for name in OWN:
+        if options.get(name) not in (None, ()):
+            raise InputError(f"{name}: say what you have, e.g. have: '8 x dgx-a100-80gb'")
