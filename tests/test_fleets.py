@@ -408,6 +408,16 @@ def test_text_fits_and_json_is_as_documented():
         (["--have", HAVE, "--adapter-price", "=3"], "expected LINK=3"),
         (["--have", HAVE, "--adapter-price", "1", "--adapter-price", "2"], "given twice"),
         (["--have", HAVE, "--adapter-price", "ib=x"], "--adapter-price"),
+        (
+            ["--have", HAVE, "--switch-ports", "64", "--switch-ports", "32"],
+            "the ports of all are given twice",
+        ),
+        (["--have", HAVE, "--switch-ports", "64.7"], "--switch-ports 64.7: expected a whole number"),
+        (["--have", HAVE, "--switch-ports", "1"], "--switch-ports 1: expected a whole number, at least 2"),
+        (["--have", HAVE, "--switch-price", "ib-zdr=3"], "--switch-price ib-zdr: "),
+        (["--have", HAVE, "--purchase-price", "dgx-z=3"], "--purchase-price dgx-z: "),
+        (["--have", HAVE, "--purchase-price", "dgx-1v=3"], "--purchase-price dgx-1v: no option has it"),
+        (["--have", HAVE, "--adapter-price", "roce-400g=3"], "--adapter-price roce-400g: no option has it"),
         (["--have", HAVE, "--node-mtbf", "300h"], "--node-mtbf: has no say with --have"),
         (["--have", HAVE, "--samples", "1e9", "--epochs", "3"], "give one"),
         (["--have", HAVE, "--slurm"], "go without --have"),
@@ -420,6 +430,15 @@ def test_bad_input_is_refused_in_words(words, message):
     assert done.exit_code == 2, done.output
     assert message in done.stderr
     assert len(done.stderr.splitlines()) <= 2
+
+
+def test_what_one_has_may_be_given_in_parts():
+    words = ("--buy", "ib-ndr-400g", "--workload", "vgg16", "--json")
+    parts = run("--have", "4 X dgx-1v", "--have", "2 x dgx-a100-80gb", *words)
+    whole = run("--have", "4 x dgx-1v + 2 x dgx-a100-80gb", *words)
+    assert parts.exit_code == 0, parts.output
+    assert parts.stdout == whole.stdout
+    assert json.loads(whole.stdout)["have"]["machines"] == 6
 
 
 def test_an_option_that_adds_nothing_is_said_to():

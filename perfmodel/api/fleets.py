@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from perfmodel.calibration import Calibration
     from perfmodel.specs.keywords import RunOptions
 
+OPTIONS = {
+    "prices": "--price",
+    "purchase_prices": "--purchase-price",
+    "adapter_prices": "--adapter-price",
+    "switch_prices": "--switch-price",
+    "switch_ports": "--switch-ports",
+}
+"""Of the command, by parameter."""
+
 
 def fleets(
     have: str,
@@ -107,7 +116,7 @@ def fleets(
         bought,
         _of_links("adapter_prices", adapter_prices, catalogue),
         _of_links("switch_prices", switch_prices, catalogue, from_zero=True),
-        _of_links("switch_ports", switch_ports, catalogue),
+        _ports(switch_ports, catalogue),
         _amount("hour_value", hour_value, "USD"),
         Conditions() if conditions is None else checked(conditions),
     )
@@ -138,9 +147,12 @@ def _of_machines(name: str, given: Mapping[str, float], catalogue: Catalogue) ->
     result: dict[str, float] = {}
     for machine, price in given.items():
         expect(TEXT, **{name: machine})
-        node = node_id(machine, catalogue)
+        try:
+            node = node_id(machine, catalogue)
+        except InputError as error:
+            raise InputError(f"{OPTIONS[name]} {machine}: {error}") from None
         if node in result:
-            raise InputError(f"{name}: {machine} is given twice, as {node}")
+            raise InputError(f"{OPTIONS[name]}: {machine} is given twice, as {node}")
         result[node] = _amount(f"{name} of {machine}", price, "USD") or 0.0
     return result
 
@@ -152,8 +164,20 @@ def _of_links(name: str, given: object, catalogue: Catalogue, from_zero: bool = 
     result: dict[str, float] = {}
     for link, value in each.items():
         expect(TEXT, **{name: link})
-        key = id_of("links between nodes", link, catalogue) if link else ANY
+        try:
+            key = id_of("links between nodes", link, catalogue) if link else ANY
+        except InputError as error:
+            raise InputError(f"{OPTIONS[name]} {link}: {error}") from None
         if key in result:
-            raise InputError(f"{name}: {link or 'the number for all'} is given twice")
+            raise InputError(f"{OPTIONS[name]}: {link or 'the number for all'} is given twice")
         result[key] = _amount(f"{name} of {link or 'all'}", value, "USD", from_zero=from_zero) or 0.0
     return result
+
+
+def _ports(given: object, catalogue: Catalogue) -> dict[str, float]:
+    ports = _of_links("switch_ports", given, catalogue)
+    for link, count in ports.items():
+        if count < 2 or count != int(count):
+            of_link = f"{link}=" if link else ""
+            raise InputError(f"--switch-ports {of_link}{count:g}: expected a whole number, at least 2")
+    return ports

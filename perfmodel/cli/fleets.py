@@ -64,8 +64,10 @@ def fleet_options(command: _Command) -> _Command:
         (
             click.option(
                 "--have",
+                multiple=True,
                 metavar="FLEET",
-                help="What you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g': what would more add to it?",
+                help="What you have, e.g. '8 x dgx-a100-80gb@ib-hdr-200g': what would more add to it? "
+                "Several kinds joined by +, or again for each.",
             ),
             click.option(
                 "--buy",
@@ -111,8 +113,8 @@ def take_fleet(options: dict[str, Any]) -> dict[str, Any] | None:
     InputError : what goes with a fleet, without one
     """
     own = {name: options.pop(name) for name in OWN}
-    if own["have"] is not None:
-        return own
+    if own["have"]:
+        return {**own, "have": " + ".join(own["have"])}
     given = [name for name, value in own.items() if value not in (None, ())]
     if given:
         raise InputError(
@@ -180,7 +182,8 @@ def _once(name: str, given: Sequence[tuple[str, float]]) -> dict[str, float]:
     result: dict[str, float] = {}
     for link, amount in given:
         if link in result:
-            raise InputError(f"--{name.replace('_', '-')}: {link or 'the price of all'} is given twice")
+            every = "the ports of all are" if name == "switch_ports" else "the price of all is"
+            raise InputError(f"--{name.replace('_', '-')}: {f'{link} is' if link else every} given twice")
         result[link] = amount
     return result
 

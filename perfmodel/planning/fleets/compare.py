@@ -9,7 +9,7 @@ from perfmodel.economics import unknown_data_set
 from perfmodel.equations.fleets import payback_time
 from perfmodel.errors import InputError
 from perfmodel.planning.fleets.job import Job
-from perfmodel.planning.fleets.market import Market, purchase_of, work_value
+from perfmodel.planning.fleets.market import Market, check_used, purchase_of, work_value
 from perfmodel.planning.fleets.proposals import proposals
 from perfmodel.planning.fleets.result import FleetOption, Fleets, Kind, LeftOut, Payback, Purchase, WorkValue
 from perfmodel.planning.fleets.spread import interval_of, ratio_of
@@ -64,6 +64,7 @@ def fleets(
     case = _Case(job, ways, before, market, value, samples, deadline)
     own = _option(case, before, None, False)
     additions = [read_addition(text, catalogue) for text in (buy or proposals(fleet, catalogue))]
+    check_used(market, fleet, additions)
     options: list[FleetOption] = []
     left_out: list[LeftOut] = []
     for addition in dict.fromkeys(additions):

@@ -40,6 +40,29 @@ class Market(NamedTuple):
     conditions: Conditions = Conditions()
 
 
+def check_used(market: Market, have: Fleet, additions: Sequence[Addition]) -> None:
+    """Check that every price is of something that is there or may be bought.
+
+    Raises
+    ------
+    InputError : a price of another machine or link, most likely a slip
+    """
+    machines = {group.node for one in (have, *additions) for group in one.groups}
+    links = {link for one in additions for link in (one.network, *(group.link for group in one.groups))}
+    links |= {have.network, *(group.link for group in have.each)}
+    for option, given, used in (
+        ("--price", market.rents, machines),
+        ("--purchase-price", market.purchases, machines),
+        ("--adapter-price", market.adapters, links),
+        ("--switch-price", market.switches, links),
+        ("--switch-ports", market.switch_ports, links),
+    ):
+        for name in given:
+            if name != ANY and name not in used:
+                known = ", ".join(sorted(str(one) for one in used if one)) or "none"
+                raise InputError(f"{option} {name}: no option has it; expected one of {known}")
+
+
 def work_value(have: Fleet, market: Market, catalogue: Catalogue) -> WorkValue | None:
     """Return what an hour of the work of a fleet is worth: what was given, else the rent of such machines.
 

@@ -12,7 +12,7 @@ from perfmodel.specs.store import Catalogue
 from perfmodel.units import show
 
 MOST_MACHINES = 16_384
-_GROUP = re.compile(r"(\d{1,12})\s*(?:[x×*]\s*|\s+)(\S.*)")
+_GROUP = re.compile(r"(\d{1,12})\s*(?:[xX×*]\s*|\s+)(\S.*)")
 _EXAMPLE = "8 x dgx-a100-80gb@ib-hdr-200g"
 
 
