@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -25,7 +26,7 @@ from docs.site.equation_pages import Users
 from docs.site.fields import fields
 from docs.site.links import problems
 from docs.site.usage import command_lines, modules
-from docs.site.written_pages import ELSEWHERE, ROOT, relinked, written
+from docs.site.written_pages import ELSEWHERE, FENCE, GENERATED, LINK, ROOT, relinked, written
 from perfmodel.equations.ring_all_reduce import ring_all_reduce_time
 from perfmodel.prediction.result import Interval
 from perfmodel.service.commands import COMMANDS
@@ -146,6 +147,7 @@ def test_words_hold_no_markup():
 
 def test_documents_of_the_repository_are_in_the_site():
     assert all((ROOT / name).is_file() for name in ELSEWHERE)
+    assert all((ROOT / name).exists() for name in GENERATED)
     assert {"index.md", "systems.md", "tutorials/start.md"} <= set(written())
 
 
@@ -155,8 +157,33 @@ def test_links_lead_to_where_the_site_has_what_they_name():
     assert relinked(text, "systems.md", home) == (
         "[`a.b`](equations/compute.rst) [r](accuracy/report.md#in-short) x"
     )
+    shown = "[e](../perfmodel/equations/) [p](../hardware_specs/instances.toml) [h](../hardware_specs/)"
+    assert relinked(shown, "systems.md", home) == (
+        "[e](equations/index.rst) [p](hardware/prices.rst) [h](hardware/index.rst)"
+    )
     fenced = "```\n[x](../Makefile)\n```\n"
     assert relinked(fenced, "systems.md", home) == fenced
+
+
+def relative_links(text):
+    prose = "".join(FENCE.split(text)[::2])
+    addresses = [match[3].partition("#")[0] for match in LINK.finditer(prose)]
+    return [each for each in addresses if each and not re.match(r"[a-z]+:", each)]
+
+
+def test_relative_links_of_all_markdown_lead_to_files():
+    assert relative_links("[a](b.md#c) [d](https://e.org) [f](#g)\n```\n[h](i.md)\n```\n") == ["b.md"]
+    folders = [
+        ROOT / name for name in ("docs", "examples", "hardware_specs", "perfmodel", "tests", "validation")
+    ]
+    pages = [*ROOT.glob("*.md"), *(page for folder in folders for page in folder.rglob("*.md"))]
+    links = [(page, address) for page in pages for address in relative_links(page.read_text("utf-8"))]
+    assert len(links) > 100
+    assert not [
+        f"{page.relative_to(ROOT)}: {address}"
+        for page, address in links
+        if not (page.parent / address).exists()
+    ]
 
 
 def test_links_to_nothing_and_files_from_elsewhere_are_problems(tmp_path):

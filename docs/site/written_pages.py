@@ -16,8 +16,15 @@ ELSEWHERE = {
     "validation/report.md": "accuracy/report.md",
 }
 """Documents of the repository that lie outside ``docs/``, with their place in the site."""
-_LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
-_FENCE = re.compile(r"(^```.*?^```[^\n]*$|^~~~.*?^~~~[^\n]*$)", re.DOTALL | re.MULTILINE)
+GENERATED = {
+    "hardware_specs": "hardware/index.rst",
+    "hardware_specs/datasets.toml": "hardware/datasets.rst",
+    "hardware_specs/instances.toml": "hardware/prices.rst",
+    "perfmodel/equations": "equations/index.rst",
+}
+"""Folders and files of the repository that a generated page shows, with its place in the site."""
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+FENCE = re.compile(r"(^```.*?^```[^\n]*$|^~~~.*?^~~~[^\n]*$)", re.DOTALL | re.MULTILINE)
 
 
 def written() -> dict[str, Path]:
@@ -40,8 +47,8 @@ def assets() -> dict[str, Path]:
 def relinked(text: str, page: str, home: Path) -> str:
     """Return a page's Markdown with links that lead somewhere in the site.
 
-    A link to a module of equations leads to its page.  A link to a file that the site does not have loses its
-    address and keeps its words.
+    A link to what a generated page shows, such as a module of equations, leads to that page.  A link to a
+    file that the site does not have loses its address and keeps its words.
 
     Parameters
     ----------
@@ -50,6 +57,7 @@ def relinked(text: str, page: str, home: Path) -> str:
     home : its file in the repository
     """
     places = {path.resolve(): place for place, path in (written() | assets()).items()}
+    places |= {ROOT / name: place for name, place in GENERATED.items()}
 
     def led(match: re.Match[str]) -> str:
         mark, words, address = match.groups()
@@ -62,12 +70,10 @@ def relinked(text: str, page: str, home: Path) -> str:
             place = f"equations/{path.stem}.rst"
         if place is None and path == ROOT / "README.md":
             place = "index.md"
-        if place is None and not path.exists() and ROOT / "docs" in path.parents:
-            return match[0]  # a generated page; Sphinx says where there is none
         if place is None:
             return words
         relative = os.path.relpath(place, PurePosixPath(page).parent)
         return f"{mark}[{words}]({relative}{anchor}{rest})"
 
-    parts = _FENCE.split(text)
-    return "".join(part if n % 2 else _LINK.sub(led, part) for n, part in enumerate(parts))
+    parts = FENCE.split(text)
+    return "".join(part if n % 2 else LINK.sub(led, part) for n, part in enumerate(parts))
