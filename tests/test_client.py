@@ -94,9 +94,11 @@ def test_what_cannot_be_answered_says_why(client):
         client.ask("nothing", {})
     with pytest.raises(ServiceError, match="no answer"):
         Client("http://127.0.0.1:9", timeout=2).predict(gpus=8)
-    for address in ("127.0.0.1:8080", "ftp://x", "http://", 7):
+    for address in ("127.0.0.1:8080", "ftp://x", "http://"):
         with pytest.raises(InputError, match="expected an address"):
             Client(address)
+    with pytest.raises(InputError, match="url = 7: expected text"):
+        Client(7)
 
 
 def test_a_full_service_is_asked_again_and_knows_the_token():

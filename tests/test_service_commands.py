@@ -252,6 +252,12 @@ FREE = {"names", "traces", "quote", "files"}
         ),
         ("plan", {"have": "8 x dgx-9v"}, "dgx-9v"),
         ("plan", {"have": "8 x dgx-1v", "adapter_prices": {"ib-ndr-400g": -1}}, "adapter_prices"),
+        (
+            "plan",
+            {"have": "8 x dgx-1v", "adapter_prices": {"ib-nrd-400g": 9.0}},
+            "adapter_prices ib-nrd-400g",
+        ),
+        ("plan", {"have": "8 x dgx-1v", "switch_ports": 1.5}, "switch_ports 1.5: expected a whole number"),
         ("sensitivity", {"gpus": 32, "until": 0.9}, "until: say what to vary"),
         ("sensitivity", {"gpus": 32, "vary": "colour"}, "servers"),
         ("sensitivity", {"gpus": 32, "vary": "nics", "until": 1.5}, "expected a share above 0"),

@@ -20,7 +20,11 @@ MOST_MISTAKES = 20
 LARGEST_WHOLE = 2**53
 """Beyond it readers of JSON do not agree on a whole number."""
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
-_FIELDS = {"node-mtbf": "node_failure_interval"}
+_FIELDS = {
+    "node-mtbf": "node_failure_interval",
+    "adapter-price": "adapter_prices",
+    "switch-price": "switch_prices",
+}
 """Fields of options that are not called as they are written."""
 _IN_SPECS = re.compile(r"(specs(?:\.[\w.-]+)?): ")
 
