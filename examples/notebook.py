@@ -28,11 +28,12 @@ def write(folder: str, jobs: int | None = None) -> str:
         columns=["accelerator", "inter_link", "gpus", "iteration_time", "scaling_efficiency"],
     )
     answer = sweep.to_dataset(folder, jobs=jobs)
-    print(f"{answer.rows:,} rows in {answer.parts} parts, {answer.continued} of which were there")
+    parts = f"{answer.parts} part{'' if answer.parts == 1 else 's'}"
+    print(f"{answer.rows:,} rows in {parts}, {answer.continued} of which were there")
     return folder
 
 
-# %% pandas: texts are categories
+# %% pandas: texts are categories; ``gpus`` stands under its full name, ``world_size``
 def with_pandas(folder: str) -> dict[tuple[str, str], int]:
     """Answer by pandas, which reads a folder of Parquet files by pyarrow."""
     import pandas

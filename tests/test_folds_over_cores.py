@@ -53,7 +53,18 @@ def test_jobs_go_with_what_is_fitted_alone(invoke):
             "--jobs: of training with",
         ),
         (("calibrate", "--times", "x.csv", "--jobs", "2"), "--jobs: of measured runs"),
-        (("calibrate", "--data", "x.csv", "--jobs", "2"), "--jobs: not with an update of the fit"),
+        (
+            ("calibrate", "--data", "x.csv", "--jobs", "2"),
+            "--jobs: of a fit to measured runs, not of an update by --data (--refit fits anew)",
+        ),
+        (
+            ("calibrate", "--collectives", "x.csv", "--check"),
+            "--check: of a fit to measured runs, not of an update by --collectives",
+        ),
+        (
+            ("calibrate", "--data", "x.csv", "--collectives", "y.csv", "--refit"),
+            "--collectives: they update the fit; not with --refit",
+        ),
     ):
         said = invoke(*words)
         assert said.exit_code == 2

@@ -211,7 +211,7 @@ def table() -> str:
         shown = (
             show(default, unit)
             if unit
-            else {None: "", (): "", True: "on", False: "off"}.get(default, default)
+            else {"None": "", "()": "", "True": "on", "False": "off"}.get(str(default), default)
         )
         words = one.metadata["words"].partition("  [")[0]
         lines.append(f"| `{option_of(one.name)}` | {words} | {shown} | {one.metadata['answers']} |")

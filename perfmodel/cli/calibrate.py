@@ -80,9 +80,12 @@ def command(
     if updates:
         if skip:
             raise InputError(f"--skip {skip}: of marked steps; --collectives have none, leave it out")
-        if check or jobs or (refit and collectives):
-            option = "--check" if check else "--jobs" if jobs else "--collectives"
-            raise InputError(f"{option}: not with an update of the fit")
+        if refit and collectives:
+            raise InputError("--collectives: they update the fit; not with --refit, which fits anew")
+        if check or jobs:
+            option, by = "--check" if check else "--jobs", "--collectives" if collectives else "--data"
+            anew = "" if collectives else " (--refit fits anew)"
+            raise InputError(f"{option}: of a fit to measured runs, not of an update by {by}{anew}")
         _update(data, collectives, output, as_json, specs, options)
     else:
         _fit(data, output, jobs or 1, check, as_json, specs)
