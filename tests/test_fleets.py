@@ -350,6 +350,32 @@ def test_each_way_to_share_is_held_against_the_same_way():
     assert any("held against the same on what you have" in line for line in answer.notes)
 
 
+def test_machines_that_would_slow_a_layout_stay_idle_and_that_is_said():
+    """17 machines of 8 have 2 x 2 x 2 x 17 ranks: stages come in 17 alone, and 80 layers do not divide."""
+    job = {"workload": "llama-2-70b", "global_batch_size": 1024}
+    answer = perfmodel.fleets("16 x dgx-a100-80gb", "1 x dgx-a100-80gb", **job)
+    (option,) = answer.options
+    assert (option.machines, option.idle_machines, option.kinds[0].machines) == (17, 1, 16)
+    assert option.samples_per_second == answer.have.samples_per_second
+    assert option.notes[0].startswith(
+        "1 x dgx-a100-80gb: 1 of 17 machines stays idle: 16 are shared out faster"
+    )
+    copies = perfmodel.fleets("16 x dgx-a100-80gb", "1 x dgx-a100-80gb", **JOB).options[0]
+    assert (copies.idle_machines, copies.kinds[0].machines) == (0, 17)
+    with pytest.raises(InputError, match="does not divide over 96 GPUs"):
+        perfmodel.fleets("12 x dgx-a100-80gb", "ib-ndr-400g", workload="vgg16", global_batch_size=1024)
+
+
+def test_batches_are_said_where_they_differ_smaller_ones_too():
+    answer = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", workload="gpt3-13b")
+    line = next(line for line in answer.notes if line.startswith("samples a step"))
+    batches = [one.global_batch_size for one in (answer.have, *answer.options)]
+    assert batches[1] < batches[0]
+    assert f"{batches[0]:,} of what you have; {batches[1]:,} of 4 x dgx-a100-80gb;" in line
+    even = perfmodel.fleets(HAVE, "4 x dgx-a100-80gb", workload="gpt3-13b", global_batch_size=1536)
+    assert not any("samples a step" in line for line in even.notes)
+
+
 def test_where_nobody_says_what_to_buy_it_is_proposed():
     answer = perfmodel.fleets(HAVE, workload="resnet50")
     names = list(dict.fromkeys(one.option for one in answer.options))

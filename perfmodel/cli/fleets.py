@@ -192,6 +192,7 @@ _COLUMNS = {
     "option": "option",
     "policy": "shares",
     "gpus": "GPUs",
+    "global_batch_size": "samples a step",
     "samples_per_second": "samples/s",
     "ratio": "times as fast",
     "ratio_low_80": "80 %, from",
@@ -235,7 +236,7 @@ def _show(answer: Fleets) -> None:
         out.print(Text(f"left out: {one.option}: {one.reason}"))
     for line in answer.notes:
         out.print(Text(f"note: {line}"))
-    for line in dict.fromkeys(line for one in answer.options for line in one.notes):
+    for line in dict.fromkeys(line for one in (answer.have, *answer.options) for line in one.notes):
         out.print(Text(f"note: {line}"))
 
 

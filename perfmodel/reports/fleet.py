@@ -22,7 +22,7 @@ def page_of_fleets(answer: Fleets, command: str | None, catalogue: Catalogue) ->
     catalogue : hardware that was compared
     """
     tables = (_options(answer), _costs(answer), _mixed(answer))
-    caveats = list(dict.fromkeys(line for one in answer.options for line in one.notes))
+    caveats = list(dict.fromkeys(line for one in (answer.have, *answer.options) for line in one.notes))
     return Page(
         question=f"What would add to {answer.headline}?",
         answer=answer.words,
@@ -65,12 +65,13 @@ def _speeds(answer: Fleets) -> Spans:
 def _options(answer: Fleets) -> Listing:
     return Listing(
         "Options",
-        ("option", "network", "GPUs", "iteration", "samples/s", "times as fast", "run"),
+        ("option", "network", "GPUs", "samples a step", "iteration", "samples/s", "times as fast", "run"),
         [
             [
                 name_of(one),
                 one.network or "-",
                 str(one.gpus),
+                f"{one.global_batch_size:,}",
                 show(one.iteration_time, "s"),
                 rate(one.samples_per_second),
                 "" if one.ratio is None else f"{one.ratio.value:.3g}",

@@ -148,6 +148,7 @@ def _option(case: _Case, step: FleetStep, addition: Addition | None, proposed: b
         gpus=step.fleet.gpus,
         network=step.fleet.network,
         nics=step.fleet.nics,
+        idle_machines=step.idle,
         kinds=[_kind(part) for part in step.parts],
         paced_by=None if len(step.parts) == 1 else str(step.slowest),
         layout=dict(layout) if layout else None,
@@ -165,7 +166,7 @@ def _option(case: _Case, step: FleetStep, addition: Addition | None, proposed: b
         payback=payback,
         cost_of_run=cost,
         worth=worth,
-        notes=_caveats(step, before),
+        notes=[*_idle(step, HAVE if addition is None else addition.words), *_caveats(step, before)],
     )
 
 
@@ -193,6 +194,16 @@ def _caveats(step: FleetStep, before: FleetStep) -> list[str]:
     known = {line for part in before.parts for line in part.prediction.warnings}
     new = [line for part in step.parts for line in part.prediction.warnings if line not in known]
     return list(dict.fromkeys(line for line in new if not line.startswith("stragglers cap")))
+
+
+def _idle(step: FleetStep, name: str) -> list[str]:
+    if not step.idle:
+        return []
+    every, stay = step.fleet.machines, "stays" if step.idle == 1 else "stay"
+    return [
+        f"{name}: {step.idle} of {every} machines {stay} idle: {every - step.idle} are shared out faster, as "
+        "tensors, stages, replicas and the batch divide"
+    ]
 
 
 def _life(market: Market) -> float:

@@ -47,7 +47,8 @@ def check_used(market: Market, have: Fleet, additions: Sequence[Addition]) -> No
     ------
     InputError : a price of another machine or link, most likely a slip
     """
-    machines = {group.node for one in (have, *additions) for group in one.groups}
+    machines = {group.node for group in have.groups}
+    machines |= {group.node for one in additions for group in one.groups}
     links = {link for one in additions for link in (one.network, *(group.link for group in one.groups))}
     links |= {have.network, *(group.link for group in have.each)}
     for option, given, used in (

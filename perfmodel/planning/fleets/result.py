@@ -91,6 +91,8 @@ class FleetOption(Record):
     """The link that paces the exchange between machines; None on one machine without any."""
     nics: int
     """Adapters of a machine on it."""
+    idle_machines: int
+    """That take no part, as it is faster without them: degrees of a layout divide those that do."""
     kinds: list[Kind]
     paced_by: str | None
     """The machines whose workers are slowest; None of one kind."""
@@ -179,6 +181,7 @@ def record(one: FleetOption) -> Row:
         "policy": one.policy,
         "machines": one.machines,
         "gpus": one.gpus,
+        "idle_machines": one.idle_machines,
         "network": one.network,
         "iteration_time": one.iteration_time,
         "global_batch_size": one.global_batch_size,

@@ -24,7 +24,7 @@ class Units(NamedTuple):
 
     equal: int
     """Where all have as many."""
-    count: Mapping[Group, int]
+    takers: Mapping[Group, int]
     """Accelerators, or replicas."""
     most: Mapping[Group, int]
     step: int = 1
@@ -33,7 +33,7 @@ class Units(NamedTuple):
     @property
     def total(self) -> int:
         """Of the whole fleet."""
-        return self.equal * sum(self.count.values())
+        return self.equal * sum(self.takers.values())
 
 
 def units_of(fleet: Fleet, predictions: Mapping[Group, Prediction], layout: Layout | None) -> Units:
@@ -72,7 +72,7 @@ def units_of(fleet: Fleet, predictions: Mapping[Group, Prediction], layout: Layo
 
 def whole_shares(wanted: Mapping[Group, float], units: Units) -> dict[Group, int]:
     """Return possible shares of at most the total: rounded down, and what is left to those that lost most."""
-    step, count = units.step, units.count
+    step, count = units.step, units.takers
     shares = {
         group: min(units.most[group], max(step, step * math.floor(share / step + 1e-9)))
         for group, share in wanted.items()
@@ -94,9 +94,9 @@ def shares_beside(shares: Mapping[Group, int], units: Units) -> list[dict[Group,
     """Return the possible shares in which one kind has a unit less or more, which the others make up."""
     beside = []
     for one in shares:
-        others = sum(count for group, count in units.count.items() if group != one)
+        others = sum(count for group, count in units.takers.items() if group != one)
         for more in (-units.step, units.step):
-            made_up = more * units.count[one] / others
+            made_up = more * units.takers[one] / others
             wanted = {
                 group: share + more if group == one else share - made_up for group, share in shares.items()
             }

@@ -62,6 +62,8 @@ class FleetStep(NamedTuple):
     """Of the whole fleet in an iteration."""
     slowest: Group
     """Which paces the others."""
+    idle: int = 0
+    """Machines that take no part, as the step is faster without them."""
 
     @property
     def samples_per_second(self) -> float:
@@ -89,12 +91,7 @@ def steps_of(job: Job, fleet: Fleet, refused: list[Refused] | None = None) -> li
     InputError : as ``predict``; what does not fit in memory; a replica that several kinds would share
     """
     if len(fleet.groups) == 1:
-        group = fleet.groups[0]
-        prediction = job.on(group, fleet, **(job.layout(group, fleet) or {}))
-        _check_memory(prediction, group)
-        part = Part(group, prediction, prediction.scenario["global_batch_size"] / fleet.gpus)
-        samples = float(prediction.scenario["global_batch_size"])
-        return [FleetStep(fleet, "one kind", (part,), prediction.iteration_time, samples, group)]
+        return [_of_one_kind(job, fleet)]
     failures: list[str] = []
     layouts = _layouts(job, fleet, failures)
     steps: list[FleetStep] = []
@@ -113,6 +110,51 @@ def steps_of(job: Job, fleet: Fleet, refused: list[Refused] | None = None) -> li
     if not steps:
         raise InputError(failures[0])
     return steps
+
+
+def _of_one_kind(job: Job, fleet: Fleet) -> FleetStep:
+    """The fastest step of all machines, or of a rounder number of them where a transformer is shared out.
+
+    Degrees of a layout divide the accelerators: 17 machines have a stage each or none, 16 leave a choice.
+    """
+    group = fleet.groups[0]
+    best: FleetStep | None = None
+    failure: InputError | None = None
+    for machines in _rounder(group.machines):
+        some = group._replace(machines=machines)
+        at_work = fleet._replace(groups=(some,))
+        copies = False
+        try:
+            layout = job.layout(some, at_work)
+            copies = layout is None
+            prediction = job.on(some, at_work, **(layout or {}))
+            _check_memory(prediction, some)
+        except InputError as error:
+            if copies:
+                raise
+            failure = failure or error
+            continue
+        samples = float(prediction.scenario["global_batch_size"])
+        part = Part(some, prediction, samples / at_work.gpus)
+        idle = group.machines - machines
+        step = FleetStep(fleet, "one kind", (part,), prediction.iteration_time, samples, some, idle)
+        if best is None or step.samples_per_second > best.samples_per_second:
+            best = step
+        if copies:
+            break
+    if best is None:
+        assert failure is not None
+        raise failure
+    return best
+
+
+def _rounder(machines: int) -> list[int]:
+    """Return a number and those below it with more factors of two.
+
+    >>> _rounder(23), _rounder(16)
+    ([23, 22, 20, 16], [16])
+    """
+    return list(dict.fromkeys(machines >> k << k for k in range(machines.bit_length())))
 
 
 def _layouts(job: Job, fleet: Fleet, failures: list[str]) -> list[Layout | None]:
@@ -182,7 +224,7 @@ def _shares_by_speed(job: Job, fleet: Fleet, layout: Layout | None) -> FleetStep
     step, shares = first, equal
     for _ in range(MOST_ROUNDS):
         speeds = {part.group: shares[part.group] / part.own_time for part in step.parts}
-        together = sum(speeds[group] * units.count[group] for group in fleet.groups)
+        together = sum(speeds[group] * units.takers[group] for group in fleet.groups)
         shares = whole_shares(
             {group: float(share_by_speed(units.total, speeds[group], together)) for group in fleet.groups},
             units,

@@ -150,10 +150,14 @@ def notes_of(answer: Fleets, market: Market, life: float) -> list[str]:
     if len(answer.have.kinds) > 1 and len(answer.ways) > 1:
         ways = ", ".join(f"{policy} {rate(speed)} samples/s" for policy, speed in answer.ways.items())
         lines.append(f"each way to share samples is held against the same on what you have: {ways}")
-    grows = {one.global_batch_size for one in (answer.have, *answer.options)}
-    if len(grows) > 1:
+    batches: dict[int, dict[str, None]] = {}
+    for one in (answer.have, *answer.options):
+        batches.setdefault(one.global_batch_size, {})[name_of(one)] = None
+    if len(batches) > 1:
+        each = "; ".join(f"{batch:,} of {', '.join(names)}" for batch, names in batches.items())
         lines.append(
-            "batches grow with the fleet; a run takes as many samples all the same (--global-batch-size)"
+            f"samples a step: {each}; a run takes as many samples all the same (--global-batch-size says how "
+            "many a step has)"
         )
     if any(
         one.ratio is not None and one.ratio.sure is not None and one.ratio.sure < 0.6
