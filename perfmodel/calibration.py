@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.efficiency import Efficiency
 from perfmodel.errors import InputError
-from perfmodel.reading import LARGEST_TEXT, read_json, version
+from perfmodel.reading import LARGEST_TEXT, read_json, read_toml, version
 
 if TYPE_CHECKING:
     from perfmodel.own_effects import OwnEffects
@@ -169,7 +169,7 @@ def read_calibration(path: Path | str) -> Calibration:
         learned beside another fit than comes along
     """
     try:
-        fitted = read_json(path, LARGEST_TEXT, "what perfmodel calibrate writes")
+        fitted = _read(path)
         if isinstance(fitted, dict) and "effects" in fitted:
             from perfmodel.own_effects import effects_of, fingerprint
 
@@ -185,6 +185,25 @@ def read_calibration(path: Path | str) -> Calibration:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not what perfmodel calibrate writes ({error})") from None
+
+
+def _read(path: Path | str) -> Any:
+    try:
+        return read_json(path, LARGEST_TEXT, "what perfmodel calibrate writes")
+    except InputError as error:
+        if _is_toml(path):
+            raise InputError(
+                f"{path}: TOML, and a calibration is JSON, which perfmodel calibrate makes of measured runs; "
+                "the profile that `perfmodel calibrate --trace` writes goes to --profile"
+            ) from error
+        raise
+
+
+def _is_toml(path: Path | str) -> bool:
+    try:
+        return bool(read_toml(path))
+    except InputError:
+        return False
 
 
 def beside(constants: Calibration, own: OwnEffects) -> Calibration:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from perfmodel.errors import InputError
-from perfmodel.reading import read_toml, version
+from perfmodel.reading import LARGEST_OPTIONS, parse_toml, read_text, version
 from perfmodel.specs.record import Record, Within
 from perfmodel.writing import write_whole
 
@@ -117,7 +117,13 @@ def _profile(path: str, changed: int, size: int) -> Profile:
     from pydantic import ValidationError
 
     try:
-        return Profile.model_validate(read_toml(path))
+        text = read_text(path, LARGEST_OPTIONS)
+        if text.lstrip().startswith("{"):  # no TOML does
+            raise InputError(
+                f"{path}: JSON, and a profile is TOML: `perfmodel calibrate --trace` writes one; what "
+                "perfmodel calibrate made of measured runs goes to --calibration"
+            )
+        return Profile.model_validate(parse_toml(text, path))
     except ValidationError as error:
         from perfmodel.specs.mistakes import mistake
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfmodel.errors import unknown_name
+from perfmodel.errors import InputError, unknown_name
+from perfmodel.prediction.target import unpublished
 from perfmodel.recipes import NAMES, benchmarks, recipe, recipe_names
 from perfmodel.specs.names import squashed
+from perfmodel.specs.workload import Workload
 from perfmodel.tables import Record
 from perfmodel.token_recipes import NAME as TOKENS
 from perfmodel.token_recipes import published_runs
+from perfmodel.workloads import names, understood, workload
 
 
 def recipe_rows(word: str | None = None) -> list[Record]:
@@ -27,7 +30,7 @@ def recipe_rows(word: str | None = None) -> list[Record]:
 
     Raises
     ------
-    InputError : a word that fits neither
+    InputError : a word that fits neither, or a network of which no recipe was published
 
     Examples
     --------
@@ -41,8 +44,21 @@ def recipe_rows(word: str | None = None) -> list[Record]:
     rows = [row for row in every if word == row["recipe"]]
     rows = rows or [row for row in every if squashed(word) in squashed(str(row["workload"]))]
     if not rows:
+        network = _network(word)
+        if network is not None:
+            raise InputError(
+                f"{unpublished(network)}; `perfmodel workloads recipes` lists all that was published"
+            )
         raise unknown_name("recipe or network", word, {*NAMES, *(str(row["workload"]) for row in every)})
     return rows
+
+
+def _network(word: str) -> Workload | None:
+    try:
+        id = understood(word).id
+    except InputError:
+        return None
+    return workload(id) if id in names() else None  # a file means itself
 
 
 def _of_benchmarks() -> Iterator[Record]:

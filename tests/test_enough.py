@@ -72,6 +72,7 @@ def test_none_that_suffices_is_said_plainly_and_ends_with_1():
     assert done.exit_code == 1
     assert done.stdout.startswith("no link tried reaches 99 % scaling efficiency: the most is 90.4%")
     assert "there: compute-bound" in done.stdout
+    assert "*: the answer" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
@@ -88,7 +89,10 @@ def test_text_csv_markdown_and_json_say_the_same():
     answer = Enough.model_validate(json.loads(run(*words, "--json").stdout))
     assert answer.vary == "nics"
     assert [row.value for row in answer.tried] == [1, 2]
-    assert answer.words in " ".join(run(*words).stdout.split())
+    printed = run(*words).stdout
+    assert answer.words in " ".join(printed.split())
+    assert f"{answer.answer}* " in printed
+    assert "\n*: the answer\n" in printed
     lines = run(*words, "--csv").stdout.splitlines()
     assert lines[0].startswith("value,bandwidth,scaling_efficiency")
     assert len(lines) == 3

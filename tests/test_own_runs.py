@@ -344,6 +344,11 @@ def test_a_file_of_another_version_or_damaged_is_refused(mine, tmp_path):
         other.write_text(json.dumps(table | changed))
         with pytest.raises(InputError, match=wrong):
             predict(calibration=str(other))
+    other.write_text('made_by = "perfmodel"\nfiles = ["step.json"]\n')
+    with pytest.raises(InputError, match=r"profile .* goes to --profile"):
+        predict(calibration=str(other))
+    with pytest.raises(InputError, match="made of measured runs goes to"):
+        predict(profile=mine)
     other.write_text(Path(mine).read_text()[:500])
     with pytest.raises(InputError, match="not JSON"):
         predict(calibration=str(other))

@@ -231,6 +231,19 @@ def test_the_list_of_recipes_has_batch_amount_source_and_range_of_each(invoke):
     assert (wrong.exit_code, "nearest: lars" in wrong.stderr) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("network", "words"),
+    [("VGG-16", "target for vgg16; known: resnet50"), ("gpt2", "--recipe tokens trains it")],
+)
+def test_a_network_that_is_known_and_has_no_published_recipe_is_called_so(network, words, invoke):
+    answer = invoke("workloads", "recipes", network)
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith("perfmodel: no published epochs")
+    assert words in answer.stderr
+    assert "unknown" not in answer.stderr
+    assert "unknown recipe or network" in invoke("workloads", "recipes", "none.csv").stderr
+
+
 def test_compare_sets_times_to_target_beside_each_other_each_by_its_own_recipe(invoke):
     words = ("compare", "--gpus", "32", "--local-batch-size", "64", "--set", "framework=mxnet-ngc")
     answer = json.loads(invoke(*words, "--time-to-target", "--json").stdout)

@@ -53,7 +53,7 @@ def command(specs: tuple[str, ...], vary: str | None, until: float | None, **opt
       perfmodel sensitivity --gpus 16 --node aws-p3.16xlarge
       perfmodel sensitivity --gpus 8 --workload vgg16 --accelerator k80 --price 7.2
       perfmodel sensitivity --gpus 32 --workload vgg16 --vary inter-link --until 90%
-      perfmodel sensitivity --gpus 32 --strategy parameter-server --vary servers --until 95%
+      perfmodel sensitivity --gpus 32 --workload vgg16 --strategy parameter-server --vary servers --until 80%
     """
     if vary is not None or until is not None:
         from perfmodel.cli.until import show_enough

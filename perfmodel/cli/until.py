@@ -110,6 +110,8 @@ def _show(answer: Enough) -> None:
         cells = [f"{row.scaling_efficiency:.1%}", between, show(row.iteration_time, "s")]
         rows.add_row(name, *rate, *cells, "yes" if row.reaches else "no")
     out.print(rows)
+    if answer.answer is not None:
+        out.print(Text("*: the answer"))
     if len(shown) < len(answer.tried):
         out.print(Text(f"{len(shown)} of {len(answer.tried)} tried (--csv: all)"))
     for line in answer.left_out[:3]:
