@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from perfmodel.attachments import only_attached
@@ -55,6 +56,9 @@ class Command(NamedTuple):
     """Bodies that are answered, by a word or two."""
 
 
+_EXAMPLES: dict[str, dict[str, dict[str, Any]]] = json.loads(
+    Path(__file__).with_name("examples.json").read_text("utf-8")
+)
 _SUMMARIES = (
     Command(
         "predict",
@@ -63,11 +67,7 @@ _SUMMARIES = (
         types.PredictAnswer,
         answers.predict,
         "cheap",
-        {
-            "ResNet-50 on 32 GPUs": {"workload": "resnet50", "gpus": 32},
-            "a transformer": {"workload": "llama-3-8b", "gpus": 64, "tensor_parallel": 4},
-            "two numbers alone": {"gpus": 8, "fields": ["iteration_time", "interval"]},
-        },
+        _EXAMPLES["predict"],
     ),
     Command(
         "scale",
@@ -76,7 +76,7 @@ _SUMMARIES = (
         types.ScaleAnswer,
         answers.scale,
         "costly",
-        {"VGG-16 on 1 to 8": {"workload": "vgg16", "gpus": [1, 2, 4, 8]}},
+        _EXAMPLES["scale"],
     ),
     Command(
         "sweep",
@@ -85,13 +85,7 @@ _SUMMARIES = (
         types.SweepAnswer,
         answers.sweep,
         "costly",
-        {
-            "two links": {
-                "gpus": [8, 16, 32],
-                "inter_link": ["ethernet-10g-tcp", "ethernet-25g-tcp"],
-                "columns": ["gpus", "inter_link", "iteration_time"],
-            }
-        },
+        _EXAMPLES["sweep"],
     ),
     Command(
         "layouts",
@@ -100,15 +94,7 @@ _SUMMARIES = (
         types.LayoutsAnswer,
         answers.layouts,
         "costly",
-        {
-            "Llama 3 8B": {
-                "workload": "llama-3-8b",
-                "gpus": 8,
-                "node": "dgx-h100",
-                "global_batch_size": 64,
-                "top": 3,
-            }
-        },
+        _EXAMPLES["layouts"],
     ),
     Command(
         "plan",
@@ -117,19 +103,7 @@ _SUMMARIES = (
         types.PlanAnswer | Fleets,
         answers.plan,
         "costly",
-        {
-            "ninety epochs in a day": {
-                "epochs": 90,
-                "deadline": "24h",
-                "accelerators": ["v100-sxm2-16gb"],
-                "max_gpus": 32,
-            },
-            "what to add to machines": {
-                "have": "8 x dgx-a100-80gb",
-                "buy": ["4 x dgx-a100-80gb", "4 x dgx-h100"],
-                "workload": "bert-large",
-            },
-        },
+        _EXAMPLES["plan"],
     ),
     Command(
         "compare",
@@ -138,7 +112,7 @@ _SUMMARIES = (
         Comparison,
         answers.compare,
         "costly",
-        {"twice the GPUs": {"scenarios": [{"gpus": 8}, {"gpus": 16}], "names": ["eight", "sixteen"]}},
+        _EXAMPLES["compare"],
     ),
     Command(
         "collective",
@@ -147,10 +121,7 @@ _SUMMARIES = (
         Collective | list[Collective],
         answers.collective,
         "costly",
-        {
-            "one message": {"ranks": 8, "size": "100MB", "intra_link": "nvlink3-nvswitch"},
-            "a table": {"ranks": 16, "size": ["1KB", "1MB", "1GB"], "node": "dgx-a100-40gb"},
-        },
+        _EXAMPLES["collective"],
     ),
     Command(
         "stragglers",
@@ -159,7 +130,7 @@ _SUMMARIES = (
         StragglerPrediction | list[StragglerPrediction],
         answers.stragglers,
         "costly",
-        {"eight of sixteen": {"variant": "k-sync", "workers": 16, "k": 8}},
+        _EXAMPLES["stragglers"],
     ),
     Command(
         "learning-rate",
@@ -168,7 +139,7 @@ _SUMMARIES = (
         LearningRates,
         answers.learning_rate,
         "cheap",
-        {"a batch of 8,192": {"base": 0.1, "base_batch": 256, "global_batch_size": 8192}},
+        _EXAMPLES["learning-rate"],
     ),
     Command(
         "sensitivity",
@@ -177,16 +148,7 @@ _SUMMARIES = (
         SensitivityReport | Enough,
         answers.sensitivity,
         "costly",
-        {
-            "ResNet-50 on 32 GPUs": {"gpus": 32},
-            "how many servers": {
-                "workload": "vgg16",
-                "gpus": 32,
-                "strategy": "parameter-server",
-                "vary": "servers",
-                "until": "90%",
-            },
-        },
+        _EXAMPLES["sensitivity"],
     ),
     Command(
         "explain",
@@ -195,7 +157,7 @@ _SUMMARIES = (
         Explanation,
         answers.explain,
         "costly",
-        {"ResNet-50 on 8 GPUs": {"gpus": 8}},
+        _EXAMPLES["explain"],
     ),
     Command(
         "check-quote",
@@ -204,16 +166,7 @@ _SUMMARIES = (
         QuoteAnswer,
         answers.check_quote,
         "costly",
-        {
-            "an example": {"quote": "dgx-a100-petaflops"},
-            "a claim": {
-                "quote": {
-                    "title": "Eight V100",
-                    "scenario": {"gpus": 8},
-                    "claims": [{"quantity": "images_per_second", "value": 20000}],
-                }
-            },
-        },
+        _EXAMPLES["check-quote"],
     ),
     Command(
         "trace/summary",
@@ -222,26 +175,7 @@ _SUMMARIES = (
         types.TraceAnswer,
         answers.trace_summary,
         "costly",
-        {
-            "one kernel": {
-                "traces": {
-                    "trace.json": {
-                        "traceEvents": [
-                            {
-                                "ph": "X",
-                                "cat": "kernel",
-                                "name": "sgemm",
-                                "pid": 0,
-                                "tid": 7,
-                                "ts": 10,
-                                "dur": 100,
-                                "args": {"device": 0, "stream": 7},
-                            }
-                        ]
-                    }
-                }
-            }
-        },
+        _EXAMPLES["trace/summary"],
     ),
     Command(
         "validate",
@@ -250,7 +184,7 @@ _SUMMARIES = (
         types.ValidateAnswer,
         answers.validate,
         "costly",
-        {"collectives": {"kind": "collectives"}},
+        _EXAMPLES["validate"],
     ),
     Command(
         "specs",
@@ -259,7 +193,7 @@ _SUMMARIES = (
         Accelerator | Node | Link | list[Accelerator | Node | Link],
         answers.specs,
         "costly",
-        {"links": {"kind": "links"}, "one machine": {"name": "dgx-1v"}},
+        _EXAMPLES["specs"],
     ),
     Command(
         "workloads",
@@ -268,7 +202,7 @@ _SUMMARIES = (
         NetworkTable | list[NetworkSummary],
         answers.workloads,
         "costly",
-        {"a word": {"word": "llama-3"}, "one network": {"name": "resnet50"}},
+        _EXAMPLES["workloads"],
     ),
 )
 COMMANDS: dict[str, Command] = {each.name: each for each in _SUMMARIES}
