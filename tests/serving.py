@@ -9,9 +9,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -38,12 +39,14 @@ def calculate(name: str, body: bytes) -> bytes | Iterator[bytes]:
         return str(len(bytearray(asked["bytes"]))).encode()
     elif name == "die":
         os.kill(os.getpid(), signal.SIGKILL)
-    elif name == "die-once":
+    elif name in ("die-once", "sleep-once"):
         try:
             os.close(os.open(asked["file"], os.O_CREAT | os.O_EXCL))
         except FileExistsError:
             return b'"second"'
-        os.kill(os.getpid(), signal.SIGKILL)
+        if name == "die-once":
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(60)
     elif name == "wrong":
         raise InputError("wrong, and what would be right")
     elif name == "parts":
@@ -81,8 +84,10 @@ class Tiny:
 class Served:
     """Where a service listens, and what it is made of."""
 
-    def __init__(self, app: Protected, tiny: Any, address: tuple[str, int]) -> None:
-        self.app, self.tiny, self.address = app, tiny, address
+    def __init__(
+        self, app: Protected, tiny: Any, address: tuple[str, int], connections: Collection[object] = ()
+    ) -> None:
+        self.app, self.tiny, self.address, self.connections = app, tiny, address, connections
 
     def connect(self) -> socket.socket:
         return socket.create_connection(self.address, PATIENCE)
@@ -104,7 +109,25 @@ class Served:
         return parsed(self.raw(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1") + body))
 
     def alive(self) -> bool:
-        return self.ask("/healthz")[0] == 200
+        return self.answers("/healthz")
+
+    def answers(self, path: str) -> bool:
+        """Return whether it answers 200; not if it refuses, resets or forgets the connection."""
+        try:
+            text = self.raw(f"GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode())
+        except OSError:
+            return False
+        return bool(text) and parsed(text)[0] == 200
+
+
+def comes(wanted: Callable[[], bool], seconds: float = PATIENCE) -> bool:
+    """Return whether something becomes true in so much time."""
+    deadline = time.monotonic() + seconds
+    while not wanted():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def rest_of(taken: socket.socket) -> bytes:
@@ -135,12 +158,9 @@ def serving(settings: Settings, app: ASGIApp | None = None, pool: Pool | None = 
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([taken])), daemon=True)
     thread.start()
     try:
-        deadline = time.monotonic() + PATIENCE
-        while not server.started:
-            assert thread.is_alive()
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        yield Served(protected, tiny, address)
+        assert comes(lambda: server.started or not thread.is_alive())
+        assert thread.is_alive()
+        yield Served(protected, tiny, address, server.server_state.connections)
     finally:
         server.should_exit = True
         thread.join(PATIENCE)
@@ -148,20 +168,25 @@ def serving(settings: Settings, app: ASGIApp | None = None, pool: Pool | None = 
 
 
 @contextmanager
-def started(*words: str) -> Iterator[tuple[Served, subprocess.Popen[str]]]:
-    """Start ``perfmodel serve`` on a free port, and wait until it is ready."""
+def started(*words: str) -> Iterator[tuple[Served, subprocess.Popen[str], Callable[[], str]]]:
+    """Start ``perfmodel serve`` on a free port, and wait until it is ready; the last given reads its log."""
     perfmodel = str(Path(sys.executable).with_name("perfmodel"))
     command = [perfmodel, "serve", "--port", "0", "--pool", "1", *words]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        address = process.stdout.readline().rpartition("//")[2].strip().split(":")
-        served = Served(None, None, (address[0], int(address[1])))  # type: ignore[arg-type]
-        deadline = time.monotonic() + 3 * PATIENCE
-        while served.ask("/readyz")[0] != 200:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        yield served, process
-    finally:
-        process.kill()
-        process.communicate()
+    # a file, because the service would wait for a reader of a pipe that is full
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+
+        def logged() -> str:
+            log.seek(0)
+            return log.read()
+
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().rpartition("//")[2].strip().split(":")
+            assert len(address) == 2, logged()
+            served = Served(None, None, (address[0], int(address[1])))  # type: ignore[arg-type]
+            assert comes(lambda: served.answers("/readyz"), 3 * PATIENCE), logged()
+            yield served, process, logged
+        finally:
+            process.kill()
+            process.communicate()

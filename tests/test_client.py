@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -26,13 +27,23 @@ def client() -> Iterator[Client]:
     server = uvicorn.Server(uvicorn.Config(application(), port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
+    deadline = time.monotonic() + 60
     while not server.started:
         assert thread.is_alive()
+        assert time.monotonic() < deadline
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
     yield Client(f"http://127.0.0.1:{port}")
     server.should_exit = True
     thread.join(10)
+
+
+@pytest.fixture
+def no_service() -> Iterator[str]:
+    """Give an address at which nobody listens, and nobody else can."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 def test_a_prediction_is_the_same(client):
@@ -85,7 +96,7 @@ def test_many_predictions_go_in_one_request(client):
     assert "does not divide" in bad.error["detail"]
 
 
-def test_what_cannot_be_answered_says_why(client):
+def test_what_cannot_be_answered_says_why(client, no_service):
     with pytest.raises(InputError, match="whole number"):
         client.collective(ranks="x", size=1)
     with pytest.raises(InputError, match="nearest"):
@@ -93,7 +104,7 @@ def test_what_cannot_be_answered_says_why(client):
     with pytest.raises(ServiceError, match="nothing at"):
         client.ask("nothing", {})
     with pytest.raises(ServiceError, match="no answer"):
-        Client("http://127.0.0.1:9", timeout=2).predict(gpus=8)
+        Client(no_service, timeout=2).predict(gpus=8)
     for address in ("127.0.0.1:8080", "ftp://x", "http://"):
         with pytest.raises(InputError, match="expected an address"):
             Client(address)
@@ -128,7 +139,7 @@ def test_a_full_service_is_asked_again_and_knows_the_token():
     assert asked == ["Bearer t", "Bearer t"]
 
 
-def test_pages_ask_the_service_that_the_app_is_started_with(client, monkeypatch):
+def test_pages_ask_the_service_that_the_app_is_started_with(client, no_service, monkeypatch):
     pytest.importorskip("streamlit")
     from streamlit.testing.v1 import AppTest
 
@@ -147,7 +158,7 @@ def test_pages_ask_the_service_that_the_app_is_started_with(client, monkeypatch)
     page = AppTest.from_file(str(Path(layout.__file__).with_name("main.py")), default_timeout=120).run()
     assert not page.exception
     assert set(asked) == {client.url}
-    monkeypatch.setenv(SERVER, "http://127.0.0.1:9")
+    monkeypatch.setenv(SERVER, no_service)
     page = AppTest.from_file(str(Path(layout.__file__).with_name("main.py")), default_timeout=120).run()
     assert not page.exception
     assert any("no answer" in error.value for error in page.error)

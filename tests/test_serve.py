@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import fields
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from perfmodel.errors import InputError
 from perfmodel.service.metrics import Metrics
 from perfmodel.service.settings import Settings, of_environment, option_of, variable_of
 from perfmodel.units import show
-from tests.serving import PATIENCE, parsed, rest_of, started
+from tests.serving import PATIENCE, Served, comes, parsed, rest_of, started
 
 DOCS = Path(__file__).parents[1] / "docs" / "operating.md"
 BODY = b'{"gpus": 8}'
@@ -152,29 +151,37 @@ def test_counts_of_processes_are_added_up(tmp_path):
     assert "perfmodel_pool_running 1" in lines  # of a process that has ended only what it counted is left
 
 
+def refused(served: Served) -> bool:
+    """Return whether nobody listens any more."""
+    try:
+        served.connect().close()
+    except ConnectionError:
+        return True
+    return False
+
+
 def test_sigterm_lets_what_is_in_flight_finish_and_refuses_what_is_new():
-    with started("--drain-seconds", "10") as (served, process):
+    with started("--drain-seconds", "60", "--body-seconds", "60") as (served, process, logged):
         assert served.ask("/v1/predict", BODY)[0] == 200
         with served.connect() as half:
             head = f"POST /v1/predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(BODY)}\r\n"
             half.sendall(f"{head}content-type: application/json\r\n\r\n".encode() + BODY[:4])
-            time.sleep(0.3)
+            in_flight = b"perfmodel_requests_in_flight 2\n"  # this one, and that which asks
+            assert comes(lambda: in_flight in served.ask("/metrics")[2])
             process.send_signal(signal.SIGTERM)
-            time.sleep(0.5)
-            with pytest.raises(ConnectionError):
-                served.connect()
+            assert comes(lambda: refused(served))
             half.sendall(BODY[4:])
             status, _, body = parsed(rest_of(half))  # which ends: the connection is closed
         assert status == 200
         assert json.loads(body)["iteration_time"] > 0
-        _, logged = process.communicate(timeout=PATIENCE)
+        process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
-    events = [json.loads(line) for line in logged.splitlines()]
+        events = [json.loads(line) for line in logged().splitlines()]
     assert [line["event"] for line in events] == ["listening", "request", "request", "ended"]
 
 
 def test_several_processes_answer_on_one_address_and_one_that_is_killed_comes_back():
-    with started("--workers", "2") as (served, process):
+    with started("--workers", "2") as (served, process, _):
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         if not children.exists():
             pytest.skip("no /proc")
@@ -191,9 +198,7 @@ def test_several_processes_answer_on_one_address_and_one_that_is_killed_comes_ba
         before = children.read_text().split()
         assert len(before) == 2
         os.kill(int(before[0]), signal.SIGKILL)
-        deadline = time.monotonic() + PATIENCE
-        while len(set(children.read_text().split()) - set(before)) < 1 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        assert comes(lambda: bool(set(children.read_text().split()) - set(before)))
         assert len(set(children.read_text().split()) & set(before)) == 1
         assert served.ask("/v1/predict", BODY)[0] == 200
         text = served.ask("/metrics")[2].decode()

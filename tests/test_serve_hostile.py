@@ -18,7 +18,7 @@ DEEP = {"model_type": "llama", "hidden_size": 10**18, "num_hidden_layers": 10**9
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Served]:
-    with started("--seconds", "2", "--candidates", "1000", "--memory-bytes", "400MB") as (served, process):
+    with started("--seconds", "2", "--candidates", "1000", "--memory-bytes", "400MB") as (served, process, _):
         yield served
         assert process.poll() is None
 
@@ -28,7 +28,7 @@ def _others_are_answered(service):
     yield
     start = time.monotonic()
     assert service.ask("/v1/predict", b'{"gpus": 8}')[0] == 200
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 15  # of a busy machine; the pool may calculate for 2 s
 
 
 def many(key: str, count: int) -> bytes:

@@ -22,7 +22,7 @@ from perfmodel.service.metrics import Metrics
 from perfmodel.service.pool import Pool
 from perfmodel.service.refusal import Refusal
 from perfmodel.service.settings import Settings
-from tests.serving import Served, serving
+from tests.serving import PATIENCE, Served, comes, serving
 
 TARGET = "tests.serving:calculate"
 SETTINGS = Settings(pool=2, queue=2, seconds=20, memory_bytes=300_000_000, access_log=False)
@@ -41,7 +41,7 @@ def with_pool(
         pool = Pool(settings, target=target)
         await pool.start()
         try:
-            async with asyncio.timeout(40):
+            async with asyncio.timeout(3 * PATIENCE):
                 await test(pool)
         finally:
             await pool.close()
@@ -59,6 +59,13 @@ def outcomes(metrics: Metrics) -> dict[str, float]:
     }
 
 
+async def until(wanted: Callable[[], bool]) -> None:
+    """Wait until something is true."""
+    async with asyncio.timeout(PATIENCE):
+        while not wanted():
+            await asyncio.sleep(0.01)
+
+
 async def process_of(pool: Pool) -> int:
     return int(json.loads(await pool.run("who", b""))["process"])
 
@@ -73,7 +80,7 @@ def test_answers_come_from_other_processes_that_give_way():
     async def test(pool: Pool) -> None:
         answer = json.loads(await pool.run("print", b"{}"))
         assert answer["process"] != os.getpid()
-        assert answer["nice"] >= os.nice(0) + 10
+        assert answer["nice"] == min(19, os.nice(0) + 10)
         many = await asyncio.gather(*(pool.run("who", b"") for _ in range(4)))
         assert len({json.loads(one)["process"] for one in many}) == 2
         with pytest.raises(InputError, match="wrong, and what would be right"):
@@ -88,11 +95,13 @@ def test_answers_come_from_other_processes_that_give_way():
 
 def test_what_takes_too_long_is_ended_and_its_process_replaced():
     async def test(pool: Pool) -> None:
-        before = {await process_of(pool) for _ in range(4)}
+        before = {worker.process.pid for worker in pool._all}
+        pool.settings = replace(SETTINGS, seconds=0.5)
         start = time.monotonic()
         slow = [refusal_of(pool.run("sleep", b'{"seconds": 60}')) for _ in range(2)]
         refusals = await asyncio.gather(*slow)
-        assert time.monotonic() - start < 10
+        assert time.monotonic() - start < PATIENCE
+        pool.settings = SETTINGS  # what is to be answered has time
         assert {refusal.status_code for refusal in refusals} == {504}
         assert "0.5 s" in refusals[0].detail
         assert await process_of(pool) not in before
@@ -101,7 +110,7 @@ def test_what_takes_too_long_is_ended_and_its_process_replaced():
             with pytest.raises(ProcessLookupError):
                 os.kill(process, 0)
 
-    assert outcomes(with_pool(test, replace(SETTINGS, seconds=0.5)))["timed out"] == 2
+    assert outcomes(with_pool(test)) == {"timed out": 2, "answered": 1}
 
 
 def test_what_takes_too_much_memory_is_refused_and_the_next_is_answered():
@@ -127,20 +136,26 @@ def test_a_killed_process_loses_nothing_and_answers_nothing_twice(tmp_path):
     assert outcomes(with_pool(test)) == {"answered": 2, "cut off": 1, "lost": 3}
 
 
-def test_processes_killed_from_outside_are_replaced():
+def test_processes_killed_from_outside_are_replaced(tmp_path):
+    files = [tmp_path / "first", tmp_path / "second"]
+    long = [json.dumps({"file": str(file)}).encode() for file in files]
+
     async def test(pool: Pool) -> None:
-        work = [asyncio.create_task(pool.run("sleep", b'{"seconds": 0.3}')) for _ in range(4)]
-        await asyncio.sleep(0.1)
+        work = [asyncio.create_task(pool.run("sleep-once", body)) for body in long]
+        work += [asyncio.create_task(pool.run("who", b"")) for _ in range(2)]
+        await until(lambda: all(file.exists() for file in files))
         for worker in list(pool._all):
             os.kill(worker.process.pid, signal.SIGKILL)
         answers = [json.loads(answer) for answer in await asyncio.gather(*work)]
-        assert len(answers) == 4
-        for worker in list(pool._all):
+        assert answers[:2] == ["second", "second"]
+        assert all("process" in answer for answer in answers[2:])
+        idle = list(pool._all)
+        for worker in idle:
             os.kill(worker.process.pid, signal.SIGKILL)
-        await asyncio.sleep(0.1)
+        await until(lambda: not any(worker.alive for worker in idle))
         assert await process_of(pool)
 
-    assert outcomes(with_pool(test))["answered"] == 5
+    assert outcomes(with_pool(test)) == {"answered": 5, "lost": 2}
 
 
 def test_signals_for_the_whole_group_leave_the_work_be():
@@ -157,17 +172,19 @@ def test_signals_for_the_whole_group_leave_the_work_be():
 
 def test_the_queue_is_bounded():
     async def test(pool: Pool) -> None:
-        work = [asyncio.create_task(pool.run("sleep", b'{"seconds": 0.3}')) for _ in range(4)]
-        await asyncio.sleep(0.05)
-        assert pool.metrics.gauges["perfmodel_pool_running"] == 2
-        assert pool.metrics.gauges["perfmodel_pool_waiting"] == 2
+        running = [asyncio.create_task(pool.run("sleep", b'{"seconds": 15}')) for _ in range(2)]
+        waiting = [asyncio.create_task(pool.run("who", b"")) for _ in range(2)]
+        gauges = pool.metrics.gauges
+        await until(lambda: gauges.get("perfmodel_pool_waiting") == gauges.get("perfmodel_pool_running") == 2)
         refusal = await refusal_of(pool.run("who", b""))
         assert refusal.status_code == 429
         assert refusal.headers == {"retry-after": "1"}
-        await asyncio.gather(*work)
-        assert pool.metrics.gauges["perfmodel_pool_running"] == 0
+        for work in running:
+            work.cancel()
+        assert len(await asyncio.gather(*waiting)) == 2
+        assert gauges["perfmodel_pool_running"] == 0
 
-    assert outcomes(with_pool(test)) == {"answered": 4, "refused": 1}
+    assert outcomes(with_pool(test)) == {"answered": 2, "refused": 1, "cancelled": 2}
 
 
 def test_work_ends_when_its_client_leaves():
@@ -175,8 +192,8 @@ def test_work_ends_when_its_client_leaves():
         left = asyncio.Event()
         CLIENT_LEAVES.set(left.wait)  # type: ignore[arg-type]
         before = {worker.process.pid for worker in pool._all}
-        work = asyncio.create_task(pool.run("sleep", b'{"seconds": 0.4}'))
-        await asyncio.sleep(0.1)
+        work = asyncio.create_task(pool.run("sleep", b'{"seconds": 15}'))
+        await until(lambda: pool.metrics.gauges.get("perfmodel_pool_running") == 1)
         left.set()
         with pytest.raises(ClientDisconnected):
             await work
@@ -216,28 +233,24 @@ def service():
 
 def test_a_client_that_hangs_up_frees_its_place(service: Served):
     request = b"POST /pool/sleep HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-    body = b'{"seconds": 15}'
+    body = b'{"seconds": 60}'
+    gauges = service.app.metrics.gauges
     held = [service.connect() for _ in range(4)]
     for taken in held:
         taken.sendall(request + b"content-length: %d\r\n\r\n" % len(body) + body)
-    deadline = time.monotonic() + 10
-    gauges = service.app.metrics.gauges
-    while gauges.get("perfmodel_pool_waiting") != 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert comes(lambda: gauges.get("perfmodel_pool_waiting") == 2)
     for taken in held:
         taken.close()
-    while gauges["perfmodel_pool_running"] and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert comes(lambda: gauges["perfmodel_pool_running"] == 0)
     assert service.ask("/pool/who", b"{}")[0] == 200
     counts = outcomes(service.app.metrics)
     assert counts["client left"] >= 3
-    while gauges["perfmodel_requests_in_flight"] and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert comes(lambda: gauges["perfmodel_requests_in_flight"] == 0)
     assert service.app.metrics.series['perfmodel_requests_total{route="other",status="499"}'] >= 3
 
 
 def test_readiness_follows_the_pool(service: Served):
-    assert service.ask("/readyz")[0] == 200
+    assert comes(lambda: service.answers("/readyz"))
     service.app.draining = True
     try:
         assert service.ask("/readyz")[0] == 503
@@ -264,8 +277,8 @@ def test_parts_leave_as_they_are_calculated():
 
 def test_parts_together_have_so_much_time():
     async def test(pool: Pool) -> None:
-        parts = await pool.stream("parts", b'{"parts": 1000000000}')
+        # a busy machine may need all the time for the first part
         with pytest.raises(Refusal, match="longer than"):
-            [part async for part in parts]
+            [part async for part in await pool.stream("parts", b'{"parts": 1000000000}')]
 
     assert outcomes(with_pool(test, replace(SETTINGS, seconds=0.5))) == {"timed out": 1}
