@@ -320,6 +320,9 @@ def test_replicas_that_exchange_at_every_micro_batch_have_as_many():
     (refused,) = answer.left_out
     assert refused.option == "4 x dgx-h100, shares by speed"
     assert "at every micro-batch (zero" in refused.reason
+    mixed = perfmodel.fleets("16 x dgx-a100-80gb + 4 x dgx-h100", "ib-ndr-400g", workload="gpt3-13b")
+    names = [one.option for one in mixed.left_out]
+    assert names == ["what you have, shares by speed", "ib-ndr-400g, shares by speed"]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,8 @@ def fleets(
     samples = _samples(job, length or Length())
     if deadline is not None and samples is None:
         raise InputError("--deadline: say how long a run is, by --epochs, --samples or --tokens")
-    ways = {step.policy: step for step in steps_of(job, fleet)}
+    refused: list[Refused] = []
+    ways = {step.policy: step for step in steps_of(job, fleet, refused)}
     before = max(ways.values(), key=lambda step: step.samples_per_second)
     value = work_value(fleet, market, catalogue)
     case = _Case(job, ways, before, market, value, samples, deadline)
@@ -66,21 +67,18 @@ def fleets(
     additions = [read_addition(text, catalogue) for text in (buy or proposals(fleet, catalogue))]
     check_used(market, fleet, additions)
     options: list[FleetOption] = []
-    left_out: list[LeftOut] = []
+    left_out = _without(refused, HAVE)
     for addition in dict.fromkeys(additions):
         try:
             larger = joined(read_fleet(have, catalogue), catalogue, addition, fleet.network)
-            refused: list[Refused] = []
+            refused = []
             steps = steps_of(job, larger, refused)
             options += [_option(case, step, addition, not buy) for step in steps]
-            left_out += [
-                LeftOut.model_construct(option=f"{addition.words}, {one.policy}", reason=one.reason)
-                for one in refused
-            ]
+            left_out += _without(refused, addition.words)
         except InputError as error:
             left_out.append(LeftOut.model_construct(option=addition.words, reason=str(error)))
     if not options:
-        raise InputError(f"--buy {left_out[0].option}: {left_out[0].reason}")
+        raise InputError(f"--buy {left_out[-1].option}: {left_out[-1].reason}")
     answer = Fleets.model_construct(
         workload=str(before.parts[0].prediction.scenario["workload"]),
         headline=_headline(before, fleet, job),
@@ -96,6 +94,10 @@ def fleets(
     )
     life = _life(market)
     return answer.model_copy(update={"words": words_of(answer), "notes": notes_of(answer, market, life)})
+
+
+def _without(refused: Sequence[Refused], name: str) -> list[LeftOut]:
+    return [LeftOut.model_construct(option=f"{name}, {one.policy}", reason=one.reason) for one in refused]
 
 
 class _Case(NamedTuple):

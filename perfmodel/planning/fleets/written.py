@@ -194,7 +194,7 @@ def joined(
     groups = _merged(every)
     if len(every) == 1 and every[0].machines == 1:
         if addition is not None and addition.network is not None:
-            raise InputError(f"{addition.words}: one machine has no use for a network between machines")
+            raise InputError("one machine has no use for a network between machines")
         return Fleet(groups, every[0].link, every[0].nics, tuple(every))
     missing = [group.node for group in every if group.link is None]
     if missing:
