@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import re
+from statistics import fmean
+
 import pytest
 
-from tests.readme import PAGES, README, refreshed, refreshed_page
+from perfmodel.fitting.runs import UNSEEN
+from tests.readme import PAGES, README, REPORT, refreshed, refreshed_page
+
+ACCURACY = README.parent / "docs" / "accuracy"
 
 
 def test_readme_shows_what_its_commands_print():
@@ -51,3 +58,39 @@ $ perfmodel predict --scenario job.toml --local-batch-size 7
 """
     )
     assert refreshed_page(shown) == shown
+
+
+@pytest.mark.any_version
+@pytest.mark.parametrize(
+    "page",
+    [README, ACCURACY / "measured-runs.md", ACCURACY / "how-to-read-an-interval.md"],
+    ids=lambda page: page.name,
+)
+def test_pages_with_the_accuracy_table_say_which_bar_is_missed(page):
+    missed = re.findall(r": ((?:mean|median) [\d.]+ %, bar [\d.]+ %)(?! to)", REPORT.read_text("utf-8"))
+    words = " ".join(page.read_text("utf-8").split())
+    assert len(missed) == 1
+    assert f"one is missed ({missed[0]})" in words
+
+
+@pytest.mark.any_version
+def test_what_sources_in_no_fit_are_missed_by_is_what_the_report_was_made_of():
+    runs = README.parent / "validation" / "measured" / "training_runs.csv"
+    with runs.open(encoding="utf-8") as file:
+        known = {row["run_id"]: (row["source"], row["trust"][0]) for row in csv.DictReader(file)}
+    errors = {}
+    with (REPORT.parent / "out_of_sample.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            source, trust = known[row["run_id"]]
+            if trust in "AB" and not row["reason"]:
+                error = abs(
+                    float(row["predicted_iteration_time"]) / float(row["measured_iteration_time"]) - 1
+                )
+                errors.setdefault((row["mode"], source in UNSEEN), []).append(100 * error)
+    specs, others, anchored = (errors[key] for key in (("specs", True), ("specs", False), ("anchored", True)))
+    words = " ".join((ACCURACY / "measured-runs.md").read_text("utf-8").split())
+    assert (
+        f"their {len(specs)} runs are missed by {fmean(specs):.1f} % (mean; the {len(others):,} others by "
+        f"{fmean(others):.1f}), anchored their {len(anchored)} by {fmean(anchored):.1f}."
+    ) in words
+    assert all(f"`{source}`" in words for source in UNSEEN)
