@@ -12,6 +12,10 @@ from pathlib import Path
 from perfmodel.errors import InputError
 
 
+class Unwritable(InputError):
+    """A file cannot be written: a full disk, no permission, no regular file."""
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary file beside ``path`` to write; it takes the path's name when all went well.
@@ -79,5 +83,5 @@ def _mode(path: Path) -> int | None:
     return stat.S_IMODE(result)
 
 
-def _refused(path: Path, reason: str) -> InputError:
-    return InputError(f"{path}: cannot be written: {reason}")
+def _refused(path: Path, reason: str) -> Unwritable:
+    return Unwritable(f"{path}: cannot be written: {reason}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
 import os
@@ -210,3 +211,43 @@ def test_nothing_to_predict_is_said_of_a_folder_too(tmp_path):
         with pytest.raises(InputError, match="none of 3 scenarios can be predicted: a global batch of 3"):
             write()
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("name", [part_name(0), part_name(9), "part-00000-a1b2.parquet", "data.parquet"])
+def test_parts_that_no_manifest_names_are_left_alone(name, tmp_path, invoke):
+    pytest.importorskip("pyarrow")
+    (tmp_path / name).write_bytes(b"of somebody else")
+    said = invoke("sweep", "--gpus", "1-3", "--output", f"{tmp_path}/")
+    assert said.exit_code == 2
+    assert f"holds {name}, which no manifest names as a part of this sweep; write to another" in said.stderr
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {name: b"of somebody else"}
+
+
+def test_parts_of_no_number_of_this_sweep_are_refused_beside_its_own(tmp_path, invoke):
+    pytest.importorskip("pyarrow")
+    words = ("sweep", "--gpus", "1-3", "--output", f"{tmp_path}/")
+    assert invoke(*words).exit_code == 0
+    (tmp_path / part_name(1)).write_bytes(b"of somebody else")
+    said = invoke(*words)
+    assert said.exit_code == 2
+    assert f"holds {part_name(1)}, which no manifest names" in said.stderr
+
+
+def test_a_full_disk_says_how_to_go_on(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    found, folder = cut(sweep(**ASKED), 240), tmp_path / "full"
+    renamed, room = os.replace, [3]  # the manifest and two parts
+
+    def full(*names):
+        room[0] -= 1
+        if room[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        renamed(*names)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full)
+        with pytest.raises(InputError, match=r"No space left on device; the same command goes on with what"):
+            found.to_dataset(str(folder), jobs=1)
+    assert {path.name for path in folder.iterdir()} == {NAME, part_name(0), part_name(1)}
+    assert found.to_dataset(str(folder), jobs=1).rows == len(found) - sum(found.refused.values())
+    assert json.loads((folder / NAME).read_text())["is_complete"] is True

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from perfmodel.errors import InputError, needed
+from perfmodel.sweeps.lock import only_writer
 from perfmodel.sweeps.manifest import Manifest, description
 from perfmodel.sweeps.part_files import PartWriter, part_name, peak_bytes
 from perfmodel.sweeps.parts import nothing_to_predict
 from perfmodel.sweeps.running import Progress, jobs_of, silent, written_parts
+from perfmodel.writing import Unwritable
 
 if TYPE_CHECKING:
     from perfmodel.sweeps.parts import Parts
@@ -64,32 +66,23 @@ def write_data_set(
 
     Raises
     ------
-    InputError : the folder holds another sweep or cannot be written; every scenario is refused
+    InputError : the folder holds another sweep, is being written by another process or cannot be written;
+        every scenario is refused
     MissingPackage : pyarrow, or distributed for a cluster, is not installed
     """
     needed("pyarrow.parquet", "parquet", "writing Parquet")
     began = time.monotonic()
     path = Path(os.path.realpath(folder))
     _make(path)
-    manifest = Manifest(path, description(parts))
-    continued = manifest.keep_intact()
-    manifest.write()  # by which workers on other machines know the folder
-    progress(None, sum(map(parts.scenarios, manifest.complete)))
-    todo = [number for number in range(len(parts)) if number not in manifest.complete]
-    most, last = 0, time.monotonic()
-    writer = PartWriter(parts, str(path), ".parquet")
-    try:
-        with closing(written_parts(writer, todo, jobs_of(jobs), dask)) as summaries:
-            for part in summaries:
-                manifest.add(part)
-                most = max(most, part.peak_bytes)
-                progress(part, parts.scenarios(part.number))
-                if time.monotonic() - last > MANIFEST_EVERY:
-                    manifest.write()
-                    last = time.monotonic()
-    finally:
-        manifest.write()
-    _remove_unfinished(path, len(parts))
+    with only_writer(path):
+        manifest = Manifest(path, description(parts))
+        _refuse_foreign(path, len(parts) if manifest.was_there else 0)
+        continued = manifest.keep_intact()
+        try:
+            most = _write_missing(parts, manifest, jobs, dask, progress)
+        except Unwritable as error:
+            raise InputError(f"{error}; the same command goes on with what is complete there") from None
+        _remove_unfinished(path, len(parts))
     if not manifest.rows:
         raise nothing_to_predict(manifest.sweep["scenarios"], manifest.refused)
     return DataSet(
@@ -104,14 +97,48 @@ def write_data_set(
     )
 
 
+def _write_missing(
+    parts: Parts, manifest: Manifest, jobs: int | None, dask: str | None, progress: Progress
+) -> int:
+    """Write the parts that the manifest does not name; return the most memory of a process [B]."""
+    manifest.write()  # by which workers on other machines know the folder
+    progress(None, sum(map(parts.scenarios, manifest.complete)))
+    todo = [number for number in range(len(parts)) if number not in manifest.complete]
+    most, last = 0, time.monotonic()
+    writer = PartWriter(parts, str(manifest.folder), ".parquet")
+    try:
+        with closing(written_parts(writer, todo, jobs_of(jobs), dask)) as summaries:
+            for part in summaries:
+                manifest.add(part)
+                most = max(most, part.peak_bytes)
+                progress(part, parts.scenarios(part.number))
+                if time.monotonic() - last > MANIFEST_EVERY:
+                    manifest.write()
+                    last = time.monotonic()
+    finally:
+        manifest.write()
+    return most
+
+
 def _make(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{path}: no folder, and none can be made: {error.strerror}") from None
-    foreign = [file.name for file in path.glob("*.parquet") if not file.name.startswith("part-")]
-    if foreign:
-        raise InputError(f"{path}: holds {foreign[0]}, which is no part of a sweep; write to another folder")
+
+
+def _refuse_foreign(path: Path, parts: int) -> None:
+    """Refuse what readers of the folder would take for rows of this sweep.
+
+    A process that is killed leaves parts that its manifest does not name yet; they are written again.
+    """
+    names = {part_name(number) for number in range(parts)}
+    for file in sorted(path.glob("*.parquet")):
+        if file.name not in names:
+            raise InputError(
+                f"{path}: holds {file.name}, which no manifest names as a part of this sweep; "
+                "write to another folder"
+            )
 
 
 def _remove_unfinished(path: Path, parts: int) -> None:

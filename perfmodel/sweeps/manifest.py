@@ -46,7 +46,8 @@ class Manifest:
         self.complete: dict[int, dict[str, Any]] = {}
         """Parts that were written, by number."""
         path = folder / NAME
-        if path.exists():
+        self.was_there = path.exists()
+        if self.was_there:
             self._take(read_json(path, LARGEST), path)
 
     def _take(self, written: Any, path: Path) -> None:
