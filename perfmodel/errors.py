@@ -40,6 +40,15 @@ def missing(package: str, extra: str, what: str) -> MissingPackage:
     return MissingPackage(f"{what} needs {package}: pip install 'perfmodel[{extra}]'")
 
 
+def shortened(name: str) -> str:
+    """Return a name of somebody's as errors say it: of one that is too long its beginning.
+
+    >>> shortened("v100"), len(shortened("v" * 1_000_000))
+    ('v100', 103)
+    """
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
+
+
 def nearest(name: str, known: Iterable[str]) -> list[str]:
     """Return the known names most like one that nobody knows, the likest first; none where none is.
 
@@ -48,8 +57,7 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
     """
     import difflib
 
-    if len(name) > LONGEST_NAME:  # a comparison takes as long as the square of it
-        name = f"{name[:LONGEST_NAME]}..."
+    name = shortened(name)  # a comparison takes as long as the square of it
     names = sorted(known)
     holding = [known for known in names if name and name.lower() in known]
     near = sorted(holding, key=lambda known: not known.startswith(name.lower()))[:4]
@@ -62,7 +70,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     >>> str(unknown_name("accelerator", "v100-sxm2-16", ["v100-sxm2-16gb", "k80"]))
     "unknown accelerator 'v100-sxm2-16'; nearest: v100-sxm2-16gb"
     """
-    names = sorted(known)
+    name, names = shortened(name), sorted(known)
     near = nearest(name, names)
     if near:
         return InputError(f"unknown {kind} {name!r}; nearest: {', '.join(near)}")

@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -156,6 +157,17 @@ def test_processes_killed_from_outside_are_replaced(tmp_path):
         assert await process_of(pool)
 
     assert outcomes(with_pool(test)) == {"answered": 5, "lost": 2}
+
+
+def test_one_that_died_while_it_waited_is_not_one_that_was_lost():
+    async def test(pool: Pool) -> None:
+        for worker in list(pool._all):
+            os.kill(worker.process.pid, signal.SIGKILL)
+            with suppress(ChildProcessError):  # before the pool's loop hears of it
+                os.waitid(os.P_PID, worker.process.pid, os.WEXITED | os.WNOWAIT)
+        assert await process_of(pool)
+
+    assert outcomes(with_pool(test)) == {"answered": 1}
 
 
 def test_signals_for_the_whole_group_leave_the_work_be():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from click.testing import CliRunner
@@ -194,3 +195,28 @@ def test_fleets_and_how_much_is_enough_stand_in_the_schema(command, options, ans
     assert all(request[option]["description"] for option in options)
     assert answer in json.dumps(schema["answer"])
     assert schema["components"]["schemas"][answer]["properties"]["words"]
+
+
+LONG = "q1 " * 90_000 + "q" * 30_000
+
+
+@pytest.mark.parametrize(
+    ("command", "body"),
+    [
+        ("predict", {"workload": LONG}),
+        ("predict", {"node": LONG}),
+        ("predict", {"precision": LONG}),
+        ("predict", {"jitter": LONG}),
+        ("predict", {LONG: 1}),
+        ("specs", {"name": LONG}),
+        ("specs", {"kind": LONG}),
+        ("workloads", {"name": LONG}),
+        ("check-quote", {"quote": LONG}),
+    ],
+)
+def test_a_long_name_is_not_sent_back_nor_looked_at_whole(client, command, body):
+    start = time.process_time()
+    answer = client.post(f"/v1/{command}", json=body)
+    assert time.process_time() - start < 3
+    assert (answer.status_code, len(answer.content) < 3000) == (422, True)
+    assert len(answer.json()["errors"][0]["field"] or "") <= 103

@@ -76,7 +76,15 @@ class _Worker:
 
     @property
     def alive(self) -> bool:
-        return self.process.returncode is None
+        """Whether it can be asked: one that was killed a moment ago, of which nobody has heard, cannot."""
+        if self.process.returncode is not None:
+            return False
+        if not hasattr(os, "waitid"):
+            return True
+        try:
+            return os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        except ChildProcessError:  # somebody has just heard
+            return False
 
     async def ask(self, name: str, body: bytes) -> None:
         """Send a request."""

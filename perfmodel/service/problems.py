@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import LONGEST_NAME, InputError, shortened
 from perfmodel.specs.scenario import field_of
 
 MEDIA_TYPE = "application/problem+json"
@@ -16,10 +16,14 @@ WORDS = {413: "Content Too Large", 422: "Unprocessable Content"}
 """Where names of statuses differ between versions of Python."""
 LONGEST_VALUE = 200
 """Letters of a refused value that are sent back."""
+LONGEST_MESSAGE = 2000
+"""Letters of words about what was refused."""
 MOST_MISTAKES = 20
 LARGEST_WHOLE = 2**53
 """Beyond it readers of JSON do not agree on a whole number."""
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_LONG_WORD = re.compile(rf"(\S{{{LONGEST_NAME}}})\S+")
+"""What a message repeats of a request."""
 _FIELDS = {
     "node-mtbf": "node_failure_interval",
     "adapter-price": "adapter_prices",
@@ -100,12 +104,14 @@ def _written(place: Sequence[str], table: Mapping[str, Any]) -> str | None:
 def _named(message: str, table: Mapping[str, Any]) -> str | None:
     """The key of a body that a message is about: the first it names, else one whose value it quotes."""
     named = [key for key in table if message.startswith((f"{key} ", f"{key}:", f"unknown {key} "))]
-    spoken = [key for key in table if re.search(rf"\b{re.escape(key)}\b", message)]
+    spoken = [
+        key for key in table if len(key) <= LONGEST_NAME and re.search(rf"\b{re.escape(key)}\b", message)
+    ]
     texts = {
         key: [each for each in _several(value) if isinstance(each, str) and each]
         for key, value in table.items()
     }
-    quoted = [key for key, each in texts.items() if any(repr(text) in message for text in each)]
+    quoted = [key for key, each in texts.items() if any(repr(shortened(text)) in message for text in each)]
     path = [key for key, each in texts.items() if any(text in message for text in each)]
     return next(iter([*named, *quoted, *spoken, *path]), None)
 
@@ -129,8 +135,18 @@ def problem(status: int, detail: str, mistakes: Iterable[Mistake] = ()) -> dict[
     """Return a problem (RFC 9457) as a table: type, title, status, detail and, of a 422, errors."""
     title = WORDS.get(status) or HTTPStatus(status).phrase
     table: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-    errors = [each._asdict() for each in mistakes]
+    table["detail"] = _cut(detail)
+    errors = [
+        {"field": each.field and shortened(each.field), "value": each.value, "message": _cut(each.message)}
+        for each in mistakes
+    ]
     return table | {"errors": errors} if errors else table
+
+
+def _cut(words: str) -> str:
+    """Words without what a long name would add to them."""
+    words = _LONG_WORD.sub(r"\1...", words)
+    return words if len(words) <= LONGEST_MESSAGE else f"{words[:LONGEST_MESSAGE]}..."
 
 
 def problem_of(error: Refused) -> dict[str, Any]:

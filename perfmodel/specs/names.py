@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from perfmodel.errors import InputError
+from perfmodel.errors import LONGEST_NAME, InputError
 
 MOST_SHOWN = 4
 """Of the things that a name fits."""
@@ -106,6 +106,8 @@ def meaning(kind: str, typed: str, known: Iterable[Named]) -> Meaning | None:
     'v100-pcie-16gb'
     """
     known = list(known)
+    if len(typed) > LONGEST_NAME:  # to take it apart for every one known takes seconds
+        return next((Meaning(one.id, ()) for one in known if one.id == typed), None)
     for fits in _FITS:
         fitting = [one for one in known if fits(typed, one)]
         if fitting:
