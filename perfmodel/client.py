@@ -109,6 +109,8 @@ class Client:
         expect(TEXT.or_none, token=token)
         expect(NUMBER, timeout=timeout)
         expect(TABLE.or_none, specs=specs)
+        if token is not None and not (token.isascii() and token.isprintable()):
+            raise InputError("token: expected printable letters of ASCII, on one line")
         if not timeout > 0:
             raise InputError(f"timeout = {timeout!r}: expected seconds above 0")
         try:
@@ -146,7 +148,7 @@ class Client:
         """Return what ``perfmodel.scale`` does."""
         from perfmodel.api.scale import COUNTS, scaling_of
 
-        counts = list(gpus) or list(COUNTS)
+        counts = [each.item() if hasattr(each, "item") else each for each in gpus] or list(COUNTS)
         body = self._body(scenario_from(scenario, options))
         files = body.pop("files", None)
         body.pop("specs", None)

@@ -172,3 +172,14 @@ def test_the_app_takes_an_address_alone():
     done = CliRunner().invoke(main, ["app", "--check", "--server", "nonsense"])
     assert done.exit_code == 2
     assert "expected an address" in done.stderr
+
+
+def test_arrays_are_sizes_and_a_token_is_one_line(client):
+    import numpy as np
+
+    asked = np.array([1, 2])
+    there = client.scale(workload="vgg16", gpus=asked)
+    assert [row.world_size for row in there.rows] == [1, 2]
+    for token in ("a\nb", "ключ"):
+        with pytest.raises(InputError, match="token"):
+            Client("http://127.0.0.1:9", token=token)

@@ -13,6 +13,7 @@ from perfmodel.cli import main
 from perfmodel.service.application import application
 from perfmodel.service.commands import COMMANDS, kept_answer
 from perfmodel.service.problems import MEDIA_TYPE
+from perfmodel.service.refusal import Refusal
 from tests.asgi import Caller
 
 
@@ -220,3 +221,26 @@ def test_a_long_name_is_not_sent_back_nor_looked_at_whole(client, command, body)
     assert time.process_time() - start < 3
     assert (answer.status_code, len(answer.content) < 3000) == (422, True)
     assert len(answer.json()["errors"][0]["field"] or "") <= 103
+
+
+def test_a_key_that_stands_twice_is_refused(client):
+    answer = client.post("/v1/predict", content=b'{"gpus": 8, "gpus": 16}')
+    assert (answer.status_code, "'gpus' stands twice" in answer.json()["detail"]) == (400, True)
+
+
+def test_a_path_is_one_path(client):
+    assert client.post("/v1/predict/", json={"gpus": 8}).status_code == 404
+
+
+def test_out_of_sample_is_said_or_not(client):
+    answer = client.post("/v1/validate", json={"out_of_sample": 1})
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "out_of_sample")
+
+
+def test_a_limit_that_is_met_stands_among_the_errors():
+    async def refuse(name: str, body: bytes) -> bytes:
+        raise Refusal(422, "this takes more than 1 byte; ask for less")
+
+    answer = Caller(application(run=refuse)).post("/v1/plan", json={})
+    assert answer.status_code == 422
+    assert answer.json()["errors"] == [{"field": None, "value": None, "message": answer.json()["detail"]}]

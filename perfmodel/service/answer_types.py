@@ -8,7 +8,6 @@ from perfmodel.api.layouts import LayoutRow, RuledOut
 from perfmodel.api.plan import Launch, Plan
 from perfmodel.api.scale import ScalingRow
 from perfmodel.prediction import Prediction
-from perfmodel.prediction.result import Ratio
 from perfmodel.specs.understood import Understood
 
 
@@ -56,15 +55,6 @@ class LayoutsAnswer(TypedDict):
     fitting: int
     candidates: int
     rejected: dict[str, int]
-
-
-class LostPlan(Plan):
-    """The best plan of a machine that was not chosen."""
-
-    reason: str
-    why: str
-    ratio: Ratio
-    """How many times as fast it is as the plan chosen."""
 
 
 class PlanAnswer(TypedDict):

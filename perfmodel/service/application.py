@@ -18,7 +18,7 @@ from perfmodel.service import problems
 from perfmodel.service.answers import encoded
 from perfmodel.service.commands import COMMANDS, Command, answer, is_cheap, kept_answer
 from perfmodel.service.pages import docs_page
-from perfmodel.service.problems import Refused, problem, problem_of
+from perfmodel.service.problems import Mistake, Refused, problem, problem_of
 from perfmodel.service.quickly import quickly
 from perfmodel.service.schema import openapi
 from perfmodel.service.settings import Settings
@@ -46,7 +46,12 @@ def application(
     """
     settings = Settings() if settings is None else settings
     app = FastAPI(
-        title="perfmodel", version=perfmodel.__version__, openapi_url=None, docs_url=None, redoc_url=None
+        title="perfmodel",
+        version=perfmodel.__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
     )
     calculate, stream = run or _in_thread, stream or partial(_stream_in_thread, settings.seconds)
     for command in COMMANDS.values():
@@ -149,7 +154,8 @@ async def _http_problem(request: Request, error: Exception) -> Response:
     headers = dict(getattr(error, "headers", None) or {})
     if status == 405:
         detail = f"{request.method[:20]} is not answered here; {headers.get('Allow', 'POST')} is"
-    return problem_response(problem(status, detail), headers)
+    mistakes = [Mistake(None, None, detail)] if status == 422 else []  # a limit's, which has no field
+    return problem_response(problem(status, detail, mistakes), headers)
 
 
 async def _bug(request: Request, error: Exception) -> Response:

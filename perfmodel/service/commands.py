@@ -289,7 +289,7 @@ def table_of(body: bytes) -> dict[str, Any]:
     Refused : no JSON, or none that is an object
     """
     try:
-        table = json.loads(body or b"{}", parse_constant=_refuse_constant)
+        table = json.loads(body or b"{}", parse_constant=_refuse_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise Refused(f"the body is not JSON: {error}", status=400) from None
     if not isinstance(table, dict):
@@ -297,6 +297,15 @@ def table_of(body: bytes) -> dict[str, Any]:
             'the body is no JSON object; expected options by name, e.g. {"gpus": 32}',
             [Mistake(None, None, "expected an object")],
         )
+    return table
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {twice!r:.99} stands twice in one object; expected once")
     return table
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-from contextvars import ContextVar
 from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -12,8 +11,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from perfmodel.service.logs import LONGEST_PATH, event
 from perfmodel.service.metrics import Metrics
 
-REQUEST_ID: ContextVar[str] = ContextVar("REQUEST_ID", default="")
-"""Of the request at hand."""
 OWN_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 ABANDONED = 499
@@ -33,7 +30,6 @@ class Observed:
             return
         brought = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
         name = brought if _ID.fullmatch(brought) else secrets.token_hex(8).encode()
-        REQUEST_ID.set(name.decode())
         status = ABANDONED
         start = perf_counter()
 

@@ -221,7 +221,7 @@ class ValidateRequest(Described):
 
     kind: Literal["training", "transformers", "collectives", "mlperf", "claims"] = "training"
     mode: Literal["specs", "anchored", "anchored-machine"] = "specs"
-    out_of_sample: bool = False
+    out_of_sample: Annotated[bool, Within(strict=True)] = False
 
 
 class SpecsRequest(Request):

@@ -70,7 +70,7 @@ class Settings:
         30.0, "Time that one request may calculate in the pool.", "504", "s", least=0.01, most=86400
     )
     memory_bytes: int = setting(
-        1_000_000_000, "Memory of one process of the pool.", "503", "B", least=200e6, most=1e15
+        1_000_000_000, "Memory of one process of the pool.", "422", "B", least=200e6, most=1e15
     )
     pool: int = setting(2, "Processes of the pool that plans, layouts and sweeps run in.", most=256)
     queue: int = setting(

@@ -73,7 +73,9 @@ def _reply(
     except MemoryError:
         return MEMORY, b""
     except RecursionError:
-        return ERROR, pickle.dumps(InputError("nested too deeply"))
+        from perfmodel.service.problems import Refused
+
+        return ERROR, pickle.dumps(Refused("nested too deeply"))
     except Exception as error:
         if isinstance(error.__context__, MemoryError):  # which the command has put into words
             return MEMORY, b""
