@@ -45,6 +45,20 @@ def test_what_is_quick_is_answered_and_its_errors_are_its_own():
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
 
 
+def test_a_signal_that_compiled_code_made_an_error_of_its_own_of_is_one(monkeypatch):
+    def wrapped(name: str, body: bytes) -> bytes:
+        try:
+            while True:
+                pass
+        except BaseException as error:
+            raise TypeError("not serializable") from error
+
+    monkeypatch.setattr("perfmodel.service.quickly.MOMENT", 0.01)
+    assert quickly(wrapped, "", b"") is None
+    with pytest.raises(ValueError, match="abc"):
+        quickly(refused, "abc", b"")
+
+
 def test_waiting_is_no_work():
     assert quickly(lambda name, body: time.sleep(0.1) or body, "", b"x") == b"x"  # type: ignore[func-returns-value]
 

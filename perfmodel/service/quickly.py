@@ -22,9 +22,11 @@ class _Clock:
     """The timer of the process, and whether anything is being timed: late signals break nothing off."""
 
     running = False
+    rang = False
 
     def broken_off(self, number: int, frame: FrameType | None) -> None:
         if self.running:
+            self.rang = True
             raise _TooLong
 
 
@@ -43,14 +45,16 @@ def quickly(function: Callable[[str, bytes], bytes], name: str, body: bytes) -> 
         signal.signal(signal.SIGPROF, _clock.broken_off)
     try:
         try:
-            _clock.running = True
+            _clock.running, _clock.rang = True, False
             # again and again, should a finaliser swallow the first
             signal.setitimer(signal.ITIMER_PROF, MOMENT, MOMENT)
             return function(name, body)
         finally:
             _clock.running = False
-    except _TooLong:
-        return None
+    except BaseException:
+        if _clock.rang:  # compiled code on the way may have made an error of its own of it, as orjson does
+            return None
+        raise
     finally:
         _clock.running = False
         signal.setitimer(signal.ITIMER_PROF, 0)
