@@ -26,7 +26,14 @@ from perfmodel.equations.reliability import expected_failures
 from perfmodel.errors import InputError
 from perfmodel.failures import goodput_of, states_bytes
 from perfmodel.prediction.result import Prediction
-from perfmodel.prices import DEFAULT_SERVICE_YEARS, HOUR, Price, price_of, server_price_of
+from perfmodel.prices import (
+    DEFAULT_SERVICE_YEARS,
+    HOUR,
+    Price,
+    carbon_intensity_of,
+    price_of,
+    server_price_of,
+)
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
@@ -87,6 +94,7 @@ def rates(
     rated_power: Any,
     usd_per_hour: Any,
     conditions: Conditions,
+    carbon_intensity: Any = None,
     own_electricity: bool = False,
     work_time: Any = None,
     servers: Servers = NO_SERVERS,
@@ -101,6 +109,7 @@ def rates(
     rated_power : of one accelerator [W], or None
     usd_per_hour : of one node, or None
     conditions : prices, power and failures
+    carbon_intensity : of the electricity [g CO2/kWh]; by default what ``conditions`` say
     own_electricity : whether electricity is paid on top of the price
     work_time : of the whole run if nothing failed [s], or None; a run that is over before a checkpoint would
         have paid for itself writes none
@@ -126,8 +135,9 @@ def rates(
             energy = both_energies(
                 energy, job_energy(servers.count, servers.idle_power, servers.count, *hosts)
             )
-        if conditions.carbon_intensity is not None:
-            carbon = carbon_mass(energy, conditions.carbon_intensity / KWH)
+        grams = conditions.carbon_intensity if carbon_intensity is None else carbon_intensity
+        if grams is not None:
+            carbon = carbon_mass(energy, grams / KWH)
     if usd_per_hour is not None:
         cost = rent(nodes, usd_per_hour / HOUR, 1.0)
         if np.any(servers.count):
@@ -212,6 +222,7 @@ def spending(prediction: Prediction, conditions: Conditions, catalogue: Catalogu
         rated_power=accelerator.tdp.value if accelerator.tdp else None,
         usd_per_hour=price.usd_per_hour if price else None,
         conditions=conditions,
+        carbon_intensity=carbon_intensity_of(price, conditions),
         own_electricity=price is not None and price.basis != "on demand",
         work_time=work,
         servers=servers,
@@ -342,6 +353,9 @@ def _assumed(conditions: Conditions, price: Price | None, powered: bool, servers
             lines.append("hosts draw nothing (--host-power)")
         if conditions.pue is None:
             lines.append("cooling draws nothing (--pue)")
+        grid = carbon_intensity_of(price, conditions)
+        if price is not None and grid is not None and conditions.carbon_intensity is None:
+            lines.append(f"the grid of {price.region} emits {grid:.0f} g CO2/kWh (--carbon-intensity)")
     if price is not None and price.basis == "purchase":
         if conditions.service_years is None:
             lines.append(f"written off in {DEFAULT_SERVICE_YEARS:g} years (--service-years)")
@@ -362,6 +376,6 @@ def _unknown(conditions: Conditions, price: Price | None, node: str, powered: bo
         lines.append("electricity: give --electricity-price, USD per kWh; left out of the cost")
     if not powered:
         lines.append("power of the accelerator: its data sheet does not say")
-    elif conditions.carbon_intensity is None:
+    elif carbon_intensity_of(price, conditions) is None:
         lines.append("carbon: give --carbon-intensity, grams per kWh")
     return lines

@@ -25,6 +25,8 @@ class Price(NamedTuple):
     region: str | None = None
     date: str | None = None
     source: str | None = None
+    carbon_intensity: float | None = None
+    """Of the grid of the region [g CO2/kWh]; None where that is not known."""
 
 
 def offers_of(catalogue: Catalogue, node: str, region: str | None = None) -> list[Instance]:
@@ -73,7 +75,7 @@ def price_of(catalogue: Catalogue, node: str, conditions: Conditions) -> Price |
         )
     if conditions.electricity_price is not None:
         raise InputError("--electricity-price: a rent includes it; give --price or --purchase-price with it")
-    return on_demand(offers[0])
+    return on_demand(offers[0], catalogue)
 
 
 def server_price_of(
@@ -85,11 +87,12 @@ def server_price_of(
     if server_node == node:
         return price
     offers = offers_of(catalogue, server_node, conditions.region)
-    return on_demand(offers[0]) if offers else None
+    return on_demand(offers[0], catalogue) if offers else None
 
 
-def on_demand(offer: Instance) -> Price:
-    """Return the price of an offer that has one."""
+def on_demand(offer: Instance, catalogue: Catalogue) -> Price:
+    """Return the price of an offer that has one, with the grid of its region."""
+    region = catalogue.regions.get((offer.provider, offer.region or ""))
     return Price(
         float(offer.price_usd_per_hour or 0.0),
         "on demand",
@@ -97,7 +100,15 @@ def on_demand(offer: Instance) -> Price:
         offer.region,
         offer.price_date.isoformat() if offer.price_date else None,
         offer.source,
+        None if region is None else region.carbon_intensity,
     )
+
+
+def carbon_intensity_of(price: Price | None, conditions: Conditions) -> float | None:
+    """Return grams of CO2 of a kWh: as a user gives them, else of an offer's region; None if unknown."""
+    if conditions.carbon_intensity is not None or price is None:
+        return conditions.carbon_intensity
+    return price.carbon_intensity
 
 
 def price_words(price: Price) -> str:

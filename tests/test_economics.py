@@ -186,3 +186,14 @@ def test_the_command_prints_what_python_returns(invoke):
 
 def test_without_these_options_nothing_is_said_of_money(invoke):
     assert "economics" not in json.loads(invoke("predict", "--json").stdout)
+
+
+def test_carbon_is_that_of_the_region_unless_it_is_given():
+    def grams(**given):
+        run = of(RENTED, epochs=1, **given)["run"]
+        return None if run["carbon"] is None else run["carbon"] / run["energy"]
+
+    region = CATALOGUE.regions["AWS", "us-east-1"]
+    assert grams() == pytest.approx(region.carbon_intensity)
+    assert grams(carbon_intensity=50) == pytest.approx(50)
+    assert grams(price=20.0) is None  # of one's own: nobody knows where it stands

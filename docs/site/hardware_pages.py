@@ -166,7 +166,24 @@ def _prices(file: InstanceFile, catalogue: Catalogue) -> str:
         "On demand, of the whole machine. Prices age: ``--price`` takes yours. A price that nobody publishes "
         "is unknown here, never guessed.\n",
         rst.table(head, rows),
-        rst.heading("Sources of the prices", "-"),
+        rst.heading("Grids of regions", "-"),
+        "Grams of CO2 of a kWh, mean of the year, where a source says which grid a region lies in; "
+        "``--carbon-intensity`` takes yours.\n",
+        rst.table(
+            ("provider", "region", "g CO2/kWh", "year", "source", "note"),
+            [
+                (
+                    rst.text(one.provider),
+                    rst.text(one.region),
+                    f"{one.carbon_intensity:.0f}",
+                    str(one.year),
+                    rst.text(one.source),
+                    rst.text(one.note),
+                )
+                for one in file.regions
+            ],
+        ),
+        rst.heading("Sources of the prices and grids", "-"),
         rst.table(
             ("source", "is"), [(rst.text(key), _source(source)) for key, source in file.sources.items()]
         ),

@@ -142,6 +142,12 @@ def _said(value: float | None) -> str:
     return "assumed" if value is None else "as given"
 
 
+def _of_grid(case: Case) -> str:
+    if case.conditions.carbon_intensity is not None or case.price is None:
+        return "as given"
+    return f"the grid of {case.price.region}, mean of a year"
+
+
 def _of_money(case: Case) -> dict[str, str]:
     """Return the origins of parameters that only costs depend on."""
     asked, chip = case.conditions, case.setting.accelerator.id
@@ -154,7 +160,7 @@ def _of_money(case: Case) -> dict[str, str]:
         "service_life": _said(asked.service_years),
         "used_fraction": _said(asked.used_fraction),
         "purchase_price": "as given",
-        "carbon_intensity": "as given",
+        "carbon_intensity": _of_grid(case),
         "electricity_price": "as given",
         "node_failure_interval": "as given",
         "checkpoint_time": "as given, or as it takes to write one",

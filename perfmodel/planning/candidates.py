@@ -20,6 +20,7 @@ from perfmodel.planning.goal import Goal
 from perfmodel.planning.layouts import tables_of_layouts
 from perfmodel.planning.machines import Machine, server_of
 from perfmodel.prediction.limits import replicas_alone
+from perfmodel.prices import carbon_intensity_of
 from perfmodel.specs.store import Catalogue
 from perfmodel.specs.workload import Workload
 from perfmodel.step.terms import ANY_TERM, of_kind
@@ -231,11 +232,13 @@ def _rates(
 ) -> dict[str, Any]:
     """Return the rates of each plan: cost, energy, carbon a second; nan where unknown."""
     conditions, unknown = goal.conditions, np.full(len(machines), np.nan)
-    price, power = unknown.copy(), unknown.copy()
+    price, power, carbon_intensity = unknown.copy(), unknown.copy(), unknown.copy()
     server_price, waiting = unknown.copy(), unknown.copy()
     for i, machine in enumerate(machines):
         accelerator = catalogue.accelerator(machine.accelerator)
         price[i] = machine.price.usd_per_hour if machine.price else np.nan
+        grid = carbon_intensity_of(machine.price, conditions)
+        carbon_intensity[i] = np.nan if grid is None else grid
         power[i] = accelerator.tdp.value if accelerator.tdp else np.nan
         server = server_of(machine, goal, catalogue)
         server_price[i] = server.price.usd_per_hour if server.price else np.nan
@@ -258,6 +261,7 @@ def _rates(
             rated_power=power[which],
             usd_per_hour=price[which],
             conditions=conditions,
+            carbon_intensity=carbon_intensity[which],
             own_electricity=own_electricity,
             work_time=work_time,
             servers=servers,
@@ -268,7 +272,7 @@ def _rates(
     cost = rented.cost
     if conditions.electricity_price is not None:
         cost = np.where(own[which], asked(True).cost, cost)
-    carbon = rented.carbon if rented.carbon is not None else np.full(which.shape, np.nan)
+    carbon = rented.carbon
     hosts = conditions.host_power or 0.0, conditions.pue or 1.0, 1.0
     rated = job_energy(table["world_size"], power[which], table["nodes"], *hosts)
     serving = job_energy(of_servers, waiting[which], of_servers, *hosts)

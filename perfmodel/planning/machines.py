@@ -160,7 +160,7 @@ def _priced(
     if not dated:
         return None, first
     cheapest = min(dated, key=lambda offer: offer.price_usd_per_hour or 0.0)
-    return on_demand(cheapest), cheapest
+    return on_demand(cheapest, catalogue), cheapest
 
 
 def _machines(

@@ -38,7 +38,7 @@ class Conditions(NamedTuple):
     electricity_price : [USD/kWh] USD per kWh, for a node of one's own; a rent includes it.
     pue : [1] Building's over machines' power.  [default: 1]
     host_power : [W] Node without accelerators, e.g. 2kW.  [default: 0]
-    carbon_intensity : [g CO2/kWh] Grams of CO2 per kWh.
+    carbon_intensity : [g CO2/kWh] Grams of CO2 per kWh.  [default: that of the offer's region, if known]
     node_failure_interval : [s] Mean time between failures of one node, e.g. 6000h.
     checkpoint_time : [s] To write one checkpoint, e.g. 60s.
     checkpoint_bandwidth : [B/s] At which one node writes its share of one, instead, e.g. 2GB/s.

@@ -1,4 +1,4 @@
-"""Spec of a cloud offer: a node for hire, with the region and date of its price."""
+"""Specs of cloud offers, nodes for hire with the region and date of their price, and of regions."""
 
 from datetime import date
 from typing import Annotated
@@ -29,10 +29,25 @@ class Instance(Spec):
             raise ValueError(f"{self.instance}: a price needs region, price_date and source")
 
 
+class Region(Spec):
+    """The electricity of one region of one provider."""
+
+    provider: Text
+    region: Text
+    """As the provider names it."""
+    carbon_intensity: PositiveFloat
+    """Of the grid it lies in, mean of a year [g CO2/kWh]."""
+    year: Annotated[int, Within(ge=1990, le=2100)]
+    source: Text
+    """A key of the file's ``sources`` table."""
+    note: str = ""
+
+
 class InstanceFile(Spec):
     """The whole of ``instances.toml``."""
 
     instances: Annotated[tuple[Instance, ...], Within(strict=False)]
+    regions: Annotated[tuple[Region, ...], Within(strict=False)] = ()
     sources: dict[str, Source]
 
     def check_together(self) -> None:
@@ -40,3 +55,6 @@ class InstanceFile(Spec):
         for offer in self.instances:
             if offer.source is not None and offer.source not in self.sources:
                 raise ValueError(f"{offer.instance}: source {offer.source!r} is not in the sources table")
+        for region in self.regions:
+            if region.source not in self.sources:
+                raise ValueError(f"{region.region}: source {region.source!r} is not in the sources table")

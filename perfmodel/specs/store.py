@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -22,7 +22,7 @@ from perfmodel.specs.provenance import Spec
 from perfmodel.specs.spec_file import load
 
 if TYPE_CHECKING:
-    from perfmodel.specs.instance import Instance
+    from perfmodel.specs.instance import Instance, Region
     from perfmodel.specs.own_specs import OwnSpecs
 
 Kind = Literal["accelerators", "nodes", "links"]
@@ -163,6 +163,18 @@ class Catalogue:
         for offer in () if self._own is None else self._own.offers:
             offers[offer.provider, offer.instance, offer.region] = offer
         return tuple(offers.values())
+
+    @cached_property
+    def regions(self) -> dict[tuple[str, str], Region]:
+        """What is known of regions, by provider and name; a later folder's replaces an earlier one's."""
+        from perfmodel.specs.instance import InstanceFile
+
+        result: dict[tuple[str, str], Region] = {}
+        for path in self._folders:
+            file = path if path.name == "instances.toml" else path / "instances.toml"
+            if file.is_file():
+                result |= {(one.provider, one.region): one for one in load(file, InstanceFile).regions}
+        return result
 
     def others(self, kind: Kind, name: str) -> tuple[str, ...]:
         """Return what a name that was looked up might have meant as well: members of the same family."""
