@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,12 +20,12 @@ MOST_SHOWN = 12
 """Rows of a table's repr; of more, the first and the last."""
 
 
-class Table:
+class Table(ABC):
     """An answer whose rows pandas and Arrow take; a class that derives from it says what they are."""
 
+    @abstractmethod
     def records(self) -> list[Record]:
         """Return the rows, a value by the name of each column; None where it is not known."""
-        raise NotImplementedError
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a pandas table, a column for each name.
@@ -66,6 +67,15 @@ def flat(table: Mapping[str, Any], prefix: str = "") -> Record:
         else:
             row[prefix + key] = value
     return row
+
+
+def with_values(rows: Sequence[Record], columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns that have a value in any row, with their headings.
+
+    >>> with_values([{"gpus": 8, "cost": None}], {"gpus": "GPUs", "cost": "USD"})
+    {'gpus': 'GPUs'}
+    """
+    return {key: words for key, words in columns.items() if any(row[key] is not None for row in rows)}
 
 
 def cell_text(value: Any) -> str:

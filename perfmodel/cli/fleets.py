@@ -12,6 +12,7 @@ from perfmodel.cli.export import csv_text, markdown_table
 from perfmodel.cli.types import Quantity
 from perfmodel.errors import InputError
 from perfmodel.specs.conditions import LARGEST
+from perfmodel.tables import with_values
 
 if TYPE_CHECKING:
     from perfmodel.cli.export import Form
@@ -213,7 +214,7 @@ def show_fleets(answer: Fleets, form: Form | None) -> None:
         click.echo(csv_text(answer.records()), nl=False)
     elif form == "markdown":
         rows = answer.records()
-        columns = {key: text for key, text in _COLUMNS.items() if any(row[key] is not None for row in rows)}
+        columns = with_values(rows, _COLUMNS)
         words = "".join(f"- {line}\n" for line in (*answer.words, *answer.notes))
         click.echo(f"## {answer.headline}\n\n{markdown_table(rows, columns)}\n{words}", nl=False)
     else:

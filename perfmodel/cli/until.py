@@ -12,6 +12,7 @@ from perfmodel.cli.options import catalogue_from, scenario_from
 from perfmodel.cli.types import Counts
 from perfmodel.errors import InputError
 from perfmodel.specs.conditions import Conditions
+from perfmodel.tables import with_values
 
 if TYPE_CHECKING:
     from perfmodel.sensitivity.until import Enough, Tried
@@ -68,7 +69,7 @@ def show_enough(
         click.echo(csv_text(answer.records()), nl=False)
     elif form == "markdown":
         rows = answer.records()
-        columns = {key: text for key, text in _COLUMNS.items() if any(row[key] is not None for row in rows)}
+        columns = with_values(rows, _COLUMNS)
         click.echo(f"{answer.headline}\n\n{answer.words}\n\n{markdown_table(rows, columns)}", nl=False)
     else:
         _show(answer)
