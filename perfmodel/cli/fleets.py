@@ -25,8 +25,6 @@ OWN = ("have", "buy", "hour_value", "adapter_price", "switch_price", "switch_por
 ONE_OF = {"strategies": "strategy", "algorithms": "algorithm", "precisions": "precision"}
 _ONE_BATCH = {"local_batch_sizes": "local_batch_size"}
 _LENGTHS = ("epochs", "samples", "tokens")
-_CONDITIONS = ("region", "service_years", "used_fraction", "electricity_price", "pue", "host_power")
-"""Conditions that change what a fleet costs."""
 _NOT_OF_FLEETS = {
     "target": "--target",
     "recipe": "--recipe",
@@ -143,6 +141,7 @@ def answer_fleet(
     InputError : options that a fleet leaves no choice of; as ``fleets``
     """
     from perfmodel.api.fleets import fleets
+    from perfmodel.planning.fleets.market import CONDITIONS
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     for name, option in _NOT_OF_FLEETS.items():
@@ -151,7 +150,7 @@ def answer_fleet(
     length = {name: given.pop(name) for name in _LENGTHS if name in given}
     conditions = take_conditions(given)
     for name in conditions._fields:
-        if getattr(conditions, name) is not None and name not in _CONDITIONS:
+        if getattr(conditions, name) is not None and name not in CONDITIONS:
             option = {"node_failure_interval": "node-mtbf"}.get(name, name.replace("_", "-"))
             raise InputError(f"--{option}: has no say with --have; leave it out")
     for many, one in (ONE_OF | _ONE_BATCH).items():

@@ -8,6 +8,7 @@ from typing import Any
 
 from perfmodel.errors import InputError
 from perfmodel.planning.fleets import Fleets
+from perfmodel.planning.fleets.market import CONDITIONS
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import RunOptions
 from perfmodel.specs.options import declared
@@ -16,8 +17,6 @@ from perfmodel.specs.store import Catalogue
 
 OWN = ("have", "buy", "hour_value", "adapter_prices", "switch_prices", "switch_ports")
 """Options of a plan's request that are of fleets alone."""
-_CONDITIONS = ("region", "service_years", "used_fraction", "electricity_price", "pue", "host_power")
-"""That change what a fleet costs."""
 
 
 def fleets_of(options: Mapping[str, Any], conditions: Conditions | None, catalogue: Catalogue) -> Fleets:
@@ -35,7 +34,7 @@ def fleets_of(options: Mapping[str, Any], conditions: Conditions | None, catalog
     from perfmodel.api.fleets import fleets
 
     for name in Conditions._fields:
-        if conditions is not None and getattr(conditions, name) is not None and name not in _CONDITIONS:
+        if conditions is not None and getattr(conditions, name) is not None and name not in CONDITIONS:
             raise InputError(f"conditions: {name} has no say with have; leave it out")
     one_of_each = {
         field: one.name.replace("-", "_") for field, one in declared(Run).items() if field not in _OF_SEVERAL

@@ -19,6 +19,8 @@ from perfmodel.units import dollars
 
 ANY = ""
 """The link of a price that holds for every network."""
+CONDITIONS = ("region", "service_years", "used_fraction", "electricity_price", "pue", "host_power")
+"""Conditions that change what a fleet costs; the others have no say."""
 MOST_LEVELS = 3
 """Of switches."""
 
