@@ -5,6 +5,7 @@
 # make report  hold the model against measured runs and write validation/report.md
 # make readme  run the commands of the README and of the tutorials and write what they print
 # make keywords  write the options of a scenario into the keywords of Python's functions
+# make man     write the manual page again
 # make app     start the pages in a browser
 # make docs    build the documentation into build/docs; a warning, or a link to nothing, is an error
 # make screenshots   pictures of every page, wide and narrow, light and dark, in build/screenshots
@@ -15,7 +16,7 @@ FLOORS := .venv-floors
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo install test test-floors report readme keywords app screenshots docs lint clean
+.PHONY: demo install test test-floors report readme keywords man app screenshots docs lint clean
 
 $(BIN)/python:
 	@echo "first run: creating $(VENV) with $$($(PYTHON) --version)"
@@ -64,6 +65,9 @@ readme: $(VENV)/.dev
 
 keywords: $(VENV)/.dev
 	$(BIN)/python -m tests.keywords
+
+man: $(VENV)/.dev
+	$(BIN)/python -m docs.site.man_page
 
 app: $(VENV)/.dev
 	$(BIN)/perfmodel app

@@ -97,6 +97,11 @@ def test_the_code_that_ran_was_the_wheels(environment, tmp_path):
     assert all(line.startswith(str(environment)) for line in done.stdout.splitlines())
 
 
+def test_it_installs_its_manual_page(environment):
+    page = (environment / "share" / "man" / "man1" / "perfmodel.1").read_text("utf-8")
+    assert f'"perfmodel {perfmodel.__version__}"' in page
+
+
 def test_its_other_commands_find_their_data(environment, tmp_path):
     assert "k80" in run(environment, tmp_path, "specs", "list")
     assert "resnet50" in run(environment, tmp_path, "workloads", "list")
