@@ -12,7 +12,6 @@ import streamlit as st
 
 from app import axes
 from perfmodel.prediction import Prediction
-from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.units import dollars, show
 
@@ -178,32 +177,6 @@ def parts(
     figure.update_layout(barmode="stack", legend={"traceorder": "normal"})
     figure.update_yaxes(autorange="reversed", automargin=True)
     figure.update_xaxes(title=x, rangemode="tozero")
-    return figure
-
-
-def memory(prediction: Prediction) -> go.Figure:
-    """What training needs of one accelerator's memory, by its uses."""
-    needed, there = prediction.memory.bytes / 2**30, prediction.memory.capacity / 2**30
-    figure = go.Figure(
-        [
-            go.Bar(
-                x=[size / 2**30],
-                y=["memory"],
-                name=label,
-                orientation="h",
-                marker={
-                    "color": BLUE if prediction.memory.fits else RED,
-                    "line": {"color": "white", "width": 1},
-                },
-                hovertemplate=f"{label}: %{{x:.1f}} of {needed:.1f} GiB needed<extra></extra>",
-            )
-            for label, size in listed(prediction.memory.rows)
-        ]
-    )
-    figure.update_layout(barmode="stack", showlegend=False)
-    figure.add_vline(x=there, line={"dash": "dash", "color": GREY})
-    figure.update_xaxes(title=f"memory of one GPU [GiB], of {there:.1f} there", rangemode="tozero")
-    figure.update_yaxes(visible=False)
     return figure
 
 

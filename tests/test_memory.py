@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from app import charts
+from app.memory_chart import memory_bars, of_prediction
 from perfmodel import Scenario, predict, sweep
 from perfmodel.cli import main
 from perfmodel.explanations import explain
@@ -71,6 +71,10 @@ def test_a_sweep_an_explanation_and_the_chart_count_another_use(another):
     assert sweep(**JOB).table()["memory_bytes"].tolist() == [answer.memory.bytes]
     assert explain(Scenario(**JOB)).memory == answer.memory.rows
     assert f"{LABEL} {show(BYTES, 'B')}" in " ".join(run("explain", *OPTIONS).split())
-    bars = {bar.name: bar.x[0] * 2**30 for bar in charts.memory(answer).data}
+    bars = {
+        bar.name.rpartition(" ")[0].rpartition(" ")[0]: bar.x[0] * 2**30
+        for bar in memory_bars({"": of_prediction(answer)}).data
+        if bar.type == "bar"
+    }
     assert bars[LABEL] == BYTES
     assert sum(bars.values()) == pytest.approx(answer.memory.bytes, rel=1e-12)

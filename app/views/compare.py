@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, decisions, session_hardware
+from app import charts, decisions, memory_chart, session_hardware
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values, written
@@ -141,6 +141,10 @@ def page(asked: Asked) -> None:
         st.caption(f"What differs: {differ}")
     named = {_bar(name): answer for name, answer in answers.items()}
     charts.draw(charts.side_by_side(named), "compare", result.verdict, height=140 + 70 * len(named))
+    memory_chart.draw_memory(
+        {name.replace("<br>", " "): memory_chart.of_prediction(each) for name, each in named.items()},
+        "memory",
+    )
     st.dataframe(table(result), hide_index=True, height="content")
     for note in result.notes:
         st.caption(labelled(note[:1].upper() + note[1:]))

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, decisions, money, session_hardware, similar_runs
+from app import charts, decisions, memory_chart, money, session_hardware, similar_runs
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled, show_warnings
 from app.options import MONEY, options, values
@@ -167,7 +167,7 @@ def page(asked: Asked) -> None:
         f"{prediction.placement}. Communication takes {show(prediction.communication_time, 's')} in all"
         + ("; what the backward pass hides is hatched." if prediction.layout is None else ".")
     )
-    charts.draw(charts.memory(prediction), "memory", "Memory needed against memory there", height=150)
+    memory_chart.draw_memory({"": memory_chart.of_prediction(prediction)}, "memory")
     with st.container(horizontal=True):
         ways_out("predict", asked.picked)
         rows = [{"term": ANY_TERM[name].label, "seconds": time} for name, time in prediction.terms.items()]

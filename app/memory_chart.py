@@ -1,0 +1,170 @@
+"""What fills an accelerator's memory, drawn against what there is: a bar for each prediction or layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import plotly.graph_objects as go
+
+from app.charts import BLUE, GREEN, GREY, OLIVE, ORANGE, PINK, RED, SKY, draw
+from perfmodel.prediction import Prediction
+from perfmodel.step.memory import ROWS, SHARED_LABELS
+from perfmodel.transformers.memory import ROOM
+
+GIB = 2**30
+LOOKS: dict[str, tuple[str, str]] = {
+    "weights": (BLUE, ""),
+    "weight_copy": (BLUE, "/"),
+    "gradients": (ORANGE, ""),
+    "left_out": (ORANGE, "."),
+    "summed_gradients": (ORANGE, "/"),
+    "optimizer": (GREEN, ""),
+    "tables": (OLIVE, ""),
+    "activations": (PINK, ""),
+    "whole_batch": (PINK, "/"),
+    "logits": (SKY, ""),
+    "other": (GREY, ""),
+    "reserved": (GREY, "/"),
+}
+"""What fills the memory -> its colour and pattern, the same in every chart; in the order of a bar."""
+SHORT = {"optimizer": "optimizer", "other": "other", "reserved": "context", "whole_batch": "others' samples"}
+"""Names short enough for a phone, where the table of uses has longer ones."""
+OTHERWISE = OLIVE, "/"
+UNNAMED = "in all"
+"""Of answers saved before there were rows."""
+ON_DARK = {BLUE: "white"}
+"""Colours on which black letters are hard to read."""
+HEAD, FOOT, EACH = 86, 56, 74
+"""Heights of a legend, of an axis and of a bar with its words [px]."""
+
+
+class MemoryBar(NamedTuple):
+    """What one case takes of one accelerator, bytes."""
+
+    rows: Mapping[str, float]
+    """By what fills it, as ``Memory.rows``."""
+    capacity: float
+    usable: float
+    """What of that a program can take, before too little is left in one piece."""
+
+    @property
+    def needed(self) -> float:
+        """All rows together [B]."""
+        return sum(self.rows.values())
+
+    @property
+    def fits(self) -> bool:
+        """Whether that much can be used."""
+        return self.needed <= self.usable
+
+    @property
+    def words(self) -> str:
+        """Whether it fits, and how full the memory is.
+
+        >>> MemoryBar({"weights": 8 * 2.0**30}, 16 * 2.0**30, 15.2 * 2**30).words
+        'fits: 8.0 of 15.2 GiB'
+        """
+        sizes = f"{self.needed / GIB:.1f} of {self.usable / GIB:.1f} GiB"
+        return f"fits: {sizes}" if self.fits else f"does not fit: {sizes}"
+
+
+def of_prediction(prediction: Prediction) -> MemoryBar:
+    """Return the bar of a prediction's fullest accelerator."""
+    memory = prediction.memory
+    usable = memory.capacity if prediction.layout is None else ROOM * memory.capacity
+    return MemoryBar(memory.rows or {UNNAMED: memory.bytes}, memory.capacity, usable)
+
+
+def of_layout(memory: Mapping[str, float]) -> MemoryBar:
+    """Return the bar of a row of ``perfmodel layouts``, from its ``memory``."""
+    rows = {name: size for name, size in memory.items() if name not in ("bytes", "capacity")}
+    return MemoryBar(rows, memory["capacity"], ROOM * memory["capacity"])
+
+
+def draw_memory(bars: Mapping[str, MemoryBar], name: str) -> Any:
+    """Put the bars on the page."""
+    said = "; ".join(f"{case} {bar.words}" if case else bar.words for case, bar in bars.items())
+    return draw(
+        memory_bars(bars), name, f"Memory of the fullest GPU: {said}", height=HEAD + FOOT + EACH * len(bars)
+    )
+
+
+def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
+    """What fills the memory of each case, in GiB, against its capacity and what of that can be used.
+
+    Parameters
+    ----------
+    bars : by the name of the case; a single one needs none
+    """
+    figure, every = go.Figure(), list(bars.values())
+    places = list(range(len(every)))
+    labels = SHARED_LABELS | {row.name: row.label for row in ROWS.values()} | SHORT
+    others = {name: OTHERWISE for bar in every for name in bar.rows if name not in LOOKS}
+    for name, (colour, pattern) in (LOOKS | others).items():
+        sizes = [bar.rows.get(name, 0.0) / GIB for bar in every]
+        if not any(sizes):
+            continue
+        label = labels.get(name, name)
+        figure.add_bar(
+            y=places,
+            x=sizes,
+            width=0.5,
+            orientation="h",
+            name=f"{label} {_short(sizes[0])} GiB" if len(every) == 1 else label,
+            marker={"color": colour, "pattern": {"shape": pattern}, "line": {"color": "white", "width": 1}},
+            text=[f"{label} {_short(size)}" if size else "" for size in sizes],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            insidetextfont={"color": ON_DARK.get(colour, "black")},
+            hovertemplate=f"{label}: %{{x:.2f}} GiB<extra></extra>",
+        )
+    _limits(figure, every)
+    for place, (case, bar) in enumerate(bars.items()):
+        words = bar.words if bar.fits else f"<b>{bar.words}</b>"
+        figure.add_annotation(
+            x=0,
+            y=place - 0.28,
+            text=f"<b>{case}:</b> {words}" if case else f"<b>{bar.words}</b>",
+            showarrow=False,
+            xanchor="left",
+            yanchor="bottom",
+        )
+    figure.update_layout(
+        barmode="stack",
+        legend={"traceorder": "normal", "maxheight": 1.0},
+        uniformtext={"minsize": 11, "mode": "hide"},
+    )
+    most = max((max(bar.needed, bar.capacity) for bar in every), default=1.0) / GIB
+    figure.update_xaxes(title="memory of the fullest GPU [GiB]", range=[0, 1.04 * most])
+    figure.update_yaxes(visible=False, range=[len(every) - 0.6, -0.75], fixedrange=True)
+    return figure
+
+
+def _limits(figure: go.Figure, bars: list[MemoryBar]) -> None:
+    """Lines across each bar, where memory ends and where that which a program can use does."""
+    for name, dash, ends in (
+        ("can be used", "dot", [bar.usable for bar in bars]),
+        ("capacity", "solid", [bar.capacity for bar in bars]),
+    ):
+        if name != "capacity" and all(bar.usable == bar.capacity for bar in bars):
+            continue
+        sizes = sorted({f"{end / GIB:.1f}" for end in ends})
+        figure.add_scatter(
+            x=[x for end in ends for x in (end / GIB, end / GIB, None)],
+            y=[y for place in range(len(bars)) for y in (place - 0.3, place + 0.3, None)],
+            mode="lines",
+            line={"color": RED, "dash": dash, "width": 2},
+            name=f"{name} {sizes[0]} GiB" if len(sizes) == 1 else name,
+            hovertemplate=f"{name}: %{{x:.1f}} GiB<extra></extra>",
+        )
+
+
+def _short(gib: float) -> str:
+    """Write a size with a tenth, or what is less than one with two figures.
+
+    >>> _short(12.34), _short(0.0476)
+    ('12.3', '0.048')
+    """
+    return f"{gib:.1f}" if gib >= 1 else f"{gib:.2g}"
