@@ -272,3 +272,10 @@ def test_without_plotly_the_extra_is_named_and_an_old_plot_stays(tmp_path, monke
     result = invoke(*H100, "--size", "1GB", "--plot", path)
     assert (result.exit_code, "perfmodel[app]" in result.stderr) == (2, True)
     assert path.read_text() == "old"
+
+
+def test_an_algorithm_of_one_node_names_the_one_of_several():
+    result = invoke("--ranks", 16, "--size", "1MB", "--node", "dgx-h100", "--algorithm", "nvls")
+    assert result.exit_code == 2
+    assert "nvls-tree" in str(result.exception or result.output)
+    assert "is none" not in str(result.exception or result.output)

@@ -35,6 +35,44 @@ _LEFT_OUT = (
 """Commands that run no formula, serve, repeat what ``predict`` runs, or whose examples take seconds each."""
 _FILE = re.compile(r"\.(csv|html|ipynb|json|md|parquet|svg|toml)\b|--plot|--report")
 _OF_SYSTEMS = re.compile(r"^\|[^|]*\| `(perfmodel .*?)` \|", re.MULTILINE)
+_FLEETS = re.compile(r"^(perfmodel plan --have .*)$", re.MULTILINE)
+_COLLECTIVE = "perfmodel collective --ranks 8 --size 1MB --intra-link pcie3-x16"
+_ORDER = "perfmodel stragglers --order-statistic 7:8 --distribution"
+_PREDICT = "perfmodel predict --gpus 16"
+_MORE = (
+    *(
+        f"{_COLLECTIVE} --collective {collective} --algorithm best"
+        for collective in ("broadcast", "reduce-scatter", "all-gather", "all-to-all", "send-receive")
+    ),
+    *(
+        f"{_COLLECTIVE} --algorithm {algorithm}"
+        for algorithm in ("recursive-doubling", "ring", "tree", "hierarchical", "best")
+    ),
+    *(
+        f"perfmodel collective --ranks 8 --size 1MB --node dgx-h100 --algorithm {algorithm}"
+        for algorithm in ("nvls", "best")
+    ),
+    "perfmodel collective --ranks 16 --size 1MB --node dgx-h100 --algorithm switch-tree",
+    "perfmodel collective --ranks 256 --size 64MB --node dgx-a100-80gb --collective all-to-all",
+    f"{_ORDER} uniform:low=1,high=2",
+    f"{_ORDER} pareto:scale=1,shape=3",
+    f"{_PREDICT} --cost --purchase-price 150000 --electricity-price 0.1 --epochs 90",
+    f"{_PREDICT} --cost --epochs 90 --node-mtbf 6000h --checkpoint-bandwidth 2GB/s",
+    f"{_PREDICT} --strategy parameter-server --server-shards greedy --jitter pareto:scale=1,shape=3",
+    f"{_PREDICT} --strategy parameter-server --server-shards large-split",
+    f"{_PREDICT} --strategy parameter-server --server-shards round-robin",
+    f"{_PREDICT} --algorithm hierarchical",
+    f"{_PREDICT} --strategy k-batch-async --k 4",
+    f"{_PREDICT} --strategy backup",
+    f"{_PREDICT} --overlap optimal",
+    "perfmodel predict --gpus 4 --strategy data-parallel-single-process",
+    "perfmodel predict --gpus 8 --accelerator a100-sxm4-40gb --input real --decoder dali-gpu",
+    "perfmodel predict --gpus 4 --accelerator rtx-4090 --workload vgg16",
+    "perfmodel predict --workload llama-2-7b --gpus 8 --node dgx-a100-80gb --lora 16",
+    "perfmodel predict --workload llama-2-7b --gpus 64 --time-to-target --recipe tokens",
+    "perfmodel predict --workload llama-3-8b --gpus 64 --node dgx-h100 --anchor iteration_time=1.2s@8",
+)
+"""Command lines that reach formulas which no example runs."""
 MOST = 3
 """Command lines shown with a formula."""
 
@@ -44,6 +82,7 @@ def command_lines() -> list[str]:
     lines = [line for command in commands() for line in command.examples()]
     lines += _OF_SYSTEMS.findall((ROOT / "docs" / "systems.md").read_text("utf-8"))
     quick = {line for line in lines if shlex.split(line)[1] not in _LEFT_OUT and not _FILE.search(line)}
+    quick.update(_MORE, _FLEETS.findall((ROOT / "docs" / "fleets.md").read_text("utf-8")))
     return sorted(quick, key=lambda line: (len(line), line))
 
 

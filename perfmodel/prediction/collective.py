@@ -152,6 +152,8 @@ def collective(name: str, algorithm: str, fabric: Point, message_bytes: float) -
         ways = [way for way in (*by_library, *others) if way[1] not in ONLY_WHEN_ASKED]
         return _result(name, fabric, message_bytes, sorted(ways, key=lambda way: way[0]))
     if algorithm not in times:
+        if algorithm == "nvls" and fabric.nodes > 1:
+            raise InputError("nvls runs within one node, whose switch adds; over several nodes: nvls-tree")
         if algorithm in NEEDS_SWITCH:
             raise InputError(f"{algorithm} needs {NEEDS_SWITCH[algorithm]}; {fabric.link.id} is none")
         able = dict.fromkeys((*(way[1] for way in by_library), *times))
