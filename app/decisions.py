@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from perfmodel.comparison import Comparison
 from perfmodel.prediction import Prediction
+from perfmodel.prediction.result import Ratio, sureness
 from perfmodel.quote import Checked
 from perfmodel.quote.verdict import percent
 from perfmodel.quote.words import shown
-from perfmodel.units import show
+from perfmodel.transformers.words import in_full
+from perfmodel.units import dollars, duration, show, show_range
 
 SURE = 0.9
 """Probability that one job is faster from which a page says to take it."""
@@ -85,3 +90,62 @@ ADVICE = {
     "pessimistic": "Expect more",
 }
 """A verdict -> what to do."""
+
+
+GIB = 2**30
+
+
+def of_layouts(prediction: Prediction) -> str:
+    """Say by which layout to train, and what a step of it takes."""
+    memory, interval = prediction.memory, prediction.interval
+    assert prediction.layout is not None
+    ends = ""
+    if interval is not None:
+        ends = f" ({show_range(interval.low_80, interval.high_80, 's')} with 80 % confidence)"
+    mfu = f" at an MFU of {prediction.mfu:.1%}" if prediction.mfu else ""
+    return (
+        f"Take {in_full(prediction.layout)}: a step takes {show(prediction.iteration_time, 's')}{ends}{mfu}, "
+        f"in {memory.bytes / GIB:.1f} of {memory.capacity / GIB:.1f} GiB."
+    )
+
+
+def of_runners_up(time: float, others: Sequence[tuple[str, float]], ratio: Ratio | None) -> str:
+    """Say how sure it is that a layout is the fastest.
+
+    Parameters
+    ----------
+    time : of a step of the fastest [s]
+    others : names and times of the next, the faster first
+    ratio : of the fastest to the first of them
+
+    >>> of_runners_up(10.0, [("tp4 dp2", 10.1), ("tp2 dp4", 10.24)], None)
+    'The next two are within 2.4 %: tp4 dp2; tp2 dp4.'
+    """
+    if not others:
+        return "No other layout fits."
+    count = {1: "next is", 2: "next two are", 3: "next three are"}.get(len(others), "next are")
+    names = "; ".join(name for name, _ in others)
+    slower = others[-1][1] / time - 1
+    within = f"{slower * 100:.2g} %" if slower < 0.1 else f"{slower:.0%}"
+    sure = ""
+    if ratio is not None and ratio.sure is not None:
+        sure = f" It is {ratio.value:.3g} times as fast as the next ({ratio.words})"
+        if ratio.value < 1 + SAME:
+            sure = f" Which of the first two is faster the model does not know ({sureness(ratio.sure)})"
+        sure += "." if ratio.sure >= SURE else ": take the simpler, or measure both."
+    return f"The {count} within {within}: {names}.{sure}"
+
+
+def of_run(tokens: str, costs: Mapping[str, Any], prediction: Prediction) -> str:
+    """Say how long so many tokens take, and what they cost."""
+    run, interval = costs["run"], prediction.interval
+    low, high = (1.0, 1.0)
+    if interval is not None:
+        low, high = (end / prediction.iteration_time for end in (interval.low_80, interval.high_80))
+    time, cost = run["time"], run["cost"]
+    words = f"{tokens} tokens take {duration(time)}"
+    words += f" ({duration(time * low)} to {duration(time * high)} with 80 % confidence)" if interval else ""
+    if cost is None:
+        return f"{words}; no price is known."
+    ends = f" ({dollars(cost * low)} to {dollars(cost * high)})" if interval else ""
+    return f"{words} and cost {dollars(cost)}{ends}."

@@ -132,6 +132,7 @@ def ask(
     start: Mapping[str, Any] = START,
     ends: Mapping[str, str] = {},
     columns: Mapping[str, Sequence[Option]] = {},
+    picture: Sequence[Option] = (),
 ) -> Asked:
     """Draw options beside the page, those of a heading folded away; return what was asked.
 
@@ -145,8 +146,9 @@ def ask(
     start : what the page opens with
     ends : for a slider in the body, the option whose number it ends at
     columns : options over the page's picture, in folds side by side, by heading
+    picture : options that are chosen in the picture itself
     """
-    every = (*body, *chain(*columns.values()), *chain(*groups.values()))
+    every = (*body, *picture, *chain(*columns.values()), *chain(*groups.values()))
     known = {option.name: with_own(option) for option in every}
     open_page(page, known, start)
     top = st.container()

@@ -3,6 +3,7 @@
 PAGES = (
     ("predict", "Predict"),
     ("scale", "Scale"),
+    ("transformers", "Transformers"),
     ("plan", "Plan"),
     ("quote", "Check a quote"),
     ("compare", "Compare"),

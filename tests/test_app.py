@@ -66,6 +66,12 @@ FOLDS = {
         "How it would be started",
         "Machines without a price, plans left out, what was assumed",
     ),
+    "transformers": (
+        "A network of your own",
+        "Which layouts are listed",
+        "How it would be started",
+        "Money, energy, carbon",
+    ),
     "validation": (
         "The report in short: errors beside their bars, and what intervals cover",
         "What the model does not cover",
@@ -238,7 +244,9 @@ def test_what_cannot_be_is_told_where_the_answer_would_stand():
     assert not test.metric
 
 
-@pytest.mark.parametrize("module", ["options", "layout", "plan_form", "looks", "axes"])
+@pytest.mark.parametrize(
+    "module", ["options", "layout", "plan_form", "looks", "axes", "decisions", "layout_search"]
+)
 def test_worked_examples(module):
     assert doctest.testmod(import_module(f"app.{module}")).failed == 0
 

@@ -26,6 +26,10 @@ ASKED: dict[str, tuple[str, dict[str, str]]] = {
         {"gpus": "8,16", "strategy": "parameter-server", "servers": "4", "strategies": "all-reduce"},
     ),
     "plan": ("plan", FOR_HIRE),
+    "transformers": (
+        "transformers",
+        {"workload": "llama-3-8b", "gpus": "16", "global-batch-size": "64", "node": "dgx-h100", "lora": "8"},
+    ),
     "compare": ("compare", {"gpus": "8", "price": "3", "b-gpus": "16", "c-local-batch-size": "32"}),
     "compare, alone": ("compare", {"gpus": "8"}),
     "sensitivity": ("sensitivity", {"gpus": "8", "inter-link": "ethernet-25g-tcp", "price": "12"}),
@@ -75,6 +79,18 @@ def scaled(test: Any, answers: list[Any], printed: str) -> None:
     assert len(ends) == 2
     assert [word in words(test) for word in ends] == [True, True]
     assert printed.count("GPUs") == len(ends)
+
+
+def shared_out(test: Any, answers: list[Any], printed: str) -> None:
+    """The layouts, then the prediction and the explanation of the one whose details are shown."""
+    prediction, explanation, found = answers
+    first = found["layouts"][0]
+    (shown,) = (table.value for table in test.dataframe if "layout" in table.value)
+    assert shown["step [s]"][0] == first["iteration_time"]
+    assert prediction["iteration_time"] == pytest.approx(first["iteration_time"], rel=1e-9)
+    assert explanation["iteration_time"] == prediction["iteration_time"]
+    assert f"a step takes {show(prediction['iteration_time'], 's')} " in words(test)
+    assert show(first["iteration_time"], "s") in printed
 
 
 def planned(test: Any, answers: list[Any], printed: str) -> None:
@@ -136,6 +152,7 @@ SHOWN = {
     "trace": lambda test, answers, printed: None,
     "scale": scaled,
     "plan": planned,
+    "transformers": shared_out,
     "compare": compared,
     "communication": collective,
     "sensitivity": sensitive,

@@ -1,0 +1,210 @@
+"""Layouts of a transformer: from the options of ``perfmodel layouts`` to its search, on to a prediction."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from app import searches, session_hardware
+from app.layout import remote
+from app.options import MONEY, Option, convert, options, some_of, text_of, values
+from perfmodel.api.layouts import LayoutRow, Layouts, layouts
+from perfmodel.cli.types import Counts
+from perfmodel.client import ServiceError
+from perfmodel.errors import InputError
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
+from perfmodel.specs.stack import DEFAULT_STACK
+from perfmodel.transformers.words import short
+from perfmodel.workloads import names, workload
+
+QUESTION = (
+    "workload",
+    "gpus",
+    "global-batch-size",
+    "node",
+    "accelerator",
+    "inter-link",
+    "nics",
+    "sequence-length",
+    "framework",
+    "precision",
+    "lora",
+)
+"""Of the command."""
+PRICES = tuple(name for name in MONEY if name not in ("epochs", "samples", "server-price"))
+MOST = 5000
+"""Layouts that are kept of an answer, the fastest; of 1,024 accelerators some 1,000 fit."""
+KEPT = 12
+"""Answers kept for all sessions, of at most 20 MB each."""
+_answers: OrderedDict[tuple[Any, ...], Layouts] = OrderedDict()
+_lock = threading.Lock()
+
+
+@cache
+def transformers() -> tuple[str, ...]:
+    """Return the networks that have layouts."""
+    known = ((name, workload(name)) for name in names())
+    return tuple(name for name, network in known if network.architecture is not None and network.tokens)
+
+
+@cache
+def known() -> dict[str, Option]:
+    """Return the options of the page: the command's, the run's length, what of the answer is shown."""
+    of_command = options("layouts")
+    result = {name: of_command[name]._replace(session=f"layouts-{name}") for name in QUESTION}
+    result["workload"] = result["workload"]._replace(choices=transformers(), label="Transformer")
+    result["global-batch-size"] = result["global-batch-size"]._replace(label="Batch of the whole job")
+    tokens = options("plan")["tokens"]
+    result["tokens"] = tokens._replace(
+        label="Tokens to train", usual="e.g. 1T", session="layouts-tokens", help="Of the whole run: 1T, 300B."
+    )
+    result |= {name: options()[name] for name in PRICES}
+    return result | {option.name: option for option in (*FILTERS, LAYOUT)}
+
+
+def _degrees(name: str, label: str) -> Option:
+    words = "Degrees to list, e.g. 1,2,4 or 1-8."
+    return text_of(name, Counts(), "", words, label=label)._replace(usual="any")
+
+
+FILTERS = (
+    _degrees("only-tensor", "Tensor parallelism"),
+    _degrees("only-pipeline", "Pipeline stages"),
+    _degrees("only-context", "Context parallelism"),
+    some_of("only-sharding", SHARDING, "What replicas share.")._replace(label="Sharding", usual="any"),
+    some_of("only-recompute", RECOMPUTE, "What is computed again.")._replace(label="Recompute", usual="any"),
+)
+"""Which of the layouts found are listed."""
+LAYOUT = text_of("layout", str, "", "The layout whose details are shown.", session="layouts-layout")
+"""Chosen from the list or the map; in the address by its words."""
+_FIELDS = {
+    "only-tensor": "tensor_parallel",
+    "only-pipeline": "pipeline_parallel",
+    "only-context": "context_parallel",
+    "only-sharding": "sharding",
+    "only-recompute": "recompute",
+}
+
+
+def searched(picked: Mapping[str, Any], file: str | None = None) -> Layouts:
+    """Return every layout that fits; the same question is searched for once.
+
+    Parameters
+    ----------
+    picked : options chosen, by name
+    file : of a network of the session's own, in place of the one chosen
+
+    Raises
+    ------
+    InputError : no question, an unknown name, or nothing fits
+    """
+    asked = arguments(picked) | ({} if file is None else {"workload": file})
+    mine = tuple(path.read_text("utf-8") for path in session_hardware.specs())
+    client = remote()
+    key = (client is not None, tuple(asked.items()), *mine)
+    with _lock:
+        if key in _answers:
+            _answers.move_to_end(key)
+            return _answers[key]
+    with searches.slot():
+        if client is None:
+            answer = layouts(**asked, top=MOST, catalogue=session_hardware.catalogue())
+        else:
+            try:
+                answer = client.layouts(**asked, top=MOST)
+            except ServiceError as error:
+                raise InputError(str(error)) from None
+    with _lock:
+        _answers[key] = answer
+        while len(_answers) > KEPT:
+            _answers.popitem(last=False)
+    return answer
+
+
+def arguments(picked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the question as the arguments of ``perfmodel.layouts``.
+
+    Raises
+    ------
+    InputError : a field that is needed and empty
+    """
+    for name in ("workload", "gpus", "global-batch-size"):
+        if name not in picked:
+            raise InputError(f"fill in “{known()[name].label}”")
+    return values(picked, QUESTION, "layouts")
+
+
+def as_python(picked: Mapping[str, Any], network: str | None = None) -> str:
+    """Return the question in Python; ``network`` is a file's name in place of a known one's."""
+    asked = arguments(picked) | ({} if network is None else {"workload": network})
+    given = ", ".join(f"{name}={value!r}" for name, value in asked.items())
+    return f"import perfmodel\n\nanswer = perfmodel.layouts({given})\nprint(answer)"
+
+
+def listed(answer: Layouts, picked: Mapping[str, Any]) -> tuple[LayoutRow, ...]:
+    """Return the rows that the filters leave."""
+    rows = answer.rows
+    for option in FILTERS:
+        if option.name in picked:
+            value = picked[option.name]
+            allowed = {*(value if option.kind == "choices" else convert(option, value))}
+            rows = tuple(row for row in rows if row.layout[_FIELDS[option.name]] in allowed)
+    return rows
+
+
+def distinct(answer: Layouts, rows: tuple[LayoutRow, ...]) -> list[tuple[LayoutRow, int]]:
+    """Return those of some rows that differ in time, with how many more take as long."""
+    return replace(answer, rows=rows).distinct()
+
+
+def name_of(layout: Mapping[str, Any]) -> str:
+    """Return what a layout is called in the address and the list: its words, and passes of micro-batches.
+
+    >>> name_of({"tensor_parallel": 8, "data_parallel": 4, "sharding": "zero1", "recompute": "none",
+    ...     "micro_batch_size": 1, "accumulation_steps": 16})
+    'tp8 dp4 zero1, 1 x 16'
+    """
+    return f"{short(layout)}, {layout['micro_batch_size']} x {layout['accumulation_steps']}"
+
+
+def as_options(picked: Mapping[str, Any], row: LayoutRow, network: str | None = None) -> dict[str, Any]:
+    """Return one layout as the options of a prediction; ``network`` is a file in place of a known name."""
+    result = {name: picked[name] for name in QUESTION if name in picked}
+    result |= {name: picked.get(name, usual) for name, usual in USUAL.items()}
+    result |= {} if network is None else {"workload": network}
+    layout = row.layout
+    result |= {name.replace("_", "-"): layout[name] for name in DEGREES if layout[name] != 1}
+    words = {"sharding": layout["sharding"], "recompute": layout["recompute"]}
+    return {**result, **words, "micro-batch-size": layout["micro_batch_size"]}
+
+
+USUAL = {"framework": DEFAULT_STACK, "precision": "bf16"}
+"""What ``layouts`` takes, and ``predict`` by itself may not."""
+
+
+def conditions(picked: Mapping[str, Any], sequence_length: int | None) -> Conditions:
+    """Return prices and failures, and the run's length in samples where its tokens are known.
+
+    Raises
+    ------
+    InputError : a value that does not fit
+    """
+    given = values(picked, PRICES)
+    if "tokens" in picked and sequence_length:
+        given["samples"] = convert(known()["tokens"], picked["tokens"]) / sequence_length
+    return Conditions(**given)
+
+
+def file_name(text: str) -> str:
+    """Return a name that a folder of the session's can hold.
+
+    >>> file_name("../my config.json")
+    '.._my_config.json'
+    """
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text)[-80:] or "config.json"

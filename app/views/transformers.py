@@ -1,0 +1,255 @@
+"""Transformers: how to share one out over accelerators; a layout leads to its details and its prediction."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from app import decisions, layout_search, money, session_hardware
+from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
+from app.layout_search import FILTERS, LAYOUT, PRICES, known
+from app.looks import labelled, show_warnings
+from app.options import scenario, written
+from app.plain import plain
+from app.state import choose
+from perfmodel.api.layouts import LayoutRow, Layouts
+from perfmodel.economics import economics
+from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.ratio import ratio_between
+from perfmodel.step.terms import sent
+from perfmodel.transformers.words import in_full
+
+START = {"workload": "llama-3-70b", "gpus": 512, "global-batch-size": 1024, "node": "dgx-h100"}
+PRESETS: dict[str, dict[str, str]] = {
+    "Llama 70B on 512 H100": {name: str(value) for name, value in START.items()},
+    "Which layout? Mixtral 8x7B on 64 H100": {
+        "workload": "mixtral-8x7b",
+        "gpus": "64",
+        "global-batch-size": "256",
+        "node": "dgx-h100",
+    },
+    "How many days for 1 T tokens?": {
+        "workload": "llama-3-70b",
+        "gpus": "512",
+        "global-batch-size": "1024",
+        "node": "aws-p5.48xlarge",
+        "tokens": "1T",
+    },
+}
+BODY = ("workload", "gpus", "global-batch-size", "tokens")
+SIDE = ("node", "accelerator", "inter-link", "nics", "sequence-length", "framework", "precision", "lora")
+SHOWN = 500
+# Rows of the list.
+NEAR = 3
+# Layouts that are named beside the fastest.
+GIB = 2**30
+
+
+def presets() -> None:
+    """Offer questions to start from."""
+    with st.container(horizontal=True):
+        for question, query in PRESETS.items():
+            if st.button(question, key=f"preset-{question}"):
+                st.switch_page("views/transformers.py", query_params=query)
+
+
+def uploaded() -> tuple[str, str] | None:
+    """Return the file of a network of one's own, and what its owner calls it; None without one."""
+    with st.sidebar, fold("A network of your own") as is_open:
+        file = is_open and st.file_uploader("Its config.json", type=["json"], max_upload_size=1, key="config")
+    if not file:
+        return None
+    place = session_hardware.folder() / "networks" / file.file_id / layout_search.file_name(file.name)
+    if not place.is_file():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.getvalue())
+    st.caption(plain(f"Of {file.name}, in place of the transformer chosen; it is not part of the address."))
+    return str(place), file.name
+
+
+def predicted(picked: Mapping[str, Any], row: LayoutRow, network: str | None) -> Prediction:
+    """Return the prediction of one layout."""
+    asked = scenario(layout_search.as_options(picked, row, network))
+    return predict(asked, session_hardware.catalogue())
+
+
+def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
+    """Return layouts as a table people read and sort."""
+    return [
+        {
+            "layout": layout_search.name_of(row.layout),
+            "step [s]": row.iteration_time,
+            "from [s]": row.interval["low_80"],
+            "to [s]": row.interval["high_80"],
+            "MFU": row.mfu,
+            "memory [GiB]": row.memory["bytes"] / GIB,
+            "of the memory": row.memory["bytes"] / row.memory["capacity"],
+            "pipeline idle": row.bubble_fraction,
+            "waits for messages": sent(row.terms) / row.iteration_time,
+            "tokens/s": row.tokens_per_second,
+            "as fast": more,
+            **{word: row.layout[name] for name, word in COLUMNS.items()},
+        }
+        for row, more in rows
+    ]
+
+
+COLUMNS = {
+    "tensor_parallel": "tensor",
+    "pipeline_parallel": "stages",
+    "virtual_stages": "chunks",
+    "context_parallel": "context",
+    "expert_parallel": "expert",
+    "data_parallel": "data",
+    "sharding": "sharding",
+    "recompute": "recompute",
+    "micro_batch_size": "micro-batch",
+    "accumulation_steps": "passes",
+}
+_SHARE = st.column_config.NumberColumn(format="percent", step=0.001)
+_SECONDS = st.column_config.NumberColumn(format="%.4g")
+CONFIG = {
+    "layout": st.column_config.TextColumn(
+        help="tp tensor, pp pipeline, v chunks of layers on each stage, cp context, ep expert, dp data "
+        "parallelism; what replicas share; what is computed again; samples of a pass x passes of a step",
+    ),
+    "step [s]": _SECONDS,
+    "from [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
+    "to [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
+    "MFU": st.column_config.NumberColumn(
+        format="percent", help="model FLOP over the peak's, all scores counted"
+    ),
+    "memory [GiB]": st.column_config.NumberColumn(format="%.1f", help="of the fullest GPU"),
+    "of the memory": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+    "pipeline idle": _SHARE,
+    "waits for messages": _SHARE,
+    "tokens/s": st.column_config.NumberColumn(format="localized"),
+    "as fast": st.column_config.NumberColumn(help="further layouts that take as long and no less memory"),
+}
+
+
+def take_row(names: list[str], key: str) -> None:
+    """Show the details of the layout whose row somebody clicked."""
+    session = st.session_state
+    rows = session[key].selection.get("rows", [])
+    session["layouts-clicked"] = (names[rows[0]] if rows else None, names)
+    choose({LAYOUT: names[rows[0]]} if rows else {})
+
+
+def the_list(rows: list[tuple[LayoutRow, int]], chosen: LayoutRow) -> None:
+    """Draw the table, with the layout chosen selected."""
+    session, names = st.session_state, [layout_search.name_of(row.layout) for row, _ in rows]
+    here = layout_search.name_of(chosen.layout)
+    if session.get("layouts-clicked") != (here, names):  # a list somebody selects in cannot be told what is
+        session["layouts-clicked"] = (here, names)
+        session["layouts-lists"] = session.get("layouts-lists", 0) + 1
+    key = f"layouts-list-{session['layouts-lists']}"
+    st.caption("Click a row for the details of its layout, a heading to sort")
+    st.dataframe(
+        table(rows),
+        hide_index=True,
+        key=key,
+        height=320,
+        column_config=CONFIG,
+        on_select=lambda: take_row(names, key),
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [names.index(here)] if here in names else []}},
+    )
+
+
+def chosen_of(rows: tuple[LayoutRow, ...], name: str | None) -> LayoutRow:
+    """Return the layout that the address names, or the fastest."""
+    for row in rows:
+        if name in (None, layout_search.name_of(row.layout)):
+            return row
+    st.info(plain(f"{name} is not among the layouts that fit here; shown is the fastest."))
+    return rows[0]
+
+
+def detail(asked: Asked, row: LayoutRow, answer: Layouts, prediction: Prediction, own: str | None) -> None:
+    """Show one layout: its prediction's terms and memory, what starts it, and where to go on."""
+    rank = answer.rows.index(row)
+    slower = row.iteration_time / answer.rows[0].iteration_time - 1
+    st.subheader(f"Layout {layout_search.name_of(row.layout)}", anchor=False)
+    place = "the fastest" if not rank else f"{slower:.1%} slower than the fastest"
+    st.markdown(f"{sentence(in_full(row.layout))} {sentence(place)} {labelled(sentence(prediction.verdict))}")
+    show_warnings([*row.caveats])
+    options = layout_search.as_options(asked.picked, row, own)
+    with st.container(horizontal=True):
+        if own is None:
+            query = {name: written(value) for name, value in options.items()}
+            if st.button("Open in Predict", key="to-predict"):
+                st.switch_page("views/predict.py", query_params=query)
+            if st.button("What would change it (Sensitivity)", key="to-sensitivity"):
+                st.switch_page("views/sensitivity.py", query_params=query)
+        with st.popover("Commands of this layout"):
+            lines = [shell_command(name, options) for name in ("predict", "explain")]
+            st.code("\n".join(lines), language="shell", wrap_lines=True)
+    with fold("How it would be started") as is_open:
+        if is_open and row.flags:
+            st.code(" \\\n  ".join(row.flags), language="shell", wrap_lines=True)
+        elif is_open:
+            st.markdown("The options of this software, or of adapters, are not known.")
+
+
+def page(asked: Asked) -> None:
+    """Draw the answer."""
+    with mistakes_shown():
+        own = uploaded()
+        path, file_name = own or (None, None)
+        with st.spinner("Timing every layout ..."):
+            answer = layout_search.searched(asked.picked, path)
+        rows = layout_search.listed(answer, asked.picked)
+        best = answer.rows[0]
+        prediction = predicted(asked.picked, best, path)
+        length = prediction.scenario["sequence_length"]
+        conditions = layout_search.conditions(asked.picked, length)
+        costs = economics(prediction, conditions, session_hardware.catalogue())
+        near = answer.distinct()[1 : 1 + NEAR]
+        second = predicted(asked.picked, near[0][0], path) if near else None
+    with asked.top:
+        presets()
+        st.subheader(f"{answer.workload} on {answer.machine}", anchor=False)
+        st.markdown(f"**{decisions.of_layouts(prediction)}** {labelled(sentence(prediction.verdict))}")
+        alike = [(layout_search.name_of(row.layout), row.iteration_time) for row, _ in near]
+        ratio = None if second is None else ratio_between(prediction, second, "the next")
+        st.markdown(plain(decisions.of_runners_up(best.iteration_time, alike, ratio)))
+        if "tokens" in asked.picked:
+            st.markdown(f"**{decisions.of_run(asked.picked['tokens'], costs, prediction)}**")
+    show_warnings(best.caveats)
+    fit = f"{answer.fitting:,} of {answer.candidates:,} layouts fit into {answer.capacity / GIB:.1f} GiB each"
+    st.caption(fit if len(rows) == answer.fitting else f"{fit}; listed are {len(rows):,} of them")
+    if not rows:
+        st.info("No layout that fits is of those asked for: clear a field of “Which layouts are listed”.")
+        st.stop()
+    distinct = layout_search.distinct(answer, rows)[:SHOWN]
+    chosen = chosen_of(rows, asked.picked.get("layout"))
+    the_list(distinct, chosen)
+    shown = prediction if chosen is best else predicted(asked.picked, chosen, path)
+    detail(asked, chosen, answer, shown, file_name)
+    with st.container(horizontal=True):
+        question = {name: asked.picked[name] for name in layout_search.QUESTION if name in asked.picked}
+        network = {} if file_name is None else {"workload": file_name}
+        ways_out(
+            "layouts",
+            {**question, **network},
+            layout_search.as_python(asked.picked, file_name),
+        )
+        downloads("layouts", table(distinct), answer.to_json)
+    money.show_costs(costs)
+
+
+OPTIONS = known()
+page(
+    ask(
+        "transformers",
+        {
+            "": [OPTIONS[name] for name in SIDE],
+            "Prices, power, failures": [OPTIONS[name] for name in PRICES],
+            "Which layouts are listed": FILTERS,
+        },
+        body=[OPTIONS[name] for name in BODY],
+        start=START,
+        picture=[LAYOUT],
+    )
+)

@@ -1,0 +1,107 @@
+"""The page of a transformer's layouts says what the library says."""
+
+from __future__ import annotations
+
+import pytest
+
+import perfmodel
+from app import layout_search
+from perfmodel.units import duration, show
+from tests.test_app import errors, opened, sound, words
+
+SMALL = {"workload": "llama-3-8b", "gpus": "16", "global-batch-size": "64", "node": "dgx-h100"}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return perfmodel.layouts("llama-3-8b", gpus=16, global_batch_size=64, node="dgx-h100")
+
+
+def names(test):
+    (shown,) = (table.value for table in test.dataframe if "layout" in table.value)
+    return list(shown["layout"])
+
+
+def test_it_answers_by_the_fastest_layout_with_its_interval_and_memory(found):
+    test, best = opened("transformers", **SMALL), found.rows[0]
+    assert not test.error
+    shown = words(test)
+    assert f"a step takes {show(best.iteration_time, 's')} (" in shown
+    assert f"MFU of {best.mfu:.1%}, in {best.memory['bytes'] / 2**30:.1f} of 79.2 GiB" in shown
+    distinct = [layout_search.name_of(row.layout) for row, _ in found.distinct()]
+    assert names(test) == distinct[: len(names(test))]
+    assert all(name in shown for name in distinct[1:4])
+    assert f"{found.fitting:,} of {found.candidates:,} layouts fit" in shown
+
+
+def test_a_layout_in_the_address_is_shown_and_one_that_is_not_there_is_said(found):
+    row = found.rows[40]
+    name = layout_search.name_of(row.layout)
+    test = opened("transformers", **SMALL, layout=name)
+    assert test.subheader[1].value == f"Layout {name}"
+    slower = row.iteration_time / found.rows[0].iteration_time - 1
+    assert f"{slower:.1%} slower than the fastest" in words(test)
+    assert test.query_params["layout"] == name
+    missing = opened("transformers", **SMALL, layout="tp64 dp1, 1 x 1")
+    assert "is not among the layouts that fit" in words(missing)
+    assert missing.subheader[1].value == f"Layout {layout_search.name_of(found.rows[0].layout)}"
+
+
+def test_filters_list_what_they_say_and_nothing_else(found):
+    test = opened("transformers", **SMALL, **{"only-tensor": "2-4", "only-sharding": "zero1"})
+    asked = [
+        row
+        for row in found.rows
+        if row.layout["tensor_parallel"] in (2, 3, 4)
+        if row.layout["sharding"] == "zero1"
+    ]
+    assert f"listed are {len(asked):,} of them" in words(test)
+    assert names(test)[0] == layout_search.name_of(asked[0].layout)
+    assert all(name.startswith(("tp2", "tp4")) and "zero1" in name for name in names(test))
+    nothing = opened("transformers", **SMALL, **{"only-context": "7"})
+    assert "clear a field" in words(nothing)
+    assert not nothing.dataframe
+
+
+def test_tokens_are_told_as_days_and_money():
+    asked = SMALL | {"node": "aws-p5.48xlarge", "tokens": "1T", "price": "50"}
+    test = opened("transformers", **asked)
+    best = perfmodel.layouts("llama-3-8b", gpus=16, global_batch_size=64, node="aws-p5.48xlarge").rows[0]
+    time = 1e12 / best.tokens_per_second
+    low, high = (time * best.interval[end] / best.iteration_time for end in ("low_80", "high_80"))
+    shown = words(test)
+    assert f"1T tokens take {duration(time)} ({duration(low)} to {duration(high)} with 80 %" in shown
+    dollars = perfmodel.units.dollars(time / 3600 * 2 * 50)
+    assert f"and cost {dollars} (" in shown
+
+
+def test_a_question_that_is_not_whole_or_has_no_answer_is_said():
+    test = opened("transformers", **SMALL)
+    sound(test.number_input(key="option-layouts-gpus").set_value(None).run())
+    assert "fill in “GPUs”" in errors(test)
+    assert not test.dataframe
+    nothing = opened("transformers", **{**SMALL, "workload": "gpt3-175b", "gpus": "2"})
+    assert "the least needs" in errors(nothing)
+    assert "resnet50" in errors(opened("transformers", **{**SMALL, "workload": "resnet50"}))
+
+
+def test_the_network_of_a_config_takes_the_place_of_the_one_chosen(tmp_path):
+    import json
+
+    config = {
+        "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 1024,
+        "intermediate_size": 4096, "num_hidden_layers": 8, "num_attention_heads": 16,
+        "num_key_value_heads": 16, "vocab_size": 32000, "max_position_embeddings": 2048,
+    }  # fmt: skip
+    content = json.dumps(config).encode()
+    test = opened("transformers", **SMALL)
+    test.session_state["fold-A network of your own"] = True
+    sound(test.run())
+    test.file_uploader(key="config").set_value([("my own.json", content, "application/json")])
+    sound(test.run())
+    (tmp_path / "my own.json").write_bytes(content)
+    asked = {"gpus": 16, "global_batch_size": 64, "node": "dgx-h100"}
+    best = perfmodel.layouts(str(tmp_path / "my own.json"), **asked).rows[0]
+    assert f"a step takes {show(best.iteration_time, 's')} (" in words(test)
+    assert not [button for button in test.button if button.label == "Open in Predict"]
+    assert any("'my own.json'" in block.value for block in test.get("code"))
