@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 
 import pytest
 
@@ -44,6 +45,12 @@ def equations():
 def test_every_formula_has_its_place_on_a_page(equations):
     for module, function in formulas():
         assert f".. _{module}.{function}:" in equations[f"equations/{module}.rst"]
+
+
+def test_every_page_of_formulas_says_where_they_hold(equations):
+    for module in equation_pages.by_module():
+        assert len(read(import_module(f"{equation_pages.PACKAGE}.{module}")).text("Validity")) > 60, module
+        assert "\nValidity\n--------\n" in equations[f"equations/{module}.rst"]
 
 
 def test_a_formula_shows_equation_symbols_source_example_and_commands(equations):

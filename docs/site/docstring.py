@@ -59,7 +59,7 @@ def _entry(names: str, words: str) -> Entry:
 
 
 def read(described: Any) -> Docstring:
-    """Return the docstring of a function or class, taken apart.
+    """Return the docstring of a function, class or module, taken apart.
 
     >>> from perfmodel.equations.compute import update_time
     >>> read(update_time).entries()[0].names

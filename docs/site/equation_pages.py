@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import perfmodel.equations
 from docs.site import rst
-from docs.site.docstring import Entry, read
+from docs.site.docstring import Docstring, Entry, read
 from perfmodel.explanations.equations import own_symbol
 from perfmodel.explanations.plain_math import greek
 from perfmodel.explanations.sources import cited, references
@@ -62,9 +62,10 @@ def _index(modules: Mapping[str, list[tuple[str, Formula]]]) -> str:
     return rst.page(
         rst.heading("Equations"),
         f"All {count} formulas that predictions are made of, each with its symbols, units, source and a "
-        "worked example. The pages are generated from the functions that compute: the equation beside a "
-        "function is the one that runs. ``perfmodel explain`` prints those of one prediction with its "
-        "numbers, ``perfmodel cite`` their sources.\n",
+        "worked example, and each page with where its equations hold. The pages are generated from the "
+        "functions that compute: the equation beside a function is the one that runs. "
+        "``perfmodel explain`` prints those of one prediction with its numbers, ``perfmodel cite`` "
+        "their sources.\n",
         rst.table(("page", "about", "formulas"), rows),
         ":doc:`Every publication the formulas cite <sources>`\n",
         ".. toctree::\n   :hidden:\n\n" + "".join(f"   {module}\n" for module in [*modules, "sources"]),
@@ -72,14 +73,18 @@ def _index(modules: Mapping[str, list[tuple[str, Formula]]]) -> str:
 
 
 def _summary(module: str) -> str:
-    text = inspect.getdoc(import_module(f"{PACKAGE}.{module}")) or ""
-    return rst.text(" ".join(text.partition("\n\n")[0].split()))
+    return rst.text(_words(module).summary)
+
+
+def _words(module: str) -> Docstring:
+    return read(import_module(f"{PACKAGE}.{module}"))
 
 
 def _page(module: str, each: list[tuple[str, Formula]], users: Users) -> str:
-    text = inspect.getdoc(import_module(f"{PACKAGE}.{module}")) or ""
+    words = _words(module)
     parts = [f".. _equations-{module}:\n", rst.heading(module.replace("_", " ").capitalize())]
-    parts += [_paragraphs(text)]
+    parts += [_paragraphs(words.summary), _paragraphs(words.body)]
+    parts += [rst.heading("Validity", "-"), _paragraphs(words.text("Validity"))]
     for name, entry in each:
         parts += _formula(name, entry, users)
     return rst.page(*parts)

@@ -1,4 +1,11 @@
-"""How much to synchronise as training goes on: AdaSync's K and AdaComm's local steps."""
+"""How much to synchronise as training goes on: AdaSync's K and AdaComm's local steps.
+
+Validity
+--------
+Objectives that are smooth, learning rates that stay fixed, times of workers that are independent
+and alike. The best number minimises a bound on the squared gradient, not the error itself; the
+rules that follow it need only the objective now and at the start.
+"""
 
 from perfmodel import ops
 from perfmodel.formula import formula

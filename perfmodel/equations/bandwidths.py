@@ -1,4 +1,10 @@
-"""Algorithm and bus bandwidth of a collective, as nccl-tests defines them."""
+"""Algorithm and bus bandwidth of a collective, as nccl-tests defines them.
+
+Validity
+--------
+Definitions, which hold for any algorithm. A bus bandwidth compares with a link's rate only where
+the algorithm moves the bytes that the factor counts: it may pass the rate where switches add.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Time of a broadcast, from one rank to all, in the alpha-beta model."""
+"""Time of a broadcast, from one rank to all, in the alpha-beta model.
+
+Validity
+--------
+Every rank sends and receives one message at a time, both at once; all links are alike and carry
+nothing else. Buffers of accelerators across nodes need the slower level's latency and bandwidth.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""How PyTorch's DistributedDataParallel merges gradients into messages."""
+"""How PyTorch's DistributedDataParallel merges gradients into messages.
+
+Validity
+--------
+PyTorch's DistributedDataParallel from its second iteration, with tensors ready in the order of the
+backward pass; static graphs and unused parameters change the first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Time of a ring between peers with two buffers: one chunk travels while the one before it is added."""
+"""Time of a ring between peers with two buffers: one chunk travels while the one before it is added.
+
+Validity
+--------
+Peers that are alike, chunks long enough that their transfer, not their start, sets the pace; two
+buffers a rank, as in Gloo.
+"""
 
 from __future__ import annotations
 

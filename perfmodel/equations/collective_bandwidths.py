@@ -1,6 +1,12 @@
 """Rates of a collective's large messages: rings and trees inside a node, its adapters, the slower of both.
 
 A bandwidth here is a bus bandwidth, as nccl-tests define it; that of a node is of all its adapters together.
+
+Validity
+--------
+Messages large enough that rates alone count. The shapes are assumptions; their constants are
+learned from measured collectives, and beyond the measured numbers of ranks they extrapolate by
+doublings.
 """
 
 from __future__ import annotations

@@ -1,6 +1,11 @@
 """What a collective takes before its first byte counts: launch, hops inside nodes, round trips between them.
 
 A round trip is there and back between two nodes: two hops, each with what the host adds to it.
+
+Validity
+--------
+Messages small enough that starts alone count. The counts of hops are those of the algorithms; what
+a hop costs is learned for each kind of link, and the same within one.
 """
 
 from __future__ import annotations

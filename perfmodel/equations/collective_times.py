@@ -1,4 +1,10 @@
-"""Time of a collective by its message's size: a start, a ramp, and bytes on the wire."""
+"""Time of a collective by its message's size: a start, a ramp, and bytes on the wire.
+
+Validity
+--------
+One collective at a time on links that nothing else uses. Between start and full rate the ramp is an
+assumption that measured curves bear out within their scatter.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Gradient compression: bytes sent, the collectives that remain possible, and when it pays."""
+"""Gradient compression: bytes sent, the collectives that remain possible, and when it pays.
+
+Validity
+--------
+Coding time and exchange add up, as kernels of both need the same accelerator. Sizes are exact;
+nothing here says what accuracy compression costs, or how many more steps it needs.
+"""
 
 from __future__ import annotations
 

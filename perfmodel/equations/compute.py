@@ -1,4 +1,9 @@
-"""Time of computation on one accelerator: launch floor, the optimizer's update."""
+"""Time of computation on one accelerator: launch floor, the optimizer's update.
+
+Validity
+--------
+Kernels one after another on one accelerator; an optimizer whose state does not fit a cache.
+"""
 
 from perfmodel import ops
 from perfmodel.formula import formula

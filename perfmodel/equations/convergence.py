@@ -1,4 +1,11 @@
-"""Error against wall clock: how far a variant of SGD gets in a given time, in the bound."""
+"""Error against wall clock: how far a variant of SGD gets in a given time, in the bound.
+
+Validity
+--------
+Smooth objectives with a minimum that gradients lead to (Polyak-Lojasiewicz), fixed learning rates
+below the largest that is named, gradients with bounded variance. They bound the mean error from
+above: use them to compare variants, not to foresee a loss.
+"""
 
 import math
 

@@ -1,4 +1,10 @@
-"""Money, energy and carbon of a job."""
+"""Money, energy and carbon of a job.
+
+Validity
+--------
+Machines that are paid for whole while the job holds them; power that depends on what an accelerator
+does, not on how hard it does it. Taxes, discounts, people and idle machines are not counted.
+"""
 
 from perfmodel.formula import formula
 from perfmodel.ops import Real

@@ -1,4 +1,10 @@
-"""What batch size costs: epochs and time to a target."""
+"""What batch size costs: epochs and time to a target.
+
+Validity
+--------
+A network and a target for which both constants were measured; batches between the smallest that
+trains and the largest that converges at all. They are different for every network.
+"""
 
 from perfmodel.formula import formula
 from perfmodel.ops import Real

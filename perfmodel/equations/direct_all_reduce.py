@@ -1,4 +1,9 @@
-"""Time of all-reduce without relays: every buffer goes straight to where it is added."""
+"""Time of all-reduce without relays: every buffer goes straight to where it is added.
+
+Validity
+--------
+All links alike, one message at a time each way; a hub with one port.
+"""
 
 from __future__ import annotations
 

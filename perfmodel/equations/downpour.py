@@ -1,4 +1,10 @@
-"""Downpour SGD (DistBelief): replicas that fetch and push every few steps, to independent servers."""
+"""Downpour SGD (DistBelief): replicas that fetch and push every few steps, to independent servers.
+
+Validity
+--------
+Replicas that take as long as one another on average, servers that hold equal shares, steps that
+outlast their pushes and fetches. Counts are means over long runs.
+"""
 
 from perfmodel import ops
 from perfmodel.formula import formula

@@ -1,4 +1,10 @@
-"""How messages of one iteration join: when each is ready, both levels of a network, what hiding costs."""
+"""How messages of one iteration join: when each is ready, both levels of a network, what hiding costs.
+
+Validity
+--------
+Messages of one iteration over one network, in the order in which gradients are ready; every rank
+has its gradients at the same time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Fleets: the step of unlike machines, their shares, switches, and when a purchase pays back."""
+"""Fleets: the step of unlike machines, their shares, switches, and when a purchase pays back.
+
+Validity
+--------
+One synchronous job over all machines, each kind as it would run alone. The mixed step is an upper
+bound; how a library would rearrange its rings for unlike links is not modelled. Paying back counts
+only work that there is to do.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Gradient messages as Horovod fuses them: cycle by cycle, up to a threshold of bytes."""
+"""Gradient messages as Horovod fuses them: cycle by cycle, up to a threshold of bytes.
+
+Validity
+--------
+Horovod with its cycle time and threshold fixed (no autotuning), a response cache that is warm,
+tensors ready in the order of the backward pass.
+"""
 
 from __future__ import annotations
 

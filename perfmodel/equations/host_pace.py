@@ -1,14 +1,15 @@
-"""What one accelerator takes beside its layers' work: launches, the pace of the host, the update."""
+"""What one accelerator takes beside its layers' work: launches, the pace of the host, the update.
+
+Validity
+--------
+Frameworks that launch kernels one by one from one thread: no CUDA graphs, no compiled steps, which
+launch as one.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from perfmodel.formula import formula
 from perfmodel.ops import Real
-
-if TYPE_CHECKING:
-    pass
 
 
 @formula(cites=())

@@ -1,4 +1,10 @@
-"""Time to bring samples to the accelerators: storage, cache, decoding, copies, the start of an epoch."""
+"""Time to bring samples to the accelerators: storage, cache, decoding, copies, the start of an epoch.
+
+Validity
+--------
+Loading in steady state, with batches fetched ahead; each stage on a resource of its own. Storage
+that other jobs use, and samples of very different size, make it longer.
+"""
 
 from perfmodel import ops
 from perfmodel.formula import formula

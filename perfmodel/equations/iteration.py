@@ -1,4 +1,10 @@
-"""How one iteration adds up: micro-batches, a measurement of one accelerator, and the total of its terms."""
+"""How one iteration adds up: micro-batches, a measurement of one accelerator, and the total of its terms.
+
+Validity
+--------
+A synchronous iteration whose terms follow one another once what is hidden has been taken out. An
+anchor scales computation alike at every number of accelerators.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Passes of layers together: sums, and the forward and the backward half of a table of passes."""
+"""Passes of layers together: sums, and the forward and the backward half of a table of passes.
+
+Validity
+--------
+Passes that run one after another on one accelerator: sums, exact.
+"""
 
 from __future__ import annotations
 

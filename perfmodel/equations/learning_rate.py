@@ -1,4 +1,10 @@
-"""Rules that set the learning rate: by batch size, by warm-up, by the age of a gradient, by its history."""
+"""Rules that set the learning rate: by batch size, by warm-up, by the age of a gradient, by its history.
+
+Validity
+--------
+Rules found good on the networks of their papers (named with each); none holds for every network,
+and each asks for a check at its batch.
+"""
 
 from perfmodel import ops
 from perfmodel.formula import formula

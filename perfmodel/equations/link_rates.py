@@ -1,4 +1,10 @@
-"""What links carry of large messages: the share of their rate that is reached, and several together."""
+"""What links carry of large messages: the share of their rate that is reached, and several together.
+
+Validity
+--------
+Large messages. What a link reaches is its own measured share where there is one, else that of its
+kind; adapters of one node add up where its buses carry them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Adapters of low rank (LoRA): what they train of a transformer whose own weights stay as they are."""
+"""Adapters of low rank (LoRA): what they train of a transformer whose own weights stay as they are.
+
+Validity
+--------
+Adapters beside the products of attention, of a rank far below the width; weights of the network
+frozen.
+"""
 
 from __future__ import annotations
 

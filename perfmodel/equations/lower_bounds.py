@@ -1,4 +1,11 @@
-"""Times no algorithm can beat, in the alpha-beta model with one port per rank."""
+"""Times no algorithm can beat, in the alpha-beta model with one port per rank.
+
+Validity
+--------
+Any algorithm, in the model of one port per rank, full duplex, one latency per message: nothing that
+is measured on such links can be faster. An iteration's bound counts the arithmetic and the traffic
+that no fusion removes.
+"""
 
 from __future__ import annotations
 

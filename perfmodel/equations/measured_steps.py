@@ -1,4 +1,10 @@
-"""A measured profile in place of the model's own times: its computation, gaps, idling, waits and links."""
+"""A measured profile in place of the model's own times: its computation, gaps, idling, waits and links.
+
+Validity
+--------
+The network, batch, precision and accelerator that were measured; other counts of accelerators and
+other links are what it is for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Memory on one accelerator in data-parallel training."""
+"""Memory on one accelerator in data-parallel training.
+
+Validity
+--------
+Data-parallel training without sharding; activations kept, none computed again; what a framework
+keeps beside them is its own constant.
+"""
 
 from perfmodel import ops
 from perfmodel.formula import formula

@@ -1,4 +1,10 @@
-"""The best way to merge gradients into messages, where each message has a start-up time."""
+"""The best way to merge gradients into messages, where each message has a start-up time.
+
+Validity
+--------
+Messages of time a + b S over one network, sent in the order of readiness; exact for that model, by
+comparison with every merging of small cases.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,11 @@
 
 Two closed forms serve: the universal scalability law (``scaling.usl_speedup``: 1/n of the work, activations
 broadcast to the others, messages to each peer) and square tiles that exchange their borders.
+
+Validity
+--------
+One reported point, which the law restates: no independent check is possible with so few facts, and
+one datum does not tell the two laws apart.
 """
 
 from dataclasses import dataclass

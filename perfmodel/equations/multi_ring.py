@@ -1,4 +1,9 @@
-"""Time of PowerAI DDL's multi-ring over racks: rings in nodes, between nodes of a rack, between racks."""
+"""Time of PowerAI DDL's multi-ring over racks: rings in nodes, between nodes of a rack, between racks.
+
+Validity
+--------
+Ranks in order on racks that hold as many each; links of one level alike.
+"""
 
 from perfmodel.equations.ring_all_reduce import per_dimension_all_reduce_time
 from perfmodel.formula import formula

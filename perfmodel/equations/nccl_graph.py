@@ -1,4 +1,10 @@
-"""What NCCL finds out about a machine before it chooses an algorithm."""
+"""What NCCL finds out about a machine before it chooses an algorithm.
+
+Validity
+--------
+As NCCL's search ends on one link rate; machines whose links differ may get other numbers of
+channels.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Order statistics in closed form: the k-th smallest of n independent times."""
+"""Order statistics in closed form: the k-th smallest of n independent times.
+
+Validity
+--------
+Times that are independent and of one law. Times that workers share (the same batch, the same slow
+network) make the slowest less slow than this.
+"""
 
 from perfmodel import ops
 from perfmodel.equations.special import (

@@ -1,6 +1,11 @@
 """What is left of communication when gradients travel while the backward pass still computes.
 
 Gradients, or buckets of them, are indexed in the order they become ready, along the last axis.
+
+Validity
+--------
+One network on which messages follow one another in the order of readiness, an iteration that is the
+mean one; gradients are ready when their layer's backward pass ends.
 """
 
 from __future__ import annotations

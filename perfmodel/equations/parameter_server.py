@@ -1,6 +1,11 @@
 """Time of a parameter server: workers push gradients to it and pull the model back.
 
 Connections to all servers are open at once, so latency is paid once each way, not once for every message.
+
+Validity
+--------
+Synchronous rounds; ports that carry both directions at once; servers that add as fast as bytes
+arrive. Workers come at the same time: incast, where it counts, is a factor of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Time of one message from each rank to another, in the alpha-beta model."""
+"""Time of one message from each rank to another, in the alpha-beta model.
+
+Validity
+--------
+All ranks send at once, no two through the same port in the same direction.
+"""
 
 from __future__ import annotations
 

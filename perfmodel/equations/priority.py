@@ -1,4 +1,10 @@
-"""Iteration time where the gradients that the next forward pass needs first overtake the others."""
+"""Iteration time where the gradients that the next forward pass needs first overtake the others.
+
+Validity
+--------
+Messages that can be interrupted at any byte without cost, a steady state of many iterations: a
+bound below which no order of messages goes.
+"""
 
 from __future__ import annotations
 

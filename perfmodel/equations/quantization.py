@@ -1,4 +1,9 @@
-"""Gradients with fewer bits in each number."""
+"""Gradients with fewer bits in each number.
+
+Validity
+--------
+Sizes of messages as their papers define them, exact; the variance is a bound.
+"""
 
 from __future__ import annotations
 

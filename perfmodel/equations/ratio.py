@@ -1,4 +1,10 @@
-"""How far the ratio of two predictions may be off, when both share part of their error."""
+"""How far the ratio of two predictions may be off, when both share part of their error.
+
+Validity
+--------
+Two predictions of one model, whose errors are normal as logarithms. How much they share is learned
+from pairs in one source: for pairs of kinds that no source has, it is a guess from the nearest.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""How often a job fails, how often it should write a checkpoint, and what share of its time is left."""
+"""How often a job fails, how often it should write a checkpoint, and what share of its time is left.
+
+Validity
+--------
+Failures at a constant rate, independent of one another, any of which stops the job; checkpoints
+that take as long each, less than twice the time between failures.
+"""
 
 from perfmodel import ops
 from perfmodel.formula import formula

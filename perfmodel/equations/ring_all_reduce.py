@@ -1,4 +1,11 @@
-"""Time of all-reduce in the alpha-beta (latency-bandwidth) model, with the time to add as a third term."""
+"""Time of all-reduce in the alpha-beta (latency-bandwidth) model, with the time to add as a third term.
+
+Validity
+--------
+Ranks and links of one level alike, one message at a time each way, a network that nothing else
+uses, ranks that start together: a late rank delays the end by as much. Libraries add starts and
+protocols, which the fitted collectives count.
+"""
 
 from __future__ import annotations
 

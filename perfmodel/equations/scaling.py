@@ -1,4 +1,10 @@
-"""Speed-up and efficiency: what n accelerators are worth, measured, or by the universal scalability law."""
+"""Speed-up and efficiency: what n accelerators are worth, measured, or by the universal scalability law.
+
+Validity
+--------
+Definitions of speed-up and efficiency; the baseline is one accelerator unless another is named. The
+universal law describes a measured curve and explains no part of it.
+"""
 
 from __future__ import annotations
 

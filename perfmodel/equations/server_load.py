@@ -1,4 +1,9 @@
-"""What a parameter server has to hold and to pass through its port."""
+"""What a parameter server has to hold and to pass through its port.
+
+Validity
+--------
+Shards as the frameworks deal them, exact for the list of tensors; loads of one synchronous round.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Time of the collectives in which every rank ends with a different share, or gathers the shares."""
+"""Time of the collectives in which every rank ends with a different share, or gathers the shares.
+
+Validity
+--------
+As the ring all-reduce: links alike, one message at a time each way, ranks that start together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Data parallelism driven by one process: the model is copied out and gradients are gathered each step."""
+"""Data parallelism driven by one process: the model is copied out and gradients are gathered each step.
+
+Validity
+--------
+PyTorch's DataParallel on the accelerators of one machine; the work of Python is one thread's.
+"""
 
 from perfmodel import ops
 from perfmodel.formula import formula

@@ -1,4 +1,10 @@
-"""What a synchronous iteration waits for its slowest worker: the straggler term of a prediction."""
+"""What a synchronous iteration waits for its slowest worker: the straggler term of a prediction.
+
+Validity
+--------
+Workers that are independent and alike, whose iteration times are a law with a mean; an all-reduce
+hides none of the wait, as no rank can end before the last has begun.
+"""
 
 from __future__ import annotations
 

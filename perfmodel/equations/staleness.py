@@ -1,4 +1,10 @@
-"""How old gradients are when they are applied, counted in updates between reading and applying."""
+"""How old gradients are when they are applied, counted in updates between reading and applying.
+
+Validity
+--------
+Long runs of workers that are alike; exact means for any law of times, and for exponential times
+where that is said.
+"""
 
 from perfmodel.formula import formula
 from perfmodel.ops import Real

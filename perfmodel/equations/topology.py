@@ -2,6 +2,11 @@
 
 Ranks of one rack share its uplinks, which carry 1/o of what the rack's ports could send.  The factors are
 derived here, by counting the messages that leave a rack.
+
+Validity
+--------
+A tree of one level of racks that hold as many nodes each; messages that share uplinks evenly.
+Adaptive routing is what makes that so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""FLOPs and utilisation of transformers, in closed form."""
+"""FLOPs and utilisation of transformers, in closed form.
+
+Validity
+--------
+Decoder and encoder blocks whose FLOP are matrix products; norms and softmax are left out. All
+scores are counted, causal or not, as the literature's utilisation does.
+"""
 
 from perfmodel.formula import formula
 from perfmodel.ops import Real

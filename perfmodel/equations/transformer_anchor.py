@@ -1,4 +1,10 @@
-"""How far a measured run of a transformer moves the prediction of another one."""
+"""How far a measured run of a transformer moves the prediction of another one.
+
+Validity
+--------
+Runs of the same network in the same source; how far a miss carries over falls with what differs
+between two layouts, as learned from such pairs.
+"""
 
 from __future__ import annotations
 

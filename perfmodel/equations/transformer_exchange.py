@@ -1,4 +1,10 @@
-"""What the ranks of a transformer's replica send each other, and what their replicas do."""
+"""What the ranks of a transformer's replica send each other, and what their replicas do.
+
+Validity
+--------
+Experts chosen at random and evenly; ranks of a group that come at the same time. What a stack hides
+is its own constant.
+"""
 
 from __future__ import annotations
 

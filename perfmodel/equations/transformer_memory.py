@@ -1,4 +1,10 @@
-"""Memory of a transformer on one rank under model parallelism: states, activations, logits."""
+"""Memory of a transformer on one rank under model parallelism: states, activations, logits.
+
+Validity
+--------
+16-bit activations of layers as Megatron-Core, FSDP or torchtitan keep them, fused attention;
+fragments and a framework's own buffers come on top as one constant.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Stages of a pipeline, and the step that its micro-batches make."""
+"""Stages of a pipeline, and the step that its micro-batches make.
+
+Validity
+--------
+1F1B, interleaved or not, of stages that are alike but for their number of layers and the logits;
+micro-batches that are alike. Zero-bubble schedules are shorter than this.
+"""
 
 from __future__ import annotations
 

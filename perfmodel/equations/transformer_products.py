@@ -1,4 +1,10 @@
-"""Time of what one rank computes of a transformer's layer: products, attention, traffic between them."""
+"""Time of what one rank computes of a transformer's layer: products, attention, traffic between them.
+
+Validity
+--------
+Large products, with constants learned by generation of accelerator. Tiles are counted smoothly: a
+width that just misses a whole tile costs more than this.
+"""
 
 from __future__ import annotations
 

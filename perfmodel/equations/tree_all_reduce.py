@@ -1,4 +1,10 @@
-"""Time of all-reduce algorithms whose steps grow with the logarithm of the ranks."""
+"""Time of all-reduce algorithms whose steps grow with the logarithm of the ranks.
+
+Validity
+--------
+All links alike, one message at a time each way, ranks that start together; two trees take at most
+what is said.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Time of one ring that runs through the accelerators of a node and on to the next node."""
+"""Time of one ring that runs through the accelerators of a node and on to the next node.
+
+Validity
+--------
+Ranks placed node by node, as many on each node; links of one level alike.
+"""
 
 from perfmodel import ops
 from perfmodel.formula import formula

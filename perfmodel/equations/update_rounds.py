@@ -1,4 +1,10 @@
-"""Rounds of asynchronous and partly synchronous SGD: the time in which as many gradients count as workers."""
+"""Rounds of asynchronous and partly synchronous SGD: the time in which as many gradients count as workers.
+
+Validity
+--------
+Long runs out of step, in which every worker is as fast as any other; queues in the model of mean
+values, exact for exponential times.
+"""
 
 from perfmodel import ops
 from perfmodel.formula import formula

@@ -1,4 +1,10 @@
-"""Mean time between updates of distributed SGD, where it has a closed form."""
+"""Mean time between updates of distributed SGD, where it has a closed form.
+
+Validity
+--------
+Long-run averages of independent workers; for one server exact where times are exponential, between
+its bounds for others.
+"""
 
 from typing import Final
 

@@ -1,4 +1,9 @@
-"""Bytes that collectives move: what the busiest rank sends."""
+"""Bytes that collectives move: what the busiest rank sends.
+
+Validity
+--------
+Counts, exact for the algorithm; wires below may carry headers and acknowledgements besides.
+"""
 
 from __future__ import annotations
 
