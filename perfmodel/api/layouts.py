@@ -204,7 +204,9 @@ def layouts(
     network = workload_named(workload, sequence_length)
     model, length = network.architecture, network.tokens
     if model is None or length is None:
-        raise InputError(f"{network.name} is no transformer whose architecture is known; try llama-3-8b")
+        raise InputError(
+            f"workload: {network.name} is no transformer whose architecture is known; try llama-3-8b"
+        )
     check_adapters(lora, model)
     name, _, year = framework.partition("@")
     if year and not (year.isdecimal() and len(year) == 4):

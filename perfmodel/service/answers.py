@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -46,11 +46,16 @@ def predict_table(request: asked.PredictRequest, catalogue: Catalogue) -> Mappin
     )
     if request.fields is None:
         return answer.prediction.table() | answer.extras
-    for name in request.fields:
-        if name not in PredictAnswer.model_fields:
-            raise unknown_name("field", name, PredictAnswer.model_fields)
+    check_fields(request.fields)
     chosen = dict.fromkeys(request.fields)
     return {name: answer.extras.get(name, getattr(answer.prediction, name, None)) for name in chosen}
+
+
+def check_fields(fields: Sequence[str] | None) -> None:
+    """Refuse a key that no prediction has."""
+    for name in fields or ():
+        if name not in PredictAnswer.model_fields:
+            raise unknown_name("field", name, PredictAnswer.model_fields)
 
 
 def scale(request: asked.ScaleRequest, catalogue: Catalogue) -> bytes:

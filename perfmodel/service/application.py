@@ -18,7 +18,7 @@ from perfmodel.service import problems
 from perfmodel.service.answers import encoded
 from perfmodel.service.commands import COMMANDS, Command, answer, is_cheap, kept_answer
 from perfmodel.service.pages import docs_page
-from perfmodel.service.problems import Mistake, Refused, problem, problem_of
+from perfmodel.service.problems import Refused, problem, problem_of
 from perfmodel.service.quickly import quickly
 from perfmodel.service.schema import openapi
 from perfmodel.service.settings import Settings
@@ -154,8 +154,7 @@ async def _http_problem(request: Request, error: Exception) -> Response:
     headers = dict(getattr(error, "headers", None) or {})
     if status == 405:
         detail = f"{request.method[:20]} is not answered here; {headers.get('Allow', 'POST')} is"
-    mistakes = [Mistake(None, None, detail)] if status == 422 else []  # a limit's, which has no field
-    return problem_response(problem(status, detail, mistakes), headers)
+    return problem_response(problem(status, detail), headers)
 
 
 async def _bug(request: Request, error: Exception) -> Response:

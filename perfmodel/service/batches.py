@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from perfmodel.service.problems import Mistake, Refused, problem_of
+from perfmodel.service.problems import Mistake, Refused, problem_of, shown
 
 MOST_ROWS = 10_000
 KEYS = ("scenarios", "columns")
@@ -28,9 +28,14 @@ def rows_of(table: Mapping[str, Any]) -> list[Any]:
     for key in table:
         if key not in (*KEYS, *BESIDE):
             words = f"unknown option {key!r} beside scenarios or columns; put it into each of them"
-            raise Refused(words, [Mistake(str(key), None, f"expected {', '.join((*KEYS, *BESIDE))}")])
+            raise Refused(
+                words, [Mistake(str(key), shown(table[key]), f"expected {', '.join((*KEYS, *BESIDE))}")]
+            )
     if all(key in table for key in KEYS):
-        raise Refused("scenarios and columns: give one of them", [Mistake("columns", None, "give one")])
+        raise Refused(
+            "scenarios and columns: give one of them",
+            [Mistake("columns", shown(table["columns"]), "give one")],
+        )
     rows = _listed(table["scenarios"]) if "scenarios" in table else list(_of_columns(table["columns"]))
     if not 1 <= len(rows) <= MOST_ROWS:
         words = f"{len(rows):,} rows; expected 1 to {MOST_ROWS:,}"
@@ -40,7 +45,7 @@ def rows_of(table: Mapping[str, Any]) -> list[Any]:
 
 def _listed(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise Refused("scenarios: expected a list", [Mistake("scenarios", None, "expected a list")])
+        raise Refused("scenarios: expected a list", [Mistake("scenarios", shown(value), "expected a list")])
     return value
 
 
@@ -52,16 +57,34 @@ def _of_columns(columns: Any) -> Iterator[dict[str, Any]]:
         or not all(isinstance(c, list) for c in columns.values())
     ):
         words = "columns: expected a table of lists by the names of options"
-        raise Refused(words, [Mistake("columns", None, words)])
+        raise Refused(words, [Mistake("columns", shown(columns), words)])
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         words = f"columns: of different lengths: {', '.join(f'{n} {c}' for n, c in [*lengths.items()][:5])}"
-        raise Refused(words, [Mistake("columns", None, words)])
+        raise Refused(words, [Mistake("columns", shown(columns), words)])
     if max(lengths.values()) > MOST_ROWS:
         words = f"{max(lengths.values()):,} rows; expected 1 to {MOST_ROWS:,}"
-        raise Refused(words, [Mistake("columns", None, words)])
+        raise Refused(words, [Mistake("columns", shown(columns), words)])
     for row in zip(*columns.values(), strict=True):
         yield {name: value for name, value in zip(columns, row, strict=True) if value is not None}
+
+
+def place_of_rows(table: Mapping[str, Any]) -> Callable[[int, str | None], str | None]:
+    """Return what makes of the number of a row and a field in it the field of the batch.
+
+    >>> place_of_rows({"scenarios": []})(1, "conditions.pue"), place_of_rows({"columns": {}})(2, "gpus")
+    ('scenarios.1.conditions.pue', 'columns.gpus.2')
+    """
+    if "scenarios" in table:
+        return lambda index, field: f"scenarios.{index}" if field is None else f"scenarios.{index}.{field}"
+
+    def of_columns(index: int, field: str | None) -> str | None:
+        if field is None:
+            return None
+        column, dot, inside = field.partition(".")
+        return f"columns.{column}.{index}{dot}{inside}"
+
+    return of_columns
 
 
 def error_row(error: Refused) -> dict[str, Any]:

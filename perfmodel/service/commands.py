@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -22,8 +22,8 @@ from perfmodel.sensitivity.until import Enough
 from perfmodel.service import answer_types as types
 from perfmodel.service import answers, requests
 from perfmodel.service import other_requests as other
-from perfmodel.service.batches import BESIDE, error_row, is_batch, rows_of
-from perfmodel.service.problems import Mistake, Refused, refused
+from perfmodel.service.batches import BESIDE, error_row, is_batch, place_of_rows, rows_of
+from perfmodel.service.problems import Mistake, Refused, below, refused, shown
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
@@ -252,7 +252,7 @@ def answered(command: Command, table: dict[str, Any]) -> bytes:
             catalogue = Catalogue.with_tables(specs) if specs else Catalogue.built_in()
             return command.function(request, catalogue)
     except InputError as error:
-        raise refused(error, table) from None
+        raise refused(error, table, command.request) from None
     except (MemoryError, RecursionError) as error:
         words = "too large a job for this service" if isinstance(error, MemoryError) else "nested too deeply"
         raise Refused(words) from None
@@ -262,15 +262,27 @@ def _results(command: Command, table: dict[str, Any]) -> list[Any]:
     """Answer every row of a batch, a bad one by its error."""
     rows = rows_of(table)
     every = {key: table[key] for key in BESIDE if key in table}
-    beside = requests.Request(**{key: table[key] for key in ("specs", "files") if key in table})
+    beside = command.request(**every)
+    answers.check_fields(beside.fields)
     shared = Catalogue.with_tables(beside.specs) if beside.specs else Catalogue.built_in()
-    return [_result(command, row, every.get("fields"), shared) for row in rows]
+    place = place_of_rows(table)
+    return [
+        _result(command, row, every.get("fields"), shared, partial(place, index))
+        for index, row in enumerate(rows)
+    ]
 
 
-def _result(command: Command, row: Any, fields: Any, shared: Catalogue) -> Any:
+def _result(
+    command: Command,
+    row: Any,
+    fields: Any,
+    shared: Catalogue,
+    place: Callable[[str | None], str | None],
+) -> Any:
+    options = row if isinstance(row, dict) else {}
     try:
         if not isinstance(row, dict):
-            raise Refused("expected options by name", [Mistake(None, None, "expected an object")])
+            raise Refused("expected options by name", [Mistake(None, shown(row), "expected an object")])
         if own := [key for key in ("specs", "files") if row.get(key) is not None]:
             raise Refused(
                 f"{own[0]}: give it once, beside the rows", [Mistake(own[0], None, "not of one row")]
@@ -278,7 +290,7 @@ def _result(command: Command, row: Any, fields: Any, shared: Catalogue) -> Any:
         request = command.request(**(row if fields is None else {"fields": fields, **row}))
         return {**answers.predict_table(request, shared)}
     except InputError as error:
-        return error_row(refused(error, row if isinstance(row, dict) else {}))
+        return error_row(below(refused(error, options, command.request), place))
 
 
 def table_of(body: bytes) -> dict[str, Any]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.errors import LONGEST_NAME, InputError, shortened
-from perfmodel.specs.scenario import field_of
+from perfmodel.service.places import Place, place_before, place_in, place_spoken_of, value_at, written
+
+if TYPE_CHECKING:
+    from perfmodel.specs.mistakes import Mistaken
 
 MEDIA_TYPE = "application/problem+json"
 WORDS = {413: "Content Too Large", 422: "Unprocessable Content"}
@@ -30,7 +33,6 @@ _FIELDS = {
     "switch-price": "switch_prices",
 }
 """Fields of options that are not called as they are written."""
-_IN_SPECS = re.compile(r"(specs(?:\.[\w.-]+)?): ")
 
 
 class Mistake(NamedTuple):
@@ -56,18 +58,30 @@ class Refused(InputError):
         return self.message
 
 
-def refused(error: InputError, table: Mapping[str, Any]) -> Refused:
+def refused(error: InputError, table: Mapping[str, Any], request: Any = None) -> Refused:
     """Return the refusal of a body for what a command says is wrong with it.
 
     Parameters
     ----------
     error : of the command
     table : the body
+    request : the record that the body was checked as
     """
     if isinstance(error, Refused):
         return error
     message = _in_python(" ".join(str(error).split()))
-    return Refused(message, _details(error, message, table))
+    return Refused(message, _details(error, message, table, request))
+
+
+def below(error: Refused, place: Callable[[str | None], str | None]) -> Refused:
+    """Return a refusal of a part of a body as one of the whole.
+
+    Parameters
+    ----------
+    place : from a field of the part to that of the whole
+    """
+    moved = [each._replace(field=place(each.field)) for each in error.mistakes]
+    return Refused(error.message, moved, error.status)
 
 
 def _in_python(message: str) -> str:
@@ -79,56 +93,71 @@ def _in_python(message: str) -> str:
     return _OPTION.sub(lambda name: _FIELDS.get(name[1], name[1].replace("-", "_")), message)
 
 
-def _details(error: InputError, message: str, table: Mapping[str, Any]) -> Iterator[Mistake]:
+def _details(error: InputError, message: str, table: Mapping[str, Any], request: Any) -> Iterator[Mistake]:
     from pydantic import ValidationError
 
-    cause = error.__context__ or error.__cause__
+    cause: BaseException | None = error
+    words = message
+    while isinstance(cause, InputError):  # the innermost says what, those around it of which file or job
+        words = _in_python(" ".join(str(cause).split()))
+        cause = cause.__context__ or cause.__cause__
     if isinstance(cause, ValidationError):
         from perfmodel.specs.mistakes import mistakes
 
-        inside = _IN_SPECS.match(message)
-        before = [inside[1]] if inside else []
-        for place, value, words in mistakes(cause)[:MOST_MISTAKES]:
-            yield Mistake(_written([*before, *place], table), _shown(value), words)
-        return
-    field = _named(message, table)
-    yield Mistake(field, None if field is None else _shown(table[field]), message)
+        several = mistakes(cause)
+        base = place_before(table, message)
+        places = [place_in(table, each, base) for each in several]
+        if all(place is not None for place in places):
+            for place, each in zip(places[:MOST_MISTAKES], several, strict=False):
+                yield _mistake(
+                    table, _beginning(place or (), each.value, each.message), _nearest(each, words)
+                )
+            return
+    place = place_spoken_of(table, words, known=getattr(request, "model_fields", ()))
+    if place is None:
+        place = place_spoken_of(table, message)
+    yield _mistake(table, place, message)
 
 
-def _written(place: Sequence[str], table: Mapping[str, Any]) -> str | None:
-    """The place as the body has it: ``gpus`` where that was written, not ``world_size``."""
-    keys = {field_of(key): key for key in table}
-    return ".".join((keys.get(place[0], place[0]), *place[1:])) if place else None
+def _nearest(one: Mistaken, words: str) -> str:
+    """What would be right; of an unknown key that the words for people are about, what they name for it."""
+    key = str(one.location[-1]) if one.location else ""
+    said = re.search(rf"unknown (?:option|key) {re.escape(repr(shortened(key)))}.*?(?= \(and |$)", words)
+    if one.kind == "extra_forbidden" and said:
+        return said[0]
+    return one.message
 
 
-def _named(message: str, table: Mapping[str, Any]) -> str | None:
-    """The key of a body that a message is about: the first it names, else one whose value it quotes."""
-    named = [key for key in table if message.startswith((f"{key} ", f"{key}:", f"unknown {key} "))]
-    spoken = [
-        key for key in table if len(key) <= LONGEST_NAME and re.search(rf"\b{re.escape(key)}\b", message)
-    ]
-    texts = {
-        key: [each for each in _several(value) if isinstance(each, str) and each]
-        for key, value in table.items()
-    }
-    quoted = [key for key, each in texts.items() if any(repr(shortened(text)) in message for text in each)]
-    path = [key for key, each in texts.items() if any(text in message for text in each)]
-    return next(iter([*named, *quoted, *spoken, *path]), None)
+def _beginning(place: Place, value: Any, message: str) -> Place:
+    """The place of a key of a table that the words about the table begin with."""
+    key = message.partition(" ")[0].rstrip(":")
+    return (*place, key) if isinstance(value, dict) and key in value else place
 
 
-def _several(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+def _mistake(table: Mapping[str, Any], place: Place | None, message: str) -> Mistake:
+    if place is None:
+        return Mistake(None, None, message)
+    return Mistake(written(place), shown(value_at(table, place)), message)
 
 
-def _shown(value: Any) -> Any:
+def shown(value: Any) -> Any:
     """A value as it can be sent back, where it is long only its beginning."""
     if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
         return f"{value:.6g}" if abs(value) < 10**300 else "a number of over 300 digits"
     if value is None or isinstance(value, bool | int | float):
         return value if not isinstance(value, float) or value - value == 0 else repr(value)
-    text = value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else _as_json(value)
     text = text.encode("utf-8", "replace").decode()
+    if not isinstance(value, str) and len(text) <= LONGEST_VALUE:
+        return json.loads(text)
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
+
+
+def _as_json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):  # a number that is too long to write
+        return '"a table or list"'
 
 
 def problem(status: int, detail: str, mistakes: Iterable[Mistake] = ()) -> dict[str, Any]:
@@ -136,6 +165,7 @@ def problem(status: int, detail: str, mistakes: Iterable[Mistake] = ()) -> dict[
     title = WORDS.get(status) or HTTPStatus(status).phrase
     table: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     table["detail"] = _cut(detail)
+    mistakes = [*mistakes] or ([Mistake(None, None, detail)] if status == 422 else [])  # a limit has no field
     errors = [
         {"field": each.field and shortened(each.field), "value": each.value, "message": _cut(each.message)}
         for each in mistakes

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from http import HTTPStatus
 
 from starlette.exceptions import HTTPException
 from starlette.types import Send
+
+from perfmodel.service.problems import MEDIA_TYPE, body_of, problem
 
 AGAIN = {"retry-after": "1"}
 """Seconds after which a service that is full is asked again."""
@@ -28,13 +28,11 @@ class Refusal(HTTPException):
         >>> Refusal(408, "too slow").body()
         b'{"type": "about:blank", "title": "Request Timeout", "status": 408, "detail": "too slow"}'
         """
-        title = HTTPStatus(self.status_code).phrase
-        problem = {"type": "about:blank", "title": title, "status": self.status_code, "detail": self.detail}
-        return json.dumps(problem).encode()
+        return body_of(problem(self.status_code, self.detail))
 
     async def answer(self, send: Send) -> None:
         """Send the problem as the whole answer."""
-        await answer(send, self.status_code, self.body(), "application/problem+json", self.headers or NOTHING)
+        await answer(send, self.status_code, self.body(), MEDIA_TYPE, self.headers or NOTHING)
 
 
 async def answer(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from pydantic import BaseModel
 
@@ -32,8 +33,10 @@ _EXPECTED = {
 }
 """Messages that replace pydantic's own, by type of error."""
 _Model = type[BaseModel] | type[Record]
-_NO_KEYS = ("[key]", "float", "int", "str")
+_NO_KEY = re.compile(r"\[key\]|float|int|str|bool|none|constrained-\w+|[a-z-]+\[.*\]")
 """Parts of a location that name no key of the table: a key itself, or which type of several was tried."""
+_OF_A_TYPE = ("_type", "_parsing", "too_short", "int_from_float", "literal_error")
+"""How types of errors end that say nothing where something inside is refused too."""
 
 
 def mistake(
@@ -54,21 +57,56 @@ def mistake(
     kind : what people call a key
     written : from the keys of a place in the table to how its error names it; of no key, an empty text
     """
-    errors = error.errors(include_url=False)
+    errors = _telling(error)
     places = [_place(each) for each in errors]
     others = {written(place) for place in places} - {written(places[0])}
     models = _models_at(model, places[0])
     inner = _models_at(model, places[0][:-1])
-    known = known or {key for each in inner for key in each.model_fields}
+    if not known or len(places[0]) > 1:
+        known = {key for each in inner for key in each.model_fields} or known
     text = _words(errors[0], places[0], known, kind, written, tables=bool(models))
     return " ".join(text.split()) + (f" (and {len(others)} more)" if others else "")
 
 
-def mistakes(error: ValidationError) -> list[tuple[list[str], Any, str]]:
-    """Return each error for programs: its place in the table, the value there, and what would be right."""
+class Mistaken(NamedTuple):
+    """One thing that pydantic refused."""
+
+    location: tuple[str | int, ...]
+    """From the table that was given; it may hold parts that name a type."""
+    value: Any
+    """What was refused; of a missing key the table that lacks it."""
+    kind: str
+    """The type of the error, in pydantic's words."""
+    message: str
+    """What would be right."""
+
+
+def mistakes(error: ValidationError) -> list[Mistaken]:
+    """Return each error for programs; of the several types that one value might have had, one."""
+    result: dict[tuple[str, ...], Mistaken] = {}
+    for each in _telling(error):
+        place, kind, message = _place(each), each["type"], _expected(each)
+        before = result.get(tuple(place))
+        if before is not None and message != before.message:
+            message = f"{before.message} or {message.removeprefix('expected ')}"
+        result[tuple(place)] = Mistaken(tuple(each["loc"]), each["input"], kind, message)
+    return list(result.values())
+
+
+def _telling(error: ValidationError) -> list[ErrorDetails]:
+    """Return errors, without those that say of a table or list only that another type was meant."""
+    errors = error.errors(include_url=False)
+    places = [_place(each) for each in errors]
+    short = [place for each, place in zip(errors, places, strict=True) if each["type"] == "too_short"]
+
+    def beside_the_point(each: ErrorDetails, place: list[str]) -> bool:
+        inside = any(len(other) > len(place) and other[: len(place)] == place for other in places)
+        return inside or (each["type"] != "too_short" and place in short)
+
     return [
-        (_place(each), each["input"] if each["type"] != "missing" else None, _expected(each))
-        for each in error.errors(include_url=False)
+        each
+        for each, place in zip(errors, places, strict=True)
+        if not (each["type"].endswith(_OF_A_TYPE) and beside_the_point(each, place))
     ]
 
 
@@ -80,12 +118,14 @@ def _expected(error: ErrorDetails) -> str:
         return "no key of this name is known"
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
+    if error["type"] == "too_short" and (least := error["ctx"].get("min_length", 1)) > 1:
+        return f"expected at least {least}"
     wanted = error["msg"].replace("Input should be", "expected").replace("String should", "expected text to")
     return _EXPECTED.get(error["type"], wanted.replace("a valid", "a"))
 
 
 def _place(error: ErrorDetails) -> list[str]:
-    return [str(part) for part in error["loc"] if part not in _NO_KEYS]
+    return [str(part) for part in error["loc"] if isinstance(part, int) or not _NO_KEY.fullmatch(part)]
 
 
 def _words(
@@ -108,7 +148,8 @@ def _words(
         joint = " = " if cause.startswith(repr(given)) else ": "
         return f"{key}{joint}{cause}" if key else cause
     if what == "literal_error" and isinstance(given, str):
-        named = kind if error["loc"][-1] == "[key]" else last
+        key_of_list = next((part for part in reversed(place) if not part.isdigit()), last)
+        named = kind if error["loc"][-1] == "[key]" else key_of_list
         choices = error["ctx"]["expected"].split("'")[1::2]
         return f"{inside}{unknown_name(named, given, choices)}"
     wanted = _expected(error)

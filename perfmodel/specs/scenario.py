@@ -1,6 +1,6 @@
 """A scenario: a workload on some hardware under a plan.  What is left open stays None."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from perfmodel.errors import InputError
@@ -312,12 +312,11 @@ class Scenario(Described):
         from perfmodel.specs.mistakes import mistake
 
         keys = {field_of(key): key for key in options}
-        return mistake(
-            error,
-            known=OPTIONS,
-            kind="option",
-            written=lambda place: ".".join(keys.get(key, key) for key in place),
-        )
+
+        def written(place: Sequence[str]) -> str:
+            return ".".join(keys.get(key, key) for key in place)
+
+        return mistake(error, cls, known=OPTIONS, kind="option", written=written)
 
 
 SHORT = {one.name: one.field for one in declared(Scenario).values() if one.info.name}
