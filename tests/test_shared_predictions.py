@@ -47,6 +47,7 @@ def test_predict_and_layouts_agree_on_every_layout(name):
         answer = predict(**asked, gpus=16, global_batch_size=64, **layout)
         assert answer.iteration_time == pytest.approx(row.iteration_time, rel=1e-9)
         assert answer.mfu == pytest.approx(row.mfu, rel=1e-9)
+        assert answer.hfu == pytest.approx(row.hfu, rel=1e-9)
         assert answer.memory.bytes == pytest.approx(row.memory["bytes"], rel=1e-9)
         assert answer.bubble_fraction == pytest.approx(row.bubble_fraction, abs=1e-12)
         assert answer.interval.high_80 == pytest.approx(row.interval["high_80"], rel=1e-9)

@@ -7,6 +7,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from perfmodel.arguments import COUNT, TEXT, expect
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.layout import caveats, check_adapters
@@ -14,7 +16,7 @@ from perfmodel.specs.stack import DEFAULT_STACK, stack
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.terms import PART_OF_STEP
 from perfmodel.tables import Record, Table, aligned, flat
-from perfmodel.transformers.figures import ends, mfu_of, spread_of
+from perfmodel.transformers.figures import again_over_model, ends, mfu_of, spread_of
 from perfmodel.transformers.flags import flags
 from perfmodel.transformers.machine import fabric_on
 from perfmodel.transformers.parameters import fitted
@@ -28,8 +30,12 @@ from perfmodel.workloads import workload as workload_named
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from perfmodel.specs.architecture import Architecture
     from perfmodel.transformers.machine import Fabric
+
+    Array = NDArray[np.float64]
 
 Precision = Literal["fp16", "bf16", "fp8"]
 SHOWN = 10
@@ -54,6 +60,9 @@ class LayoutRow:
     memory: dict[str, float]
     """``bytes`` and ``capacity`` of the fullest rank, and what fills it by name."""
     mfu: float
+    """By the model's FLOP."""
+    hfu: float
+    """With what is computed again."""
     tokens_per_second: float
     bubble_fraction: float
     """Share of the step in which stages wait for each other."""
@@ -95,6 +104,20 @@ class RuledOut:
     """What would make it fit, the cheapest first."""
 
 
+@dataclass(frozen=True)
+class LayoutCell:
+    """The layouts of one degree of tensor parallelism on one number of stages."""
+
+    tensor_parallel: int
+    pipeline_parallel: int
+    iteration_time: float | None
+    """Of the fastest that fits [s]; None where none does."""
+    memory: float | None
+    """The least that any of them needs on its fullest rank [B]; None where there is none."""
+    reason: str
+    """Why none can be trained by: none fits, or what does not divide; empty where one can."""
+
+
 @dataclass(frozen=True, repr=False)
 class Layouts(Table):
     """Layouts that fit, the fastest first."""
@@ -112,6 +135,8 @@ class Layouts(Table):
     """Memory of one accelerator [B]."""
     ruled_out: RuledOut | None = None
     """The fastest layout, where memory alone keeps it out."""
+    grid: tuple[LayoutCell, ...] = ()
+    """Of every degree of tensor parallelism on every number of stages that a layout has."""
 
     def distinct(self) -> list[tuple[LayoutRow, int]]:
         """Return the rows that differ in time, each the one of least memory, with how many more take as long.
@@ -141,6 +166,7 @@ class Layouts(Table):
         }
         ruled_out = None if self.ruled_out is None else asdict(self.ruled_out)
         report["ruled_out"] = ruled_out
+        report["grid"] = [vars(cell) for cell in self.grid]
         counts = {"fitting": self.fitting, "candidates": self.candidates, "rejected": self.rejected}
         return json.dumps(report | counts, allow_nan=False)
 
@@ -234,14 +260,34 @@ def layouts(
     if not fitting:
         raise InputError(_nothing(result, network.name, gpus, fabric, on))
     shown = range(min(fitting, top or fitting))
-    rows = tuple(_row(result, row, model, fabric, name, length, precision, lora is not None) for row in shown)
+    again = _again(result, model, length)
+    rows = tuple(
+        _row(result, row, model, fabric, name, length, precision, lora is not None, float(again[row]))
+        for row in shown
+    )
     machine = f"{gpus} x {fabric.accelerator.id}"
     if fabric.link.kind == "torus" and fabric.per_node == gpus:
         machine += f", one slice joined by {fabric.link.id}"
     capacity = fabric.accelerator.memory_capacity
     ruled_out = None if result.ruled_out is None else _ruled_out(result.ruled_out)
     counts = fitting, result.candidates, result.rejected
-    return Layouts(network.name, machine, rows, *counts, capacity, ruled_out)
+    return Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result))
+
+
+def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:
+    def known(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return tuple(
+        LayoutCell(
+            cell.tensor_parallel,
+            cell.pipeline_parallel,
+            known(cell.iteration_time),
+            known(cell.least_bytes),
+            cell.reason,
+        )
+        for cell in result.grid
+    )
 
 
 def _ruled_out(result: Candidate) -> RuledOut:
@@ -295,6 +341,7 @@ def _row(
     length: int,
     precision: str,
     adapts: bool,
+    again: float,
 ) -> LayoutRow:
     layout = result.layout(row)
     terms = {name: float(getattr(result.steps, part)[row]) for name, part in PART_OF_STEP.items()}
@@ -302,15 +349,27 @@ def _row(
     time = sum(terms.values())
     rate = float(layout.global_batch_size) * length / time
     peak = fabric.accelerator.training_peak("amp" if precision == "fp16" else precision)[0]
+    mfu = float(mfu_of(model, layout, length, adapts, time, peak))
     return LayoutRow(
         layout.words(),
         time,
         ends(time, spread_of(model)),
         terms,
         {"bytes": sum(memory.values()), "capacity": fabric.accelerator.memory_capacity, **memory},
-        float(mfu_of(model, layout, length, adapts, time, peak)),
+        mfu,
+        mfu * again,
         rate,
         (terms["bubble_time"] + terms["unequal_stages_time"]) / time,
         [] if adapts else flags(framework, layout, model, length, precision),
         caveats(layout, model),
     )
+
+
+def _again(result: SearchResult, model: Architecture, length: int) -> Array:
+    """Return what layouts run over the model's FLOP, shape (layouts,): one number for a way to recompute."""
+    ways = np.stack([result.layouts.recompute, result.software.checkpoints_operations])
+    _, first, way = np.unique(ways, axis=1, return_index=True, return_inverse=True)
+    each = [
+        again_over_model(model, result.layout(row), result.software_of(row), length) for row in first.tolist()
+    ]
+    return np.array(each)[np.ravel(way)]

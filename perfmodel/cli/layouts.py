@@ -70,7 +70,7 @@ def _show(answer: Layouts, top: int) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
-    from perfmodel.transformers.search import TOO_LARGE
+    from perfmodel.transformers.grid import TOO_LARGE
     from perfmodel.units import show
 
     out = console()

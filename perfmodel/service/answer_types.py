@@ -4,7 +4,7 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from perfmodel.api.layouts import LayoutRow, RuledOut
+from perfmodel.api.layouts import LayoutCell, LayoutRow, RuledOut
 from perfmodel.api.plan import Launch, Plan
 from perfmodel.api.scale import ScalingRow
 from perfmodel.prediction import Prediction
@@ -52,6 +52,8 @@ class LayoutsAnswer(TypedDict):
     layouts: list[LayoutRow]
     ruled_out: RuledOut | None
     """The fastest layout, where memory alone keeps it out."""
+    grid: list[LayoutCell]
+    """Of every degree of tensor parallelism on every number of stages that a layout has."""
     fitting: int
     candidates: int
     rejected: dict[str, int]

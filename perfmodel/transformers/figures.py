@@ -18,6 +18,7 @@ from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.transformers.anchor import anchored_spread
 from perfmodel.transformers.job import Case
 from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.software import Software
 from perfmodel.transformers.step import Step
 
 
@@ -64,26 +65,37 @@ def figures_of(model: Architecture, case: Case, step: Step, time: float, peak_fl
     """Return the figures of a step that takes ``time`` on accelerators of ``peak_flops`` each."""
     layout, length, adapts = case.layout, case.sequence_length, bool(case.stack.adapts)
     samples = float(layout.global_batch_size)
-    flops, of_all = (step_flops(model, samples, length, frozen) for frozen in (adapts, False))
-    ran = flops + hardware_flops_per_token(of_all, computed_again(model, case)) - of_all
+    flops = step_flops(model, samples, length, adapts)
     mfu = float(mfu_of(model, layout, length, adapts, time, peak_flops))
-    return Figures(
-        float(flops), mfu, mfu * float(ran / flops), float((step.bubble + step.unequal_stages) / time)
-    )
+    again = again_over_model(model, layout, case.stack, length, samples)
+    return Figures(float(flops), mfu, mfu * again, float((step.bubble + step.unequal_stages) / time))
 
 
-def computed_again(model: Architecture, case: Case) -> float:
+def again_over_model(
+    model: Architecture, layout: Layout, software: Software, length: int, samples: float = 1.0
+) -> float:
+    """Return what one layout runs, over the model's FLOP: hfu over mfu.
+
+    Parameters
+    ----------
+    model, layout, software : what is trained, how shared out, and by what
+    length, samples : tokens of a sample, samples of a step
+    """
+    flops, of_all = (step_flops(model, samples, length, frozen) for frozen in (bool(software.adapts), False))
+    again = computed_again(model, layout, software, length)
+    return float((flops + hardware_flops_per_token(of_all, again) - of_all) / flops)
+
+
+def computed_again(model: Architecture, layout: Layout, software: Software, length: int) -> float:
     """Return the share of the forward pass that the backward pass runs a second time."""
-    layout: Layout = case.layout
     if layout.recompute == FULL:
         return float(layout.recomputed_layers)
     if layout.recompute != SELECTIVE:
         return 0.0
-    if case.stack.checkpoints_operations:
+    if software.checkpoints_operations:
         return float(fitted().parameters["selective"])
-    if case.stack.flash:
+    if software.flash:
         return 0.0
-    length = case.sequence_length
     scores = model_flops_per_token(0, model.layers, model.heads, model.head_size, length)
     return float(scores * length / step_flops(model, 1, length))
 

@@ -13,13 +13,14 @@ from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout
 from perfmodel.specs.stack import Stack
 from perfmodel.transformers.architecture import dimensions_of
+from perfmodel.transformers.grid import TOO_LARGE, Cell, grid_of
 from perfmodel.transformers.job import Case
 from perfmodel.transformers.machine import Fabric, chip_of
 from perfmodel.transformers.many import job_of_many, step_of_many
 from perfmodel.transformers.memory import ROOM, Memory, memory_of
 from perfmodel.transformers.parameters import Values
 from perfmodel.transformers.remedies import remedies_of
-from perfmodel.transformers.software import Options, software_of
+from perfmodel.transformers.software import Options, Software, software_of
 from perfmodel.transformers.step import Step
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 LEAST_POSITIONS = 4096
 """Of a rank: fewer are not shared out further (assumed; a ring of short blocks hides nothing)."""
 MOST_CHUNKS = 8
+NO_BATCH = "the batch does not divide among replicas"
 LARGEST_MICRO_BATCH = 64
 ALIKE_DIGITS = 9
 """Of a logarithm: times that agree in these are the same; then the least memory goes first, then context."""
@@ -70,13 +72,18 @@ class SearchResult(NamedTuple):
     """That any candidate needs [B]."""
     ruled_out: RuledOut | None
     """The fastest of all, where it does not fit and others do."""
+    grid: list[Cell]
+    """Of every degree of tensor parallelism on every number of stages."""
+    software: Software
+    """By which the layouts run."""
 
     def layout(self, row: int) -> Layout:
         """Return one of the layouts."""
         return Layout(*(column[row] for column in self.layouts))
 
-
-TOO_LARGE = "do not fit into memory"
+    def software_of(self, row: int) -> Software:
+        """Return how the stack runs one of the layouts."""
+        return Software(*(column[row] for column in self.software))
 
 
 def search(
@@ -105,8 +112,9 @@ def search(
     sequence_length : tokens of a sample
     """
     rejected: Counter[str] = Counter()
+    refused: dict[tuple[int, int], str] = {}
     job_size = world_size, global_batch_size, sequence_length
-    rows = list(_candidates(model, fabric, stack, job_size, rejected))
+    rows = list(_candidates(model, fabric, stack, job_size, rejected, refused))
     table = np.array(rows, dtype=np.float64).reshape(-1, len(Layout._fields)).T
     layouts, chip = Layout(*table), chip_of(fabric.accelerator)
     dimensions = dimensions_of(model, sequence_length)
@@ -136,6 +144,8 @@ def search(
         dict(rejected.most_common()),
         float(total.min()) if count else math.inf,
         _ruled_out(layouts, times, total, fits) if fits.any() else None,
+        grid_of(layouts, times, total, fits, refused),
+        Software(*(np.broadcast_to(column, (count,))[order] for column in software)),
     )
 
 
@@ -153,9 +163,14 @@ def _ruled_out(layouts: Layout, times: Array, total: Array, fits: Flags) -> Rule
 
 
 def _candidates(
-    model: Architecture, fabric: Fabric, stack: Stack, size: tuple[int, int, int], rejected: Counter[str]
+    model: Architecture,
+    fabric: Fabric,
+    stack: Stack,
+    size: tuple[int, int, int],
+    rejected: Counter[str],
+    refused: dict[tuple[int, int], str],
 ) -> Iterator[tuple[float, ...]]:
-    """Yield layouts as rows of ``Layout``, and count what divides no way."""
+    """Yield layouts as rows of ``Layout``; count what divides no way, and note where."""
     world, batch, length = size
     shared = [
         [SHARDING.index(word) for word in words] for words in (stack.shardings, stack.pipelined_shardings)
@@ -177,7 +192,8 @@ def _candidates(
                     continue
                 replicas = world // (tensor * stages * context)
                 if batch % replicas:
-                    rejected["the batch does not divide among replicas"] += 1
+                    rejected[NO_BATCH] += 1
+                    refused[tensor, stages] = NO_BATCH
                     continue
                 degrees = tensor, stages, context, replicas
                 several = replicas * context > 1
