@@ -13,14 +13,32 @@ from app.plain import plain
 
 STYLE = """
 <style>
-[data-testid="stCaptionContainer"] { color: inherit !important; opacity: 0.82; }
+[data-testid=stCaptionContainer] { color: inherit !important; opacity: 0.82; }
 code, pre .token { color: inherit !important; }
 @media (prefers-color-scheme: dark) { .stMultiSelect span[title] { color: #10131a !important; } }
+.js-plotly-plot :is(.xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .annotation-text) {
+  fill: currentColor !important;
+}
+[data-testid=stMainBlockContainer] { padding-top: 4.5rem; padding-bottom: 4rem; }
+[data-testid=stLayoutWrapper]:has(> .st-key-page-wide, > .st-key-completed) { display: none; }
 @media (max-width: 640px) { .js-plotly-plot .modebar { display: none !important; } }
 </style>
 """
-"""Captions and code have a contrast of 4.5 and more; on a phone Plotly's bar would cover legends, and what it
-does, two fingers do."""
+"""Captions, code and the words of charts have a contrast of 4.5 and more; nothing is blank above the first
+line; on a phone Plotly's bar would cover legends, and what it does, two fingers do."""
+SCRIPT = """
+<script>
+if (!window.wideScrolls) {
+  window.wideScrolls = true;
+  const names = { "katex-display": "equation" };
+  const wide = ".katex-display:not([tabindex]), pre:not([tabindex])";
+  const reach = () => document.querySelectorAll(wide).forEach(
+    (each) => { each.tabIndex = 0; each.role = "group"; each.ariaLabel = names[each.className] || "text"; });
+  new MutationObserver(reach).observe(document.body, { childList: true, subtree: true });
+}
+</script>
+"""
+"""Equations and files are wide and scroll, so the keyboard has to reach them."""
 _OPTION = re.compile(r"(?<![\w-])--(?:no-)?([a-z][a-z-]*[a-z])")
 _NUMBER = re.compile(r"\d[\d,.]*")
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 from tests.browser.chromium import FLAGS, chromium
 from tests.browser.server import app_server
 
-WIDTHS = (1280, 375)
+WIDTHS = (390, 820, 1440)
 THEMES = ("light", "dark")
 PAGES = {
     "predict": "",

@@ -1,0 +1,61 @@
+"""axe on every page: nothing serious, nothing critical; wide and narrow, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+from app.menu import PAGES
+from tests.browser.conftest import Window, window_of
+
+pytestmark = pytest.mark.any_version
+WIDTHS = (1440, 390)
+THEMES = ("light", "dark")
+GRAVE = ("serious", "critical")
+QUERIES = {
+    "scale": "?gpus=8,16&networks=ethernet-100g-tcp,ethernet-100g-rdma",
+    "plan": "?epochs=1&max-gpus=8&accelerators=v100-sxm2-16gb",
+    "quote": "?quote=horovod-512-gpus",
+    "compare": "?gpus=32&b-inter-link=ethernet-100g-tcp&c-inter-link=ethernet-100g-rdma",
+}
+"""States with more on them than a page opens with."""
+
+
+@pytest.fixture(scope="module", params=THEMES)
+def visitor(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Window]:
+    """One visitor a theme, who goes from page to page."""
+    context = browser.new_context(color_scheme=request.param)
+    made = window_of(context, address)
+    made.page.set_default_timeout(60_000)
+    yield made
+    context.close()
+
+
+def grave(window: Window) -> dict[str, list[str]]:
+    """Return what axe calls serious or critical: rule -> the elements that break it."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    violations: list[dict[str, Any]] = axe.run(window.page).response["violations"]
+    return {
+        each["id"]: [
+            f"{node['target']} {node['html'][:200]} {node['failureSummary']}" for node in each["nodes"]
+        ]
+        for each in violations
+        if each["impact"] in GRAVE
+    }
+
+
+@pytest.mark.parametrize("name", [name for name, _ in PAGES])
+def test_axe_finds_nothing_serious(visitor, name):
+    visitor.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    visitor.open(("" if name == "predict" else name) + QUERIES.get(name, ""))
+    for fold in visitor.page.locator("[data-testid=stExpander] summary").all():
+        fold.click()
+        visitor.settled()
+    for width in WIDTHS:
+        visitor.page.set_viewport_size({"width": width, "height": 900})
+        visitor.page.wait_for_timeout(300)  # of what slides
+        visitor.settled()
+        assert grave(visitor) == {}, width
