@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
+from app import pipeline_chart
 from app.memory_chart import UNNAMED, MemoryBar, memory_bars, of_layout, of_prediction
 from perfmodel import layouts, predict
+from perfmodel.prediction.pipeline import pipeline_of_scenario
 from perfmodel.prediction.result import Memory
-from tests.test_app import opened
+from perfmodel.transformers.schedule import schedule_of
+from perfmodel.units import show
+from tests.test_app import opened, words
 
 GIB = 2**30
 LLAMA = {
@@ -18,7 +23,7 @@ LLAMA = {
     "gpus": "64",
     "tensor-parallel": "8",
     "pipeline-parallel": "4",
-    "global-batch-size": "64",
+    "global-batch-size": "16",
 }
 ASKED = {name.replace("-", "_"): int(value) if value.isdecimal() else value for name, value in LLAMA.items()}
 
@@ -99,3 +104,84 @@ def test_predict_and_compare_show_memory_bars():
     assert len(fit) == 2
     assert "does not fit" in fit[1]
     assert "does not fit" not in fit[0]
+
+
+# --- the pipeline
+
+
+def rows_of(bars):
+    """Where something is drawn, by stage: starts and ends, the first first."""
+    rows = {}
+    for bar in bars:
+        for stage, start, length in zip(bar["y"], bar["base"], bar["x"], strict=True):
+            rows.setdefault(stage, []).append((start, start + length))
+    return {stage: sorted(each) for stage, each in rows.items()}
+
+
+def test_predict_draws_the_schedule_with_its_bubble_above():
+    test = opened(**LLAMA)
+    answer, schedule = predict(**ASKED), pipeline_of_scenario(ASKED).schedule
+    assert f"bubble {answer.bubble_fraction:.1%} of the step" in words(test)
+    figure = drawn(test, "pipeline")
+    bars = [each for each in figure["data"] if each["type"] == "bar"]
+    assert [bar["name"] for bar in bars] == ["forward", "backward"]
+    assert len({bar["marker"]["color"] for bar in bars}) == 2
+    rows = rows_of(bars)
+    for stage, blocks in enumerate(schedule.stages, 1):
+        starts, ends = zip(*rows[stage], strict=True)
+        assert starts == pytest.approx([block.start for block in blocks])
+        assert ends == pytest.approx([block.end for block in blocks])
+    assert "[s]" not in figure["layout"]["xaxis"]["title"]["text"]
+
+
+def test_without_a_pipeline_none_is_drawn():
+    test = opened(gpus="8")
+    assert not [chart for chart in test.get("plotly_chart") if "pipeline" in chart.proto.id]
+    assert "Pipeline of" not in words(test)
+
+
+def test_of_many_micro_batches_the_first_and_the_last_are_drawn_with_true_times():
+    schedule = schedule_of([[1.0]] * 4, [[2.0]] * 4, 64)
+    cut = pipeline_chart.cut_of(schedule)
+    figure = pipeline_chart.pipeline_schedule(schedule)
+    bars = [bar.to_plotly_json() for bar in figure.data]
+    assert sum(len(bar["x"]) for bar in bars) < sum(map(len, schedule.stages)) / 2
+    ends = max(end for row in rows_of(bars).values() for _, end in row)
+    assert ends == pytest.approx(cut.place(schedule.end))
+    for row in rows_of(bars).values():
+        assert all(one[1] <= other[0] + 1e-9 for one, other in pairwise(row))
+        assert all(end <= cut.first + 1e-9 or start >= cut.first + cut.gap - 1e-9 for start, end in row)
+    left_out = show(cut.last - cut.first, "s")
+    assert [note.text for note in figure.layout.annotations] == [f"alike: {left_out}"]
+    texts = dict(zip(figure.layout.xaxis.ticktext, figure.layout.xaxis.tickvals, strict=True))
+    assert texts["10 s"] == 10.0
+    assert texts[show(190.0, "s")] == pytest.approx(cut.place(190.0))
+    assert cut.last < 190.0 < cut.end
+
+
+def test_a_pass_across_the_cut_is_drawn_on_both_sides():
+    cut = pipeline_chart.Cut(2.0, 8.0, 10.0)
+    block = schedule_of([[9.0]], [[1.0]], 1).stages[0][0]
+    assert list(cut.parts(block)) == [(0.0, 2.0), (2.0 + cut.gap, 3.0 + cut.gap)]
+    whole = pipeline_chart.Cut(10.0, 10.0, 10.0)
+    assert list(whole.parts(block)) == [(0.0, 9.0)]
+
+
+def test_thousands_of_passes_are_one_picture():
+    schedule = schedule_of([[1.0] * 4] * 32, [[2.0] * 4] * 32, 64)
+    figure = pipeline_chart.pipeline_schedule(schedule)
+    (picture,) = [trace for trace in figure.data if trace.type == "heatmap"]
+    assert len(picture.z) == 32
+    assert sum(len(trace.x) for trace in figure.data if trace.type == "bar") <= 2
+    # idle columns are bare: the last stage starts when all others have run one chunk
+    assert picture.z[0][0] == 0
+    assert picture.z[31][0] is None
+    assert {value for row in picture.z for value in row} == {None, 0.0, 1.0}
+
+
+def test_a_schedule_too_long_to_draw_leaves_the_answer(monkeypatch):
+    monkeypatch.setattr("perfmodel.transformers.schedule.MOST_BLOCKS", 10)
+    test = opened(**LLAMA)
+    assert not test.error
+    assert "too long to draw" in words(test)
+    assert test.metric

@@ -6,12 +6,13 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, decisions, memory_chart, money, session_hardware, similar_runs
+from app import charts, decisions, memory_chart, money, pipeline_chart, session_hardware, similar_runs
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled, show_warnings
 from app.options import MONEY, options, values
 from app.plain import plain
 from perfmodel.api.predict import predicted
+from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.reports.figures import target_lines
@@ -143,6 +144,21 @@ def to_target(reached: dict[str, Any] | None) -> None:
         st.warning(f"The batch is outside the {low:,.0f} to {high:,.0f} samples of its publication.")
 
 
+def pipeline_of(asked: Asked, prediction: Prediction) -> None:
+    """Draw the schedule of a pipeline, where there is one."""
+    if prediction.layout is None or prediction.layout["pipeline_parallel"] == 1:
+        return
+    from perfmodel.prediction.pipeline import pipeline_of_scenario
+
+    try:
+        pipeline = pipeline_of_scenario(asked.scenario(), session_hardware.catalogue())
+    except InputError as error:  # too long to draw, which is no reason not to answer
+        st.caption(plain(str(error)))
+        return
+    if pipeline is not None:
+        pipeline_chart.draw_pipeline(pipeline, prediction, "pipeline")
+
+
 def page(asked: Asked) -> None:
     """Draw the answer."""
     with mistakes_shown():
@@ -167,6 +183,7 @@ def page(asked: Asked) -> None:
         f"{prediction.placement}. Communication takes {show(prediction.communication_time, 's')} in all"
         + ("; what the backward pass hides is hatched." if prediction.layout is None else ".")
     )
+    pipeline_of(asked, prediction)
     memory_chart.draw_memory({"": memory_chart.of_prediction(prediction)}, "memory")
     with st.container(horizontal=True):
         ways_out("predict", asked.picked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,11 @@ from perfmodel.cli.export import csv_text, export_options, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
 from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Number, Quantity, Word
+
+if TYPE_CHECKING:
+    from perfmodel.prediction import Prediction
+    from perfmodel.specs.scenario import Scenario
+    from perfmodel.specs.store import Catalogue
 
 MOST_TOKENS = 1e18
 """As of a Run, whose class would cost every start 3 %."""
@@ -93,9 +98,7 @@ def command(
     )
     prediction, reached, lost, money = answer
     if timeline is not None:
-        from perfmodel.traces.timeline import write_timeline
-
-        write_timeline(Path(timeline), prediction)
+        _write_timeline(Path(timeline), prediction, scenario, catalogue)
     if page is not None:
         from perfmodel.reports.page import write_page
         from perfmodel.reports.predicted import page_of_prediction
@@ -123,3 +126,13 @@ def command(
             from perfmodel.cli.economics_options import show_economics
 
             show_economics(money)
+
+
+def _write_timeline(path: Path, prediction: Prediction, scenario: Scenario, catalogue: Catalogue) -> None:
+    from perfmodel.prediction.pipeline import pipeline_of_scenario
+    from perfmodel.traces.timeline import write_timeline
+
+    pipeline = None if prediction.layout is None else pipeline_of_scenario(scenario, catalogue)
+    write_timeline(path, prediction, pipeline)
+    if pipeline is not None and pipeline.words:
+        click.echo(f"{path}: {pipeline.words}", err=True)

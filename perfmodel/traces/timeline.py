@@ -1,21 +1,28 @@
-"""A predicted step as a Chrome trace that Perfetto and chrome://tracing open: every rank, its streams."""
+"""A predicted step as a Chrome trace that Perfetto and chrome://tracing open: every rank, its streams.
+
+Of a pipeline every stage, whose ranks look alike, with the passes of its micro-batches.
+"""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Prediction
-from perfmodel.step.terms import ANY_TERM, TRAFFIC, sent
+from perfmodel.step.terms import ANY_TERM, TRAFFIC, of_kind, sent
 from perfmodel.writing import write_whole
+
+if TYPE_CHECKING:
+    from perfmodel.transformers.pipeline import Pipeline
+    from perfmodel.transformers.schedule import Schedule
 
 MICROSECOND = 1e-6
 COMPUTE_STREAM, COMMUNICATION_STREAM, HOST_THREAD = 7, 20, 1
 MOST_RANKS = 1024
 LEAST_LEFT = 1e-9
-"""Least hidden time drawn [s]; less is rounding."""
+"""Least share of a time that is drawn; less is rounding."""
 PIECES = 8
 """Kernels that stand for each pass."""
 LAUNCHES = "perfmodel launch_overhead_time"
@@ -32,51 +39,84 @@ DRAWN = (
     "input_time",
 )
 """Terms that are drawn in ways of their own; any other is drawn by its kind."""
+IN_BLOCKS = (
+    "products_time",
+    "attention_time",
+    "elementwise_time",
+    "logits_time",
+    "recomputation_time",
+    "launch_overhead_time",
+    "tensor_parallel_time",
+    "context_parallel_time",
+    "expert_parallel_time",
+)
+"""Terms that the passes of a schedule are made of."""
+WAITED = ("bubble_time", "unequal_stages_time")
+"""Terms that lie between those passes."""
 STREAMS = {"busy": COMPUTE_STREAM, "network": COMMUNICATION_STREAM}
 PASS = "perfmodel pass"
 """Argument of a kernel that says whether it stands for forward, backward or update."""
 
 
-def timeline(prediction: Prediction) -> dict[str, Any]:
-    """Return the step of every rank as an object with ``traceEvents``.
+def timeline(prediction: Prediction, pipeline: Pipeline | None = None) -> dict[str, Any]:
+    """Return the step of every rank, or of every stage of a pipeline, as an object with ``traceEvents``.
 
     Computation and exposed communication are kernels; what is hidden runs on the communication stream beside
     the backward pass, and what is left of it beside the forward pass, where the messages of the step before
     go on; gaps of launches lie between the kernels; waiting for stragglers is marked and is no kernel.
     The mean step is drawn, so all ranks look alike: the model knows how long they wait, not which is slow.
 
+    A stage's passes lie where the schedule has them, each split into kernels, gaps and traffic as the whole
+    step is; sends between stages, which the schedule does not place, follow the last pass.  The step lasts
+    longer than predicted by ``pipeline.beyond_prediction``.
+
+    Parameters
+    ----------
+    prediction : of any job
+    pipeline : its schedule, where it has stages; without one each rank's passes are drawn together
+
     Raises
     ------
     InputError : more ranks than a viewer opens
     """
-    ranks = prediction.scenario["world_size"]
-    if ranks > MOST_RANKS:
-        raise InputError(f"--timeline draws up to {MOST_RANKS} ranks, and {ranks} are asked for")
+    world = prediction.scenario["world_size"]
+    rows = world if pipeline is None else len(pipeline.schedule.stages)
+    if rows > MOST_RANKS:
+        raise InputError(f"--timeline draws up to {MOST_RANKS} ranks, and {rows} are asked for")
     per_node = prediction.scenario["accelerators_per_node"]
+    accelerator, each = prediction.scenario["accelerator"], world // rows
     events: list[dict[str, Any]] = []
-    for rank in range(ranks):
-        events += _named(rank, f"rank {rank}: {prediction.scenario['accelerator']}")
-        events += _rank(prediction, rank)
+    for row in range(rows):
+        name = f"rank {row}: {accelerator}"
+        if pipeline is not None:
+            alike = f"rank {row}" if each == 1 else f"ranks {row * each} to {(row + 1) * each - 1}"
+            name = f"stage {row + 1} of {rows}: {alike}, {accelerator}"
+        events += _named(row, name)
+        events += _rank(prediction, row, None if pipeline is None else pipeline.schedule)
     return {
         "schemaVersion": 1,
         "displayTimeUnit": "ms",
-        "distributedInfo": {"world_size": ranks},
+        "distributedInfo": {"world_size": world},
         "deviceProperties": [
-            {"id": rank, "name": prediction.scenario["accelerator"], "node": rank // per_node}
-            for rank in range(ranks)
+            {"id": row, "name": accelerator, "node": row * each // per_node} for row in range(rows)
         ],
         "traceEvents": events,
     }
 
 
-def write_timeline(path: Path, prediction: Prediction) -> None:
+def write_timeline(path: Path, prediction: Prediction, pipeline: Pipeline | None = None) -> None:
     """Write the trace whole or not at all.
+
+    Parameters
+    ----------
+    path : of the file
+    prediction, pipeline : as of ``timeline``
 
     Raises
     ------
     InputError : the file cannot be written, or too many ranks
     """
-    write_whole(path, json.dumps(timeline(prediction)) + "\n")
+    write_whole(path, json.dumps(timeline(prediction, pipeline)) + "\n")
 
 
 def _named(rank: int, name: str) -> list[dict[str, Any]]:
@@ -126,7 +166,7 @@ class _Clock:
             self.now += time / PIECES
 
 
-def _rank(prediction: Prediction, rank: int) -> list[dict[str, Any]]:
+def _rank(prediction: Prediction, rank: int, schedule: Schedule | None = None) -> list[dict[str, Any]]:
     terms = prediction.terms
     clock = _Clock(rank)
     if terms.get("input_time"):
@@ -140,15 +180,11 @@ def _rank(prediction: Prediction, rank: int) -> list[dict[str, Any]]:
         clock.now += terms["input_time"]
     for place in ("before", "start"):
         _others(clock, terms, place)
-    passes = {name: terms[f"{name}_time"] for name in ("forward", "backward") if f"{name}_time" in terms}
-    gaps = terms["launch_overhead_time"]
-    for name, time in passes.items():
-        clock.run(name, time, gaps * time / sum(passes.values()))
-        if name == "forward":
-            _others(clock, terms, "between")
-    if gaps and not passes:
-        clock.add(LAUNCHES, "user_annotation", clock.now, gaps, HOST_THREAD)
-        clock.now += gaps
+    if schedule is None:
+        _passes(clock, terms)
+    else:
+        _scheduled(clock, terms, schedule)
+        terms = {name: time for name, time in terms.items() if name not in (*IN_BLOCKS, *WAITED)}
     _others(clock, terms, "passes")
     _communicate(clock, prediction)
     if terms["straggler_time"]:
@@ -161,6 +197,41 @@ def _rank(prediction: Prediction, rank: int) -> list[dict[str, Any]]:
     _others(clock, terms, "update")
     clock.add("ProfilerStep#0", "user_annotation", 0.0, clock.now, HOST_THREAD)
     return clock.events
+
+
+def _passes(clock: _Clock, terms: dict[str, float]) -> None:
+    """Draw both passes of all micro-batches together."""
+    passes = {name: terms[f"{name}_time"] for name in ("forward", "backward") if f"{name}_time" in terms}
+    gaps = terms["launch_overhead_time"]
+    for name, time in passes.items():
+        clock.run(name, time, gaps * time / sum(passes.values()))
+        if name == "forward":
+            _others(clock, terms, "between")
+    if gaps and not passes:
+        clock.add(LAUNCHES, "user_annotation", clock.now, gaps, HOST_THREAD)
+        clock.now += gaps
+
+
+def _scheduled(clock: _Clock, terms: dict[str, float], schedule: Schedule) -> None:
+    """Draw the passes of a stage where its schedule has them; all stages go on when the last has ended."""
+    inside = {name: terms[name] for name in IN_BLOCKS}
+    gaps, traffic = (of_kind(inside, kind) / sum(inside.values()) for kind in ("host", "network"))
+    start = clock.now
+    for block in schedule.stages[clock.rank]:
+        part = "forward" if block.is_forward else "backward"
+        name = f"{part} {block.micro_batch + 1}"
+        name += f", chunk {block.chunk + 1}" if schedule.chunks > 1 else ""
+        clock.now, time = start + block.start, block.end - block.start
+        if gaps > LEAST_LEFT:
+            clock.add(LAUNCHES, "user_annotation", clock.now, gaps * time, HOST_THREAD)
+            clock.now += gaps * time
+        clock.add(name, "kernel", clock.now, (1 - gaps - traffic) * time, COMPUTE_STREAM, part)
+        if traffic:
+            sends = "ncclKernel_SendRecv (predicted, inside a stage)"
+            clock.add(
+                sends, "kernel", start + block.end - traffic * time, traffic * time, COMMUNICATION_STREAM
+            )
+    clock.now = start + schedule.end
 
 
 def _others(clock: _Clock, terms: dict[str, float], place: str) -> None:

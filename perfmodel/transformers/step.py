@@ -80,7 +80,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     on = rates_of(job, p)
     layer = layer_of(job, p, on) if layer is None else layer
     stages, steps = layout.pipeline_parallel, layout.accumulation_steps
-    logits, embedding = _logits(job, p, on)
+    logits, embedding = head_times(job, p, on)
     layer_time, head = layer.time, time_of_parts(logits=logits, embedding=embedding)
     mean = mean_stage_time(model.layers, stages, layer_time, head)
     slowest = slowest_stage_time(model.layers, stages, layer_time, logits)
@@ -126,7 +126,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     )
 
 
-def _logits(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
+def head_times(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:
     """Return the times of logits with their loss, and of the embeddings, of one micro-batch."""
     model, tensor = job.model, job.layout.tensor_parallel
     tokens = job.tokens * model.predicted_share

@@ -1,0 +1,205 @@
+"""A step of a pipeline as its schedule: a row for each stage, its passes in time, and where it waits bare."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from app.charts import BLUE, GREY, ORANGE, draw
+from app.plain import plain
+from perfmodel.prediction import Prediction
+from perfmodel.transformers.pipeline import Pipeline
+from perfmodel.transformers.schedule import Block, Schedule
+from perfmodel.units import show
+
+ALL_DRAWN = 16
+"""Micro-batches: of more the first and the last are drawn, those between are alike."""
+MOST_SHAPES = 1200
+"""Passes that are bars of their own; more are one picture."""
+COLUMNS = 800
+"""Of that picture."""
+MOST_NUMBERS = 500
+"""Passes with a number on them."""
+GAP = 0.05
+"""Of the width drawn: what stands for the passes left out."""
+NEAR_GAP = 0.8
+"""Of what is drawn before the gap: ticks beyond would meet those after it."""
+HEAD, LEAST, MOST = 110, 150, 560
+"""Heights [px]."""
+PASSES = ((True, "forward", BLUE, "white"), (False, "backward", ORANGE, "black"))
+
+
+class Cut(NamedTuple):
+    """What of a schedule is drawn: all of it, or what is before one moment and after another [s]."""
+
+    first: float
+    last: float
+    end: float
+
+    @property
+    def gap(self) -> float:
+        """Width of the mark between both parts, as a time [s]; 0 where all is drawn."""
+        return GAP * (self.end - self.last + self.first) if self.last > self.first else 0.0
+
+    def place(self, moment: float) -> float:
+        """Where a moment lies on the axis [s]."""
+        return moment if moment <= self.first else moment - self.last + self.first + self.gap
+
+    def parts(self, block: Block) -> Iterable[tuple[float, float]]:
+        """Start and end on the axis of what is drawn of a pass."""
+        for low, high in ((0.0, self.first), (self.last, self.end)):
+            start, end = max(block.start, low), min(block.end, high)
+            if end > start:
+                moved = 0.0 if low < self.last else self.first + self.gap - self.last
+                yield start + moved, end + moved
+
+
+def cut_of(schedule: Schedule) -> Cut:
+    """Return what is drawn: of many micro-batches the time it fills in and a bit more, as much at the end."""
+    end = schedule.end
+    if schedule.micro_batches <= ALL_DRAWN:
+        return Cut(end, end, end)
+    each = max(sum(block.end - block.start for block in blocks) for blocks in schedule.stages)
+    shown = (len(schedule.stages) + 3) * each / schedule.micro_batches
+    return Cut(shown, end - shown, end) if 2 * shown < 0.8 * end else Cut(end, end, end)
+
+
+def draw_pipeline(pipeline: Pipeline, prediction: Prediction, name: str) -> Any:
+    """Put the schedule on the page, with the share of the step in which stages wait above it."""
+    schedule, waits = pipeline.schedule, prediction.bubble_fraction or 0.0
+    stages = f"{len(schedule.stages)} stages"
+    if schedule.chunks > 1:
+        stages += f" of {schedule.chunks} chunks"
+    said = f"Pipeline of {stages}, {schedule.micro_batches} micro-batches: bubble {waits:.1%} of the step"
+    st.markdown(f"**{said}**")
+    height = min(MOST, max(LEAST, HEAD + 30 * len(schedule.stages)))
+    shown = draw(pipeline_schedule(schedule), name, said, height=height)
+    numbers = "micro-batch:chunk" if schedule.chunks > 1 else "those of the micro-batch"
+    words = f"Numbers, where there is room, are {numbers}; stages wait where nothing is drawn."
+    if pipeline.words:
+        words += f" {pipeline.words[:1].upper()}{pipeline.words[1:]}."
+    st.caption(plain(words))
+    return shown
+
+
+def pipeline_schedule(schedule: Schedule) -> go.Figure:
+    """Passes of every stage, forward and backward in two colours.
+
+    Parameters
+    ----------
+    schedule : of ``perfmodel.transformers.pipeline``
+    """
+    cut = cut_of(schedule)
+    drawn = [
+        (block, start, end)
+        for blocks in schedule.stages
+        for block in blocks
+        for start, end in cut.parts(block)
+    ]
+    figure = go.Figure()
+    if len(drawn) <= MOST_SHAPES:
+        _bars(figure, drawn, schedule.chunks)
+    else:
+        _picture(figure, drawn, len(schedule.stages), cut)
+    count = len(schedule.stages)
+    figure.update_yaxes(
+        title="stage", range=[count + 0.5, 0.5], tick0=1, dtick=math.ceil(count / 16), zeroline=False
+    )
+    figure.update_xaxes(title="time of the step [s]", range=[0, cut.place(schedule.end)], zeroline=False)
+    if cut.gap:
+        _mark_gap(figure, cut)
+    figure.update_layout(barmode="overlay", uniformtext={"minsize": 9, "mode": "hide"})
+    return figure
+
+
+def _bars(figure: go.Figure, drawn: list[tuple[Block, float, float]], chunks: int) -> None:
+    """A bar for each pass."""
+    for is_forward, name, colour, letters in PASSES:
+        mine = [each for each in drawn if each[0].is_forward is is_forward]
+        numbered = len(drawn) <= MOST_NUMBERS
+        figure.add_bar(
+            y=[block.stage + 1 for block, _, _ in mine],
+            x=[end - start for _, start, end in mine],
+            base=[start for _, start, _ in mine],
+            width=0.8,
+            orientation="h",
+            name=name,
+            marker={"color": colour, "line": {"color": "rgba(0, 0, 0, 0.4)", "width": 0.5}},
+            text=[_number(block, chunks) if numbered else "" for block, _, _ in mine],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            insidetextfont={"color": letters},
+            customdata=[
+                f"micro-batch {block.micro_batch + 1}"
+                + (f", chunk {block.chunk + 1}" if chunks > 1 else "")
+                + f": {show(block.start, 's')} to {show(block.end, 's')}"
+                for block, _, _ in mine
+            ],
+            hovertemplate="stage %{y}, " + name + " of %{customdata}<extra></extra>",
+        )
+
+
+def _number(block: Block, chunks: int) -> str:
+    return f"{block.micro_batch + 1}:{block.chunk + 1}" if chunks > 1 else str(block.micro_batch + 1)
+
+
+def _picture(figure: go.Figure, drawn: list[tuple[Block, float, float]], stages: int, cut: Cut) -> None:
+    """Too many passes for bars: columns of time, each in the colour of the pass in its middle."""
+    wide = cut.place(cut.end) / COLUMNS
+    rows: list[list[float | None]] = [[None] * COLUMNS for _ in range(stages)]
+    for block, start, end in drawn:
+        for column in range(math.ceil(start / wide - 0.5), min(COLUMNS, math.ceil(end / wide - 0.5))):
+            rows[block.stage][column] = 0.0 if block.is_forward else 1.0
+    figure.add_heatmap(
+        z=rows,
+        x=[(column + 0.5) * wide for column in range(COLUMNS)],
+        y=list(range(1, stages + 1)),
+        ygap=2,
+        zmin=0,
+        zmax=1,
+        colorscale=[[0, BLUE], [0.5, BLUE], [0.5, ORANGE], [1, ORANGE]],
+        showscale=False,
+        hovertemplate="stage %{y}<extra></extra>",
+    )
+    for _, name, colour, _ in PASSES:  # for the legend
+        figure.add_bar(x=[None], y=[None], name=name, marker={"color": colour})
+
+
+def _mark_gap(figure: go.Figure, cut: Cut) -> None:
+    """Say what is left out, and write the true times at the axis."""
+    figure.add_annotation(
+        x=cut.first + cut.gap / 2,
+        xref="x",
+        y=0.5,
+        yref="paper",
+        text=f"alike: {show(cut.last - cut.first, 's')}",
+        textangle=-90,
+        showarrow=False,
+    )
+    for edge in (cut.first, cut.first + cut.gap):
+        figure.add_vline(x=edge, line={"dash": "dot", "color": GREY, "width": 1})
+    step = _round_step(cut.first)
+    early = [step * index for index in range(int(NEAR_GAP * cut.first / step) + 1)]
+    late = [step * index for index in range(math.ceil(cut.last / step), int(cut.end / step) + 1)]
+    figure.update_xaxes(
+        tickvals=[cut.place(each) for each in (*early, *late)],
+        ticktext=[show(each, "s") if each else "0 s" for each in (*early, *late)],
+        tickangle=0,
+        title="time of the step",
+    )
+
+
+def _round_step(width: float) -> float:
+    """Return 1, 2 or 5 times a power of ten, of which one to three make a width.
+
+    >>> _round_step(0.62), _round_step(3.1)
+    (0.2, 2.0)
+    """
+    power = 10.0 ** math.floor(math.log10(width / 1.5))
+    steps = [step * power for step in (0.5, 1, 2, 5)]
+    return max(step for step in steps if step <= steps[0] or 1.5 * step <= width)

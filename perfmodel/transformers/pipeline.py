@@ -1,0 +1,112 @@
+"""The schedule of a setting's pipeline: its stages' layers, and what a micro-batch takes of each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from perfmodel.calibration import Calibration
+from perfmodel.resolve import Setting
+from perfmodel.step.evaluate import outcome
+from perfmodel.transformers.evaluate import case_of_setting
+from perfmodel.transformers.job import job_of
+from perfmodel.transformers.layer import layer_of, rates_of
+from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.schedule import Schedule, schedule_of
+from perfmodel.transformers.step import head_times, step_of
+from perfmodel.units import show
+
+HARDLY = 0.005
+"""Of the time of a pipeline: a difference that is not worth words."""
+FORWARD_SHARE = 1 / 3
+"""Of the time of logits, loss and embeddings: of each product, forward is one and backward two (assumed)."""
+
+
+class Pipeline(NamedTuple):
+    """A schedule, beside what the prediction's closed form says of the same."""
+
+    schedule: Schedule
+    predicted_time: float
+    """Of all micro-batches: those of the slowest stage and the bubble [s]."""
+    predicted_idle_time: float
+    """``bubble_time`` and ``unequal_stages_time`` of the prediction [s]."""
+
+    @property
+    def beyond_prediction(self) -> float:
+        """By how much the schedule lasts longer than the prediction says; shorter where negative [s]."""
+        return self.schedule.end - self.predicted_time
+
+    @property
+    def words(self) -> str:
+        """How the schedule differs from the prediction, and why; empty where hardly."""
+        apart = self.beyond_prediction / self.predicted_time
+        if abs(apart) < HARDLY:
+            return ""
+        times = (
+            f"takes {show(self.schedule.end, 's')}, and the closed form says {show(self.predicted_time, 's')}"
+        )
+        if apart < 0:
+            return (
+                f"played through, the pipeline {times}: that has every other stage waited for in full while "
+                "the pipeline fills and drains, and the longest stage waits less"
+            )
+        return (
+            f"played through, the pipeline {times}: chunks of whole layers differ, and the schedule waits at "
+            "every longer one"
+        )
+
+
+def layers_of_chunks(layers: int, stages: int, chunks: int) -> list[list[int]]:
+    """Return the layers of each chunk, shape (stages, chunks): chunks go round the stages in turn.
+
+    Where layers do not divide, the first chunks hold one more.
+
+    >>> layers_of_chunks(10, 4, 1), layers_of_chunks(10, 2, 2)
+    ([[3], [3], [2], [2]], [[3, 2], [3, 2]])
+    """
+    least, more = divmod(layers, stages * chunks)
+    return [[least + (chunk * stages + stage < more) for chunk in range(chunks)] for stage in range(stages)]
+
+
+def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
+    """Return the schedule of a setting's step; None where one stage holds all layers.
+
+    A pass holds what its layers compute, launch and send inside the stage.  Embeddings are a part of the
+    first stage's, logits and loss of the last one's.  A measured run's factor is in all times.
+
+    Of equal stages the closed form is the schedule.  Of others it has the slowest wait for p - 1 mean stages
+    while the pipeline fills and drains; in 1F1B it waits for the others at most, which is less by what it is
+    longer than the mean.  It counts embeddings in the mean, not in the slowest.  With chunks that differ
+    interleaving waits at every longer one, which the closed form does not know.
+
+    Raises
+    ------
+    InputError : a step of more passes than are played through
+    """
+    layout = setting.layout
+    if layout is None or layout.pipeline_parallel == 1:
+        return None
+    job, learned = job_of(case_of_setting(setting)), fitted().parameters
+    on = rates_of(job, learned)
+    layer = layer_of(job, learned, on)
+    logits, embedding = head_times(job, learned, on)
+    step = step_of(job, learned, layer)
+    factor = float(outcome(setting, constants).anchor_factor)
+    stages, chunks = int(layout.pipeline_parallel), int(layout.virtual_stages)
+    micro_batches = int(layout.accumulation_steps)
+    held = layers_of_chunks(int(job.model.layers), stages, chunks)
+    ends = [[0.0] * chunks for _ in range(stages)]
+    ends[0][0] += float(embedding)
+    ends[-1][-1] += float(logits)
+    ahead = float(layer.time - layer.backward)
+
+    def times(layer_time: float, share: float) -> list[list[float]]:
+        return [
+            [factor * (count * layer_time + share * end) for count, end in zip(*each, strict=True)]
+            for each in zip(held, ends, strict=True)
+        ]
+
+    schedule = schedule_of(
+        times(ahead, FORWARD_SHARE), times(float(layer.backward), 1 - FORWARD_SHARE), micro_batches
+    )
+    idle = factor * float(step.bubble + step.unequal_stages)
+    return Pipeline(schedule, schedule.end - schedule.idle_time + idle, idle)

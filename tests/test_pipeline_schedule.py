@@ -1,0 +1,232 @@
+"""Schedules of pipelines: what each stage does when, against the closed form that predictions use."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfmodel import Scenario, predict
+from perfmodel.cli import main
+from perfmodel.equations.transformer_pipeline import bubble_time, pipelined_time
+from perfmodel.errors import InputError
+from perfmodel.prediction.pipeline import pipeline_of_scenario
+from perfmodel.step.terms import of_kind, sent
+from perfmodel.traces.kineto import read_kineto
+from perfmodel.traces.summary import summary
+from perfmodel.traces.timeline import timeline, write_timeline
+from perfmodel.transformers.pipeline import layers_of_chunks
+from perfmodel.transformers.schedule import MOST_BLOCKS, schedule_of
+
+JOB = {"workload": "llama-2-7b", "accelerator": "h100-sxm5-80gb", "gpus": 16, "tensor_parallel": 2}
+EQUAL = {**JOB, "pipeline_parallel": 4, "global_batch_size": 16}
+CHUNKS = {**EQUAL, "virtual_stages": 4}
+UNEQUAL = {**EQUAL, "workload": "llama-3.1-405b", "gpus": 32}
+ODD_CHUNKS = {**UNEQUAL, "virtual_stages": 7, "pipeline_parallel": 16, "gpus": 128, "global_batch_size": 128}
+
+seconds = st.floats(1e-3, 10)
+pytestmark = pytest.mark.any_version
+
+
+@st.composite
+def pipelines(draw, equal=False):
+    """Times of chunks forward and backward, and micro-batches that they can be interleaved for."""
+    stages, chunks = draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    micro_batches = draw(st.integers(1, 12)) if chunks == 1 else stages * draw(st.integers(1, 4))
+    if equal:
+        ahead, back = draw(seconds), draw(seconds)
+        return [[ahead] * chunks] * stages, [[back] * chunks] * stages, micro_batches
+    table = st.lists(st.lists(seconds, min_size=chunks, max_size=chunks), min_size=stages, max_size=stages)
+    return draw(table), draw(table), micro_batches
+
+
+@settings(deadline=None, max_examples=60)
+@given(pipelines(equal=True))
+def test_of_equal_chunks_a_schedule_is_the_closed_form(pipeline):
+    forward, backward, micro_batches = pipeline
+    stages, chunks = len(forward), len(forward[0])
+    schedule = schedule_of(*pipeline)
+    each = chunks * (forward[0][0] + backward[0][0])
+    bubble = bubble_time(stages, chunks, each)
+    assert schedule.end == pytest.approx(pipelined_time(micro_batches, each, bubble))
+    assert schedule.idle_time == pytest.approx(bubble, abs=1e-9 * schedule.end)
+
+
+@settings(deadline=None, max_examples=60)
+@given(pipelines())
+def test_a_stage_runs_every_pass_once_and_one_at_a_time(pipeline):
+    forward, backward, micro_batches = pipeline
+    schedule = schedule_of(*pipeline)
+    for stage, blocks in enumerate(schedule.stages):
+        assert len(blocks) == len({block[:4] for block in blocks}) == 2 * len(forward[0]) * micro_batches
+        assert all(one.end <= next_one.start for one, next_one in pairwise(blocks))
+        for block in blocks:
+            times = forward if block.is_forward else backward
+            assert block.end - block.start == pytest.approx(times[stage][block.chunk])
+
+
+@settings(deadline=None, max_examples=60)
+@given(pipelines())
+def test_a_pass_waits_for_those_it_needs(pipeline):
+    schedule = schedule_of(*pipeline)
+    stages = len(schedule.stages)
+    ran = {
+        (block.is_forward, block.chunk * stages + block.stage, block.micro_batch): block
+        for blocks in schedule.stages
+        for block in blocks
+    }
+    last = stages * schedule.chunks - 1
+    for (is_forward, place, micro), block in ran.items():
+        if is_forward and place:
+            assert ran[True, place - 1, micro].end <= block.start
+        if not is_forward:
+            assert ran[True, place, micro].end <= block.start
+            if place < last:
+                assert ran[False, place + 1, micro].end <= block.start
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.tuples(seconds, seconds), min_size=2, max_size=6), st.integers(1, 16))
+def test_1f1b_of_unequal_stages_ends_before_the_closed_form(stages, micro_batches):
+    """By what the slowest stage is longer than the mean at least: it waits for the others at most."""
+    schedule = schedule_of([[ahead] for ahead, _ in stages], [[back] for _, back in stages], micro_batches)
+    times = [sum(each) for each in stages]
+    slowest, mean = max(times), sum(times) / len(times)
+    closed = pipelined_time(micro_batches, slowest, bubble_time(len(times), 1, mean))
+    assert schedule.end <= (closed - (slowest - mean)) * (1 + 1e-9)
+    assert schedule.end >= micro_batches * slowest
+
+
+def test_1f1b_waits_in_full_where_the_last_stage_is_the_slowest():
+    schedule = schedule_of([[1.0], [1.0], [2.0]], [[2.0], [2.0], [4.0]], 5)
+    assert schedule.end == 5 * 6 + 3 + 3
+
+
+def test_1f1b_keeps_no_more_micro_batches_than_stages_behind():
+    schedule = schedule_of([[1.0]] * 4, [[2.0]] * 4, 9)
+    for stage, blocks in enumerate(schedule.stages):
+        kept = most = 0
+        for block in blocks:
+            kept += 1 if block.is_forward else -1
+            most = max(most, kept)
+        assert most == 4 - stage
+
+
+def test_too_long_or_impossible_schedules_are_refused():
+    with pytest.raises(InputError, match="do not divide by 2 stages"):
+        schedule_of([[1.0, 1.0]] * 2, [[1.0, 1.0]] * 2, 3)
+    with pytest.raises(InputError, match="too long to draw"):
+        schedule_of([[1.0]] * 2, [[1.0]] * 2, MOST_BLOCKS)
+
+
+@pytest.mark.parametrize(
+    ("layers", "stages", "chunks"), [(126, 16, 7), (126, 16, 1), (80, 8, 2), (10, 3, 1), (7, 7, 1)]
+)
+def test_layers_are_dealt_out_and_the_fullest_stage_is_the_closed_forms(layers, stages, chunks):
+    held = [sum(chunks) for chunks in layers_of_chunks(layers, stages, chunks)]
+    assert sum(held) == layers
+    assert (max(held), min(held)) == (-(-layers // stages), layers // stages)
+
+
+@pytest.mark.parametrize("options", [EQUAL, CHUNKS, UNEQUAL])
+def test_a_schedule_ends_and_waits_as_predicted(options):
+    """But for the embeddings, and what a slowest stage that is not the last waits less."""
+    answer, pipeline = predict(**options), pipeline_of_scenario(options)
+    terms = answer.terms
+    inside = (
+        of_kind(terms, "busy")
+        - sum(terms[name] for name in ("update_time", "contention_time"))
+        + sum(terms[f"{name}_parallel_time"] for name in ("tensor", "context", "expert"))
+        + terms["launch_overhead_time"]
+    )
+    waited = terms["bubble_time"] + terms["unequal_stages_time"]
+    assert pipeline.predicted_time == pytest.approx(inside + waited)
+    assert pipeline.predicted_idle_time == pytest.approx(waited)
+    assert waited / answer.iteration_time == pytest.approx(answer.bubble_fraction)
+    assert pipeline.schedule.end == pytest.approx(pipeline.predicted_time, rel=0.01)
+    apart = pipeline.schedule.idle_time / answer.iteration_time - answer.bubble_fraction
+    assert apart == pytest.approx(pipeline.beyond_prediction / answer.iteration_time)
+
+
+def test_a_measured_run_moves_the_schedule_too():
+    once = pipeline_of_scenario(EQUAL)
+    time = predict(**EQUAL).iteration_time
+    anchored = pipeline_of_scenario({**EQUAL, "anchor": f"iteration_time={2 * time}s@16"})
+    assert anchored.schedule.end == pytest.approx(2 * once.schedule.end)
+    assert anchored.predicted_time == pytest.approx(2 * once.predicted_time)
+
+
+def test_chunks_of_unlike_layers_take_longer_than_the_closed_form_and_say_so():
+    pipeline = pipeline_of_scenario(ODD_CHUNKS)
+    assert pipeline.beyond_prediction > 0.05 * pipeline.predicted_time
+    assert "waits at every longer one" in pipeline.words
+    assert not pipeline_of_scenario(CHUNKS).words
+
+
+def test_without_stages_there_is_no_schedule():
+    assert pipeline_of_scenario(JOB) is None
+    assert pipeline_of_scenario({"gpus": 8}) is None
+
+
+# --- as a Chrome trace
+
+
+@pytest.mark.parametrize("options", [EQUAL, CHUNKS, UNEQUAL, ODD_CHUNKS])
+def test_a_timeline_has_a_row_for_each_stage(tmp_path, options):
+    answer, pipeline = predict(**options), pipeline_of_scenario(options)
+    write_timeline(tmp_path / "step.json", answer, pipeline)
+    devices = summary(read_kineto(tmp_path / "step.json"))["devices"]
+    assert len(devices) == len(pipeline.schedule.stages)
+    lasts = answer.iteration_time + pipeline.beyond_prediction
+    for device in devices:
+        assert device["iteration_time"] == pytest.approx(lasts, rel=1e-6)
+    mean = {
+        name: sum(device["per_step"][name] for device in devices) / len(devices)
+        for name in ("compute_time", "exposed_communication_time")
+    }
+    # what grows with nodes is drawn as a kernel that is no collective
+    computed = of_kind(answer.terms, "busy") + answer.terms["node_growth_time"]
+    assert mean["compute_time"] == pytest.approx(computed, rel=1e-6)
+    assert mean["exposed_communication_time"] == pytest.approx(sent(answer.terms), rel=1e-6)
+
+
+def test_passes_of_a_timeline_lie_where_the_schedule_has_them():
+    answer, pipeline = predict(**CHUNKS), pipeline_of_scenario(CHUNKS)
+    events = timeline(answer, pipeline)["traceEvents"]
+    names = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+    assert names[1] == "stage 2 of 4: ranks 4 to 7, h100-sxm5-80gb"
+    for stage, blocks in enumerate(pipeline.schedule.stages):
+        drawn = {
+            event["name"]: (event["ts"] * 1e-6, (event["ts"] + event["dur"]) * 1e-6)
+            for event in events
+            if event["ph"] == "X" and event["pid"] == stage and "chunk" in event["name"]
+        }
+        assert len(drawn) == len(blocks)
+        for block in blocks:
+            part = "forward" if block.is_forward else "backward"
+            start, end = drawn[f"{part} {block.micro_batch + 1}, chunk {block.chunk + 1}"]
+            assert block.start - 1e-9 <= start < end <= block.end + 1e-9
+
+
+def test_the_command_writes_a_pipeline_and_says_where_it_differs(tmp_path):
+    def run(options):
+        words = [
+            part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", str(value))
+        ]
+        result = CliRunner().invoke(main, ["predict", *words, "--timeline", str(tmp_path / "step.json")])
+        assert result.exit_code == 0, result.output
+        return result
+
+    assert "played through" not in run(CHUNKS).stderr
+    events = json.loads(Path(tmp_path / "step.json").read_text())["traceEvents"]
+    assert {event["pid"] for event in events} == set(range(4))
+    assert "waits at every longer one" in run(ODD_CHUNKS).stderr
+    # more ranks than a viewer opens are few stages
+    many = {**EQUAL, "gpus": 4096, "global_batch_size": 4096}
+    assert predict(Scenario(**many)).scenario["world_size"] == 4096
+    run(many)
