@@ -122,7 +122,9 @@ def test_a_sweep_leaves_as_lines_or_as_arrow(client):
     rows = client.post("/v1/sweep", json=body).json()["rows"]
     lines = client.post("/v1/sweep", json=body, headers={"accept": "application/x-ndjson"})
     assert lines.headers["content-type"].startswith("application/x-ndjson")
-    assert [json.loads(line) for line in lines.content.splitlines()] == rows
+    *sent, last = map(json.loads, lines.content.splitlines())
+    assert sent == rows
+    assert last == {"end": {"rows": 8, "scenarios": 8, "refused": {}, "notes": []}}
     stream = client.post("/v1/sweep", json=body, headers={"accept": "application/vnd.apache.arrow.stream"})
     assert pyarrow.ipc.open_stream(stream.content).read_all().to_pylist() == rows
     bad = client.post("/v1/sweep", json={"gpus": []}, headers={"accept": "application/x-ndjson"})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from perfmodel.arguments import COUNT, TEXT, expect
+from perfmodel.candidates import TooManyCandidates
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.specs.layout import caveats, check_adapters
 from perfmodel.specs.stack import DEFAULT_STACK, stack
@@ -325,10 +326,10 @@ def _nothing(
 
 
 def _on_more(on: Callable[[int], SearchResult], world: int) -> SearchResult | None:
-    """Return what a search on more accelerators finds; None where nothing joins so many."""
+    """Return what a search on more accelerators finds; None where nothing joins so many, or may."""
     try:
         return on(world)
-    except InputError:
+    except (InputError, TooManyCandidates):
         return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from perfmodel.calibration import Calibration
+from perfmodel.candidates import will_try
 from perfmodel.errors import InputError
 from perfmodel.planning.goal import ALGORITHMS, Goal, sized
 from perfmodel.planning.machines import Machine
@@ -87,8 +89,14 @@ def tables_of_copies(
         for name in dict.fromkeys(machine.accelerator for machine in machines)
     }
     index_of = {(machine.node, machine.accelerator): i for i, machine in enumerate(machines)}
+    crossings, between = [], Counter[str]()
+    for accelerator, options in _crossings(goal, frameworks, machines, catalogue, constants, between):
+        crossings.append((accelerator, options, between.copy()))
+        between.clear()
+    will_try(math.prod(map(_length, options.values())) for _, options, _ in crossings)
     tables = []
-    for accelerator, options in _crossings(goal, frameworks, machines, catalogue, constants, left_out):
+    for accelerator, options, before in crossings:
+        left_out.update(before)
         crossed = sweep(
             workload=goal.workload,
             accelerator=accelerator,
@@ -111,7 +119,12 @@ def tables_of_copies(
             table["machine"] = np.array([index_of[node, accelerator] for node in table["node"].tolist()])
             table["framework"] = np.full(len(table["machine"]), frameworks[accelerator], dtype=object)
             tables.append(_allowed(goal, table, goal.most_samples(network), left_out))
+    left_out.update(between)
     return tables
+
+
+def _length(values: Any) -> int:
+    return len(values) if isinstance(values, list) else 1
 
 
 def _crossings(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.calibration import Calibration
+from perfmodel.candidates import will_try
 from perfmodel.errors import InputError
 from perfmodel.planning.goal import Goal, doubled
 from perfmodel.planning.machines import Machine
@@ -25,7 +26,7 @@ from perfmodel.sweeps.shared import answers
 from perfmodel.transformers.evaluate import fabric_of_setting, network_of
 from perfmodel.transformers.job import rows as chosen
 from perfmodel.transformers.parameters import fitted
-from perfmodel.transformers.search import search
+from perfmodel.transformers.search import count_layouts, search
 from perfmodel.transformers.software import Options
 from perfmodel.transformers.words import changes
 
@@ -77,25 +78,45 @@ def tables_of_layouts(
     tables : none where no layout is possible
     timed : how many layouts were timed in all
     """
-    plans: list[dict[str, Any]] = []
-    timed = 0
+    settings: list[tuple[int, Setting | InputError]] = []
     for index, machine in enumerate(machines):
         sizes = doubled(goal.most_gpus(machine.accelerators, machine.joins), machine.accelerators)
         for precision, size in product(goal.precisions or (None,), sizes):
             try:
                 setting = _setting(goal, machine, size, precision, network, catalogue)
             except InputError as error:
-                left_out[str(error)] += 1
+                settings.append((index, error))
                 continue
-            if setting is None:
-                continue
-            plan, tried, reason = fastest_layout(goal, setting, network, constants)
-            timed += tried
-            if plan is None:
-                left_out[reason] += 1
-            else:
-                plans.append({"machine": index, **plan})
+            if setting is not None:
+                settings.append((index, setting))
+    will_try(_count(goal, setting, network) for _, setting in settings if isinstance(setting, Setting))
+    plans: list[dict[str, Any]] = []
+    timed = 0
+    for index, setting in settings:
+        if isinstance(setting, InputError):
+            left_out[str(setting)] += 1
+            continue
+        plan, tried, reason = fastest_layout(goal, setting, network, constants)
+        timed += tried
+        if plan is None:
+            left_out[reason] += 1
+        else:
+            plans.append({"machine": index, **plan})
     return [_table(plans)] if plans else [], timed
+
+
+def _count(goal: Goal, setting: Setting, network: Workload) -> int:
+    """Return how many layouts are looked at for the fastest."""
+    model, length = network_of(setting.workload)
+    assert setting.stack is not None
+    return count_layouts(
+        model,
+        fabric_of_setting(setting),
+        setting.stack,
+        world_size=setting.world_size,
+        global_batch_size=goal.batch_of_layouts(network, setting.world_size),
+        sequence_length=length,
+    )
 
 
 def _setting(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 import orjson
 
 from perfmodel.attachments import only_attached
+from perfmodel.candidates import tries, will_try
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.planning import SearchResult
 from perfmodel.sensitivity.until import USUAL_SHARE, VARIED
@@ -20,7 +19,6 @@ from perfmodel.service import requests as asked
 from perfmodel.service.answer_types import PredictAnswer
 from perfmodel.service.fleets import OWN, fleets_of, refuse_without_fleet
 from perfmodel.service.problems import Mistake, Refused
-from perfmodel.service.settings import of_environment
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.record import Record
 from perfmodel.specs.store import Catalogue
@@ -63,13 +61,19 @@ def scale(request: asked.ScaleRequest, catalogue: Catalogue) -> bytes:
     from perfmodel.api.scale import scale
 
     counts: Any = request.world_size
-    check_candidates("gpus", len(counts))
+    tries(len(counts))
     return written(scale(request.scenario(), gpus=counts, catalogue=catalogue))
 
 
 def sweep(request: other.SweepRequest, catalogue: Catalogue) -> bytes:
     """Answer ``sweep``."""
-    return written(sweep_of(request, catalogue))
+    from perfmodel.sweeps.table import MOST_IN_JSON
+
+    result = sweep_of(request, catalogue)
+    if len(result) > MOST_IN_JSON:
+        right = f"at most {MOST_IN_JSON:,}; a stream has any number: Accept: application/x-ndjson"
+        raise Refused(f"{len(result):,} scenarios as JSON: {right}", [Mistake(None, len(result), right)])
+    return written(result)
 
 
 def sweep_of(request: other.SweepRequest, catalogue: Catalogue) -> Any:
@@ -77,7 +81,8 @@ def sweep_of(request: other.SweepRequest, catalogue: Catalogue) -> Any:
 
     Raises
     ------
-    InputError : as ``perfmodel.sweep``; more scenarios than the service allows
+    InputError : as ``perfmodel.sweep``
+    TooManyCandidates : more scenarios than the service allows
     """
     from perfmodel.specs.scenario import field_of
     from perfmodel.sweeps import sweep
@@ -85,23 +90,9 @@ def sweep_of(request: other.SweepRequest, catalogue: Catalogue) -> Any:
     lengths = 1
     for value in request.options.values():
         lengths *= max(1, len(value)) if isinstance(value, list) else 1
-    check_candidates(None, lengths)
+    will_try((lengths,))  # before each value is looked at
     columns = None if request.columns is None else [field_of(name) for name in request.columns]
     return sweep(request.options, catalogue=catalogue, columns=columns)
-
-
-def check_candidates(field: str | None, count: int) -> None:
-    """Refuse more scenarios than the service allows in one request."""
-    most = most_candidates()
-    if count > most:
-        words = f"{count:,} scenarios; this service takes at most {most:,} in a request"
-        raise Refused(words, [Mistake(field, count, f"at most {most:,}")])
-
-
-@cache
-def most_candidates() -> int:
-    """Return how many scenarios a request may ask for, as the first process was told."""
-    return of_environment(os.environ).candidates
 
 
 def layouts(request: other.LayoutsRequest, catalogue: Catalogue) -> bytes:
@@ -118,7 +109,7 @@ def plan(request: Any, catalogue: Catalogue) -> bytes:
     options = options_of(request)
     conditions = asked.conditions_of(options.pop("conditions", None))
     if options.get("have") is not None:
-        check_candidates("buy", len(options.get("buy") or ()))
+        tries(len(options.get("buy") or ()))
         return written(fleets_of(options, conditions, catalogue))
     refuse_without_fleet(options)
     options = {name: value for name, value in options.items() if name not in OWN}
@@ -144,6 +135,7 @@ def compare(request: asked.CompareRequest, catalogue: Catalogue) -> bytes:
     from perfmodel.api.compare import compare
 
     conditions = asked.conditions_of(request.conditions)
+    tries(len(request.scenarios))
     return written(
         compare(*request.scenarios, names=request.names, conditions=conditions, catalogue=catalogue)
     )
@@ -194,7 +186,7 @@ def _enough(request: asked.SensitivityRequest, conditions: Conditions, catalogue
     vary: Any = request.vary
     until: Any = USUAL_SHARE if request.until is None else request.until
     values: Any = request.values
-    check_candidates("values", len(values or ()))
+    tries(len(values or ()))
     return written(enough(vary, request.scenario(), until=until, values=values, catalogue=catalogue))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from functools import partial
 from hashlib import sha256
 
 from fastapi import FastAPI
-from starlette.concurrency import run_in_threadpool
+from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -16,17 +17,20 @@ from starlette.routing import Route
 import perfmodel
 from perfmodel.service import problems
 from perfmodel.service.answers import encoded
+from perfmodel.service.bodies import Unfinished
 from perfmodel.service.commands import COMMANDS, Command, answer, is_cheap, kept_answer
+from perfmodel.service.logs import event
 from perfmodel.service.pages import docs_page
 from perfmodel.service.problems import Refused, problem, problem_of
 from perfmodel.service.quickly import quickly
+from perfmodel.service.refusal import Refusal
 from perfmodel.service.schema import openapi
 from perfmodel.service.settings import Settings
-from perfmodel.service.streams import ARROW, NDJSON, stream_of
+from perfmodel.service.streams import ARROW, NDJSON, error_line, stream_of
 
 Run = Callable[[str, bytes], Awaitable[bytes]]
 """Answers a costly command: its name and the body of the request to the JSON of the answer."""
-Stream = Callable[[str, bytes], Awaitable[AsyncIterator[bytes] | Iterator[bytes]]]
+Stream = Callable[[str, bytes], Awaitable[AsyncIterator[bytes]]]
 """Does so in parts: the name of the command, a space and the form of the parts."""
 JSON = "application/json"
 FRESH = "private, max-age=3600"
@@ -53,7 +57,7 @@ def application(
         redoc_url=None,
         redirect_slashes=False,
     )
-    calculate, stream = run or _in_thread, stream or partial(_stream_in_thread, settings.seconds)
+    calculate, stream = run or partial(_in_thread, settings), stream or partial(_stream_in_thread, settings)
     for command in COMMANDS.values():
         app.router.routes.append(
             Route(
@@ -102,7 +106,9 @@ def _endpoint(command: Command, calculate: Run, stream: Stream) -> Callable[[Req
         try:
             if form != JSON:
                 parts = await stream(f"{command.name} {form}", body)
-                return StreamingResponse(parts, headers={"cache-control": FRESH}, media_type=form)
+                return StreamingResponse(
+                    _whole(parts, form), headers={"cache-control": FRESH}, media_type=form
+                )
             content = quickly(kept_answer, command.name, body) if is_cheap(command, body) else None
             if content is None:
                 content = await calculate(command.name, body)
@@ -113,12 +119,28 @@ def _endpoint(command: Command, calculate: Run, stream: Stream) -> Callable[[Req
     return endpoint
 
 
-async def _in_thread(name: str, body: bytes) -> bytes:
-    return await run_in_threadpool(answer, name, body)
+async def _in_thread(settings: Settings, name: str, body: bytes) -> bytes:
+    return await run_in_threadpool(answer, name, body, settings.candidates)
 
 
-async def _stream_in_thread(seconds: float, name: str, body: bytes) -> Iterator[bytes]:
-    return await run_in_threadpool(stream_of, name.partition(" ")[2], body, seconds)
+async def _stream_in_thread(settings: Settings, name: str, body: bytes) -> AsyncIterator[bytes]:
+    form, limits = name.partition(" ")[2], (settings.seconds, settings.candidates)
+    return iterate_in_threadpool(await run_in_threadpool(stream_of, form, body, *limits))
+
+
+async def _whole(parts: AsyncIterator[bytes], form: str) -> AsyncIterator[bytes]:
+    """Give the parts of a stream; one that is cut off ends by saying so, or is not ended."""
+    try:
+        async with aclosing(parts):  # type: ignore[type-var]  # a generator, by whoever made it
+            async for part in parts:
+                yield part
+    except Refused as error:  # of which the last part speaks
+        event("stream cut off", "warning", status=error.status, detail=error.message)
+    except Refusal as error:
+        event("stream cut off", "warning", status=error.status_code, detail=error.detail)
+        if form != NDJSON:
+            raise Unfinished from None
+        yield error_line(problem(error.status_code, error.detail))
 
 
 def _form(command: Command, accepted: str) -> str:

@@ -51,7 +51,7 @@ class Bodies:
                 return
             CLIENT_LEAVES.set(body.client_leaves)
             await self.app(scope, body.replay, send)
-        except ClientDisconnected:
+        except (ClientDisconnected, Unfinished):
             return
         finally:
             self.hold(-body.counted)
@@ -74,6 +74,13 @@ class ClientDisconnected(BaseException):
     """The client has left.
 
     No ``Exception``, as a cancelled task's is none: nobody is there to whom a handler of errors could answer.
+    """
+
+
+class Unfinished(BaseException):
+    """An answer that has begun cannot be ended: the connection is closed, so that its reader sees that.
+
+    No ``Exception``, as nothing can be answered any more.
     """
 
 

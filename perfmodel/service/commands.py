@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from perfmodel.attachments import only_attached
+from perfmodel.candidates import TooManyCandidates, at_most
 from perfmodel.comparison import Comparison
 from perfmodel.equations.sgd_variants import StragglerPrediction
 from perfmodel.errors import InputError
@@ -23,7 +24,9 @@ from perfmodel.service import answer_types as types
 from perfmodel.service import answers, requests
 from perfmodel.service import other_requests as other
 from perfmodel.service.batches import BESIDE, error_row, is_batch, place_of_rows, rows_of
+from perfmodel.service.fewer import too_many
 from perfmodel.service.problems import Mistake, Refused, below, refused, shown
+from perfmodel.service.settings import Settings
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
@@ -208,16 +211,20 @@ _SUMMARIES = (
 COMMANDS: dict[str, Command] = {each.name: each for each in _SUMMARIES}
 
 
-def answer(name: str, body: bytes) -> bytes:
+def answer(name: str, body: bytes, candidates: int = Settings.candidates) -> bytes:
     """Return the JSON that a command answers to the body of a request: a pure function of both.
 
     No file of this machine is opened but those that come with the package, whatever the body says.
+
+    Parameters
+    ----------
+    candidates : that searches and sweeps may try for it
 
     Raises
     ------
     Refused : the body is no JSON, or not what the command takes; one that may be sent to another process
     """
-    return answered(COMMANDS[name], table_of(body))
+    return answered(COMMANDS[name], table_of(body), candidates)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -236,7 +243,7 @@ def is_cheap(command: Command, body: bytes) -> bool:
 _SLOW_WORDS = tuple(f'"{key}"'.encode() for key in sorted(SLOW_KEYS))
 
 
-def answered(command: Command, table: dict[str, Any]) -> bytes:
+def answered(command: Command, table: dict[str, Any], candidates: int = Settings.candidates) -> bytes:
     """Return the JSON that a command answers to a body that was read.
 
     Raises
@@ -244,7 +251,7 @@ def answered(command: Command, table: dict[str, Any]) -> bytes:
     Refused : it is not what the command takes
     """
     try:
-        with only_attached(files_of(table)):
+        with only_attached(files_of(table)), at_most(candidates):
             if command.name == "predict" and is_batch(table):
                 return answers.encoded({"results": _results(command, table)})
             request = command.request(**table)
@@ -253,6 +260,8 @@ def answered(command: Command, table: dict[str, Any]) -> bytes:
             return command.function(request, catalogue)
     except InputError as error:
         raise refused(error, table, command.request) from None
+    except TooManyCandidates as error:
+        raise too_many(error, command.name, table) from None
     except (MemoryError, RecursionError) as error:
         words = "too large a job for this service" if isinstance(error, MemoryError) else "nested too deeply"
         raise Refused(words) from None

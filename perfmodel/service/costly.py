@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import math
+import os
 from collections.abc import Iterator
+from functools import cache
 
 from perfmodel.service import commands
+from perfmodel.service.settings import Settings, of_environment
 from perfmodel.service.streams import stream_of
 
 
 def answer(name: str, body: bytes) -> bytes | Iterator[bytes]:
     """Return the answer of a command; where its name is followed by a form, in parts of that form.
 
-    The time limit is the pool's.
-
     Raises
     ------
     Refused : the body is not what the command takes
     """
     command, _, form = name.partition(" ")
-    return stream_of(form, body, math.inf) if form else commands.answer(command, body)
+    allowed = _settings()
+    if form:
+        return stream_of(form, body, allowed.seconds, allowed.candidates)
+    return commands.answer(command, body, allowed.candidates)
+
+
+@cache
+def _settings() -> Settings:
+    """Return the settings of the pool, which every process of it is started with."""
+    return of_environment(os.environ)

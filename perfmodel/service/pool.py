@@ -17,6 +17,7 @@ from typing import Any
 from perfmodel.service.bodies import CLIENT_LEAVES, ClientDisconnected
 from perfmodel.service.logs import event
 from perfmodel.service.metrics import Metrics
+from perfmodel.service.problems import too_slow
 from perfmodel.service.refusal import AGAIN, Refusal
 from perfmodel.service.settings import Settings
 from perfmodel.service.worker import ANSWER, MEMORY, PART, READY, REPLY, REQUEST
@@ -25,6 +26,10 @@ ANSWERS = "perfmodel.service.costly:answer"
 """What a worker calls with the name of a command and a body; it returns the answer, or its parts."""
 START_SECONDS = 60.0
 """Time that a new process has to import what it needs."""
+LAST_PART_SECONDS = 2.0
+"""Time that a stream has beyond its own to come to the end of a part, and say in the last that it is over."""
+TIMED_OUT = 504
+"""The status of what took too long."""
 MOST_REPLY = 100_000_000
 """Bytes of an answer."""
 
@@ -211,7 +216,7 @@ class Pool:
         except GeneratorExit:
             raise
         except BaseException as error:
-            outcome = _OUTCOMES.get(type(error), "error")
+            outcome = _outcome(error)
             raise
         finally:
             self._count(outcome)
@@ -306,7 +311,7 @@ class _Place:
         """Return the next part; of an answer that has begun to leave, nothing can be tried anew."""
         assert self.worker is not None
         try:
-            return await self._in_time(self.worker.part())
+            return await self._in_time(self.worker.part(), LAST_PART_SECONDS)
         except _Lost:
             raise CutOff(503, "the calculation was cut off") from None
         except _OutOfMemory:
@@ -317,12 +322,12 @@ class _Place:
         await worker.ask(name, body)
         return await worker.part()
 
-    async def _in_time(self, work: Coroutine[Any, Any, bytes]) -> bytes:
+    async def _in_time(self, work: Coroutine[Any, Any, bytes], beyond: float = 0.0) -> bytes:
         try:
-            async with asyncio.timeout_at(self.deadline):
+            async with asyncio.timeout_at(self.deadline + beyond):
                 return await work
         except TimeoutError:
-            raise TimedOut(504, f"this takes longer than {self.settings.seconds:g} s; ask for less") from None
+            raise TimedOut(TIMED_OUT, too_slow(self.settings.seconds)) from None
 
     def _out_of_memory(self) -> OutOfMemory:
         return OutOfMemory(422, f"this takes more than {self.settings.memory_bytes:,} bytes; ask for less")
@@ -371,6 +376,11 @@ _OUTCOMES: dict[type[BaseException], str] = {
     asyncio.CancelledError: "cancelled",
 }
 """How a costly request ended, in the counts; anything else is an error of the request's own."""
+
+
+def _outcome(error: BaseException) -> str:
+    in_time = getattr(error, "status", 0) != TIMED_OUT  # of a stream, which itself says so at its end
+    return _OUTCOMES.get(type(error), "error") if in_time else "timed out"
 
 
 async def _unless_client_leaves(work: Coroutine[Any, Any, bytes]) -> bytes:

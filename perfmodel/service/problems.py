@@ -179,6 +179,11 @@ def _cut(words: str) -> str:
     return words if len(words) <= LONGEST_MESSAGE else f"{words[:LONGEST_MESSAGE]}..."
 
 
+def too_slow(seconds: float) -> str:
+    """Return what is said of a request that would take longer than it may."""
+    return f"this takes longer than {seconds:g} s; ask for less"
+
+
 def problem_of(error: Refused) -> dict[str, Any]:
     """Return the problem of a refused request."""
     return problem(error.status, error.message, error.mistakes)

@@ -17,7 +17,7 @@ import perfmodel
 from perfmodel.service.batches import batch_schemas
 from perfmodel.service.commands import COMMANDS, Command
 from perfmodel.service.problems import MEDIA_TYPE
-from perfmodel.service.streams import ARROW, NDJSON
+from perfmodel.service.streams import ARROW, STREAMED
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.instance import InstanceFile
 from perfmodel.specs.link import Link
@@ -150,8 +150,10 @@ def _operation(command: Command, components: dict[str, Any]) -> dict[str, Any]:
         examples |= batch["examples"]
         content = {JSON: {"schema": answer}}
     if command.name == "sweep":
-        row = {"type": "string", "description": "A row on each line, as JSON."}
-        content |= {NDJSON: {"schema": row}, ARROW: {"schema": {"type": "string", "format": "binary"}}}
+        content |= {
+            kind: {"schema": {"type": "string", "description": words}} for kind, words in STREAMED.items()
+        }
+        content[ARROW]["schema"]["format"] = "binary"
     headers = {
         "ETag": {"description": "Of version, command and body.", "schema": {"type": "string"}},
         "Cache-Control": {"schema": {"type": "string"}},

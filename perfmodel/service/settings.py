@@ -64,7 +64,7 @@ class Settings:
     )
     nesting: int = setting(64, "Deepest nesting of brackets in a body.", "400", most=200)
     candidates: int = setting(
-        100_000, "Candidates of one plan, search for layouts or sweep.", "422", most=1e9
+        5_000_000, "Candidates that a plan, a search for layouts or a sweep may try.", "422", most=1e9
     )
     seconds: float = setting(
         30.0, "Time that one request may calculate in the pool.", "504", "s", least=0.01, most=86400

@@ -3,70 +3,90 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from perfmodel.attachments import only_attached
+from perfmodel.candidates import TooManyCandidates, at_most
 from perfmodel.errors import InputError, needed
 from perfmodel.service.answers import encoded, sweep_of
 from perfmodel.service.commands import files_of, table_of
+from perfmodel.service.fewer import too_many
 from perfmodel.service.other_requests import SweepRequest
-from perfmodel.service.problems import refused
+from perfmodel.service.problems import Refused, problem_of, refused, too_slow
+from perfmodel.service.settings import Settings
 from perfmodel.specs.store import Catalogue
 from perfmodel.sweeps import Sweep
 
 NDJSON, ARROW = "application/x-ndjson", "application/vnd.apache.arrow.stream"
+END, ERROR = "end", "error"
+"""Keys of the last line, and of the last batch's metadata, of a whole sweep and of one that was cut off."""
+STREAMED = {
+    NDJSON: 'A row on each line, as JSON. The last line is {"end": {"rows", "scenarios", "refused", '
+    '"notes"}}: rows sent, scenarios crossed, how many were refused by what was said of them; or '
+    '{"error": Problem} of a sweep that was cut off.',
+    ARROW: "Record batches. The last has no row, and in its custom metadata the key end, whose JSON holds "
+    "rows, scenarios, refused and notes; or the key error, a Problem, of a sweep that was cut off.",
+}
+"""What a stream holds, in words."""
 Parts = Iterator[bytes]
 
 
-def stream_of(kind: str, body: bytes, seconds: float) -> Parts:
+def stream_of(kind: str, body: bytes, seconds: float, candidates: int = Settings.candidates) -> Parts:
     """Return a sweep in parts, the first of them calculated.
+
+    The last says how many rows there are, how many scenarios were refused and why; or what cut it off, which
+    is raised too.
 
     Parameters
     ----------
     kind : ``NDJSON``, a row on each line; ``ARROW``, the stream format of Arrow
     body : of the request
     seconds : that the whole may take; after them it is cut off
+    candidates : scenarios that it may cross
 
     Raises
     ------
     Refused : the body is no sweep, or not one of its scenarios can be predicted
     """
-    table = table_of(body)
-    parts = _parts(kind, table, seconds)
-    try:
-        first = next(parts)
-    except InputError as error:
-        raise refused(error, table) from None
-    return _from_first(first, parts)
-
-
-def _from_first(first: bytes, rest: Parts) -> Parts:
-    yield first
-    yield from rest
-
-
-def _parts(kind: str, table: dict[str, Any], seconds: float) -> Parts:
     end = time.monotonic() + seconds
-    chunks = _chunks(table)
-    sweep, chunk = next(chunks)
-    write = _FORMS[kind](sweep)
-    while True:
-        yield write(chunk)
-        if time.monotonic() > end:
-            raise TimeoutError(f"longer than {seconds:g} s")
-        try:
-            _, chunk = next(chunks)
-        except StopIteration:
-            break
-    if last := write(None):
-        yield last
+    table = table_of(body)
+    chunks = _chunks(table, candidates)
+    try:
+        sweep, chunk = next(chunks)
+        form: _Lines | _Arrow = _FORMS[kind](sweep)
+        return _parts(form, form.rows(chunk), table, chunks, end, seconds)
+    except InputError as error:
+        raise refused(error, table, SweepRequest) from None
+    except TooManyCandidates as error:
+        raise too_many(error, "sweep", table) from None
 
 
-def _chunks(table: dict[str, Any]) -> Iterator[tuple[Sweep, Any]]:
+def _parts(
+    form: _Lines | _Arrow,
+    part: bytes,
+    table: dict[str, Any],
+    chunks: Iterator[tuple[Sweep, Any]],
+    end: float,
+    seconds: float,
+) -> Parts:
+    yield part
+    try:
+        for _, chunk in chunks:
+            if time.monotonic() > end:
+                raise Refused(too_slow(seconds), status=504)
+            yield form.rows(chunk)
+    except InputError as error:
+        refusal = refused(error, table, SweepRequest)
+        yield form.last(ERROR, problem_of(refusal))
+        raise refusal from None
+    yield form.last(END, {"rows": form.count, **form.sweep.summary()})
+
+
+def _chunks(table: dict[str, Any], candidates: int) -> Iterator[tuple[Sweep, Any]]:
     """Yield the sweep and each part of its table; nothing of the server is opened while one is calculated."""
     files = files_of(table)
-    with only_attached(files):
+    with only_attached(files), at_most(candidates):
         request = SweepRequest(**table)
         catalogue = Catalogue.with_tables(request.specs) if request.specs else Catalogue.built_in()
         sweep = sweep_of(request, catalogue)
@@ -78,16 +98,27 @@ def _chunks(table: dict[str, Any]) -> Iterator[tuple[Sweep, Any]]:
             chunk = next(chunks, None)
 
 
-def _lines(sweep: Sweep) -> Callable[[Any], bytes]:
-    columns = sweep.columns
+def error_line(problem: Mapping[str, Any]) -> bytes:
+    """Return the last line of a stream of lines that was cut off."""
+    return encoded({ERROR: problem}) + b"\n"
 
-    def write(chunk: Any) -> bytes:
-        if chunk is None:
-            return b""
-        rows = zip(*(chunk[name].tolist() for name in columns), strict=True)
+
+class _Lines:
+    """A sweep as lines of JSON."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self.sweep, self.count = sweep, 0
+
+    def rows(self, chunk: Any) -> bytes:
+        """Return the rows of a part."""
+        columns = self.sweep.columns
+        rows = list(zip(*(chunk[name].tolist() for name in columns), strict=True))
+        self.count += len(rows)
         return b"".join(encoded(dict(zip(columns, row, strict=True))) + b"\n" for row in rows)
 
-    return write
+    def last(self, key: str, value: Mapping[str, Any]) -> bytes:
+        """Return the last line."""
+        return encoded({key: value}) + b"\n"
 
 
 class _Sink:
@@ -115,23 +146,35 @@ class _Sink:
         return b"".join(parts)
 
 
-def _arrow(sweep: Sweep) -> Callable[[Any], bytes]:
-    needed("pyarrow", "parquet", "an Arrow stream")
-    import pyarrow
+class _Arrow:
+    """A sweep as record batches of Arrow; the last has no row, and metadata of its own."""
 
-    sink, state = _Sink(), dict[str, Any]()
+    def __init__(self, sweep: Sweep) -> None:
+        needed("pyarrow", "parquet", "an Arrow stream")
+        self.sweep, self.count = sweep, 0
+        self._sink = _Sink()
+        self._writer: Any = None
 
-    def write(chunk: Any) -> bytes:
-        if chunk is None:
-            state["writer"].close()
-            return sink.taken()
-        table = sweep.as_arrow(chunk)
-        if "writer" not in state:
-            state["writer"] = pyarrow.ipc.new_stream(pyarrow.PythonFile(sink, "w"), table.schema)
-        state["writer"].write_table(table)
-        return sink.taken()
+    def rows(self, chunk: Any) -> bytes:
+        """Return the rows of a part."""
+        import pyarrow
 
-    return write
+        table = self.sweep.as_arrow(chunk)
+        if self._writer is None:
+            self._writer = pyarrow.ipc.new_stream(pyarrow.PythonFile(self._sink, "w"), table.schema)
+        self.count += len(table)
+        self._writer.write_table(table)
+        self._schema = table.schema
+        return self._sink.taken()
+
+    def last(self, key: str, value: Mapping[str, Any]) -> bytes:
+        """Return the last batch, and the end of the stream."""
+        import pyarrow
+
+        none = pyarrow.RecordBatch.from_pylist([], self._schema)
+        self._writer.write_batch(none, custom_metadata={key: encoded(value)})
+        self._writer.close()
+        return self._sink.taken()
 
 
-_FORMS: dict[str, Callable[[Sweep], Callable[[Any], bytes]]] = {NDJSON: _lines, ARROW: _arrow}
+_FORMS: dict[str, type[_Lines] | type[_Arrow]] = {NDJSON: _Lines, ARROW: _Arrow}

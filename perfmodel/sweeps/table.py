@@ -11,6 +11,7 @@ import numpy as np
 
 from perfmodel.arguments import COUNT, NAMES, TEXT, expect
 from perfmodel.calibration import Calibration, calibrated, constants_of
+from perfmodel.candidates import tries
 from perfmodel.errors import InputError, needed, unknown_name
 from perfmodel.resolve import ONE_PROCESS
 from perfmodel.specs.scenario import AnyScenario, Scenario, by_field, field_of, laid_over, options_of
@@ -92,6 +93,7 @@ class Sweep(Table):
         result: tuple[Axes, tuple[str, ...]] = axes(options, catalogue)
         self._axes, self.notes = result
         """What names that fit several things were taken to be."""
+        tries(len(self))
         (path,), profile = self._axes["calibration"], self._axes["profile"][0]
         asked = dict.fromkeys(
             (*ALWAYS, *(name for name in Scenario.model_fields if name in by_field(options)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from perfmodel.candidates import tries
 from perfmodel.specs.architecture import Architecture
 from perfmodel.specs.layout import FULL, RECOMPUTE, SELECTIVE, SHARDING, Layout
 from perfmodel.specs.stack import Stack
@@ -114,7 +115,9 @@ def search(
     rejected: Counter[str] = Counter()
     refused: dict[tuple[int, int], str] = {}
     job_size = world_size, global_batch_size, sequence_length
-    rows = list(_candidates(model, fabric, stack, job_size, rejected, refused))
+    degrees = list(_degrees(model, fabric, stack, job_size, rejected, refused))
+    tries(sum(one.count for one in degrees))
+    rows = [row for one in degrees for row in one.rows()]
     table = np.array(rows, dtype=np.float64).reshape(-1, len(Layout._fields)).T
     layouts, chip = Layout(*table), chip_of(fabric.accelerator)
     dimensions = dimensions_of(model, sequence_length)
@@ -162,15 +165,75 @@ def _ruled_out(layouts: Layout, times: Array, total: Array, fits: Flags) -> Rule
     return RuledOut(*row_of(first), [Changed(each.words, *row_of(each.row)) for each in changes])
 
 
-def _candidates(
+def count_layouts(
+    model: Architecture,
+    fabric: Fabric,
+    stack: Stack,
+    *,
+    world_size: int,
+    global_batch_size: int,
+    sequence_length: int,
+) -> int:
+    """Return how many layouts a search would look at, at least as many as it times.
+
+    Parameters
+    ----------
+    As of ``search``.
+    """
+    job_size = world_size, global_batch_size, sequence_length
+    return sum(one.count for one in _degrees(model, fabric, stack, job_size, Counter(), {}))
+
+
+class _Degrees(NamedTuple):
+    """Degrees of parallelism, and what each leaves open."""
+
+    tensor: int
+    stages: int
+    context: int
+    replicas: int
+    batches: list[tuple[int, int, list[int]]]
+    """Samples of a micro-batch, how many there are, and chunks that a stage may then be cut into."""
+    experts: list[int]
+    shardings: list[int]
+
+    @property
+    def count(self) -> int:
+        """Layouts of these degrees."""
+        chunks = sum(len(chunks) for _, _, chunks in self.batches)
+        return chunks * len(self.experts) * len(self.shardings) * len(RECOMPUTE)
+
+    def rows(self) -> Iterator[tuple[float, ...]]:
+        """Yield layouts as rows of ``Layout``."""
+        tensor, stages, context, replicas = self[:4]
+        for micro, steps, chunks in self.batches:
+            for virtual in chunks:
+                for expert in self.experts:
+                    for sharding in self.shardings:
+                        for recompute in range(len(RECOMPUTE)):
+                            yield (
+                                tensor,
+                                stages,
+                                virtual,
+                                context,
+                                expert,
+                                replicas,
+                                sharding,
+                                recompute,
+                                float(recompute == FULL),
+                                micro,
+                                steps,
+                            )
+
+
+def _degrees(
     model: Architecture,
     fabric: Fabric,
     stack: Stack,
     size: tuple[int, int, int],
     rejected: Counter[str],
     refused: dict[tuple[int, int], str],
-) -> Iterator[tuple[float, ...]]:
-    """Yield layouts as rows of ``Layout``; count what divides no way, and note where."""
+) -> Iterator[_Degrees]:
+    """Yield degrees that can be; count what divides no way, and note where."""
     world, batch, length = size
     shared = [
         [SHARDING.index(word) for word in words] for words in (stack.shardings, stack.pipelined_shardings)
@@ -195,39 +258,29 @@ def _candidates(
                     rejected[NO_BATCH] += 1
                     refused[tensor, stages] = NO_BATCH
                     continue
-                degrees = tensor, stages, context, replicas
-                several = replicas * context > 1
-                yield from _of_degrees(
-                    model, degrees, batch // replicas, shared[stages > 1] if several else [0]
+                yield _Degrees(
+                    tensor,
+                    stages,
+                    context,
+                    replicas,
+                    _micro_batches(model.layers, stages, batch // replicas),
+                    _experts(model.experts or 1, replicas * context),
+                    shared[stages > 1] if replicas * context > 1 else [0],
                 )
 
 
-def _of_degrees(
-    model: Architecture, degrees: tuple[int, int, int, int], local: int, shardings: list[int]
-) -> Iterator[tuple[float, ...]]:
-    tensor, stages, context, replicas = degrees
-    experts = [each for each in _divisors(model.experts or 1) if replicas * context % each == 0 or each == 1]
-    chunks = _chunks(model.layers, stages)
+def _micro_batches(layers: int, stages: int, local: int) -> list[tuple[int, int, list[int]]]:
+    chunks = _chunks(layers, stages)
     sizes = [2**power for power in range(int(math.log2(LARGEST_MICRO_BATCH)) + 1)]
-    for micro in (size for size in sizes if local % size == 0):
-        steps = local // micro
-        for virtual in (each for each in chunks if each == 1 or steps % stages == 0):
-            for expert in experts:
-                for sharding in shardings:
-                    for recompute in range(len(RECOMPUTE)):
-                        yield (
-                            tensor,
-                            stages,
-                            virtual,
-                            context,
-                            expert,
-                            replicas,
-                            sharding,
-                            recompute,
-                            float(recompute == FULL),
-                            micro,
-                            steps,
-                        )
+    return [
+        (micro, local // micro, [each for each in chunks if each == 1 or local // micro % stages == 0])
+        for micro in sizes
+        if local % micro == 0
+    ]
+
+
+def _experts(experts: int, ranks: int) -> list[int]:
+    return [each for each in _divisors(experts) if ranks % each == 0 or each == 1]
 
 
 def _chunks(layers: int, stages: int) -> list[int]:
