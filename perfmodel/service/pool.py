@@ -17,6 +17,7 @@ from typing import Any
 from perfmodel.service.bodies import CLIENT_LEAVES, ClientDisconnected
 from perfmodel.service.logs import event
 from perfmodel.service.metrics import Metrics
+from perfmodel.service.outcomes import TIMED_OUT, CutOff, OutOfMemory, TimedOut, outcome_of
 from perfmodel.service.problems import too_slow
 from perfmodel.service.refusal import AGAIN, Refusal
 from perfmodel.service.settings import Settings
@@ -28,8 +29,6 @@ START_SECONDS = 60.0
 """Time that a new process has to import what it needs."""
 LAST_PART_SECONDS = 2.0
 """Time that a stream has beyond its own to come to the end of a part, and say in the last that it is over."""
-TIMED_OUT = 504
-"""The status of what took too long."""
 MOST_REPLY = 100_000_000
 """Bytes of an answer."""
 
@@ -216,7 +215,7 @@ class Pool:
         except GeneratorExit:
             raise
         except BaseException as error:
-            outcome = _outcome(error)
+            outcome = outcome_of(error)
             raise
         finally:
             self._count(outcome)
@@ -354,33 +353,6 @@ async def _from_first(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncI
         yield first
         async for part in rest:
             yield part
-
-
-class TimedOut(Refusal):
-    """A request took longer than the settings allow."""
-
-
-class CutOff(Refusal):
-    """Two processes ended before they answered, by no limit of ours."""
-
-
-class OutOfMemory(Refusal):
-    """A request took more memory than the settings allow."""
-
-
-_OUTCOMES: dict[type[BaseException], str] = {
-    TimedOut: "timed out",
-    OutOfMemory: "out of memory",
-    CutOff: "cut off",
-    ClientDisconnected: "client left",
-    asyncio.CancelledError: "cancelled",
-}
-"""How a costly request ended, in the counts; anything else is an error of the request's own."""
-
-
-def _outcome(error: BaseException) -> str:
-    in_time = getattr(error, "status", 0) != TIMED_OUT  # of a stream, which itself says so at its end
-    return _OUTCOMES.get(type(error), "error") if in_time else "timed out"
 
 
 async def _unless_client_leaves(work: Coroutine[Any, Any, bytes]) -> bytes:
