@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
@@ -15,14 +14,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import session_hardware
+from app.answering import answering
 from app.looks import labelled
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
 from app.plain import plain
 from app.state import START, chosen, close_page, open_page, widget, with_own
-from perfmodel.cli.app import SERVER, TOKEN
-from perfmodel.client import Client, ServiceError
 from perfmodel.errors import InputError
-from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction import Prediction
 from perfmodel.reports.page import Page
 from perfmodel.specs.scenario import Scenario
 
@@ -37,12 +35,7 @@ class Asked(NamedTuple):
 
     def predict(self, changed: Mapping[str, Any] = {}) -> Prediction:
         """Predict ``scenario(changed)``."""
-        if (client := remote()) is not None:
-            try:
-                return client.predict(self.scenario(changed))
-            except ServiceError as error:
-                raise InputError(str(error)) from None
-        return predict(self.scenario(changed), session_hardware.catalogue())
+        return answering().predict(self.scenario(changed))
 
     def scenario(self, changed: Mapping[str, Any] = {}) -> Scenario:
         """Return the scenario, with some options changed; None leaves one to the model.
@@ -57,16 +50,6 @@ class Asked(NamedTuple):
                 picked.pop(other, None)
         kept = {name: value for name, value in picked.items() if value is not None}
         return scenario(kept, session_hardware.own_files())
-
-
-def remote() -> Client | None:
-    """Return the service that ``perfmodel app --server`` names, with the session's own hardware; or None."""
-    server = os.environ.get(SERVER)
-    return (
-        None
-        if server is None
-        else Client(server, token=os.environ.get(TOKEN), specs=session_hardware.tables())
-    )
 
 
 BATCHES = ("local-batch-size", "global-batch-size")

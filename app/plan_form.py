@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from app import searches, session_hardware
+from app.goal_keywords import keywords_of
 from app.options import Option, convert, offered, options
 from perfmodel.cli.plan import goal_of
 from perfmodel.planning import Goal, search
@@ -77,17 +78,6 @@ def goal(picked: Mapping[str, Any], known: Mapping[str, Option]) -> Goal:
     return goal_of(given)
 
 
-def searched(asked: Goal) -> dict[str, Any]:
-    """Return the report of a search; the same question is searched for once.
-
-    Raises
-    ------
-    InputError : the goal names something unknown or impossible; nothing fits
-    """
-    mine = tuple(path.read_text("utf-8") for path in session_hardware.specs())
-    return searches.answer((repr(asked), *mine), asked, session_hardware.catalogue())
-
-
 def length_missing(asked: Goal) -> str | None:
     """Say what to fill in where neither the run's length nor a published target of the network is known."""
     if not asked.to_target or asked.target is not None or asked.chosen_recipe() is not None:
@@ -96,10 +86,6 @@ def length_missing(asked: Goal) -> str | None:
         f"How long is the run? Nothing is published of the epochs that {asked.workload} takes: fill in "
         "“Epochs”, or the samples or tokens of the run under “More options”."
     )
-
-
-PYTHON_NAMES = {"max_global_batch": "max_global_batch_size"}
-"""Of a goal, where ``perfmodel.plan`` has another name for it."""
 
 
 def as_python(asked: Goal) -> str:
@@ -111,18 +97,12 @@ def as_python(asked: Goal) -> str:
     result = perfmodel.plan(deadline=3600.0, input='real')
     print(result)
     """
-    blank = Goal(prices={}, purchase_prices={}, options={})
-    said = {
-        PYTHON_NAMES.get(name, name): repr(getattr(asked, name))
-        for name in Goal.model_fields
-        if name not in ("conditions", "options", "meant") and getattr(asked, name) != getattr(blank, name)
-    }
+    said = {name: repr(value) for name, value in keywords_of(asked).items()}
     conditions = [
         f"{name}={value!r}" for name, value in asked.conditions._asdict().items() if value is not None
     ]
     if conditions:
         said["conditions"] = f"perfmodel.Conditions({', '.join(conditions)})"
-    said |= {name: repr(value) for name, value in asked.options.items()}
     given = ", ".join(f"{name}={value}" for name, value in said.items())
     return f"import perfmodel\n\nresult = perfmodel.plan({given})\nprint(result)"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,13 @@ def searched(goal: Goal, catalogue: Catalogue) -> dict[str, Any]:
 
 def convergence(result: SearchResult) -> list[str]:
     """Say how long the plan chosen trains, and what its batch costs in epochs where that is not counted."""
-    chosen = result.chosen
-    if result.fit is None or chosen is None:
+    if result.fit is None or result.chosen is None:
         return harder_batches(result)
+    return [counted(result.chosen, result.fit.target)]
+
+
+def counted(chosen: Mapping[str, Any], target: str) -> str:
+    """Say how long a plan trains until a published target."""
     length = f"{chosen['epochs']:.4g} epochs" if chosen["epochs"] else f"{chosen['samples']:.4g} samples"
-    target = f"until the published target: {result.fit.target}"
-    return [f"counted are {length} at a global batch of {chosen['global_batch_size']:,}, {target}"]
+    batch = f"{chosen['global_batch_size']:,}"
+    return f"counted are {length} at a global batch of {batch}, until the published target: {target}"

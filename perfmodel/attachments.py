@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import TypedDict
 
 from perfmodel.errors import InputError
 
@@ -57,3 +58,45 @@ def attached(path: Path | str) -> bytes | None:
             "holds under files, by this name"
         )
     return content
+
+
+class Encoded(TypedDict):
+    """A file that is no text, as JSON has it."""
+
+    base64: str
+
+
+Content = str | Encoded
+"""What a file holds, as a request has it: its text, or ``{"base64": ...}``."""
+
+
+def sent_content(content: bytes) -> Content:
+    """Return what a request has of a file.
+
+    >>> sent_content(b"1 2"), sent_content(b"\\xff")
+    ('1 2', {'base64': '/w=='})
+    """
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        from base64 import b64encode
+
+        return {"base64": b64encode(content).decode("ascii")}
+
+
+def content_of(sent: object) -> bytes | None:
+    """Return what a file holds that a request has; None of what is none.
+
+    >>> content_of("1 2"), content_of({"base64": "/w=="}), content_of(7)
+    (b'1 2', b'\\xff', None)
+    """
+    if isinstance(sent, str):
+        return sent.encode("utf-8", "surrogatepass")
+    if isinstance(sent, dict) and sent.keys() == {"base64"} and isinstance(sent["base64"], str):
+        from base64 import b64decode
+
+        try:
+            return b64decode(sent["base64"], validate=True)
+        except ValueError:
+            return None
+    return None

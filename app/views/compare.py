@@ -6,10 +6,11 @@ from typing import Any
 import streamlit as st
 
 from app import charts, decisions, memory_chart, session_hardware
+from app.answering import Compared, answering
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled
 from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values, written
-from perfmodel.comparison import Case, Comparison, Row, case_of, compare
+from perfmodel.comparison import Comparison, Row
 from perfmodel.reports.page import Page
 from perfmodel.specs.conditions import Conditions
 from perfmodel.step.terms import ANY_TERM
@@ -45,8 +46,8 @@ def changes(picked: dict[str, Any], letter: str) -> dict[str, Any]:
     return {name: picked[f"{letter}-{name}"] for name in VARIED if f"{letter}-{name}" in picked}
 
 
-def cases(asked: Asked) -> list[Case]:
-    """Predict the scenario and each variant of it."""
+def compared(asked: Asked) -> Compared:
+    """Set the scenario and each variant of it side by side."""
     base = {name: value for name, value in asked.picked.items() if name in (*SCENARIO, *MONEY)}
     conditions = Conditions(**values(base, MONEY))
     differing = {name for letter in LETTERS for name in changes(asked.picked, letter)}
@@ -58,15 +59,11 @@ def cases(asked: Asked) -> list[Case]:
     }
     if len(plans) == 1:
         plans["B: the same"] = {}
-    return [
-        case_of(
-            name,
-            scenario(_laid_over(base, changed), session_hardware.own_files()),
-            session_hardware.catalogue(),
-            conditions,
-        )
+    jobs = {
+        name: scenario(_laid_over(base, changed), session_hardware.own_files())
         for name, changed in plans.items()
-    ]
+    }
+    return answering().compare(jobs, conditions)
 
 
 def _laid_over(base: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
@@ -124,11 +121,9 @@ def table(result: Comparison) -> list[dict[str, str]]:
 def page(asked: Asked) -> None:
     """Draw the answer."""
     with mistakes_shown():
-        predicted = cases(asked)
-        result = compare(predicted)
-    answers = {case.name: case.prediction for case in predicted}
+        result, answers = compared(asked)
     with asked.top:
-        first = predicted[0].prediction.scenario
+        first = next(iter(answers.values())).scenario
         st.subheader(
             f"{first['world_size']} x {first['accelerator']} training {first['workload']}, beside others",
             anchor=False,

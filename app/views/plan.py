@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from app import charts, plan_form, session_hardware
+from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled
 from perfmodel.errors import InputError
@@ -56,7 +57,7 @@ def page(asked: Asked) -> None:
         missing = plan_form.length_missing(goal.by_id(session_hardware.catalogue()))
         if missing:
             raise InputError(missing)
-        result = plan_form.searched(goal)
+        result = answering().plan(goal)
     with asked.top:
         st.subheader(f"What to hire to train {goal.workload}", anchor=False)
         first, *more = result["verdict"]

@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from app import charts, decisions, memory_chart, money, pipeline_chart, session_hardware, similar_runs
+from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled, show_warnings
 from app.options import MONEY, options, values
 from app.plain import plain
-from perfmodel.api.predict import predicted
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
@@ -106,10 +106,10 @@ def behind(asked: Asked) -> None:
     with fold("Equations behind the bars") as is_open:
         if not is_open:
             return
-        from perfmodel.explanations import explain
         from perfmodel.explanations.write import value_text
 
-        result = explain(asked.scenario(), session_hardware.catalogue())
+        with mistakes_shown():
+            result = answering().explain(asked.scenario())
         for term, equations in groupby(result.equations, lambda equation: equation.term):
             st.markdown(f"**{ANY_TERM[term].label if term in ANY_TERM else 'iteration time'}**")
             for each in equations:
@@ -166,7 +166,7 @@ def page(asked: Asked) -> None:
         if recipe is None:
             prediction = asked.predict()
         else:
-            prediction, reached, *_ = predicted(asked.scenario(), session_hardware.catalogue(), recipe=recipe)
+            prediction, reached = answering().to_target(asked.scenario(), recipe)
         costs = money.costs(prediction, asked.picked, session_hardware.catalogue())
     result = prediction.scenario
     with asked.top:

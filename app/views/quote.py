@@ -3,11 +3,12 @@
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import charts, decisions, quotes, session_hardware
+from app import charts, decisions, quotes
+from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, ways_out
 from app.options import one_of, text_of, whole_of
 from app.plain import plain
-from perfmodel.quote import Checked, Quote, check_quote, example_names, read_quote
+from perfmodel.quote import Checked, Quote, example_names, read_quote
 from perfmodel.quote.verdict import percent
 
 FILLED = "fill in"
@@ -88,7 +89,7 @@ def page(asked: Asked) -> None:
     """Draw the answer."""
     with mistakes_shown():
         quote = quote_of(asked)
-        checked = check_quote(quote, session_hardware.catalogue(), "the quote")
+        checked = answering().check_quote(quote)
     worst = min(checked, key=lambda claim: list(COLOURS).index(claim.verdict))
     with asked.top:
         st.subheader(plain(quote.title), anchor=False)

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app import charts, money, session_hardware, similar_runs
+from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, ways_out
 from app.looks import labelled, show_warnings
 from app.options import SCENARIO, convert, one_of, options, some_of
@@ -53,7 +54,7 @@ def curves(asked: Asked) -> dict[str, list[Prediction]]:
     result = {}
     for name, changed in overlaid(asked).items():
         try:
-            line = [asked.predict({**changed, "gpus": n}) for n in counts[:MOST]]
+            line = answering().predict_each([asked.scenario({**changed, "gpus": n}) for n in counts[:MOST]])
         except InputError as error:
             if not name:  # lines laid over it would answer another question
                 raise

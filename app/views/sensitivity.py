@@ -8,13 +8,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app import charts, session_hardware
+from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, ways_out
 from app.looks import labelled
 from app.options import MONEY, SCENARIO, arguments, values
 from app.plain import plain
-from perfmodel.calibration import calibration
-from perfmodel.sensitivity import sensitivity
-from perfmodel.sensitivity.report import SensitivityReport, sensitivity_report
+from perfmodel.sensitivity.report import SensitivityReport
 from perfmodel.specs.conditions import Conditions
 from perfmodel.units import show
 
@@ -99,10 +98,8 @@ def page(asked: Asked) -> None:
     """Draw the answer."""
     with mistakes_shown():
         conditions = Conditions(**values(asked.picked, MONEY))
-        catalogue = session_hardware.catalogue()
         with st.spinner("Changing every input ..."):
-            result = sensitivity(asked.scenario(), catalogue, None, conditions)
-            report = sensitivity_report(result, catalogue, calibration())
+            report = answering().sensitivity(asked.scenario(), conditions)
     rows = swings(report)
     with asked.top:
         st.subheader(report["title"], anchor=False)

@@ -8,11 +8,11 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app import charts, session_hardware
+from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import options, values
 from perfmodel.api.adaptive_synchrony import adaptive_synchrony
-from perfmodel.api.learning_rate import learning_rate
-from perfmodel.api.stragglers import USUAL, Stragglers, law_of, stragglers
+from perfmodel.api.stragglers import USUAL, Stragglers, law_of
 from perfmodel.equations.distribution import Distribution
 from perfmodel.equations.laws import LAWS
 from perfmodel.equations.sgd_variants import StragglerPrediction
@@ -59,8 +59,7 @@ def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
 
 def variants(picked: dict[str, Any], times: Distribution) -> Stragglers:
     """Return every variant, as ``perfmodel stragglers`` has them."""
-    result: Stragglers = stragglers(distribution=times, **values(picked, NAMED, "stragglers"))
-    return result
+    return answering().stragglers(distribution=times, **values(picked, NAMED, "stragglers"))
 
 
 def times_of(result: Sequence[StragglerPrediction]) -> go.Figure:
@@ -206,7 +205,7 @@ def rates(result: Sequence[StragglerPrediction]) -> None:
 
 def stale_rates(staleness: float) -> list[LearningRate]:
     """Return the rates by the rules of staleness, over the synchronous rate."""
-    answer = learning_rate(1.0, 1, 1, staleness=staleness)
+    answer = answering().learning_rate(1.0, 1, 1, staleness=staleness)
     return [row for row in answer.rows if "staleness" in row.rule]
 
 

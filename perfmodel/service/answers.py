@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from perfmodel.attachments import only_attached
+from perfmodel.attachments import content_of, only_attached
 from perfmodel.candidates import tries, will_try
 from perfmodel.errors import InputError, unknown_name
 from perfmodel.planning import SearchResult
@@ -137,7 +137,14 @@ def compare(request: asked.CompareRequest, catalogue: Catalogue) -> bytes:
     conditions = asked.conditions_of(request.conditions)
     tries(len(request.scenarios))
     return written(
-        compare(*request.scenarios, names=request.names, conditions=conditions, catalogue=catalogue)
+        compare(
+            *request.scenarios,
+            names=request.names,
+            conditions=conditions,
+            catalogue=catalogue,
+            time_to_target=request.time_to_target,
+            recipe=request.recipe,
+        )
     )
 
 
@@ -213,10 +220,7 @@ def trace_summary(request: other.TraceRequest, catalogue: Catalogue) -> bytes:
     from perfmodel.traces.read import read_all
     from perfmodel.traces.summarised import summarised, with_timings
 
-    files = {
-        name: (content if isinstance(content, str) else json.dumps(content)).encode("utf-8", "replace")
-        for name, content in request.traces.items()
-    }
+    files = {name: _trace(content) for name, content in request.traces.items()}
     with only_attached(files):
         read = read_all(list(files))
     report = summarised(
@@ -228,6 +232,12 @@ def trace_summary(request: other.TraceRequest, catalogue: Catalogue) -> bytes:
         precision=request.precision,
     )
     return encoded(with_timings(*report))
+
+
+def _trace(content: Any) -> bytes:
+    """What a trace of a request holds: a text, bytes, or the JSON itself."""
+    held = content_of(content)
+    return json.dumps(content).encode("utf-8", "replace") if held is None else held
 
 
 def validate(request: other.ValidateRequest, catalogue: Catalogue) -> bytes:

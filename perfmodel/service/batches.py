@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from perfmodel.service.problems import Mistake, Refused, problem_of, shown
+from perfmodel.service.requests import Request
 
 MOST_ROWS = 10_000
 KEYS = ("scenarios", "columns")
@@ -124,7 +125,7 @@ def batch_schemas(
             "properties": {
                 key: schema,
                 "specs": {"$ref": "#/components/schemas/Specs"},
-                "files": {"type": ["object", "null"], "additionalProperties": {"type": "string"}},
+                "files": Request.model_json_schema()["properties"]["files"],
                 "fields": {"type": "array", "items": {"type": "string"}, "examples": [["iteration_time"]]},
             },
         }

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from perfmodel.attachments import only_attached
+from perfmodel.attachments import content_of, only_attached
 from perfmodel.candidates import TooManyCandidates, at_most
 from perfmodel.comparison import Comparison
 from perfmodel.equations.sgd_variants import StragglerPrediction
@@ -339,6 +339,5 @@ def files_of(table: Mapping[str, Any]) -> dict[str, bytes]:
     files = table.get("files")
     if not isinstance(files, dict):
         return {}  # what else it may be is refused with the request
-    return {
-        name: text.encode("utf-8", "surrogatepass") for name, text in files.items() if isinstance(text, str)
-    }
+    contents = {name: content_of(sent) for name, sent in files.items()}
+    return {name: content for name, content in contents.items() if content is not None}

@@ -15,9 +15,26 @@ from perfmodel.specs.record import Within
 from perfmodel.specs.run import MOST_TOKENS, Run
 from perfmodel.specs.scenario import LARGEST_WORLD_SIZE, Scenario
 
-FileName = Annotated[str, Within(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
-Files = Mapping[FileName, str]
-"""Text by name: what an option that names a file then means."""
+FileName = Annotated[
+    str, Within(pattern=r"^([A-Za-z0-9-]{1,20}/)?[^./\\\x00-\x1f\x7f][^/\\\x00-\x1f\x7f]{0,199}$")
+]
+"""Of no more than one folder, which tells files of one name apart; no name that starts with a dot."""
+
+
+class FileContent:
+    """The text of a file, or of one that is no text its bytes in base64."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Take either."""
+        encoded = core_schema.typed_dict_field(core_schema.str_schema(pattern=BASE64))
+        table = core_schema.typed_dict_schema({"base64": encoded}, extra_behavior="forbid")
+        return core_schema.union_schema([core_schema.str_schema(strict=True), table])
+
+
+BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+Files = Mapping[FileName, FileContent]
+"""What a file holds by its name, which an option that names a file then means."""
 Specs = Mapping[str, Any]
 """As ``specs.own_specs`` takes them."""
 Count = Annotated[int, Within(ge=1, le=LARGEST_WORLD_SIZE, strict=True)]
@@ -28,6 +45,7 @@ _Loss = Annotated[float, Within(gt=0, le=2)]
 _Names = Annotated[tuple[str, ...], Within(strict=False)]
 _Price = Annotated[float, Within(gt=0, le=LARGEST)]
 _Tokens = Annotated[float, Within(gt=0, le=MOST_TOKENS)]
+Recipe = Literal["stock", "mlperf", "lars", "lamb", "tokens"]
 
 
 class Share:
@@ -103,8 +121,9 @@ class Request(Described):
     ----------
     specs : Hardware of your own, over the built-in: accelerators, nodes and links by their ids, instances
         with their sources; each table holds what its TOML file would.
-    files : Text of files by their names, which other options may then name: a network as .csv or .json
-        (a Hugging Face configuration), a profile, a calibration, measured times.
+    files : What files hold by their names, which other options may then name: a network as .csv, .json (a
+        Hugging Face configuration) or .onnx, a profile, a calibration, measured times. A text, or of what
+        is none {"base64": "..."}.
     """
 
     specs: Specs | None = None
@@ -118,8 +137,9 @@ class ScenarioRequest(Scenario):
     ----------
     specs : Hardware of your own, over the built-in: accelerators, nodes and links by their ids, instances
         with their sources; each table holds what its TOML file would.
-    files : Text of files by their names, which other options may then name: a network as .csv or .json
-        (a Hugging Face configuration), a profile, a calibration, measured times.
+    files : What files hold by their names, which other options may then name: a network as .csv, .json (a
+        Hugging Face configuration) or .onnx, a profile, a calibration, measured times. A text, or of what
+        is none {"base64": "..."}.
     """
 
     specs: Specs | None = None
@@ -153,7 +173,7 @@ class PredictRequest(ScenarioRequest):
 
     conditions: Money | None = None
     time_to_target: bool = False
-    recipe: Literal["stock", "mlperf", "lars", "lamb", "tokens"] | None = None
+    recipe: Recipe | None = None
     tokens: _Tokens | None = None
     time_to_loss: _Loss | None = None
     fields: _Names | None = None
@@ -209,11 +229,15 @@ class CompareRequest(Request):
     scenarios : Two or more jobs, each a table of a scenario's options.
     names : Of the scenarios.  [default: A, B, C]
     conditions : Prices, power and failures.
+    time_to_target : Also times and costs of training to a published quality.
+    recipe : How training to it goes, which asks for it too.  [default: what goes with each framework]
     """
 
     scenarios: Annotated[tuple[Mapping[str, Any], ...], Within(strict=False, min_length=2)]
     names: _Names | None = None
     conditions: Money | None = None
+    time_to_target: bool = False
+    recipe: Recipe | None = None
 
 
 class _PlanRequest(Request):

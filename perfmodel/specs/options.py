@@ -51,6 +51,8 @@ class OptionInfo(NamedTuple):
     """Whether a value may hold commas; a sweep then takes each value by an option of its own."""
     file: bool = False
     """Whether the value names a file, for which a page takes an upload instead."""
+    law: bool = False
+    """Whether the value is a law of times, which may name a file: ``empirical:FILE``."""
     old: str = ""
     """An older name, which keeps working and is not shown."""
 

@@ -286,7 +286,7 @@ class Scenario(Described):
     non_blocking: Annotated[bool, OptionInfo(label="Copies that do not block", plan=True)] = True
     persistent_workers: Annotated[bool, OptionInfo(plan=True)] = False
     cache: Annotated[Cache, OptionInfo(synonyms=SYNONYMS["cache"], plan=True)] = "none"
-    jitter: Annotated[str | None, OptionInfo(commas=True, plan=True)] = None
+    jitter: Annotated[str | None, OptionInfo(commas=True, law=True, plan=True)] = None
     anchor: Annotated[str | None, OptionInfo(commas=True)] = None
     profile: Annotated[str | None, OptionInfo(commas=True, file=True)] = None
     calibration: Annotated[str | None, OptionInfo(commas=True, file=True, plan=True)] = None

@@ -237,7 +237,7 @@ def network(name: str, sequence_length: int | None) -> Workload:
     """Return what ``workload`` does, of arguments of the right types."""
     if name in _MODULES:
         return _built_in(name, sequence_length)
-    if _is_file(name):
+    if is_file(name):
         from perfmodel.workloads.from_file import workload_from_file
 
         return workload_from_file(name, sequence_length)
@@ -254,7 +254,7 @@ def understood(name: str) -> Meaning:
     >>> understood("ResNet-50").id, understood("bert").others
     ('resnet50', ('bert-large',))
     """
-    if name in _MODULES or _is_file(name):
+    if name in _MODULES or is_file(name):
         return Meaning(name)
     return _meant(name)
 
@@ -278,7 +278,8 @@ def version_of(name: str) -> str:
     return _VERSIONS.get(name, name)
 
 
-def _is_file(name: str) -> bool:
+def is_file(name: str) -> bool:
+    """Whether the name of a network is that of a file."""
     return name.endswith(_FILES) or "/" in name or "\\" in name
 
 

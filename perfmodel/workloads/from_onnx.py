@@ -24,7 +24,7 @@ LIMIT = 2**31
 
 MOST_NODES = 100_000
 
-_SMALL = 1024
+SMALL = 1024
 """Elements of a constant that may matter to the shapes; larger ones are not looked into."""
 
 _VIEWS = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast", "Expand"}
@@ -65,7 +65,7 @@ def workload_from_onnx(path: str | Path, sequence_length: int | None = None) -> 
     InputError : the onnx package is absent, the file is no ONNX, a shape cannot be found
     """
     try:
-        reader = _Reader(path, _load(path), sequence_length)
+        reader = _Reader(path, model_of(path, read_bytes(path, LIMIT)), sequence_length)
         layers = reader.read()
     except UnicodeDecodeError:
         raise InputError(f"{path}: not an ONNX file: a name in it is no text") from None
@@ -85,11 +85,16 @@ def workload_from_onnx(path: str | Path, sequence_length: int | None = None) -> 
     )
 
 
-def _load(path: str | Path) -> Any:
+def model_of(path: str | Path, data: bytes) -> Any:
+    """Return the model that an ONNX file holds.
+
+    Raises
+    ------
+    InputError : the onnx package is absent, the file is no ONNX
+    """
     needed("onnx", "onnx", "reading ONNX")
     import onnx
 
-    data = read_bytes(path, LIMIT)
     try:
         model = onnx.ModelProto.FromString(data)
     except Exception:  # the parser's own error class is not part of onnx
@@ -168,8 +173,8 @@ class _Reader:
         import onnx
 
         # large weights only slow the inference down: their shape is enough
-        small = [t for t in self.graph.initializer if prod(t.dims) <= _SMALL]
-        large = [t for t in self.graph.initializer if prod(t.dims) > _SMALL]
+        small = [t for t in self.graph.initializer if prod(t.dims) <= SMALL]
+        large = [t for t in self.graph.initializer if prod(t.dims) > SMALL]
         del self.graph.initializer[:]
         self.graph.initializer.extend(small)
         named = {value.name for value in self.graph.input}

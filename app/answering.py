@@ -1,0 +1,163 @@
+"""Who answers what a page asks: the model in this process, or the service of ``perfmodel app --server``.
+
+Pages ask ``answering()`` and do not know which it is; the session's own hardware and files go along.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from app import searches, session_hardware
+from app.goal_keywords import keywords_of
+from app.search_worker import counted
+from perfmodel.api.compare import compare
+from perfmodel.api.learning_rate import learning_rate
+from perfmodel.api.predict import predicted
+from perfmodel.api.stragglers import Stragglers, stragglers
+from perfmodel.cli.app import SERVER, TOKEN
+from perfmodel.client import Client, ServiceError
+from perfmodel.comparison import Comparison, case_of
+from perfmodel.errors import InputError
+from perfmodel.planning import Goal
+from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.learning_rates import LearningRates
+from perfmodel.quote import Checked, Quote, check_quote
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.scenario import Scenario
+from perfmodel.specs.store import Catalogue
+
+
+class Compared(NamedTuple):
+    """Jobs side by side."""
+
+    comparison: Comparison
+    predictions: dict[str, Prediction]
+    """By the names of the jobs, in order."""
+
+
+class Answering:
+    """Answers of the model in this process; an InputError says why there is none."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        """Take the hardware to choose from."""
+        self.catalogue = catalogue
+
+    def predict(self, scenario: Scenario) -> Prediction:
+        """Return a prediction."""
+        return predict(scenario, self.catalogue)
+
+    def predict_each(self, scenarios: Sequence[Scenario]) -> list[Prediction]:
+        """Return a prediction of each scenario."""
+        return [self.predict(each) for each in scenarios]
+
+    def to_target(self, scenario: Scenario, recipe: str) -> tuple[Prediction, dict[str, Any] | None]:
+        """Return a prediction, and the time to the target of a recipe."""
+        answer = predicted(scenario, self.catalogue, recipe=recipe)
+        return answer.prediction, answer.time_to_target
+
+    def explain(self, scenario: Scenario) -> Any:
+        """Return the equations of a prediction."""
+        from perfmodel.explanations import explain
+
+        return explain(scenario, self.catalogue)
+
+    def compare(self, scenarios: Mapping[str, Scenario], conditions: Conditions) -> Compared:
+        """Return jobs side by side, by their names."""
+        cases = [case_of(name, each, self.catalogue, conditions) for name, each in scenarios.items()]
+        return Compared(compare(*cases), {case.name: case.prediction for case in cases})
+
+    def sensitivity(self, scenario: Scenario, conditions: Conditions) -> Any:
+        """Return what ``perfmodel sensitivity --json`` prints."""
+        from perfmodel.calibration import calibration
+        from perfmodel.sensitivity import sensitivity
+        from perfmodel.sensitivity.report import sensitivity_report
+
+        result = sensitivity(scenario, self.catalogue, None, conditions)
+        return sensitivity_report(result, self.catalogue, calibration())
+
+    def check_quote(self, quote: Quote) -> list[Checked]:
+        """Return the claims of a quote with their verdicts."""
+        return check_quote(quote, self.catalogue, "the quote")
+
+    def plan(self, goal: Goal) -> dict[str, Any]:
+        """Return what ``perfmodel plan --json`` prints, with what is said of its convergence."""
+        mine = tuple(path.read_text("utf-8") for path in session_hardware.specs())
+        return searches.answer((repr(goal), *mine), goal, self.catalogue)
+
+    def stragglers(self, **options: Any) -> Stragglers:
+        """Return every variant of SGD, as ``perfmodel.stragglers`` does."""
+        return stragglers(**options)
+
+    def learning_rate(self, *sizes: float, **options: Any) -> LearningRates:
+        """Return rates, as ``perfmodel.learning_rate`` does."""
+        return learning_rate(*sizes, **options)  # type: ignore[arg-type]  # it checks what they are
+
+
+class _AnsweringByService(Answering):
+    """Answers of a service; that it does not answer is an InputError too."""
+
+    def __init__(self, catalogue: Catalogue, client: Client) -> None:
+        """Take the hardware that lists offer, and where to ask."""
+        super().__init__(catalogue)
+        self._client = client
+
+    def predict(self, scenario: Scenario) -> Prediction:
+        return self._client.predict(scenario)
+
+    def predict_each(self, scenarios: Sequence[Scenario]) -> list[Prediction]:
+        rows = self._client.predict_many(scenarios)
+        for row in rows:
+            if "error" in row:
+                raise InputError(row.error["detail"])
+        return [Prediction.model_validate(row) for row in rows]
+
+    def to_target(self, scenario: Scenario, recipe: str) -> tuple[Prediction, dict[str, Any] | None]:
+        answer = self._client.predicted(scenario, recipe=recipe)
+        return answer.prediction, answer.time_to_target
+
+    def explain(self, scenario: Scenario) -> Any:
+        return self._client.explain(scenario)
+
+    def compare(self, scenarios: Mapping[str, Scenario], conditions: Conditions) -> Compared:
+        jobs = list(scenarios.values())
+        comparison = self._client.compare(*jobs, names=list(scenarios), conditions=conditions)
+        return Compared(comparison, dict(zip(scenarios, self.predict_each(jobs), strict=True)))
+
+    def sensitivity(self, scenario: Scenario, conditions: Conditions) -> Any:
+        return self._client.sensitivity(scenario, conditions)
+
+    def check_quote(self, quote: Quote) -> list[Checked]:
+        return self._client.check_quote(quote)
+
+    def plan(self, goal: Goal) -> dict[str, Any]:
+        answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions)
+        chosen, target = answer["chosen"], answer["target"]
+        return answer | {"convergence": [counted(chosen, target)] if chosen and target else []}
+
+    def stragglers(self, **options: Any) -> Stragglers:
+        return self._client.stragglers(**options)  # type: ignore[return-value]  # of every variant
+
+    def learning_rate(self, *sizes: float, **options: Any) -> LearningRates:
+        return self._client.learning_rate(*sizes, **options)  # type: ignore[arg-type]
+
+
+class _Asked(Client):
+    """A client whose every mistake is one that pages show."""
+
+    def ask(self, command: str, body: Mapping[str, Any]) -> Any:
+        """Return what the service answers."""
+        try:
+            return super().ask(command, body)
+        except ServiceError as error:
+            raise InputError(str(error)) from None
+
+
+def answering() -> Answering:
+    """Return who answers this session."""
+    server, catalogue = os.environ.get(SERVER), session_hardware.catalogue()
+    if server is None:
+        return Answering(catalogue)
+    client = _Asked(server, token=os.environ.get(TOKEN), specs=session_hardware.tables())
+    return _AnsweringByService(catalogue, client)

@@ -1,0 +1,116 @@
+"""Requests to a service and their answers: one connection for each thread, asked again when it is full."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from perfmodel.errors import InputError
+
+ATTEMPTS = 4
+"""Of a request that a full service turns away."""
+LONGEST_WAIT = 10.0
+"""Seconds between two of them."""
+
+
+class ServiceError(Exception):
+    """The service did not answer, or not to this request; ``status`` is that of HTTP, None without any."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        """Take what happened, and the status of the answer."""
+        super().__init__(message)
+        self.status = status
+
+
+class Connection:
+    """Where a service listens.
+
+    Parameters
+    ----------
+    url : its address
+    token : bearer token; None where it takes none
+    timeout : seconds to wait for an answer
+
+    Raises
+    ------
+    InputError : no such address, a token of other letters than ASCII's, no time to wait
+    """
+
+    def __init__(self, url: str, token: str | None, timeout: float) -> None:
+        """Take the address; nothing is sent yet."""
+        if token is not None and not (token.isascii() and token.isprintable()):
+            raise InputError("token: expected printable letters of ASCII, on one line")
+        if not timeout > 0:
+            raise InputError(f"timeout = {timeout!r}: expected seconds above 0")
+        try:
+            parts = urlsplit(url)
+            self._place = (parts.hostname or "", parts.port)
+        except ValueError:
+            raise InputError(f"{url!r:.99}: expected an address such as http://127.0.0.1:8080") from None
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InputError(f"{url!r:.99}: expected an address such as http://127.0.0.1:8080")
+        self.url, self._secure, self._path = url, parts.scheme == "https", parts.path.rstrip("/")
+        self._token, self._timeout = token, timeout
+        self._own = threading.local()
+
+    def post(self, command: str, content: bytes) -> bytes:
+        """Return the answer to a body of JSON.
+
+        Raises
+        ------
+        InputError : the command cannot be answered so; the service's words
+        ServiceError : nobody answers, or not to this request
+        """
+        for attempt in range(ATTEMPTS):
+            status, headers, answer = self._sent(f"{self._path}/v1/{command}", content)
+            if status not in (429, 503) or attempt == ATTEMPTS - 1:
+                break
+            time.sleep(min(_seconds(headers.get("retry-after")) * 2**attempt, LONGEST_WAIT))
+        if status == 200:
+            return answer
+        detail = _detail(answer) or f"{self.url} answered {status}"
+        raise InputError(detail) if status in (400, 422) else ServiceError(detail, status)
+
+    def _sent(self, path: str, content: bytes) -> tuple[int, dict[str, str], bytes]:
+        """Send a body on this thread's connection, on a new one where the service has closed it."""
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        if self._token is not None:
+            headers["authorization"] = f"Bearer {self._token}"
+        for last in (False, True):
+            connection = self._connection(new=last)
+            try:
+                connection.request("POST", path, content, headers)
+                response = connection.getresponse()
+                body = response.read()
+                return response.status, {name.lower(): value for name, value in response.getheaders()}, body
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                if last or isinstance(error, TimeoutError):
+                    raise ServiceError(f"{self.url}: no answer: {error or type(error).__name__}") from None
+        raise AssertionError
+
+    def _connection(self, new: bool) -> http.client.HTTPConnection:
+        known: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
+        if known is None or new:
+            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+            known = self._own.connection = kind(*self._place, timeout=self._timeout)
+        return known
+
+
+def _detail(answer: bytes) -> str:
+    try:
+        table: Any = json.loads(answer)
+        return str(table["detail"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _seconds(text: str | None) -> float:
+    try:
+        return max(0.1, float(text or 1))
+    except ValueError:
+        return 1.0
