@@ -13,6 +13,7 @@ from app import searches, session_hardware
 from app.goal_keywords import keywords_of
 from app.search_worker import counted
 from perfmodel.api.compare import compare
+from perfmodel.api.layouts import Layouts, layouts
 from perfmodel.api.learning_rate import learning_rate
 from perfmodel.api.predict import predicted
 from perfmodel.api.stragglers import Stragglers, stragglers
@@ -39,6 +40,9 @@ class Compared(NamedTuple):
 
 class Answering:
     """Answers of the model in this process; an InputError says why there is none."""
+
+    place = ""
+    """Where they come from, for who keeps them: the address of a service."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         """Take the hardware to choose from."""
@@ -81,6 +85,10 @@ class Answering:
         """Return the claims of a quote with their verdicts."""
         return check_quote(quote, self.catalogue, "the quote")
 
+    def layouts(self, **options: Any) -> Layouts:
+        """Return layouts of a transformer, as ``perfmodel.layouts`` does."""
+        return layouts(**options, catalogue=self.catalogue)
+
     def plan(self, goal: Goal) -> dict[str, Any]:
         """Return what ``perfmodel plan --json`` prints, with what is said of its convergence."""
         mine = tuple(path.read_text("utf-8") for path in session_hardware.specs())
@@ -101,7 +109,7 @@ class _AnsweringByService(Answering):
     def __init__(self, catalogue: Catalogue, client: Client) -> None:
         """Take the hardware that lists offer, and where to ask."""
         super().__init__(catalogue)
-        self._client = client
+        self._client, self.place = client, client.url
 
     def predict(self, scenario: Scenario) -> Prediction:
         return self._client.predict(scenario)
@@ -130,6 +138,9 @@ class _AnsweringByService(Answering):
 
     def check_quote(self, quote: Quote) -> list[Checked]:
         return self._client.check_quote(quote)
+
+    def layouts(self, **options: Any) -> Layouts:
+        return self._client.layouts(**options)
 
     def plan(self, goal: Goal) -> dict[str, Any]:
         answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions)

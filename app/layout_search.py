@@ -11,11 +11,10 @@ from functools import cache
 from typing import Any
 
 from app import searches, session_hardware
-from app.layout import remote
+from app.answering import answering
 from app.options import MONEY, Option, convert, options, some_of, text_of, values
-from perfmodel.api.layouts import LayoutRow, Layouts, layouts
+from perfmodel.api.layouts import LayoutRow, Layouts
 from perfmodel.cli.types import Counts
-from perfmodel.client import ServiceError
 from perfmodel.errors import InputError
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
@@ -106,20 +105,14 @@ def searched(picked: Mapping[str, Any], file: str | None = None) -> Layouts:
     """
     asked = arguments(picked) | ({} if file is None else {"workload": file})
     mine = tuple(path.read_text("utf-8") for path in session_hardware.specs())
-    client = remote()
-    key = (client is not None, tuple(asked.items()), *mine)
+    answers = answering()
+    key = (answers.place, tuple(asked.items()), *mine)
     with _lock:
         if key in _answers:
             _answers.move_to_end(key)
             return _answers[key]
     with searches.slot():
-        if client is None:
-            answer = layouts(**asked, top=MOST, catalogue=session_hardware.catalogue())
-        else:
-            try:
-                answer = client.layouts(**asked, top=MOST)
-            except ServiceError as error:
-                raise InputError(str(error)) from None
+        answer = answers.layouts(**asked, top=MOST)
     with _lock:
         _answers[key] = answer
         while len(_answers) > KEPT:

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app import decisions, layout_search, money, session_hardware
+from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
 from app.layout_search import FILTERS, LAYOUT, PRICES, known
 from app.looks import labelled, show_warnings
@@ -14,7 +15,7 @@ from app.plain import plain
 from app.state import choose
 from perfmodel.api.layouts import LayoutRow, Layouts
 from perfmodel.economics import economics
-from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction import Prediction
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.step.terms import sent
 from perfmodel.transformers.words import in_full
@@ -70,7 +71,7 @@ def uploaded() -> tuple[str, str] | None:
 def predicted(picked: Mapping[str, Any], row: LayoutRow, network: str | None) -> Prediction:
     """Return the prediction of one layout."""
     asked = scenario(layout_search.as_options(picked, row, network))
-    return predict(asked, session_hardware.catalogue())
+    return answering().predict(asked)
 
 
 def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:

@@ -73,7 +73,7 @@ class Files:
             return self._taken(str(name), f"{path.resolve().parent.name}.json", read_bytes(path, LARGEST))
         content = read_bytes(path, LARGEST)
         if path.suffix.lower() == ".onnx":
-            from perfmodel.workloads.onnx_weights import without_weights
+            from perfmodel.workloads.onnx_file import without_weights
 
             content = without_weights(path, content)
         return self._taken(str(name), path.name, content)

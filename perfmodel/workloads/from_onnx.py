@@ -13,19 +13,15 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import InputError, needed
+from perfmodel.errors import InputError
 from perfmodel.reading import read_bytes
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads.builder import Network, Tensor
 from perfmodel.workloads.custom import custom_workload
+from perfmodel.workloads.onnx_file import SMALL, model_of
 
 LIMIT = 2**31
 """Bytes of the largest file that is read, which is also the most the format allows."""
-
-MOST_NODES = 100_000
-
-SMALL = 1024
-"""Elements of a constant that may matter to the shapes; larger ones are not looked into."""
 
 _VIEWS = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Cast", "Expand"}
 _RELUS = {"Relu", "LeakyRelu", "Clip", "Sigmoid", "HardSigmoid", "Tanh", "Elu", "PRelu", "ThresholdedRelu"}
@@ -83,27 +79,6 @@ def workload_from_onnx(path: str | Path, sequence_length: int | None = None) -> 
         input_elements=float(reader.input_elements),
         sequence_length=sequence_length,
     )
-
-
-def model_of(path: str | Path, data: bytes) -> Any:
-    """Return the model that an ONNX file holds.
-
-    Raises
-    ------
-    InputError : the onnx package is absent, the file is no ONNX
-    """
-    needed("onnx", "onnx", "reading ONNX")
-    import onnx
-
-    try:
-        model = onnx.ModelProto.FromString(data)
-    except Exception:  # the parser's own error class is not part of onnx
-        raise InputError(f"{path}: not an ONNX file") from None
-    if not model.graph.node or not model.opset_import:
-        raise InputError(f"{path}: not an ONNX file, or one without operators")
-    if len(model.graph.node) > MOST_NODES:
-        raise InputError(f"{path}: {len(model.graph.node)} operators; at most {MOST_NODES} are read")
-    return model
 
 
 class _Reader:
