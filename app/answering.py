@@ -96,7 +96,8 @@ class Answering:
 
     def stragglers(self, **options: Any) -> Stragglers:
         """Return every variant of SGD, as ``perfmodel.stragglers`` does."""
-        return stragglers(**options)
+        answer: Stragglers = stragglers(**options)
+        return answer
 
     def learning_rate(self, *sizes: float, **options: Any) -> LearningRates:
         """Return rates, as ``perfmodel.learning_rate`` does."""

@@ -29,5 +29,7 @@ def stragglers_of(
     usual = stragglers.__kwdefaults__ or {}
     law = law_from(usual["distribution"] if distribution is None else distribution, options.get("params"))
     known = {row.variant for row in rows}
-    left_out = {name: "the service has no package for it" for name in VARIANTS if name not in known}
+    left_out: dict[str, str] = {
+        name: "the service has no package for it" for name in VARIANTS if name not in known
+    }
     return Stragglers(rows, law, options.get("workers", usual["workers"]), left_out)
