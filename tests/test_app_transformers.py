@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import perfmodel
-from app import layout_search
+from app import layout_map, layout_search
 from perfmodel.units import duration, show
 from tests.test_app import errors, opened, sound, words
 
@@ -86,8 +88,6 @@ def test_a_question_that_is_not_whole_or_has_no_answer_is_said():
 
 
 def test_the_network_of_a_config_takes_the_place_of_the_one_chosen(tmp_path):
-    import json
-
     config = {
         "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 1024,
         "intermediate_size": 4096, "num_hidden_layers": 8, "num_attention_heads": 16,
@@ -105,3 +105,60 @@ def test_the_network_of_a_config_takes_the_place_of_the_one_chosen(tmp_path):
     assert f"a step takes {show(best.iteration_time, 's')} (" in words(test)
     assert not [button for button in test.button if button.label == "Open in Predict"]
     assert any("'my own.json'" in block.value for block in test.get("code"))
+
+
+def test_the_map_has_every_pair_and_frames_the_one_shown(found):
+    row = found.rows[40]
+    test = opened("transformers", **SMALL, layout=layout_search.name_of(row.layout))
+    (bars,) = (
+        json.loads(chart.proto.spec)["data"]
+        for chart in test.get("plotly_chart")
+        if "click for its fastest" in chart.proto.spec
+    )
+    drawn = {
+        tuple(pair): text for bar in bars for pair, text in zip(bar["customdata"], bar["text"], strict=True)
+    }
+    assert drawn == {
+        (cell.tensor_parallel, cell.pipeline_parallel): (
+            show(cell.iteration_time, "s") if cell.iteration_time else ""
+        )
+        for cell in found.grid
+    }
+    framed = bars[0]["marker"]["line"]["width"].index(4)
+    here = [row.layout["tensor_parallel"], row.layout["pipeline_parallel"]]
+    assert bars[0]["customdata"][framed] == here
+
+
+def test_what_does_not_fit_is_hatched_and_says_what_it_needs():
+    large = {"workload": "gpt3-175b", "gpus": "1024", "global-batch-size": "1536", "node": "dgx-a100-80gb"}
+    test = opened("transformers", **large)
+    answer = perfmodel.layouts("gpt3-175b", gpus=1024, global_batch_size=1536, node="dgx-a100-80gb")
+    figure = layout_map.figure_of(answer, answer.rows[0].layout)
+    hatched = figure.data[1]
+    assert hatched.marker.pattern.shape == "/"
+    assert len(hatched.x) == sum("fit" in cell.reason for cell in answer.grid) > 0
+    assert all("the least needs" in text for text in hatched.hovertext)
+    assert any("batch does not divide" in text for text in figure.data[2].hovertext)
+    assert layout_map.in_words(answer) in [chart.proto.alt for chart in test.get("plotly_chart")]
+
+
+def test_presets_are_questions_with_an_answer():
+    test = opened("transformers")
+    for button in [each for each in test.button if str(each.key).startswith("preset-")]:
+        sound(test.button(key=button.key).click().run())
+        assert not test.error
+        assert "a step takes" in words(test)
+    assert "1T tokens take" in words(test)  # of the last
+    assert "and cost $" in words(test)
+
+
+def test_a_layout_leads_to_its_prediction_and_its_start(found):
+    test = opened("transformers", **SMALL)
+    test.session_state["fold-How it would be started"] = True
+    sound(test.run())
+    (line,) = (block.value for block in test.get("code") if block.value.startswith("torchrun "))
+    assert "--nnodes=2 --nproc-per-node=8" in line
+    assert all(flag in line for flag in found.rows[0].flags)
+    sound(test.button(key="to-predict").click().run())
+    assert test.metric[0].value == show(found.rows[0].iteration_time, "s")
+    assert test.query_params["sharding"] == found.rows[0].layout["sharding"]

@@ -5,12 +5,12 @@ from typing import Any
 
 import streamlit as st
 
-from app import decisions, layout_search, money, session_hardware
+from app import charts, decisions, layout_detail, layout_map, layout_search, money, session_hardware
 from app.answering import answering
-from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
+from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
 from app.layout_search import FILTERS, LAYOUT, PRICES, known
 from app.looks import labelled, show_warnings
-from app.options import scenario, written
+from app.options import scenario
 from app.plain import plain
 from app.state import choose
 from perfmodel.api.layouts import LayoutRow, Layouts
@@ -18,7 +18,6 @@ from perfmodel.economics import economics
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.step.terms import sent
-from perfmodel.transformers.words import in_full
 
 START = {"workload": "llama-3-70b", "gpus": 512, "global-batch-size": 1024, "node": "dgx-h100"}
 PRESETS: dict[str, dict[str, str]] = {
@@ -83,6 +82,7 @@ def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
             "from [s]": row.interval["low_80"],
             "to [s]": row.interval["high_80"],
             "MFU": row.mfu,
+            "HFU": row.hfu,
             "memory [GiB]": row.memory["bytes"] / GIB,
             "of the memory": row.memory["bytes"] / row.memory["capacity"],
             "pipeline idle": row.bubble_fraction,
@@ -120,6 +120,7 @@ CONFIG = {
     "MFU": st.column_config.NumberColumn(
         format="percent", help="model FLOP over the peak's, all scores counted"
     ),
+    "HFU": st.column_config.NumberColumn(format="percent", help="with what is computed again"),
     "memory [GiB]": st.column_config.NumberColumn(format="%.1f", help="of the fullest GPU"),
     "of the memory": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
     "pipeline idle": _SHARE,
@@ -158,6 +159,33 @@ def the_list(rows: list[tuple[LayoutRow, int]], chosen: LayoutRow) -> None:
     )
 
 
+def take_cell(answer: Layouts) -> None:
+    """Show the details of the fastest layout of the cell that somebody clicked."""
+    points = st.session_state["layouts-map"].selection.get("points") or []
+    for tensor, stages in (point["customdata"] for point in points if point.get("customdata")):
+        for row in answer.rows:
+            if (row.layout["tensor_parallel"], row.layout["pipeline_parallel"]) == (tensor, stages):
+                choose({LAYOUT: layout_search.name_of(row.layout)})
+                return
+    choose({})
+
+
+def the_map(answer: Layouts, chosen: LayoutRow) -> None:
+    """Draw which pairs of tensor and pipeline parallelism are fast, and which fit not."""
+    charts.draw(
+        layout_map.figure_of(answer, chosen.layout),
+        "layouts-map",
+        layout_map.in_words(answer),
+        height=layout_map.height_of(answer),
+        on_select=lambda: take_cell(answer),
+        selection_mode="points",
+    )
+    st.caption(
+        "Each cell: the fastest step of its layouts; hatched: none fits into memory; empty: nothing divides. "
+        "Click a cell for its fastest layout, which is framed"
+    )
+
+
 def chosen_of(rows: tuple[LayoutRow, ...], name: str | None) -> LayoutRow:
     """Return the layout that the address names, or the fastest."""
     for row in rows:
@@ -165,32 +193,6 @@ def chosen_of(rows: tuple[LayoutRow, ...], name: str | None) -> LayoutRow:
             return row
     st.info(plain(f"{name} is not among the layouts that fit here; shown is the fastest."))
     return rows[0]
-
-
-def detail(asked: Asked, row: LayoutRow, answer: Layouts, prediction: Prediction, own: str | None) -> None:
-    """Show one layout: its prediction's terms and memory, what starts it, and where to go on."""
-    rank = answer.rows.index(row)
-    slower = row.iteration_time / answer.rows[0].iteration_time - 1
-    st.subheader(f"Layout {layout_search.name_of(row.layout)}", anchor=False)
-    place = "the fastest" if not rank else f"{slower:.1%} slower than the fastest"
-    st.markdown(f"{sentence(in_full(row.layout))} {sentence(place)} {labelled(sentence(prediction.verdict))}")
-    show_warnings([*row.caveats])
-    options = layout_search.as_options(asked.picked, row, own)
-    with st.container(horizontal=True):
-        if own is None:
-            query = {name: written(value) for name, value in options.items()}
-            if st.button("Open in Predict", key="to-predict"):
-                st.switch_page("views/predict.py", query_params=query)
-            if st.button("What would change it (Sensitivity)", key="to-sensitivity"):
-                st.switch_page("views/sensitivity.py", query_params=query)
-        with st.popover("Commands of this layout"):
-            lines = [shell_command(name, options) for name in ("predict", "explain")]
-            st.code("\n".join(lines), language="shell", wrap_lines=True)
-    with fold("How it would be started") as is_open:
-        if is_open and row.flags:
-            st.code(" \\\n  ".join(row.flags), language="shell", wrap_lines=True)
-        elif is_open:
-            st.markdown("The options of this software, or of adapters, are not known.")
 
 
 def page(asked: Asked) -> None:
@@ -225,9 +227,10 @@ def page(asked: Asked) -> None:
         st.stop()
     distinct = layout_search.distinct(answer, rows)[:SHOWN]
     chosen = chosen_of(rows, asked.picked.get("layout"))
+    the_map(answer, chosen)
     the_list(distinct, chosen)
     shown = prediction if chosen is best else predicted(asked.picked, chosen, path)
-    detail(asked, chosen, answer, shown, file_name)
+    layout_detail.show_layout(asked, chosen, answer, shown, file_name)
     with st.container(horizontal=True):
         question = {name: asked.picked[name] for name in layout_search.QUESTION if name in asked.picked}
         network = {} if file_name is None else {"workload": file_name}

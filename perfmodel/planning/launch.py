@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perfmodel.errors import InputError
@@ -70,17 +70,32 @@ def torchrun(plan: Row, workload: str) -> str:
         where = f"{software} on {plan['accelerator']}" if software else plan["accelerator"]
         raise InputError(f"torchrun: the plan chosen is {where}; torchrun starts PyTorch on GPUs")
     report = "\n".join(_comments(plan))
-    ranks = f"--nproc-per-node={_ranks(plan)}"
     asked = NCCL_ALGORITHMS[plan["algorithm"]] if plan["world_size"] > 1 else ""
     algorithm = f"NCCL_ALGO={asked} " if asked else ""
-    script = " \\\n    ".join([SCRIPT, *_flags(plan, workload)])
-    if plan["nodes"] == 1:
-        return f"{report}\n{algorithm}torchrun --standalone {ranks} {script}"
-    name = _job_name(workload)
+    line = torchrun_line(workload, plan["nodes"], _ranks(plan), _flags(plan, workload))
+    return f"{report}\n{algorithm}{line}"
+
+
+def torchrun_line(workload: str, nodes: int, ranks: int, options: Sequence[str]) -> str:
+    r"""Return the line that starts a script on each of some machines.
+
+    Parameters
+    ----------
+    workload : names the job
+    nodes : machines
+    ranks : GPUs of each
+    options : of the script
+
+    >>> print(torchrun_line("gpt2", 1, 8, ["--bf16"]))
+    torchrun --standalone --nproc-per-node=8 train.py \
+        --bf16
+    """
+    script = " \\\n    ".join([SCRIPT, *options])
+    if nodes == 1:
+        return f"torchrun --standalone --nproc-per-node={ranks} {script}"
     return (
-        f"{report}\n"
-        f"{algorithm}torchrun --nnodes={plan['nodes']} {ranks} \\\n"
-        f"  --rdzv-id={name} --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:{PORT} \\\n"
+        f"torchrun --nnodes={nodes} --nproc-per-node={ranks} \\\n"
+        f"  --rdzv-id={_job_name(workload)} --rdzv-backend=c10d --rdzv-endpoint=$HEAD_NODE:{PORT} \\\n"
         f"  {script}"
     )
 

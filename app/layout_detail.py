@@ -1,0 +1,87 @@
+"""One layout of a transformer: its terms and memory, what starts it, and where to go on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import charts, layout_search, memory_chart
+from app.layout import Asked, fold, sentence, shell_command
+from app.looks import labelled, show_warnings
+from app.options import written
+from perfmodel.api.layouts import LayoutRow, Layouts
+from perfmodel.planning.launch import OF_JAX, torchrun_line
+from perfmodel.prediction import Prediction
+from perfmodel.transformers.words import in_full
+from perfmodel.units import show, show_range
+
+GIB = 2**30
+
+
+def _figures(prediction: Prediction, row: LayoutRow) -> None:
+    """Show the main numbers of a layout."""
+    with st.container(horizontal=True):
+        ends = show_range(row.interval["low_80"], row.interval["high_80"], "s")
+        needed, there = row.memory["bytes"] / GIB, row.memory["capacity"] / GIB
+        for label, value, below in (
+            ("Step", show(row.iteration_time, "s"), f"80 %: {ends}"),
+            ("Tokens a second", f"{row.tokens_per_second:,.0f}", None),
+            ("MFU", f"{row.mfu:.1%}", f"HFU {row.hfu:.1%}"),
+            ("Memory", f"{needed:.1f} GiB", f"of {there:.1f} GiB"),
+            ("Pipeline idle", f"{row.bubble_fraction:.1%}", None),
+        ):
+            st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")
+
+
+def _started(row: LayoutRow, prediction: Prediction) -> None:
+    """Show the line that starts a layout."""
+    with fold("How it would be started") as is_open:
+        asked = prediction.scenario
+        software = str(asked["framework"]).partition("@")[0]
+        if is_open and row.flags and software not in OF_JAX:
+            ranks = asked["world_size"] // asked["nodes"]
+            line = torchrun_line(asked["workload"], asked["nodes"], ranks, row.flags)
+            st.code(line, language="shell", wrap_lines=True)
+            st.caption("On each machine; the script's own options (data, checkpoints, its model) are yours.")
+        elif is_open:
+            st.markdown("The options by which this software takes a layout are not known.")
+
+
+def show_layout(
+    asked: Asked, row: LayoutRow, answer: Layouts, prediction: Prediction, own: str | None
+) -> None:
+    """Show one layout.
+
+    Parameters
+    ----------
+    asked : the page's question
+    row : the layout, of ``answer``
+    answer : of the search
+    prediction : of the layout
+    own : what the owner of a network's file calls it; no other page knows such a network
+    """
+    best = answer.rows[0]
+    slower = row.iteration_time / best.iteration_time - 1
+    st.subheader(f"Layout {layout_search.name_of(row.layout)}", anchor=False)
+    said = [in_full(row.layout), "the fastest" if row is best else f"{slower:.1%} slower than the fastest"]
+    said += [] if row is best else [prediction.verdict]
+    st.markdown(labelled(" ".join(map(sentence, said))))
+    show_warnings([] if row is best else row.caveats)
+    _figures(prediction, row)
+    alt = f"Terms of one step: {prediction.verdict}"
+    charts.draw(charts.waterfall(prediction), "layout-step", alt)
+    bars = {"": memory_chart.of_layout(row.memory)}
+    if row is not best:
+        bars = {"this layout": bars[""], "the fastest": memory_chart.of_layout(best.memory)}
+    memory_chart.draw_memory(bars, "layout-memory")
+    options = layout_search.as_options(asked.picked, row, own)
+    with st.container(horizontal=True):
+        if own is None:
+            query = {name: written(value) for name, value in options.items()}
+            if st.button("Open in Predict", key="to-predict"):
+                st.switch_page("views/predict.py", query_params=query)
+            if st.button("What would change it (Sensitivity)", key="to-sensitivity"):
+                st.switch_page("views/sensitivity.py", query_params=query)
+        with st.popover("Commands of this layout"):
+            lines = [shell_command(name, options) for name in ("predict", "explain")]
+            st.code("\n".join(lines), language="shell", wrap_lines=True)
+    _started(row, prediction)

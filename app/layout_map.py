@@ -1,0 +1,146 @@
+"""The layouts of a search as a map: tensor against pipeline parallelism, coloured by the fastest step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from app.charts import GREY, RED
+from perfmodel.api.layouts import LayoutCell, Layouts
+from perfmodel.transformers.grid import TOO_LARGE
+from perfmodel.units import show
+
+SCALE = "Cividis"
+"""From dark to light, the same to colour-blind readers; numbers stand in the cells."""
+DARK = 0.5
+"""Of the scale: cells below are dark."""
+ROW = 44
+"""Height of one [px]."""
+CLEAR = "rgba(0,0,0,0)"
+TICKS = (1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100)
+"""At the scale of colours: times as long as the fastest."""
+
+
+def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> go.Figure:
+    """Draw the map, the cell of the layout chosen framed.
+
+    Cells are bars, which can be clicked and hatched: those of a time carry tensor and pipeline parallelism.
+    """
+    tensors = sorted({cell.tensor_parallel for cell in answer.grid})
+    stages = sorted({cell.pipeline_parallel for cell in answer.grid})
+    here = chosen["tensor_parallel"], chosen["pipeline_parallel"]
+
+    def cells(some: Sequence[LayoutCell]) -> dict[str, Any]:
+        return {
+            "x": [stages.index(cell.pipeline_parallel) for cell in some],
+            "y": [1] * len(some),
+            "base": [tensors.index(cell.tensor_parallel) - 0.5 for cell in some],
+            "width": 1,
+            "text": [show(cell.iteration_time, "s") if cell.iteration_time else "" for cell in some],
+            "customdata": [[cell.tensor_parallel, cell.pipeline_parallel] for cell in some],
+            "hovertext": [words(cell, answer) for cell in some],
+            "hovertemplate": "%{hovertext}<extra></extra>",
+        }
+
+    timed = [cell for cell in answer.grid if cell.iteration_time]
+    best = min(cell.iteration_time or math.inf for cell in timed)
+    slower = [math.log((cell.iteration_time or math.inf) / best) for cell in timed]
+    most = max([*slower, math.log(TICKS[1])])
+    marked = [(cell.tensor_parallel, cell.pipeline_parallel) == here for cell in timed]
+    figure = go.Figure(
+        go.Bar(
+            **cells(timed),
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            insidetextfont={"color": ["white" if each < DARK * most else "black" for each in slower]},
+            showlegend=False,
+            marker={
+                "color": slower,
+                "colorscale": SCALE,
+                "cmin": 0,
+                "cmax": most,
+                "colorbar": _bar(most),
+                "line": {
+                    "color": [RED if each else "white" for each in marked],
+                    "width": [4 if each else 1 for each in marked],
+                },
+            },
+            unselected={"marker": {"opacity": 1}},
+        )
+    )
+    figure.add_bar(
+        **cells([cell for cell in answer.grid if cell.reason == TOO_LARGE]),
+        name="does not fit into memory",
+        marker={
+            "color": CLEAR,
+            "line": {"color": GREY, "width": 1},
+            "pattern": {"shape": "/", "fgcolor": GREY, "bgcolor": CLEAR, "fillmode": "replace", "size": 8},
+        },
+        unselected={"marker": {"opacity": 1}},
+    )
+    figure.add_bar(
+        **cells([cell for cell in answer.grid if cell.reason not in ("", TOO_LARGE)]),
+        showlegend=False,
+        marker={"color": CLEAR, "line": {"width": 0}},
+        unselected={"marker": {"opacity": 1}},
+    )
+    for axis, title, values in (
+        (figure.update_xaxes, "pipeline stages", stages),
+        (figure.update_yaxes, "tensor parallelism", tensors),
+    ):
+        axis(
+            title=title,
+            tickvals=list(range(len(values))),
+            ticktext=[str(value) for value in values],
+            range=[-0.5, len(values) - 0.5],
+            showgrid=False,
+            zeroline=False,
+            fixedrange=True,
+        )
+    return figure.update_layout(barmode="overlay", bargap=0, dragmode=False)
+
+
+def _bar(most: float) -> dict[str, Any]:
+    """The scale of colours, below the map."""
+    ticks = [tick for tick in TICKS if math.log(tick) <= most * 1.001]
+    while len(ticks) > 6:
+        ticks = ticks[::2]
+    return {
+        "orientation": "h",
+        "y": -0.22,
+        "yanchor": "top",
+        "thickness": 12,
+        "title": {"text": "times as long as the fastest", "side": "bottom"},
+        "tickvals": [math.log(tick) for tick in ticks],
+        "ticktext": [f"{tick:g}" for tick in ticks],
+    }
+
+
+def words(cell: LayoutCell, answer: Layouts) -> str:
+    """Say what comes of a cell."""
+    where = f"tensor {cell.tensor_parallel} x pipeline {cell.pipeline_parallel}"
+    if cell.iteration_time:
+        return f"{where}: {show(cell.iteration_time, 's')}<br>click for its fastest layout"
+    if cell.memory is None:
+        return f"{where}: {cell.reason}"
+    needed, there = cell.memory / 2**30, answer.capacity / 2**30
+    return f"{where}: does not fit<br>the least needs {needed:.1f} of {there:.1f} GiB"
+
+
+def height_of(answer: Layouts) -> int:
+    """Return how high the map is [px]."""
+    return 190 + ROW * len({cell.tensor_parallel for cell in answer.grid})
+
+
+def in_words(answer: Layouts) -> str:
+    """Say what the map shows, for who cannot see it."""
+    counts = {
+        "can be trained by": sum(not cell.reason for cell in answer.grid),
+        "do not fit into memory": sum(cell.reason == TOO_LARGE for cell in answer.grid),
+    }
+    said = ", ".join(f"{count} {what}" for what, count in counts.items())
+    return f"Map of tensor against pipeline parallelism: of {len(answer.grid)} pairs {said}"
