@@ -75,8 +75,9 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
 
     Of equal stages the closed form is the schedule.  Of others it has the slowest wait for p - 1 mean stages
     while the pipeline fills and drains; in 1F1B it waits for the others at most, which is less by what it is
-    longer than the mean.  It counts embeddings in the mean, not in the slowest.  With chunks that differ
-    interleaving waits at every longer one, which the closed form does not know.
+    longer than the mean (where forward is the same share of the time on all stages).  It counts embeddings
+    in the mean, not in the slowest.  With chunks that differ interleaving waits at every longer one, which
+    the closed form does not know.
 
     Raises
     ------
