@@ -40,6 +40,7 @@ if (!window.wideScrolls) {
 """
 """Equations and files are wide and scroll, so the keyboard has to reach them."""
 _OPTION = re.compile(r"(?<![\w-])--(?:no-)?([a-z][a-z-]*[a-z])")
+_NODE = re.compile(r"(?<![\w-])node(?=s?\b(?!-))")
 _NUMBER = re.compile(r"\d[\d,.]*")
 
 
@@ -60,6 +61,15 @@ def labelled(text: str) -> str:
     ('no price is known: give “Price of a machine [USD/h]”', 'twice --unknown')
     """
     return _OPTION.sub(lambda match: _called(match[1], match[0]), text)
+
+
+def for_planners(text: str) -> str:
+    """Return words of an option as pages say them: other options by their labels, a node a machine.
+
+    >>> for_planners("Links of a node, with --rack-nodes.")
+    'Links of a machine, with “Machines of a rack”.'
+    """
+    return _NODE.sub("machine", labelled(text))
 
 
 def _called(name: str, otherwise: str) -> str:

@@ -12,7 +12,7 @@ if str(HERE.parent) not in sys.path:  # the pages import one another as parts of
 from app import history  # noqa: E402
 from app.menu import PAGES  # noqa: E402
 
-st.set_page_config(page_title="perfmodel", layout="wide")
+st.set_page_config(page_title="perfmodel", layout="wide", initial_sidebar_state=336)  # labels fit
 
 
 def to_predict() -> None:

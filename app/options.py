@@ -91,10 +91,24 @@ def from_parameter(name: str, parameter: click.Option, **more: Any) -> Option:
         "choices": choices,
         "kind": shown,
         "help": (parameter.help or "").replace("  [default:", " [default:"),
-        "usual": f"{usual} (default)" if usual else "not set",
+        "usual": _placeholder(usual),
         "offers": offers,
     }
     return Option(name=name, parameter=parameter, **(settled | more))
+
+
+LONGEST_PLACEHOLDER = 36
+"""Characters that a field beside the page shows."""
+
+
+def _placeholder(usual: str) -> str:
+    """Return what a field shows where nothing is chosen; what is too long for it stands in its help.
+
+    >>> _placeholder("all"), _placeholder("the machine's, or the usual one")
+    ('all (default)', "the machine's, or the usual one")
+    """
+    whole = f"{usual} (default)" if len(usual) <= 20 else usual
+    return whole if 0 < len(usual) <= LONGEST_PLACEHOLDER else "not set" if not usual else "by default, see ?"
 
 
 def one_of(name: str, choices: Iterable[str], usual: str, help: str) -> Option:

@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import history, session_hardware
+from app.looks import for_planners
 from app.options import Option, offered, read, written
 from app.plain import plain
 from perfmodel.errors import InputError, unknown_name
@@ -131,7 +132,13 @@ def widget(option: Option) -> Any:
     session, key = st.session_state, _key(option)
     if key not in session:
         session[key] = _shown(option, session.chosen.get(option.key))
-    common: dict[str, Any] = {"key": key, "help": option.help, "on_change": _touched, "args": (option,)}
+    common: dict[str, Any] = {
+        "key": key,
+        "help": for_planners(option.help),
+        "on_change": _touched,
+        "args": (option,),
+    }
+    option = option._replace(usual=for_planners(option.usual))
     value: Any
     if option.kind == "choice":
         value = st.selectbox(option.label, option.choices, index=None, placeholder=option.usual, **common)

@@ -26,7 +26,7 @@ class Conditions(NamedTuple):
 
     Parameters
     ----------
-    epochs : [1] Of the run whose cost to tell.
+    epochs : [1] Passes over the data set, of the run whose cost to tell.
     samples : [count of samples] Of that run in all, instead of epochs, e.g. 5e6.
     price : [USD/h] Of one node, USD per hour.  [default: on demand, if known]
     purchase_price : [USD] Of one node, instead of a rent, e.g. $300,000.
@@ -34,7 +34,7 @@ class Conditions(NamedTuple):
         [default: the node's price for one of its kind, else on demand]
     region : Of the provider, e.g. us-east-1.  [default: the cheapest known]
     service_years : [years] Until it is written off.  [default: 4]
-    used_fraction : [1] Of its life at work.  [default: 1]
+    used_fraction : [1] Of its life at work, from 0 to 1.  [default: 1]
     electricity_price : [USD/kWh] USD per kWh, for a node of one's own; a rent includes it.
     pue : [1] Building's over machines' power.  [default: 1]
     host_power : [W] Node without accelerators, e.g. 2kW.  [default: 0]
@@ -46,16 +46,20 @@ class Conditions(NamedTuple):
     """
 
     epochs: _Above | None = None
-    samples: Annotated[_Above | None, OptionInfo(unit="count of samples")] = None
+    samples: Annotated[_Above | None, OptionInfo(label="Samples of the run", unit="count of samples")] = None
     price: Annotated[_Above | None, OptionInfo(label="Price of a machine")] = None
     purchase_price: Annotated[_Above | None, OptionInfo(label="Purchase of a machine", unit="USD")] = None
     server_price: Annotated[_Above | None, OptionInfo(label="Price of a parameter server's machine")] = None
     region: Annotated[str | None, _EVERY] = None
     service_years: Annotated[_Above | None, OptionInfo(label="Until written off", plan=True)] = None
-    used_fraction: Annotated[_Share | None, _EVERY] = None
+    used_fraction: Annotated[_Share | None, OptionInfo(label="Share of its life at work", plan=True)] = None
     electricity_price: Annotated[_Above | None, OptionInfo(label="Electricity", plan=True)] = None
-    pue: Annotated[_Building | None, OptionInfo(label="PUE", plan=True)] = None
-    host_power: Annotated[_From | None, OptionInfo(label="Machine without GPUs", unit="W", plan=True)] = None
+    pue: Annotated[
+        _Building | None, OptionInfo(label="Power of the building over its machines' (PUE)", plan=True)
+    ] = None
+    host_power: Annotated[
+        _From | None, OptionInfo(label="Power of a machine without its GPUs", unit="W", plan=True)
+    ] = None
     carbon_intensity: Annotated[_From | None, OptionInfo(label="Carbon intensity", plan=True)] = None
     node_failure_interval: Annotated[
         _From | None,

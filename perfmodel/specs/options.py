@@ -101,7 +101,7 @@ class Declared(NamedTuple):
         """What people read over a widget, with the unit of a number that is written without one."""
         name = self.field if self.many else self.name
         words = self.info.label or name.replace("_", " ").replace("-", " ").capitalize()
-        bare = self.type is float and self.unit not in ("", "1", *MEASURED)
+        bare = self.type in (int, float) and self.unit not in ("", "1", *MEASURED)
         return f"{words} [{self.unit}]" if bare else words
 
 

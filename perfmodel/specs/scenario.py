@@ -120,13 +120,13 @@ class Scenario(Described):
     accelerator : Accelerator, e.g. k80, v100-sxm2-16gb, h100-sxm5-80gb.
         [default: v100-sxm2-16gb, or the node's]
     world_size : [1] Accelerators in the job.
-    node : Machine, e.g. dgx-1v.  [default: that the accelerator is usually sold in]
+    node : Machine, e.g. dgx-1v.  [default: the accelerator's usual]
     accelerators_per_node : [1] Accelerators of a node that take part.  [default: all]
     intra_link : Link between accelerators of a node.  [default: the node's]
     inter_link : Link between nodes, e.g. ethernet-25g-tcp.  [default: the node's]
     nics : [1] Network adapters per node that carry gradients.  [default: the node's]
     connections : [1] TCP connections between two nodes, where a provider limits each; 1 in most containers.
-        [default: NCCL's 16, 1 for parameter servers]
+        [default: NCCL's 16, or 1 to servers]
     oversubscription : [1] Bandwidth into a rack over bandwidth out of it, e.g. 4.
     rack_nodes : [1] Nodes under one switch, with oversubscription or --algorithm multi-ring.
     placement : How the job's ring lies on the racks.
@@ -155,18 +155,18 @@ class Scenario(Described):
         workers are out of step, or some come to nothing.  [default: it does]
     algorithm : All-reduce algorithm; auto is what NCCL or RCCL chooses, and a ring where neither runs.
     torus_dimensions : Ranks in a row x ranks in a column of the torus, e.g. 4x8, with --algorithm torus.
-        [default: a node a row; in one node, the most square]
-    overlap : How gradients travel during the backward pass.  [default: as the strategy's framework does]
+        [default: a node a row, or the most square]
+    overlap : How gradients travel during the backward pass.  [default: as the framework does]
     embedding : Embedding tables of a recommender: replicated, with gradients of every row summed; sharded,
         whole tables on different accelerators, which exchange and update the rows that a batch looks up.
         [default: as the network is usually trained]
     compression : How gradients are made smaller: fp16, topk:0.01, randomk:0.01, qsgd:4bit, signsgd, terngrad,
         powersgd:4, onebit.
-    precision : Arithmetic of training.  [default: amp, or fp32 on accelerators without fp16]
+    precision : Arithmetic of training.  [default: amp, or fp32 without fp16]
     local_batch_size : [samples] Samples per accelerator and micro-batch: weak scaling.
         [default: the network's usual]
     global_batch_size : [samples] Samples per iteration over all accelerators: strong scaling.
-    accumulation_steps : [1] Micro-batches per iteration.  [default: 1, or what the other batches say]
+    accumulation_steps : [1] Micro-batches per iteration.  [default: 1, or as the batches say]
     optimizer : Optimizer.  [default: the network's usual]
     framework : Software, with its year, or the accelerator's: tensorflow-xla@2020.  [default: pytorch]
     input : Where samples come from.
@@ -223,10 +223,10 @@ class Scenario(Described):
         OptionInfo(label="Network between machines", offers="links between nodes", axis="place", basic=True),
     ] = None
     nics: Annotated[_Count | None, OptionInfo(label="Network adapters per machine", axis="place")] = None
-    connections: Annotated[_Count | None, OptionInfo(axis="place")] = None
-    oversubscription: Annotated[float, OptionInfo(axis="place")] = 1.0
-    rack_nodes: Annotated[_Count | None, OptionInfo(axis="place")] = None
-    placement: Annotated[Placement, OptionInfo(axis="place")] = "contiguous"
+    connections: Annotated[_Count | None, OptionInfo(label="TCP connections", axis="place")] = None
+    oversubscription: Annotated[float, OptionInfo(label="Oversubscription of racks", axis="place")] = 1.0
+    rack_nodes: Annotated[_Count | None, OptionInfo(label="Machines of a rack", axis="place")] = None
+    placement: Annotated[Placement, OptionInfo(label="Order on the racks", axis="place")] = "contiguous"
     strategy: Annotated[Strategy, OptionInfo(synonyms=SYNONYMS["strategy"], basic=True)] = "all-reduce"
     k: Annotated[_Count | None, OptionInfo(label="K, gradients an update waits for")] = None
     local_steps: Annotated[_Count | None, OptionInfo(label="Local steps between averages")] = None
@@ -242,7 +242,7 @@ class Scenario(Described):
     micro_batch_size: Annotated[
         _Samples | None, OptionInfo(label="Micro-batch of a replica", axis="layout")
     ] = None
-    servers: Annotated[_Count | None, OptionInfo(axis="place", basic=True)] = None
+    servers: Annotated[_Count | None, OptionInfo("Parameter servers", axis="place", basic=True)] = None
     server_shards: Annotated[
         ServerShards | None, OptionInfo(label="How gradients are dealt out to servers")
     ] = None
@@ -273,12 +273,12 @@ class Scenario(Described):
         Optimizer | None, OptionInfo(synonyms=SYNONYMS["optimizer"], axis="computation", plan=True)
     ] = None
     framework: Annotated[str | None, OptionInfo(axis="computation", plan=True)] = None
-    input: Annotated[Input, OptionInfo(plan=True)] = "synthetic"
+    input: Annotated[Input, OptionInfo("Source of samples", plan=True)] = "synthetic"
     loader_workers: Annotated[_Count | None, OptionInfo(axis="place", plan=True)] = None
-    storage: Annotated[str | None, OptionInfo(plan=True)] = None
-    dataset: Annotated[str | None, OptionInfo(offers="data sets", axis="data", plan=True)] = None
-    dataset_samples: Annotated[_Most | None, OptionInfo(axis="data", plan=True)] = None
-    sample_bytes: Annotated[_Bytes | None, OptionInfo(unit="B", axis="data", plan=True)] = None
+    storage: Annotated[str | None, OptionInfo("Storage of samples", plan=True)] = None
+    dataset: Annotated[str | None, OptionInfo("Data set", offers="data sets", axis="data", plan=True)] = None
+    dataset_samples: Annotated[_Most | None, OptionInfo("Size of a data set", axis="data", plan=True)] = None
+    sample_bytes: Annotated[_Bytes | None, OptionInfo("Sample size", unit="B", axis="data", plan=True)] = None
     decode_rate: Annotated[_Rate | None, OptionInfo(unit="1/s", axis="data", plan=True)] = None
     decoder: Annotated[DecoderName | None, OptionInfo(synonyms=SYNONYMS["decoder"], plan=True)] = None
     prefetch_depth: Annotated[_Workers | None, OptionInfo(label="Batches fetched ahead", plan=True)] = None
@@ -286,8 +286,8 @@ class Scenario(Described):
     non_blocking: Annotated[bool, OptionInfo(label="Copies that do not block", plan=True)] = True
     persistent_workers: Annotated[bool, OptionInfo(plan=True)] = False
     cache: Annotated[Cache, OptionInfo(synonyms=SYNONYMS["cache"], plan=True)] = "none"
-    jitter: Annotated[str | None, OptionInfo(commas=True, law=True, plan=True)] = None
-    anchor: Annotated[str | None, OptionInfo(commas=True)] = None
+    jitter: Annotated[str | None, OptionInfo("Jitter of steps", commas=True, law=True, plan=True)] = None
+    anchor: Annotated[str | None, OptionInfo("Measured time (anchor)", commas=True)] = None
     profile: Annotated[str | None, OptionInfo(commas=True, file=True)] = None
     calibration: Annotated[str | None, OptionInfo(commas=True, file=True, plan=True)] = None
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
 from app.menu import PAGES
@@ -36,8 +37,7 @@ def visitor(request: pytest.FixtureRequest, browser: Browser, address: str) -> I
 
 def grave(window: Window) -> dict[str, list[str]]:
     """Return what axe calls serious or critical: rule -> the elements that break it."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    violations: list[dict[str, Any]] = axe.run(window.page).response["violations"]
+    violations: list[dict[str, Any]] = Axe().run(window.page).response["violations"]
     return {
         each["id"]: [
             f"{node['target']} {node['html'][:200]} {node['failureSummary']}" for node in each["nodes"]
