@@ -9,9 +9,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from app import searches, session_hardware
+import streamlit as st
+
+from app import bounded, searches, session_hardware, walks
 from app.goal_keywords import keywords_of
-from app.search_worker import counted
+from app.search_worker import Searched, counted
 from perfmodel.api.compare import compare
 from perfmodel.api.layouts import Layouts, layouts
 from perfmodel.api.learning_rate import learning_rate
@@ -74,12 +76,8 @@ class Answering:
 
     def sensitivity(self, scenario: Scenario, conditions: Conditions) -> Any:
         """Return what ``perfmodel sensitivity --json`` prints."""
-        from perfmodel.calibration import calibration
-        from perfmodel.sensitivity import sensitivity
-        from perfmodel.sensitivity.report import sensitivity_report
-
-        result = sensitivity(scenario, self.catalogue, None, conditions)
-        return sensitivity_report(result, self.catalogue, calibration())
+        question = (repr(scenario), repr(conditions), *session_hardware.own_texts())
+        return bounded.answer(question, walks.work(scenario, self.catalogue, conditions))
 
     def check_quote(self, quote: Quote) -> list[Checked]:
         """Return the claims of a quote with their verdicts."""
@@ -89,10 +87,9 @@ class Answering:
         """Return layouts of a transformer, as ``perfmodel.layouts`` does."""
         return layouts(**options, catalogue=self.catalogue)
 
-    def plan(self, goal: Goal) -> dict[str, Any]:
+    def plan(self, goal: Goal) -> Searched:
         """Return what ``perfmodel plan --json`` prints, with what is said of its convergence."""
-        mine = tuple(path.read_text("utf-8") for path in session_hardware.specs())
-        return searches.answer((repr(goal), *mine), goal, self.catalogue)
+        return searches.answer((repr(goal), *session_hardware.own_texts()), goal, self.catalogue)
 
     def stragglers(self, **options: Any) -> Stragglers:
         """Return every variant of SGD, as ``perfmodel.stragglers`` does."""
@@ -135,7 +132,8 @@ class _AnsweringByService(Answering):
         return Compared(comparison, dict(zip(scenarios, self.predict_each(jobs), strict=True)))
 
     def sensitivity(self, scenario: Scenario, conditions: Conditions) -> Any:
-        return self._client.sensitivity(scenario, conditions)
+        with st.spinner("Changing every input ..."):
+            return self._client.sensitivity(scenario, conditions)
 
     def check_quote(self, quote: Quote) -> list[Checked]:
         return self._client.check_quote(quote)
@@ -143,10 +141,12 @@ class _AnsweringByService(Answering):
     def layouts(self, **options: Any) -> Layouts:
         return self._client.layouts(**options)
 
-    def plan(self, goal: Goal) -> dict[str, Any]:
-        answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions)
+    def plan(self, goal: Goal) -> Searched:
+        with st.spinner("Trying every machine, count and batch ..."):
+            answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions)
         chosen, target = answer["chosen"], answer["target"]
-        return answer | {"convergence": [counted(chosen, target)] if chosen and target else []}
+        lines = [counted(chosen, target)] if chosen and target else []
+        return Searched(answer | {"convergence": lines}, None)
 
     def stragglers(self, **options: Any) -> Stragglers:
         return self._client.stragglers(**options)  # type: ignore[return-value]  # of every variant

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from app import searches, session_hardware
+from app import bounded, session_hardware
 from app.answering import answering
 from app.options import MONEY, Option, convert, options, some_of, text_of, values
 from perfmodel.api.layouts import LayoutRow, Layouts
@@ -111,7 +111,7 @@ def searched(picked: Mapping[str, Any], file: str | None = None) -> Layouts:
         if key in _answers:
             _answers.move_to_end(key)
             return _answers[key]
-    with searches.slot():
+    with bounded.slot():
         answer = answers.layouts(**asked, top=MOST)
     with _lock:
         _answers[key] = answer

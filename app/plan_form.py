@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from app import searches, session_hardware
+from app import bounded, searches, session_hardware
 from app.goal_keywords import keywords_of
 from app.options import Option, convert, offered, options
+from app.search_worker import Searched
 from perfmodel.cli.plan import goal_of
-from perfmodel.planning import Goal, search
+from perfmodel.planning import Goal
 from perfmodel.planning.goal import OF_LAYOUT
 from perfmodel.reports.page import Page
 from perfmodel.specs.store import Catalogue
@@ -107,15 +109,17 @@ def as_python(asked: Goal) -> str:
     return f"import perfmodel\n\nresult = perfmodel.plan({given})\nprint(result)"
 
 
-def report_page(asked: Goal, command: str) -> Callable[[], Page]:
-    """Return what makes the page to hand on; it searches again, as ``searched`` keeps the answer alone."""
+def report_page(asked: Goal, result: Searched, command: str) -> Callable[[], Page]:
+    """Return what makes the page to hand on; where a service searched, which has none, it searches here."""
     catalogue = session_hardware.catalogue()
 
     def page() -> Page:
-        from perfmodel.reports.planned import page_of_plan
-
-        with searches.slot():
-            return page_of_plan(search(asked, catalogue), command, catalogue)
+        here = result
+        if here.page is None:
+            with bounded.slot():
+                here, _ = bounded.by_a_process(searches.work(asked, catalogue), lambda text: None)
+            assert here.page is not None
+        return replace(here.page, command=command)
 
     return page
 

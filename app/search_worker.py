@@ -1,41 +1,36 @@
-"""One search for plans, in a process of its own: a question's file in, an answer's file out."""
+"""One search for plans and all that is said of it, which needs no page."""
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from perfmodel.errors import InputError
 from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.caveats import harder_batches
 from perfmodel.planning.report import report
+from perfmodel.reports.page import Page
+from perfmodel.reports.planned import page_of_plan
 from perfmodel.specs.store import Catalogue
 
 
-def work(question: str, result: str) -> None:
-    """Answer a question's file; an answer is a report, or the words of what is wrong with the question."""
-    goal, catalogue = pickle.loads(Path(question).read_bytes())
-    answer: dict[str, Any] | str
-    try:
-        answer = searched(goal, catalogue)
-    except InputError as error:
-        answer = str(error)
-    written = Path(f"{result}.partial")
-    written.write_bytes(pickle.dumps(answer))
-    written.replace(result)
+class Searched(NamedTuple):
+    """What a search found, and what a report says of it."""
+
+    report: dict[str, Any]
+    page: Page | None
+    """Without the command, which people write in several ways; None where a service searched."""
 
 
-def searched(goal: Goal, catalogue: Catalogue) -> dict[str, Any]:
-    """Return the report of a search, with what is said of its convergence.
+def searched(goal: Goal, catalogue: Catalogue) -> Searched:
+    """Return the report of a search, with what is said of its convergence, and the page to hand on.
 
     Raises
     ------
     InputError : the goal names something unknown or impossible; nothing fits
     """
     result = search(goal, catalogue)
-    return report(result) | {"convergence": convergence(result)}
+    answer = report(result) | {"convergence": convergence(result)}
+    return Searched(answer, page_of_plan(result, None, catalogue))
 
 
 def convergence(result: SearchResult) -> list[str]:

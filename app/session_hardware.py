@@ -105,6 +105,12 @@ def own_files() -> dict[str, str]:
     return {name: path for name, path in files.items() if path is not None}
 
 
+def own_texts() -> tuple[str, ...]:
+    """Return what is in the session's own hardware, profile and calibration: with it a question is whole."""
+    files = [*specs(), *map(Path, own_files().values())]
+    return tuple(file.read_text("utf-8") for file in files)
+
+
 def own_names() -> dict[str, str]:
     """Return the same by the names that their owner knows."""
     names = {"profile": PROFILE, "calibration": st.session_state.get("calibration-name", "")}

@@ -57,7 +57,8 @@ def page(asked: Asked) -> None:
         missing = plan_form.length_missing(goal.by_id(session_hardware.catalogue()))
         if missing:
             raise InputError(missing)
-        result = answering().plan(goal)
+        searched = answering().plan(goal)
+    result = searched.report
     with asked.top:
         st.subheader(f"What to hire to train {goal.workload}", anchor=False)
         first, *more = result["verdict"]
@@ -87,7 +88,7 @@ def page(asked: Asked) -> None:
     with st.container(horizontal=True):
         ways_out("plan", once, plan_form.as_python(goal), each)
         command = shell_command("plan", once, each)
-        downloads("plan", table(rows), result, plan_form.report_page(goal, command))
+        downloads("plan", table(rows), result, plan_form.report_page(goal, searched, command))
     with fold("How it would be started") as is_open:
         if is_open and result["launch"]:
             for text in filter(None, result["launch"].values()):

@@ -98,8 +98,7 @@ def page(asked: Asked) -> None:
     """Draw the answer."""
     with mistakes_shown():
         conditions = Conditions(**values(asked.picked, MONEY))
-        with st.spinner("Changing every input ..."):
-            report = answering().sensitivity(asked.scenario(), conditions)
+        report = answering().sensitivity(asked.scenario(), conditions)
     rows = swings(report)
     with asked.top:
         st.subheader(report["title"], anchor=False)
