@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -16,26 +15,13 @@ import perfmodel
 from perfmodel.client import Client, ServiceError
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
-
-uvicorn = pytest.importorskip("uvicorn")
+from tests.clients import served
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    from perfmodel.service.application import application
-
-    server = uvicorn.Server(uvicorn.Config(application(), port=0, log_level="error"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    deadline = time.monotonic() + 60
-    while not server.started:
-        assert thread.is_alive()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield Client(f"http://127.0.0.1:{port}")
-    server.should_exit = True
-    thread.join(10)
+    with served() as client:
+        yield client
 
 
 @pytest.fixture

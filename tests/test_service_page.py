@@ -47,6 +47,25 @@ def test_plans_come_in_pages():
     assert costs == sorted(costs)
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        '"scenarios": [',
+        '"columns": {',
+        "-H 'accept: application/x-ndjson'",
+        "-H 'accept: application/vnd.apache.arrow.stream'",
+        '"limit": ',
+        '"traces": {',
+        '"specs": {',
+        '"files": {',
+        '"base64": ',
+        '-H "authorization: Bearer',
+    ],
+)
+def test_each_kind_of_request_has_a_line_of_curl(kind):
+    assert any(kind in line for line in LINES)
+
+
 def test_the_page_names_every_command():
     for name in COMMANDS:
         assert f"`{name}`" in PAGE

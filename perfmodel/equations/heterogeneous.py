@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from perfmodel.equations.distribution import Distribution
+from perfmodel.equations.distribution import Distribution, Empirical
 from perfmodel.equations.laws import require_scipy
 from perfmodel.equations.quadrature import Array, Panels, survival_moments
 from perfmodel.equations.special import log_gamma
@@ -86,8 +86,14 @@ def slowest_of_kinds(kinds: Sequence[tuple[float, int]], law: Distribution | Non
     """
     if law is None:
         return max(time for time, _ in kinds)
-    classes = [(Scaled(law.name, law.values, time / law.mean), count) for time, count in kinds]
+    classes = [(_scaled(law, time / law.mean), count) for time, count in kinds]
     return heterogeneous_order_statistic(classes, sum(count for _, count in kinds))[0]
+
+
+def _scaled(law: Distribution, factor: float) -> Distribution:
+    if isinstance(law, Empirical):
+        return replace(law, sample=tuple(factor * time for time in law.sample))
+    return Scaled(law.name, law.values, factor)
 
 
 def at_least(above: Array, k: float, n: float) -> Array:
