@@ -16,7 +16,9 @@ STYLE = """
 [data-testid=stCaptionContainer] { color: inherit !important; opacity: 0.82; }
 code, pre .token { color: inherit !important; }
 @media (prefers-color-scheme: dark) { .stMultiSelect span[title] { color: #10131a !important; } }
-.js-plotly-plot :is(.xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .annotation-text) {
+.js-plotly-plot :is(
+  .xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .annotation-text, .colorbar text
+) {
   fill: currentColor !important;
 }
 [data-testid=stMainBlockContainer] { padding-top: 4.5rem; padding-bottom: 4rem; }
