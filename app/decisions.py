@@ -11,6 +11,7 @@ from perfmodel.prediction.result import Ratio, sureness
 from perfmodel.quote import Checked
 from perfmodel.quote.verdict import percent
 from perfmodel.quote.words import shown
+from perfmodel.step.terms import ANY_TERM
 from perfmodel.transformers.words import in_full
 from perfmodel.units import dollars, duration, show, show_range
 
@@ -18,6 +19,8 @@ SURE = 0.9
 """Probability that one job is faster from which a page says to take it."""
 SAME = 0.01
 """Relative difference in speed that is none."""
+EQUAL = 5e-4
+"""Relative difference that three digits do not show."""
 
 
 def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
@@ -30,7 +33,7 @@ def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
 
 
 def of_prediction(prediction: Prediction) -> str:
-    """Say what to plan with."""
+    """Say what to plan with, how sure that is and what limits it."""
     rates = throughput_range(prediction)
     unit = f"{prediction.sample}s/s"
     if not prediction.memory.fits:
@@ -39,37 +42,101 @@ def of_prediction(prediction: Prediction) -> str:
         return f"Plan with {prediction.samples_per_second:,.0f} {unit}; no interval is known."
     middle = f"{prediction.samples_per_second:,.0f}"
     return (
-        f"Plan with {rates[0]:,.0f} {unit}: 90 % of jobs like it are faster, half are faster than {middle}."
+        f"Plan with {rates[0]:,.0f} {unit}: 90 % of jobs like it are faster, half are faster than {middle}. "
+        f"What limits it: {limit_of(prediction)}."
     )
 
 
-def of_comparison(result: Comparison) -> str:
-    """Say which to take: the first where no other is faster, the fastest where that is sure enough."""
-    first = short(result.names[0])
-    others = [(short(case.name), case.ratio) for case in result.cases if case.ratio is not None]
-    if not others:
-        return result.verdict
+LIMITS = {
+    "compute-bound": "computing",
+    "communication-bound": "communication",
+    "host-bound": "the host, which starts the GPUs' work",
+    "update-bound": "updating weights",
+    "coding-bound": "compressing gradients",
+    "straggler-bound": "waiting for the slowest GPU",
+    "input-bound": "waiting for samples",
+    "pipeline-bound": "idle pipeline stages",
+}
+"""What binds, as verdicts call it -> what takes the time."""
+WORTH_SAYING = 0.01
+"""Share of an iteration from which what comes second is named."""
+
+
+def limit_of(prediction: Prediction) -> str:
+    """Return what takes most of an iteration and what comes second, with their shares."""
+    shares: dict[str, float] = {}
+    for name, time in prediction.terms.items():
+        bound = ANY_TERM[name].bound
+        shares[bound] = shares.get(bound, 0.0) + time / prediction.iteration_time
+    first, second = sorted(shares, key=lambda bound: -shares[bound])[:2]
+    words = f"{LIMITS[first]}, {shares[first] * 100:.0f} % of the time"
+    if shares[second] < WORTH_SAYING:
+        return words
+    return f"{words}, then {LIMITS[second]}, {shares[second] * 100:.0f} %"
+
+
+def taken(result: Comparison, unfit: Sequence[str] = ()) -> str | None:
+    """Return the name of the case that ``of_comparison`` speaks for; None where it advises none."""
+    ratios = {case.name: case.ratio.value for case in result.cases if case.ratio and case.name not in unfit}
+    if not ratios or result.names[0] in unfit:
+        return None
+    fastest = max(ratios, key=lambda name: ratios[name])
+    return fastest if ratios[fastest] >= 1 + SAME else result.names[0]
+
+
+def of_comparison(result: Comparison, unfit: Sequence[str] = ()) -> str:
+    """Say which to take: the first where no other is faster, the fastest where that is sure enough.
+
+    Parameters
+    ----------
+    unfit : names of cases that do not fit the memory, of which none is advised
+    """
+    first = result.names[0]
+    fitting = [case for case in result.cases if case.name not in unfit]
+    others = [(case.name, case.ratio) for case in fitting if case.ratio is not None]
+    if not others or first in unfit:
+        missing = f"Not in the memory of the GPUs: {', '.join(unfit)}"
+        rest = ", ".join(case.name for case in fitting)
+        return (f"{missing}. It fits: {rest}." if rest else f"{missing}.") if unfit else result.verdict
     name, ratio = max(others, key=lambda other: other[1].value)
-    faster = f"{ratio.value:.3g} times as fast as {first} ({ratio.words})"
+    times = "" if abs(ratio.value - 1) < EQUAL else f"{ratio.value:.3g} times "
+    faster = f"{times}as fast as {first} ({ratio.words})"
     if ratio.value < 1 + SAME:
         rest = "none of the others is" if len(others) > 1 else f"{name} is not"
         return f"Take {first}: {rest} more than {SAME:.0%} faster. {name} is {faster}."
+    costs = _costs(result)
     if ratio.sure is not None and ratio.sure >= SURE:
-        return f"Take {name} for speed: it is {faster}."
-    return (
-        f"{name} seems the fastest, {faster}. That is too little to decide by: take the cheaper, or measure."
-    )
+        return f"Take {name} for speed: it is {faster}{_at_cost(name, first, costs)}."
+    cheapest = min(costs, key=lambda case: costs[case]) if len(costs) == len(result.names) else ""
+    cheaper = f"take the cheaper, which is {cheapest}" if cheapest else "take the cheaper"
+    return f"{name} seems the fastest, {faster}. That is too little to decide by: {cheaper}, or measure."
 
 
-def short(name: str) -> str:
-    """Return a case's name by its letter and what it changes.
+def _costs(result: Comparison) -> dict[str, float]:
+    """What the samples of each case cost, where it is known [$]."""
+    for row in result.rows:
+        if row.quantity == "cost_per_million_samples":
+            known = zip(result.names, row.values, strict=True)
+            return {name: cost for name, cost in known if cost is not None}
+    return {}
 
-    >>> short("B: inter-link=ethernet-100g-tcp,gpus=16"), short("A")
-    ('B (ethernet-100g-tcp, 16)', 'A')
+
+def _at_cost(name: str, first: str, costs: Mapping[str, float]) -> str:
+    if name not in costs or first not in costs:
+        return ""
+    return f", at {costs[name] / costs[first]:.3g} times the cost of a sample"
+
+
+def ratio_words(ratio: Ratio) -> str:
+    """Return how many times as fast a case is, between which ends, and how sure the order is.
+
+    >>> ratio_words(Ratio(to="A", value=1.42, low_80=1.31, high_80=1.53, sure=0.99))
+    '1.42 times as fast (1.31 to 1.53), 99 % sure'
     """
-    letter, _, changed = name.partition(": ")
-    values = ", ".join(each.rpartition("=")[2] for each in changed.split(",") if each)
-    return f"{letter} ({values})" if values else letter
+    times = f"{ratio.value:.3g} times as fast"
+    if ratio.low_80 is None or ratio.high_80 is None or ratio.sure is None:
+        return times
+    return f"{times} ({ratio.low_80:.3g} to {ratio.high_80:.3g}), {sureness(ratio.sure)}"
 
 
 def of_quote(worst: Checked, count: int) -> str:

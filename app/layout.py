@@ -56,6 +56,10 @@ BATCHES = ("local-batch-size", "global-batch-size")
 """Options that exclude each other; the one changed last counts."""
 
 
+ABREAST = 3
+"""Folds side by side."""
+
+
 def ask_scenario(
     page: str,
     body: Sequence[Option] = (),
@@ -63,6 +67,7 @@ def ask_scenario(
     start: Mapping[str, Any] = START,
     money: bool = False,
     columns: Mapping[str, Sequence[Option]] = {},
+    picture: Sequence[Option] = (),
 ) -> Asked:
     """Draw the options of a scenario beside the page; return what was asked.
 
@@ -73,14 +78,14 @@ def ask_scenario(
     without : options of a scenario the page has no use for, or has in ``body``
     start : what the page opens with
     money : whether prices, power and failures matter here
-    columns : as of ``ask``
+    columns, picture : as of ``ask``
     """
     groups = {"": BASIC, "More options": MORE, **({"Prices, power, failures": MONEY} if money else {})}
     known = {
         heading: [options()[name] for name in names if name not in without]
         for heading, names in groups.items()
     }
-    asked = ask(page, known, body, start, columns=columns)
+    asked = ask(page, known, body, start, columns=columns, picture=picture)
     with st.sidebar:
         _own_calibration()
     return asked
@@ -129,7 +134,7 @@ def ask(
     start : what the page opens with
     ends : for a slider in the body, the option whose number it ends at
     columns : options over the page's picture, in folds side by side, by heading
-    picture : options that are chosen in the picture itself
+    picture : options that are not drawn here: chosen in the picture, or said by an address alone
     """
     every = (*body, *picture, *chain(*columns.values()), *chain(*groups.values()))
     known = {option.name: with_own(option) for option in every}
@@ -146,8 +151,8 @@ def ask(
             for option in body:
                 end = chosen(known).get(ends.get(option.name, ""), 0)
                 widget(known[option.name]._replace(largest=end))
-    places = st.columns(len(columns)) if columns else ()
-    for place, (heading, members) in zip(places, columns.items(), strict=True):
+    rows = [st.columns(min(len(columns), ABREAST)) for _ in range(0, len(columns), ABREAST)]
+    for place, (heading, members) in zip(chain(*rows), columns.items(), strict=False):
         with place, fold(heading) as is_open:
             for option in members if is_open else ():
                 widget(known[option.name])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import charts, layout_search, memory_chart
+from app import charts, layout_search, memory_chart, to_compare
 from app.layout import Asked, fold, sentence, shell_command
 from app.looks import labelled, show_warnings
-from app.options import written
+from app.options import MONEY, written
 from perfmodel.api.layouts import LayoutRow, Layouts
 from perfmodel.planning.launch import OF_JAX, torchrun_line
 from perfmodel.prediction import Prediction
@@ -84,4 +84,7 @@ def show_layout(
         with st.popover("Commands of this layout"):
             lines = [shell_command(name, options) for name in ("predict", "explain")]
             st.code("\n".join(lines), language="shell", wrap_lines=True)
+    if own is None:
+        priced = {name: asked.picked[name] for name in MONEY if name in asked.picked}
+        to_compare.offer({layout_search.name_of(row.layout): options | priced}, titles=True)
     _started(row, prediction)

@@ -78,6 +78,12 @@ def _called(name: str, otherwise: str) -> str:
     return f"“{_labels()[name]}”" if name in _labels() else otherwise
 
 
+def main_number(label: str, value: str, ends: str | None) -> None:
+    """Show a main number, with its 80 % interval below."""
+    below = None if ends is None else f"80 %: {ends}"
+    st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")
+
+
 def grouped(warnings: Iterable[str]) -> list[str]:
     """Return warnings, of those that differ in numbers alone the last, with how many more there are.
 

@@ -10,26 +10,16 @@ import click
 
 from app import bounded, searches, session_hardware
 from app.goal_keywords import keywords_of
-from app.options import Option, convert, offered, options
+from app.options import Option, convert, offered, options, written
 from app.search_worker import Searched
 from perfmodel.cli.plan import goal_of
 from perfmodel.planning import Goal
-from perfmodel.planning.goal import OF_LAYOUT
+from perfmodel.planning.goal import SHARED, options_of
 from perfmodel.reports.page import Page
+from perfmodel.specs.scenario import SHORT
 from perfmodel.specs.store import Catalogue
 
 PRICES = ("price", "purchase-price")
-LOADED = (
-    "framework",
-    "accelerator",
-    "node",
-    "strategy",
-    "algorithm",
-    "precision",
-    "servers",
-    "sequence_length",
-)
-"""What a plan's row has under the name of a scenario's option."""
 
 
 def known(catalogue: Catalogue) -> dict[str, Option]:
@@ -124,14 +114,27 @@ def report_page(asked: Goal, result: Searched, command: str) -> Callable[[], Pag
     return page
 
 
-def as_query(row: Mapping[str, Any], workload: str) -> dict[str, str]:
+def as_picked(row: Mapping[str, Any], workload: str, picked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the scenario that a plan is, as a page's widgets have them.
+
+    Parameters
+    ----------
+    picked : options of the search, some of which every plan has
+    """
+    short = {field: name for name, field in SHORT.items()}
+    decided = {
+        short.get(field, field).replace("_", "-"): value
+        for field, value in options_of(row, workload, {}).items()
+    }
+    same = {name: value for name, value in picked.items() if name.replace("-", "_") in SHARED}
+    if row["sequence_length"]:
+        same["sequence-length"] = row["sequence_length"]
+    return same | decided
+
+
+def as_query(row: Mapping[str, Any], workload: str, picked: Mapping[str, Any]) -> dict[str, str]:
     """Return the URL of a plan on the page Predict."""
-    query = {"workload": workload, "gpus": str(row["world_size"])}
-    query |= {name.replace("_", "-"): str(row[name]) for name in LOADED if row.get(name)}
-    layout = row.get("layout")
-    if layout is None:
-        return query | {"local-batch-size": str(row["local_batch_size"])}
-    return query | {name.replace("_", "-"): str(layout[name]) for name in OF_LAYOUT if layout[name] != 1}
+    return {name: written(value) for name, value in as_picked(row, workload, picked).items()}
 
 
 def as_words(picked: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:

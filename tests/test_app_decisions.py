@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import doctest
 import json
+import math
 import re
+from statistics import NormalDist
 
 import pytest
 
-from app import decisions
+from app import decisions, plan_limits
 from perfmodel.api.compare import compare
+from perfmodel.planning import Goal, SearchResult, search
+from perfmodel.planning.report import report
+from perfmodel.planning.verdict import share_words
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 from tests.test_app import opened, words
@@ -74,3 +79,62 @@ def test_a_quote_says_what_to_do_how_likely_it_is_and_what_physics_allows():
         "**Ask for the log of a run: 40,000 images/s is optimistic, under 1 % likely to be reached." in said
     )
     assert "Physics allows 245," in said
+
+
+GOALS = {
+    "the deadline binds": Goal(epochs=90, accelerators=("v100-sxm2-16gb",), deadline=7200.0, max_gpus=64),
+    "it does not": Goal(epochs=90, instances=("p3.16xlarge",), deadline=86400.0, max_gpus=64),
+    "nothing is in time": Goal(epochs=90, instances=("p3.16xlarge",), deadline=60.0, max_gpus=8),
+    "the fastest": Goal(epochs=90, instances=("p3.16xlarge",), budget=200.0, max_gpus=64),
+}
+BINDING = {
+    "the deadline binds": r"The deadline binds: without it .* would do, .* for \$",
+    "it does not": "The deadline does not bind: no plan is cheaper.",
+    "nothing is in time": "The limit of 8 GPUs binds: more may be faster.",
+    "the fastest": r"The budget (binds: without it|does not bind: no plan is faster)",
+}
+
+
+def limits_of(result: SearchResult) -> list[str]:
+    answer = report(result)
+    plan = plan_limits.plan_in_question(answer, result.goal)
+    assert plan is not None
+    prediction = result.predicted(dict(plan))
+    return plan_limits.limits(answer, result.goal, prediction, result.fit)
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_a_plan_says_what_limits_it_and_what_comes_next(name):
+    result = search(GOALS[name])
+    said = limits_of(result)
+    assert said[0].startswith(
+        "What limits the nearest: " if name == "nothing is in time" else "What limits it: "
+    )
+    assert re.search(BINDING[name], "\n".join(said))
+    assert any(line.startswith("Next best is ") for line in said) == (result.chosen is not None)
+
+
+def test_how_close_the_next_best_is_follows_from_the_ratio_of_both():
+    result = search(GOALS["it does not"])
+    row, chosen = result.rejected[0], result.chosen
+    assert chosen is not None
+    ratio = row["ratio"]
+    # it costs as much where it is as many times faster than predicted as it is dearer
+    apart = math.log(row["cost"] / chosen["cost"])
+    spread = math.log(ratio["high_80"] / ratio["value"]) / NormalDist().inv_cdf(0.9)
+    chance = 1 - NormalDist(0, spread).cdf(apart)
+    assert limits_of(result)[-1].endswith(
+        f"{row['why']}. The chance that it is the cheaper one is {share_words(chance)}."
+    )
+
+
+def test_a_plan_shows_what_limits_it_and_the_range_of_its_figures():
+    test = opened("plan", instance="p3.16xlarge", epochs="90", deadline="24h")
+    said = words(test)
+    assert "* What limits it: computing, 91 % of the time" in said
+    assert "* The deadline does not bind" in said
+    below = {metric.label: metric.delta for metric in test.metric}
+    assert below["Time of the run"].startswith("80 %: ")
+    assert below["Cost of the run"].startswith("80 %: $")
+    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
+    assert any(trace["name"] == "80 % of the chosen" for trace in figure["data"])

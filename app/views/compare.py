@@ -1,79 +1,51 @@
-"""Compare: two or three scenarios side by side, with what they differ by."""
+"""Compare: two to six scenarios side by side, with what they differ by and how sure that is."""
 
+import textwrap
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 import streamlit as st
 
-from app import charts, decisions, memory_chart, session_hardware
+from app import cases, charts, decisions, memory_chart, session_hardware, to_compare
 from app.answering import Compared, answering
+from app.cases import LETTERS, Variant
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled
-from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values, written
+from app.options import MONEY, SCENARIO, Option, arguments, scenario, values
+from app.plain import plain
 from perfmodel.comparison import Comparison, Row
+from perfmodel.errors import InputError
+from perfmodel.prediction import Prediction
 from perfmodel.reports.page import Page
 from perfmodel.specs.conditions import Conditions
 from perfmodel.step.terms import ANY_TERM
-from perfmodel.units import show
+from perfmodel.units import show, show_range
 
-START = {"gpus": 32, "b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
-VARIED = (
-    "inter-link",
-    "gpus",
-    "accelerator",
-    "node",
-    "strategy",
-    "servers",
-    "precision",
-    "local-batch-size",
-    "algorithm",
-    "overlap",
-)
-LETTERS = ("b", "c")
-BATCHES = ("local-batch-size", "global-batch-size")
+EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rdma"}
+# Cases that the page opens with where nobody has said any.
+FEWEST = 3
+# Cases whose folds are drawn, at least.
+WIDEST_LABEL = 20
+# Characters of a line of what a bar is called: a telephone is 390 pixels wide.
 
 
-def varied(letter: str) -> list[Option]:
-    """Return the options in which one variant may differ."""
-    return [
-        options()[name]._replace(name=f"{letter}-{name}", session=f"{letter}-{name}", usual="same as A")
-        for name in VARIED
-    ]
+def variants(picked: dict[str, Any]) -> list[Variant]:
+    """Return the cases asked for; of one alone, the same once more."""
+    result = cases.variants(picked)
+    return result if len(result) > 1 else [*result, Variant("b", "the same", {})]
 
 
-def changes(picked: dict[str, Any], letter: str) -> dict[str, Any]:
-    """Return what one variant changes."""
-    return {name: picked[f"{letter}-{name}"] for name in VARIED if f"{letter}-{name}" in picked}
-
-
-def compared(asked: Asked) -> Compared:
-    """Set the scenario and each variant of it side by side."""
-    base = {name: value for name, value in asked.picked.items() if name in (*SCENARIO, *MONEY)}
-    conditions = Conditions(**values(base, MONEY))
-    differing = {name for letter in LETTERS for name in changes(asked.picked, letter)}
-    mine = {name: base[name] for name in VARIED if name in differing and name in base}
-    plans: dict[str, dict[str, Any]] = {f"A: {_said(mine)}" if mine else "A": {}} | {
-        f"{letter.upper()}: {_said(changed)}": changed
-        for letter in LETTERS
-        if (changed := changes(asked.picked, letter))
-    }
-    if len(plans) == 1:
-        plans["B: the same"] = {}
-    jobs = {
-        name: scenario(_laid_over(base, changed), session_hardware.own_files())
-        for name, changed in plans.items()
-    }
-    return answering().compare(jobs, conditions)
-
-
-def _laid_over(base: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
-    """A variant's options over the scenario's; a batch per GPU takes the place of one of the job."""
-    kept = {name: v for name, v in base.items() if not ("local-batch-size" in changed and name in BATCHES)}
-    return kept | changed
-
-
-def _said(changed: dict[str, Any]) -> str:
-    return ",".join(f"{name}={written(value)}" for name, value in changed.items())
+def compared(base: dict[str, Any], asked: list[Variant]) -> Compared:
+    """Set every case beside the first, under the name that the page calls it by."""
+    files = session_hardware.own_files()
+    jobs = [scenario(cases.full(base, each.changed), files) for each in asked]
+    try:  # what the model makes of options that are left to it
+        understood = [each.scenario for each in answering().predict_each(jobs)]
+    except InputError:  # the comparison says which case is wrong
+        understood = [{} for _ in jobs]
+    named = dict(zip(cases.names(asked, understood), jobs, strict=True))
+    return answering().compare(named, Conditions(**values(base, MONEY)))
 
 
 def shown(value: float | None, unit: str) -> str:
@@ -87,10 +59,15 @@ def shown(value: float | None, unit: str) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-def _bar(name: str) -> str:
-    """What a bar is called: its letter, and below it what it changes."""
-    letter, _, changed = name.partition(": ")
-    return "<br>".join([letter, *(each.rpartition("=")[2] for each in changed.split(",") if each)])
+def bar(name: str) -> str:
+    """Return what a bar is called, in lines that leave room for the bar on a phone."""
+    letter, _, title = name.partition(" ")
+    lines = [
+        line
+        for part in title.removeprefix("(").removesuffix(")").split(", ")
+        for line in textwrap.wrap(part, WIDEST_LABEL)
+    ]
+    return "<br>".join([letter, *map(escape, lines)])
 
 
 def _label(quantity: str) -> str:
@@ -101,9 +78,22 @@ def _change(relative: float | None) -> str:
     return "" if relative is None else f"{relative:+.1%}" if relative else "same"
 
 
+def ratios(result: Comparison, found: dict[str, Prediction]) -> str:
+    """Return a table, a row for each case: how many times as fast as A, how sure, how long it takes."""
+    rows = [("case", "against A, 80 % between", "iteration, 80 % between")]
+    for case in result.cases:
+        answer, ratio = found[case.name], case.ratio
+        faster = "-" if ratio is None else decisions.ratio_words(ratio)
+        time, spread = show(answer.iteration_time, "s"), answer.interval
+        ends = f" ({show_range(spread.low_80, spread.high_80, 's')})" if spread else ""
+        rows.append((case.name, faster, f"{time}{ends}"))
+    lines = [f"| {' | '.join(map(plain, row))} |" for row in rows]
+    return "\n".join([lines[0], "| --- | --- | --- |", *lines[1:]])
+
+
 def table(result: Comparison) -> list[dict[str, str]]:
     """Return every quantity, and what the others differ by from the first."""
-    letters = [name.partition(":")[0] for name in result.names]
+    letters = [name.partition(" ")[0] for name in result.names]
     return [
         {
             "": _label(row.quantity),
@@ -118,44 +108,74 @@ def table(result: Comparison) -> list[dict[str, str]]:
     ]
 
 
+def questions(base: dict[str, Any], asked: list[Variant]) -> None:
+    """Offer comparisons of the present scenario that answer a common question, and to leave cases out."""
+    with st.container(horizontal=True):
+        for question in cases.QUESTIONS:
+            to_compare.ask(question, base)
+        for gone in asked[1:] if len(asked) > 2 else ():
+            if st.button(f"Remove {gone.letter.upper()}", key=f"remove-{gone.letter}"):
+                kept = [each for each in asked if each is not gone]
+                to_compare.open_compare([(each.title, cases.full(base, each.changed)) for each in kept])
+
+
 def page(asked: Asked) -> None:
     """Draw the answer."""
+    base = {name: value for name, value in asked.picked.items() if name in SCENARIO}
+    money = {name: value for name, value in asked.picked.items() if name in MONEY}
+    which = variants(asked.picked)
+    to_compare.follow(
+        [(each.title, cases.full(base, each.changed) | money) for each in cases.variants(asked.picked)],
+        is_example={name: v for name, v in asked.picked.items() if name[:2] in CASES} == EXAMPLE,
+    )
     with mistakes_shown():
-        result, answers = compared(asked)
+        result, found = compared(base | money, which)
     with asked.top:
-        first = next(iter(answers.values())).scenario
+        first = found[result.names[0]].scenario
         st.subheader(
             f"{first['world_size']} x {first['accelerator']} training {first['workload']}, beside others",
             anchor=False,
         )
-        st.markdown(f"**{decisions.of_comparison(result)}** {sentence(result.verdict)}")
+        unfit = [name for name, each in found.items() if not each.memory.fits]
+        st.markdown(f"**{plain(decisions.of_comparison(result, unfit))}**")
+        taken = decisions.taken(result, unfit)
+        if taken is not None:
+            limit, why = decisions.limit_of(found[taken]), labelled(sentence(found[taken].verdict))
+            st.markdown(plain(f"What limits {taken}: {limit}. {why}"))
+        st.markdown(ratios(result, found))
+        questions(base | money, which)
+    st.caption(plain(sentence(result.verdict)))
     if result.inputs:
         differ = "; ".join(
             f"{entry.option}: {' / '.join(str(value) for value in entry.values)}" for entry in result.inputs
         )
-        st.caption(f"What differs: {differ}")
-    named = {_bar(name): answer for name, answer in answers.items()}
-    charts.draw(charts.side_by_side(named), "compare", result.verdict, height=140 + 70 * len(named))
-    memory_chart.draw_memory(
-        {name.replace("<br>", " "): memory_chart.of_prediction(each) for name, each in named.items()},
-        "memory",
-    )
+        st.caption(plain(f"What differs: {differ}"))
+    named = {bar(name): each for name, each in found.items()}
+    lines = sum(name.count("<br>") for name in named)
+    height = 140 + 50 * len(named) + 12 * lines
+    charts.draw(charts.side_by_side(named), "compare", result.verdict, height=height)
+    bars = {name: memory_chart.of_prediction(each) for name, each in found.items()}
+    memory_chart.draw_memory(bars, "memory")
     st.dataframe(table(result), hide_index=True, height="content")
+    shown_above = {f"{case.name} is {case.ratio.sentence}" for case in result.cases if case.ratio}
     for note in result.notes:
-        st.caption(labelled(note[:1].upper() + note[1:]))
-    base = {name: value for name, value in asked.picked.items() if name in (*SCENARIO, *MONEY)}
-    said = [_said(changed) for letter in LETTERS if (changed := changes(asked.picked, letter))]
+        if note in shown_above:
+            continue
+        st.caption(plain(labelled(note[:1].upper() + note[1:])))
+    said = [each.said for each in which[1:] if each.changed]
     said = said or [f"gpus={first['world_size']}"]  # the same once more
     with st.container(horizontal=True):
-        ways_out("compare", base, _python(base, list(result.names)), [("set", text) for text in said])
+        ways_out(
+            "compare", base | money, _python(base | money, which, result), [("set", text) for text in said]
+        )
         rows = [_flat(result, row) for row in result.rows]
-        downloads("compare", rows, result.model_dump(mode="json"), report(asked, result, base, said))
+        downloads("compare", rows, result.model_dump(mode="json"), report(base | money, result, said))
 
 
-def report(asked: Asked, result: Comparison, base: dict[str, Any], said: list[str]) -> Callable[[], Page]:
+def report(base: dict[str, Any], result: Comparison, said: list[str]) -> Callable[[], Page]:
     """Return what makes the page to hand on, outside the session."""
     command = shell_command("compare", base, [("set", text) for text in said])
-    conditions, catalogue = Conditions(**values(asked.picked, MONEY)), session_hardware.catalogue()
+    conditions, catalogue = Conditions(**values(base, MONEY)), session_hardware.catalogue()
 
     def page() -> Page:
         from perfmodel.reports.compared import page_of_comparison
@@ -169,15 +189,15 @@ def _flat(result: Comparison, row: Row) -> dict[str, Any]:
     return {"quantity": row.quantity, "unit": row.unit, **dict(zip(result.names, row.values, strict=True))}
 
 
-def _python(base: dict[str, Any], names: list[str]) -> str:
+def _python(base: dict[str, Any], asked: list[Variant], result: Comparison) -> str:
     """The question in Python: every case under the name that it has on the page."""
-    plans = [changed for letter in LETTERS if (changed := changes(asked.picked, letter))]
     conditions = ", ".join(f"{name}={value!r}" for name, value in values(base, MONEY).items())
     costs = f", conditions=Conditions({conditions})" if conditions else ""
     own = session_hardware.own_names()
     lines = [
-        f"case_of({name!r}, Scenario({arguments(values(_laid_over(base, changed), SCENARIO) | own)}){costs})"
-        for name, changed in zip(names, [{}, *(plans or [{}])], strict=True)
+        f"case_of({name!r}, Scenario({arguments(values(cases.full(base, each.changed), SCENARIO) | own)})"
+        f"{costs})"
+        for name, each in zip(result.names, asked, strict=True)
     ]
     return (
         f"from perfmodel import {'Conditions, ' * bool(conditions)}Scenario\n"
@@ -187,10 +207,45 @@ def _python(base: dict[str, Any], names: list[str]) -> str:
     )
 
 
-asked = ask_scenario(
-    "compare",
-    start=START,
-    money=True,
-    columns={f"{letter.upper()}, where it differs from A": varied(letter) for letter in LETTERS},
+def columns(said: set[str]) -> dict[str, list[Option]]:
+    """Return the options of each case and the names of all, by the heading of their fold.
+
+    Parameters
+    ----------
+    said : names of options that the address or the session says
+    """
+    used = [letter for letter in LETTERS if any(name.startswith(f"{letter}-") for name in said)]
+    last = LETTERS.index(used[-1]) + 2 if used else 0
+    letters = LETTERS[: max(last, FEWEST - 1)]
+    result = {
+        f"{letter.upper()}, where it differs from A": cases.offered_options(letter, said, _also(letter))
+        for letter in letters
+    }
+    return result | {"Names": [cases.name_option(letter) for letter in ("a", *letters)]}
+
+
+def _also(letter: str) -> list[str]:
+    """Options that somebody asks to see: by the widget, which is newer than the address, or by that."""
+    key = f"{letter}-{cases.ALSO}"
+    said = st.query_params.get(key, "")
+    return list(st.session_state.get(f"option-{key}") or said.split(","))
+
+
+CASES = tuple(f"{letter}-" for letter in ("a", *LETTERS))
+if not st.query_params and to_compare.kept():
+    to_compare.open_compare(to_compare.kept())
+SAID = {*st.query_params, *st.session_state.get("chosen", ())}
+START = {"gpus": 32} | ({} if any(name[:2] in CASES for name in SAID) else EXAMPLE)
+DRAWN = columns({*SAID, *START})
+page(
+    ask_scenario(
+        "compare",
+        start=START,
+        money=True,
+        columns=DRAWN,
+        picture=[
+            *(option for letter in LETTERS for option in cases.variant_options(letter).values()),
+            *(cases.name_option(letter) for letter in ("a", *LETTERS)),
+        ],
+    )
 )
-page(asked)

@@ -2,14 +2,19 @@
 
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
-from app import charts, plan_form, session_hardware
+from app import charts, plan_form, plan_limits, session_hardware, to_compare
 from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
-from app.looks import labelled
+from app.looks import labelled, main_number
+from app.options import scenario
+from app.plain import plain
 from perfmodel.errors import InputError
-from perfmodel.units import dollars, show
+from perfmodel.planning import Goal
+from perfmodel.planning.verdict import share_words
+from perfmodel.units import dollars, duration, show, show_range
 
 START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("epochs", "deadline", "budget", "max-gpus")
@@ -40,14 +45,64 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def load(rows: list[dict[str, Any]], chosen: Any, workload: str) -> None:
+def load(rows: list[dict[str, Any]], chosen: Any, workload: str, picked: dict[str, Any]) -> None:
     """Open Predict with the plan somebody clicked."""
-    picked = chosen.selection.get("points") or []
-    indices = [point["customdata"] for point in picked if point.get("customdata") is not None]
+    points = chosen.selection.get("points") or []
+    indices = [point["customdata"] for point in points if point.get("customdata") is not None]
     indices += [[index] for index in chosen.selection.get("rows", [])]
     if indices:
         index = indices[0][0] if isinstance(indices[0], list) else indices[0]
-        st.switch_page("views/predict.py", query_params=plan_form.as_query(rows[int(index)], workload))
+        query = plan_form.as_query(rows[int(index)], workload, picked)
+        st.switch_page("views/predict.py", query_params=query)
+
+
+def figures(plan: dict[str, Any]) -> None:
+    """Show the time and the cost of the plan chosen with their ranges, and the risk of each limit."""
+    with st.container(horizontal=True):
+        time = plan["run_time_low_80"] and (plan["run_time_low_80"], plan["run_time_high_80"])
+        main_number("Time of the run", duration(plan["run_time"]), time and show_range(*time, "s"))
+        low, high = plan["cost_low_80"], plan["cost_high_80"]
+        main_number("Cost of the run", dollars(plan["cost"]), low and f"{dollars(low)} to {dollars(high)}")
+        for limit in ("deadline", "budget"):
+            if plan[f"{limit}_risk"] is not None:
+                main_number(f"Risk to miss the {limit}", share_words(plan[f"{limit}_risk"]), None)
+
+
+def with_range(figure: go.Figure, plan: dict[str, Any]) -> go.Figure:
+    """Draw where the plan chosen ends with 80 % confidence: what takes longer costs more."""
+    if plan["cost_low_80"] is not None:
+        figure.add_scatter(
+            x=[plan["run_time_low_80"], plan["run_time_high_80"]],
+            y=[plan["cost_low_80"], plan["cost_high_80"]],
+            name="80 % of the chosen",
+            mode="lines",
+            line={"color": charts.ORANGE, "width": 5},
+            opacity=0.5,
+            hoverinfo="skip",
+        )
+    return figure
+
+
+def what_limits(result: dict[str, Any], goal: Goal, picked: dict[str, Any]) -> list[str]:
+    """Say what limits the plan chosen, and what comes next."""
+    plan = plan_limits.plan_in_question(result, goal)
+    if plan is None:
+        return []
+    options = plan_form.as_picked(plan, goal.workload, picked)
+    prediction = answering().predict(scenario(options, session_hardware.own_files()))
+    fit = goal.by_id(session_hardware.catalogue()).completed().fit()
+    return plan_limits.limits(result, goal, prediction, fit)
+
+
+def plans_to_compare(
+    rows: list[dict[str, Any]], chosen: dict[str, Any] | None, workload: str, picked: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Return the scenario of every plan by its machines, the chosen first."""
+    result: dict[str, dict[str, Any]] = {}
+    for row in [*([chosen] if chosen else []), *rows]:
+        name = f"{row['nodes']} x {row['name']}, {row['world_size']} GPUs"
+        result.setdefault(name, plan_form.as_picked(row, workload, picked))
+    return result
 
 
 def page(asked: Asked) -> None:
@@ -58,20 +113,28 @@ def page(asked: Asked) -> None:
         if missing:
             raise InputError(missing)
         searched = answering().plan(goal)
-    result = searched.report
+        result = searched.report
+        limits = what_limits(result, goal, asked.picked)
     with asked.top:
         st.subheader(f"What to hire to train {goal.workload}", anchor=False)
         first, *more = result["verdict"]
         st.markdown(f"**{first}**")
-        for line in (*more, *map(sentence, result["convergence"])):
-            st.markdown(labelled(line))
+        lines = (" ".join(more), *limits, *map(sentence, result["convergence"]))
+        st.markdown("\n".join(f"* {plain(labelled(line))}" for line in lines if line))
     rows = rows_of(result)
     if result["front"]:
-        figure = charts.pareto(result["front"], result["lost"], result["chosen"], goal.deadline, goal.budget)
+        drawn = charts.pareto(result["front"], result["lost"], result["chosen"], goal.deadline, goal.budget)
+        if result["chosen"]:
+            figures(result["chosen"])
+            with_range(drawn, result["chosen"])
         st.caption("Click a point, or a row below, to load it into Predict")
-        load(rows, charts.draw(figure, "plan", first, height=440, on_select="rerun"), goal.workload)
-    if result["chosen"] and st.button("Load the chosen plan into Predict"):
-        st.switch_page("views/predict.py", query_params=plan_form.as_query(result["chosen"], goal.workload))
+        event = charts.draw(drawn, "plan", first, height=440, on_select="rerun")
+        load(rows, event, goal.workload, asked.picked)
+    with st.container(horizontal=True):
+        if result["chosen"] and st.button("Load the chosen plan into Predict"):
+            query = plan_form.as_query(result["chosen"], goal.workload, asked.picked)
+            st.switch_page("views/predict.py", query_params=query)
+        to_compare.offer(plans_to_compare(rows, result["chosen"], goal.workload, asked.picked), titles=True)
     event = st.dataframe(
         table(rows),
         hide_index=True,
@@ -83,7 +146,7 @@ def page(asked: Asked) -> None:
             "epochs": st.column_config.NumberColumn(format="%.4g"),
         },
     )
-    load(rows, event, goal.workload)
+    load(rows, event, goal.workload, asked.picked)
     once, each = plan_form.as_words(asked.picked)
     with st.container(horizontal=True):
         ways_out("plan", once, plan_form.as_python(goal), each)

@@ -6,10 +6,20 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, decisions, memory_chart, money, pipeline_chart, session_hardware, similar_runs
+from app import (
+    cases,
+    charts,
+    decisions,
+    memory_chart,
+    money,
+    pipeline_chart,
+    session_hardware,
+    similar_runs,
+    to_compare,
+)
 from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
-from app.looks import labelled, show_warnings
+from app.looks import labelled, main_number, show_warnings
 from app.options import MONEY, options, values
 from app.plain import plain
 from perfmodel.errors import InputError
@@ -18,7 +28,7 @@ from perfmodel.prediction.bound import clipped_words
 from perfmodel.reports.figures import target_lines
 from perfmodel.reports.page import Page
 from perfmodel.specs.conditions import Conditions
-from perfmodel.step.terms import ANY_TERM
+from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.units import duration, show, show_range
 
 PRESETS = {
@@ -63,19 +73,13 @@ def presets() -> None:
                 st.switch_page(f"views/{page}.py", query_params=query)
 
 
-def _figure(label: str, value: str, ends: str | None) -> None:
-    """Show a main number, with its 80 % interval below."""
-    below = None if ends is None else f"80 %: {ends}"
-    st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")
-
-
 def figures(prediction: Prediction) -> None:
     """Show the main numbers."""
     with st.container(horizontal=True):
         spread, rates = prediction.interval, decisions.throughput_range(prediction)
         times = (spread.low_80, spread.high_80) if spread else None
-        _figure("Iteration", show(prediction.iteration_time, "s"), times and show_range(*times, "s"))
-        _figure(
+        main_number("Iteration", show(prediction.iteration_time, "s"), times and show_range(*times, "s"))
+        main_number(
             "Throughput",
             f"{prediction.samples_per_second:,.0f} {prediction.sample}s/s",
             rates and f"{rates[0]:,.0f}-{rates[1]:,.0f}",
@@ -90,7 +94,7 @@ def figures(prediction: Prediction) -> None:
         if prediction.epoch_time is not None:
             longer = prediction.epoch_time / prediction.iteration_time
             ends = times and show_range(times[0] * longer, times[1] * longer, "s")
-            _figure("Epoch", show(prediction.epoch_time, "s"), ends)
+            main_number("Epoch", show(prediction.epoch_time, "s"), ends)
     if spread is not None:
         wider = f" Wider because: {'; '.join(spread.wider_because)}." if spread.wider_because else ""
         if spread.clipped_at is not None:
@@ -131,6 +135,12 @@ def report(
         return page_of_prediction(prediction, command, catalogue, conditions, reached, costs)
 
     return page
+
+
+def network_question(prediction: Prediction) -> str:
+    """Return the question of the network to answer in one click, where the job waits for it."""
+    waits = sent(prediction.terms) / prediction.iteration_time >= decisions.WORTH_SAYING
+    return cases.NETWORK if waits and prediction.scenario["nodes"] > 1 else ""
 
 
 def to_target(reached: dict[str, Any] | None) -> None:
@@ -174,7 +184,8 @@ def page(asked: Asked) -> None:
         st.subheader(
             f"{result['world_size']} x {result['accelerator']} training {result['workload']}", anchor=False
         )
-        st.markdown(f"**{decisions.of_prediction(prediction)}** {labelled(sentence(prediction.verdict))}")
+        st.markdown(f"**{decisions.of_prediction(prediction)}**")
+        st.markdown(labelled(sentence(prediction.verdict)))
     show_warnings(prediction.warnings)
     figures(prediction)
     to_target(reached)
@@ -185,6 +196,7 @@ def page(asked: Asked) -> None:
     )
     pipeline_of(asked, prediction)
     memory_chart.draw_memory({"": memory_chart.of_prediction(prediction)}, "memory")
+    to_compare.offer({"this job": asked.picked}, question=network_question(prediction))
     with st.container(horizontal=True):
         ways_out("predict", asked.picked)
         rows = [{"term": ANY_TERM[name].label, "seconds": time} for name, time in prediction.terms.items()]

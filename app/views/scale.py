@@ -5,11 +5,11 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, money, session_hardware, similar_runs
+from app import charts, money, session_hardware, similar_runs, to_compare
 from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, ways_out
 from app.looks import labelled, show_warnings
-from app.options import SCENARIO, convert, one_of, options, some_of
+from app.options import MONEY, SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
 from app.plain import plain
 from perfmodel.accuracy.scenarios import measured_time
@@ -208,6 +208,22 @@ def copies(asked: Asked, counts: list[int]) -> None:
     )
 
 
+def points_to_compare(asked: Asked, result: dict[str, list[Prediction]]) -> dict[str, dict[str, Any]]:
+    """Return the scenario of every point, the last of each curve first, by what it is called."""
+    base, plans = {n: v for n, v in asked.picked.items() if n in (*SCENARIO, *MONEY)}, overlaid(asked)
+    points = {
+        f"{f'{curve}, ' if len(result) > 1 else ''}{each.scenario['world_size']} GPUs": base
+        | plans.get(curve, {})
+        | {"gpus": each.scenario["world_size"]}
+        for curve, line in result.items()
+        for each in reversed(line)
+    }
+    return {
+        name: {option: value for option, value in picked.items() if value is not None}
+        for name, picked in points.items()
+    }
+
+
 def page(asked: Asked) -> None:
     """Draw the answer."""
     y = asked.picked.get("show", "efficiency")
@@ -228,6 +244,7 @@ def page(asked: Asked) -> None:
         for note in notes_of(line):
             st.caption(plain(labelled(f"{name}: {note}")))
     rows = table(result, drawn, y)
+    to_compare.offer(points_to_compare(asked, result))
     with st.container(horizontal=True):
         copies(asked, [p.scenario["world_size"] for p in first])
         downloads("scale", rows, {"rows": rows, "scenario": first[-1].scenario})

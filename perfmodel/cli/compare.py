@@ -23,13 +23,19 @@ if TYPE_CHECKING:
 
     from perfmodel.comparison import Comparison
 
+LEFT_OUT = "default"
+"""In place of a value: the variant leaves the option to the model."""
 _NEXT_KEY = re.compile(r",(?=([A-Za-z_-]+)=)")
 
 
 @click.command("compare")
 @click.argument("files", nargs=-1, metavar="[SCENARIO.toml ...]")
 @click.option(
-    "--set", "changes", multiple=True, metavar="KEY=VALUE,...", help="A variant: the scenario with these."
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="KEY=VALUE,...",
+    help="A variant: the scenario with these; KEY=default leaves one to the model.",
 )
 @click.option("--time-to-target", "target", is_flag=True, help="Also the time to a published accuracy.")
 @click.option(
@@ -128,7 +134,8 @@ def _scenarios(
 def _changed(base: Scenario, text: str) -> Scenario:
     """Return the scenario with the options of one ``--set``."""
     try:
-        return Scenario(**laid_over(base.model_dump(exclude_unset=True), _options_of(text)))
+        asked = laid_over(base.model_dump(exclude_unset=True), _options_of(text))
+        return Scenario(**{key: value for key, value in asked.items() if value != LEFT_OUT})
     except InputError as error:
         raise InputError(f"--set {text}: {error}") from None
 

@@ -1,0 +1,107 @@
+"""What limits the plan chosen, and which plan comes next and how close it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from app.decisions import limit_of
+from perfmodel.epochs_to_target import EpochsFit
+from perfmodel.planning import Goal
+from perfmodel.planning.verdict import named, share_words
+from perfmodel.prediction import Prediction
+from perfmodel.prediction.ratio import chance_above_one
+from perfmodel.units import dollars, duration
+
+Row = Mapping[str, Any]
+FULL = 0.9
+"""Share of the memory from which it is called full."""
+
+
+def plan_in_question(answer: Mapping[str, Any], goal: Goal) -> Row | None:
+    """Return the plan chosen, or where none meets the limits the nearest; None without any.
+
+    Parameters
+    ----------
+    answer : what ``perfmodel plan --json`` prints
+    """
+    front = answer["front"]
+    nearest: Row | None = front[0 if _by_cost(goal) else -1] if front else None
+    return answer["chosen"] or nearest
+
+
+def limits(answer: Mapping[str, Any], goal: Goal, prediction: Prediction, fit: EpochsFit | None) -> list[str]:
+    """Return sentences: what takes the time, which limit that was set binds, what the next best plan is.
+
+    Parameters
+    ----------
+    answer : what ``perfmodel plan --json`` prints
+    prediction : of ``plan_in_question``
+    fit : how epochs grow with the batch; None where the length of the run was given
+    """
+    plan = plan_in_question(answer, goal)
+    if plan is None:
+        return []
+    which = "it" if answer["chosen"] else "the nearest"
+    lines = [f"What limits {which}: {limit_of(prediction)}{_memory(plan)}."]
+    return [*lines, *_binding(answer, goal, plan, fit), *_next_best(answer, goal)]
+
+
+def _by_cost(goal: Goal) -> bool:
+    """Whether the cheapest is looked for, else the fastest."""
+    return goal.deadline is not None or goal.budget is None
+
+
+def _memory(plan: Row) -> str:
+    if not plan["memory_capacity"]:
+        return ""
+    share = plan["memory_bytes"] / plan["memory_capacity"]
+    full = ", so the memory binds too" if share >= FULL else ""
+    return f"; {share * 100:.0f} % of each GPU's memory is used{full}"
+
+
+def _binding(answer: Mapping[str, Any], goal: Goal, plan: Row, fit: EpochsFit | None) -> list[str]:
+    """Which of the limits that were set keeps a better plan away."""
+    lines, by_cost = [], _by_cost(goal)
+    better, least = (answer["front"][-1], "cheaper") if by_cost else (answer["front"][0], "faster")
+    limit, key = ("deadline", "cost") if by_cost else ("budget", "run_time")
+    if answer["chosen"] and getattr(goal, limit) is not None:
+        if better[key] < plan[key]:
+            lines.append(f"The {limit} binds: without it {named(better)} would do, {_words(better)}.")
+        else:
+            lines.append(f"The {limit} does not bind: no plan is {least}.")
+    if 2 * plan["world_size"] > goal.max_gpus and not (answer["chosen"] and by_cost):
+        lines.append(f"The limit of {goal.max_gpus:,} GPUs binds: more may be faster.")
+    if fit is not None and plan["global_batch_size"] >= fit.largest_batch_size:
+        lines.append(
+            f"The batch binds: {plan['global_batch_size']:,} samples are the most that a publication reached "
+            "the target with, so more GPUs would have less to do each."
+        )
+    return lines
+
+
+def _next_best(answer: Mapping[str, Any], goal: Goal) -> list[str]:
+    """The first of the rejected that meets every limit, by how much it is behind, and how sure that is."""
+    chosen, rejected = answer["chosen"], answer["lost"]
+    able = [row for row in rejected if not row["reason"].startswith("over")]
+    if chosen is None or not able:
+        return ["No other machine or size meets the limits."] if chosen and rejected else []
+    row, key = able[0], "cost" if _by_cost(goal) else "run_time"
+    chance = _chance(chosen, row, key)
+    better = "cheaper" if _by_cost(goal) else "faster"
+    close = "" if chance is None else f" The chance that it is the {better} one is {share_words(chance)}."
+    behind = row["why"].removeprefix("dominated: ")
+    return [f"Next best is {named(row)}, {_words(row)}: {behind}.{close}"]
+
+
+def _chance(chosen: Row, row: Row, key: str) -> float | None:
+    """Return the probability that a plan is better than the one chosen, at the prices known."""
+    ratio = row["ratio"]
+    if ratio["high_80"] is None or not chosen[key]:
+        return None
+    return chance_above_one(chosen[key] / row[key], math.log(ratio["high_80"] / ratio["value"]))
+
+
+def _words(row: Row) -> str:
+    return f"{duration(row['run_time'])} for {dollars(row['cost'])}"

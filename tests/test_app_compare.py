@@ -1,0 +1,223 @@
+"""Compare: any option may differ, cases have names, and whatever stands on it stands in its address."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+from typing import Any
+
+import pytest
+
+from app import cases
+from app.options import SCENARIO
+from perfmodel.comparison import case_of, compare
+from perfmodel.prediction import predict
+from perfmodel.specs.scenario import Scenario
+from perfmodel.units import show, show_range
+from tests.test_app import button, errors, opened, sound, words
+from tests.test_app_copies import copies, run
+
+SERVERS = {"strategy": "parameter-server", "servers": "4", "gpus": "16"}
+
+
+def ratios(test: Any) -> list[list[str]]:
+    """The cases on the page: of each its name, its ratio to the first, and its iteration."""
+    (table,) = (each.value for each in test.markdown if each.value.startswith("| case |"))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def address(test: Any) -> dict[str, str]:
+    return dict(test.query_params)
+
+
+def test_worked_examples():
+    assert doctest.testmod(cases).failed == 0
+
+
+def test_each_case_says_how_many_times_as_fast_it_is_with_an_interval_and_how_sure_that_is():
+    test = opened("compare", gpus="8", **{"b-gpus": "16", "b-name": "twice as many"})
+    one, two = (case_of(str(n), Scenario(world_size=n)) for n in (8, 16))
+    ratio = compare([one, two]).cases[1].ratio
+    assert ratio is not None
+    (first, second), interval = ratios(test), two.prediction.interval
+    assert interval is not None
+    assert first[:2] == ["A (8 GPUs)", "-"]
+    assert second == [
+        "B (twice as many)",
+        f"{ratio.value:.3g} times as fast ({ratio.low_80:.3g} to {ratio.high_80:.3g}), over 99 % sure",
+        f"{show(two.prediction.iteration_time, 's')} ({show_range(interval.low_80, interval.high_80, 's')})",
+    ]
+    assert "Take B (twice as many) for speed" in words(test)
+
+
+def test_a_name_is_shown_letter_by_letter_and_is_short():
+    test = opened("compare", gpus="8", **{"b-gpus": "16", "b-name": "<b>[x](http://192.0.2.1)"})
+    assert r"\<b\>\[x\](http\://192.0.2.1)" in words(test)
+    assert "<b>[x]" not in words(test)
+    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
+    assert not any("<b>" in bar for trace in figure["data"] for bar in trace["y"])
+    assert "expected at most 60" in errors(opened("compare", **{"b-name": "x" * 61}))
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"b-jitter": "lognormal:cv=0.2", "b-optimizer": "adam"}, "B (optimizer adam, jitter lognormal"),
+        ({**SERVERS, "b-strategy": "all-reduce", "b-default": "servers"}, "B (all-reduce)"),
+        ({"global-batch-size": "512", "b-local-batch-size": "32"}, "B (batch 32)"),
+        ({"b-workload": "vgg16"}, "different work"),
+    ],
+)
+def test_a_case_may_differ_in_any_option_and_the_command_says_the_same(query, said, invoke):
+    query = {"gpus": "8", **query}
+    test = opened("compare", **query)
+    assert not test.error
+    assert address(test) == query
+    assert said in words(test)
+    (command,), python = copies(test)
+    answer = json.loads(invoke(*command, "--json").stdout)
+    times = next(row["values"] for row in answer["rows"] if row["quantity"] == "iteration_time")
+    result = run(python.replace("print(result.verdict)", "print(list(result.rows[0].values))"))
+    assert json.loads(result) == times
+
+
+@pytest.mark.parametrize("name", SCENARIO)
+def test_every_option_of_a_case_stands_in_an_address(name):
+    every = cases.variant_options("d")
+    assert every[name].name == f"d-{name}"
+    value: Any = {"whole": 2, "text": "1"}.get(every[name].kind) or every[name].choices[0]
+    base, picked = {"gpus": 3, "precision": "amp"}, {"gpus": 3, name: value}
+    query = cases.address([("", base), ("", picked)])
+    changed = {n.removeprefix("b-"): v for n, v in query.items() if n.startswith("b-") and n != "b-default"}
+    left = query.get("b-default", "").split(",")
+    back = {n: v for n, v in base.items() if n not in left} | changed
+    assert {n: str(v) for n, v in back.items()} == {n: str(v) for n, v in picked.items()}
+
+
+def test_the_fold_of_a_case_shows_the_usual_options_and_whatever_else_differs():
+    test = opened("compare", gpus="8", **{"b-jitter": "lognormal:cv=0.2", "c-gpus": "16"})
+    test.session_state["fold-B, where it differs from A"] = True
+    sound(test.run())
+    assert test.text_input(key="option-b-jitter").value == "lognormal:cv=0.2"
+    assert not any(field.key == "option-b-backups" for field in test.number_input)
+    sound(test.multiselect(key="option-b-also").set_value(["backups"]).run())
+    assert any(field.key == "option-b-backups" for field in test.number_input)
+
+
+def test_what_is_added_on_other_pages_stands_in_an_address_that_a_fresh_session_opens():
+    test = opened(gpus="8", jitter="lognormal:cv=0.2")
+    sound(button(test, "Add to Compare").click().run())
+    assert "Added to Compare as A" in words(test)
+    sound(button(test, "Add to Compare").click().run())
+    assert "Compare has it already, as A" in words(test)
+    sound(test.number_input(key="option-gpus").set_value(16).run())
+    sound(button(test, "Add to Compare").click().run())
+    assert "Added to Compare as B" in words(test)
+    sound(button(test, "Open Compare (2)").click().run())
+    assert address(test) == {"gpus": "8", "jitter": "lognormal:cv=0.2", "b-gpus": "16"}
+    fresh = opened("compare", **address(test))
+    assert words(fresh) == words(test)
+    test.switch_page("views/predict.py")
+    test.query_params.clear()
+    test.query_params.update({"gpus": "8", "workload": "alexnet", "price": "3"})
+    sound(test.run())
+    sound(button(test, "Add to Compare").click().run())
+    assert "Added to Compare as C" in words(test)
+    assert "Prices and failures are those of A there" in words(test)
+    test.switch_page("views/compare.py")
+    test.query_params.clear()
+    sound(test.run())
+    assert address(test) == {
+        "gpus": "8",
+        "jitter": "lognormal:cv=0.2",
+        "b-gpus": "16",
+        "c-workload": "alexnet",
+        "c-default": "jitter",
+    }
+    sound(button(test, "Remove B").click().run())
+    assert address(test)["b-workload"] == "alexnet"
+    assert not any(name.startswith("c-") for name in address(test))
+
+
+def test_a_point_of_a_curve_and_a_plan_are_added_by_their_names():
+    test = opened("scale", gpus="8,16", networks="ethernet-25g-tcp")
+    sound(test.selectbox(key="case-to-add").set_value("ethernet-25g-tcp, 16 GPUs").run())
+    sound(button(test, "Add it").click().run())
+    plan = {"epochs": "1", "max-gpus": "8", "instance": "p3.16xlarge", "input": "real"}
+    test.switch_page("views/plan.py")
+    test.query_params.clear()
+    test.query_params.update(plan)
+    sound(test.run())
+    sound(button(test, "Add it").click().run())
+    sound(button(test, "Open Compare (2)").click().run())
+    said = address(test)
+    assert said["gpus"] == "16"
+    assert said["inter-link"] == "ethernet-25g-tcp"
+    assert said["b-node"] == "aws-p3.16xlarge"
+    assert said["b-input"] == "real"
+    assert ratios(test)[1][0] == "B (1 x p3.16xlarge, 8 GPUs)"
+
+
+def test_layouts_of_a_transformer_are_added_by_their_names():
+    query = {"workload": "llama-2-7b", "gpus": "16", "global-batch-size": "128", "node": "dgx-h100"}
+    test = opened("transformers", **query)
+    first, second = list(test.dataframe[0].value["layout"])[:2]
+    sound(button(test, "Add to Compare").click().run())
+    test.query_params["layout"] = second
+    sound(test.run())
+    sound(button(test, "Add to Compare").click().run())
+    sound(button(test, "Open Compare (2)").click().run())
+    assert not test.error
+    assert [row[0] for row in ratios(test)] == [f"A ({first})", f"B ({second})"]
+
+
+def test_25_or_100_gigabit_is_answered_in_one_click_for_the_job_on_the_page():
+    test = opened(gpus="32", workload="vgg16", node="dgx-1v")
+    sound(button(test, cases.NETWORK).click().run())
+    assert address(test) == {
+        "gpus": "32",
+        "workload": "vgg16",
+        "node": "dgx-1v",
+        "inter-link": "ethernet-25g-tcp",
+        "b-inter-link": "ethernet-100g-tcp",
+        "c-inter-link": "ethernet-100g-rdma",
+    }
+    name = "C (ethernet-100g-rdma)"
+    assert re.search(rf"\*\*Take {re.escape(name)} for speed: it is [\d.]+ times as fast as A", words(test))
+    assert f"What limits {name}: computing" in words(test)
+    sound(button(test, "100 or 400 Gbit/s?").click().run())
+    assert address(test)["b-inter-link"] == "ethernet-400g-rdma"
+    assert "c-inter-link" not in address(test)
+    assert address(test)["workload"] == "vgg16"
+
+
+def test_a_job_that_does_not_wait_for_a_network_is_not_asked_which():
+    test = opened(gpus="8", node="dgx-1v")
+    assert [each.label for each in test.button].count(cases.NETWORK) == 0
+
+
+def test_a_network_that_changes_nothing_is_called_as_fast_and_what_binds_is_named():
+    test = opened(
+        "compare", gpus="32", **{"inter-link": "ethernet-25g-tcp", "b-inter-link": "ethernet-100g-tcp"}
+    )
+    said = words(test)
+    assert "B (ethernet-100g-tcp) is as fast as A (ethernet-25g-tcp)" in said
+    assert "the kernel's TCP binds, so a faster ethernet-25g-tcp would save nothing" in said
+
+
+def test_a_comparison_that_nobody_asked_for_is_not_added_to():
+    test = opened("compare")
+    test.switch_page("views/predict.py")
+    test.query_params.clear()
+    sound(test.run())
+    sound(button(test, "Add to Compare").click().run())
+    assert "Added to Compare as A" in words(test)
+
+
+def test_a_variant_of_the_command_leaves_an_option_to_the_model(invoke):
+    words = ["compare", "--gpus", "16", "--strategy", "parameter-server", "--servers", "4", "--json"]
+    answer = json.loads(invoke(*words, "--set", "strategy=all-reduce,servers=default").stdout)
+    one = predict(Scenario(world_size=16))
+    assert answer["rows"][0]["values"][1] == one.iteration_time
+    assert invoke(*words, "--set", "strategy=all-reduce").exit_code == 2
