@@ -1,7 +1,7 @@
 """Compare: two to six scenarios side by side, with what they differ by and how sure that is."""
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
@@ -41,7 +41,7 @@ def compared(base: dict[str, Any], asked: list[Variant]) -> Compared:
     files = session_hardware.own_files()
     jobs = [scenario(cases.full(base, each.changed), files) for each in asked]
     try:  # what the model makes of options that are left to it
-        understood = [each.scenario for each in answering().predict_each(jobs)]
+        understood: list[Mapping[str, Any]] = [each.scenario for each in answering().predict_each(jobs)]
     except InputError:  # the comparison says which case is wrong
         understood = [{} for _ in jobs]
     named = dict(zip(cases.names(asked, understood), jobs, strict=True))
