@@ -78,11 +78,11 @@ def _change(relative: float | None) -> str:
     return "" if relative is None else f"{relative:+.1%}" if relative else "same"
 
 
-def ratios(result: Comparison, found: dict[str, Prediction]) -> str:
+def ratios(result: Comparison, answers: dict[str, Prediction]) -> str:
     """Return a table, a row for each case: how many times as fast as A, how sure, how long it takes."""
     rows = [("case", "against A, 80 % between", "iteration, 80 % between")]
     for case in result.cases:
-        answer, ratio = found[case.name], case.ratio
+        answer, ratio = answers[case.name], case.ratio
         faster = "-" if ratio is None else decisions.ratio_words(ratio)
         time, spread = show(answer.iteration_time, "s"), answer.interval
         ends = f" ({show_range(spread.low_80, spread.high_80, 's')})" if spread else ""
@@ -129,20 +129,20 @@ def page(asked: Asked) -> None:
         is_example={name: v for name, v in asked.picked.items() if name[:2] in CASES} == EXAMPLE,
     )
     with mistakes_shown():
-        result, found = compared(base | money, which)
+        result, answers = compared(base | money, which)
     with asked.top:
-        first = found[result.names[0]].scenario
+        first = answers[result.names[0]].scenario
         st.subheader(
             f"{first['world_size']} x {first['accelerator']} training {first['workload']}, beside others",
             anchor=False,
         )
-        unfit = [name for name, each in found.items() if not each.memory.fits]
+        unfit = [name for name, each in answers.items() if not each.memory.fits]
         st.markdown(f"**{plain(decisions.of_comparison(result, unfit))}**")
         taken = decisions.taken(result, unfit)
         if taken is not None:
-            limit, why = decisions.limit_of(found[taken]), labelled(sentence(found[taken].verdict))
+            limit, why = decisions.limit_of(answers[taken]), labelled(sentence(answers[taken].verdict))
             st.markdown(plain(f"What limits {taken}: {limit}. {why}"))
-        st.markdown(ratios(result, found))
+        st.markdown(ratios(result, answers))
         questions(base | money, which)
     st.caption(plain(sentence(result.verdict)))
     if result.inputs:
@@ -150,11 +150,11 @@ def page(asked: Asked) -> None:
             f"{entry.option}: {' / '.join(str(value) for value in entry.values)}" for entry in result.inputs
         )
         st.caption(plain(f"What differs: {differ}"))
-    named = {bar(name): each for name, each in found.items()}
+    named = {bar(name): each for name, each in answers.items()}
     lines = sum(name.count("<br>") for name in named)
     height = 140 + 50 * len(named) + 12 * lines
     charts.draw(charts.side_by_side(named), "compare", result.verdict, height=height)
-    bars = {name: memory_chart.of_prediction(each) for name, each in found.items()}
+    bars = {name: memory_chart.of_prediction(each) for name, each in answers.items()}
     memory_chart.draw_memory(bars, "memory")
     st.dataframe(table(result), hide_index=True, height="content")
     shown_above = {f"{case.name} is {case.ratio.sentence}" for case in result.cases if case.ratio}
