@@ -27,6 +27,7 @@ from perfmodel.service.batches import BESIDE, error_row, is_batch, place_of_rows
 from perfmodel.service.fewer import too_many
 from perfmodel.service.problems import Mistake, Refused, below, refused, shown
 from perfmodel.service.settings import Settings
+from perfmodel.service.shares import WHOLE, Share
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
@@ -211,7 +212,7 @@ _SUMMARIES = (
 COMMANDS: dict[str, Command] = {each.name: each for each in _SUMMARIES}
 
 
-def answer(name: str, body: bytes, candidates: int = Settings.candidates) -> bytes:
+def answer(name: str, body: bytes, candidates: int = Settings.candidates, share: Share = WHOLE) -> bytes:
     """Return the JSON that a command answers to the body of a request: a pure function of both.
 
     No file of this machine is opened but those that come with the package, whatever the body says.
@@ -219,12 +220,13 @@ def answer(name: str, body: bytes, candidates: int = Settings.candidates) -> byt
     Parameters
     ----------
     candidates : that searches and sweeps may try for it
+    share : of the rows of a batch; of any other body the first share is the answer, the others are nothing
 
     Raises
     ------
     Refused : the body is no JSON, or not what the command takes; one that may be sent to another process
     """
-    return answered(COMMANDS[name], table_of(body), candidates)
+    return answered(COMMANDS[name], table_of(body), candidates, share)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -243,7 +245,12 @@ def is_cheap(command: Command, body: bytes) -> bool:
 _SLOW_WORDS = tuple(f'"{key}"'.encode() for key in sorted(SLOW_KEYS))
 
 
-def answered(command: Command, table: dict[str, Any], candidates: int = Settings.candidates) -> bytes:
+def answered(
+    command: Command,
+    table: dict[str, Any],
+    candidates: int = Settings.candidates,
+    share: Share = WHOLE,
+) -> bytes:
     """Return the JSON that a command answers to a body that was read.
 
     Raises
@@ -253,7 +260,9 @@ def answered(command: Command, table: dict[str, Any], candidates: int = Settings
     try:
         with only_attached(files_of(table)), at_most(candidates):
             if command.name == "predict" and is_batch(table):
-                return answers.encoded({"results": _results(command, table)})
+                return _results(command, table, share)
+            if share.number:
+                return b""
             request = command.request(**table)
             specs = getattr(request, "specs", None)
             catalogue = Catalogue.with_tables(specs) if specs else Catalogue.built_in()
@@ -267,18 +276,19 @@ def answered(command: Command, table: dict[str, Any], candidates: int = Settings
         raise Refused(words) from None
 
 
-def _results(command: Command, table: dict[str, Any]) -> list[Any]:
-    """Answer every row of a batch, a bad one by its error."""
+def _results(command: Command, table: dict[str, Any], share: Share) -> bytes:
+    """Answer every row of a share of a batch, a bad one by its error; only the text of each is kept."""
     rows = rows_of(table)
     every = {key: table[key] for key in BESIDE if key in table}
     beside = command.request(**every)
     answers.check_fields(beside.fields)
     shared = Catalogue.with_tables(beside.specs) if beside.specs else Catalogue.built_in()
     place = place_of_rows(table)
-    return [
-        _result(command, row, every.get("fields"), shared, partial(place, index))
-        for index, row in enumerate(rows)
+    texts = [
+        answers.encoded(_result(command, rows[index], every.get("fields"), shared, partial(place, index)))
+        for index in share.rows(len(rows))
     ]
+    return share.joined(texts, len(rows))
 
 
 def _result(

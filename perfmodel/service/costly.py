@@ -8,11 +8,14 @@ from functools import cache
 
 from perfmodel.service import commands
 from perfmodel.service.settings import Settings, of_environment
+from perfmodel.service.shares import Share
 from perfmodel.service.streams import stream_of
 
 
 def answer(name: str, body: bytes) -> bytes | Iterator[bytes]:
     """Return the answer of a command; where its name is followed by a form, in parts of that form.
+
+    Where a share of a batch follows, that share of the answer.
 
     Raises
     ------
@@ -20,6 +23,8 @@ def answer(name: str, body: bytes) -> bytes | Iterator[bytes]:
     """
     command, _, form = name.partition(" ")
     allowed = _settings()
+    if share := Share.named(form):
+        return commands.answer(command, body, allowed.candidates, share)
     if form:
         return stream_of(form, body, allowed.seconds, allowed.candidates)
     return commands.answer(command, body, allowed.candidates)

@@ -172,6 +172,11 @@ class Pool:
         await asyncio.gather(*self._starting, return_exceptions=True)
         await asyncio.gather(*(worker.end() for worker in self._all), *self._ending)
 
+    @property
+    def free(self) -> int:
+        """How many requests would not wait."""
+        return max(0, self.settings.pool - self._inside)
+
     async def run(self, command_name: str, body: bytes) -> bytes:
         """Return the answer of a costly command.
 

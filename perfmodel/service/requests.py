@@ -147,12 +147,8 @@ class ScenarioRequest(Scenario):
 
     def scenario(self) -> Scenario:
         """Return the scenario alone."""
-        known = Scenario.model_fields
-        given = {
-            name: value
-            for name, value in self.__dict__.items()
-            if name in self.model_fields_set & known.keys()
-        }
+        said = self.model_fields_set & Scenario.model_fields.keys()
+        given = {name: value for name, value in self.__dict__.items() if name in said}
         return Scenario.model_construct(**given)
 
 

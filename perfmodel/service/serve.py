@@ -16,13 +16,14 @@ from perfmodel.service.protect import Protected
 from perfmodel.service.server import allow_files, bound, run
 from perfmodel.service.settings import Settings
 from perfmodel.service.siblings import siblings
+from perfmodel.service.spread import Spread
 
 
 def protected(settings: Settings, counts: Path | None = None) -> Protected:
     """Return the application behind its limits, with a pool of its own."""
     _warm()
     pool = Pool(settings)
-    return Protected(application(settings, pool.run, pool.stream), settings, pool, Metrics(counts))
+    return Protected(application(settings, Spread(pool).run, pool.stream), settings, pool, Metrics(counts))
 
 
 def _warm() -> None:

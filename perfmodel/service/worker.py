@@ -30,6 +30,8 @@ REPLY = struct.Struct(">cQ")
 """What it is, bytes that follow."""
 NICE = 10
 """Predictions, which the parent answers itself, come first."""
+RARELY = 50_000
+"""Objects allocated, less those freed, between two collections of garbage."""
 GRACE = 5
 """Seconds beyond the time limit after which a worker ends itself: its parent, which would have, is gone."""
 
@@ -45,6 +47,7 @@ def main(target: str, seconds: float, memory_bytes: int) -> None:
     answer = getattr(import_module(module), function)
     gc.collect()
     gc.freeze()
+    gc.set_threshold(RARELY, 10, 10)
     with contextlib.suppress(OSError):  # only now: one that was killed is missed until it is back
         os.nice(NICE)
     _limit_memory(memory_bytes)

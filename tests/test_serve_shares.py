@@ -1,0 +1,91 @@
+"""A large batch is answered in shares by the processes that are free, as each row alone would be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from perfmodel.service.commands import answer
+from perfmodel.service.refusal import Refusal
+from perfmodel.service.shares import Share
+from perfmodel.service.spread import SHARED_FROM, Spread
+
+ROWS: list[Any] = [
+    *({"gpus": gpus, "workload": name} for gpus in (1, 6, 32, 100) for name in ("vgg16", "bert-large")),
+    {"gpus": 0},
+    7,
+    {"gpus": 16, "workload": "llama-3-8b", "accelerator": "h100"},
+    {"gpu": 8},
+]
+
+
+def in_shares(body: dict[str, Any], of: int) -> bytes:
+    text = json.dumps(body).encode()
+    return b"".join(answer("predict", text, share=Share(number, of)) for number in range(of))
+
+
+@pytest.mark.parametrize("beside", [{}, {"fields": ["iteration_time", "interval", "warnings"]}])
+def test_rows_are_answered_as_alone(beside):
+    whole = json.loads(in_shares({"scenarios": ROWS, **beside}, 1))["results"]
+    for row, result in zip(ROWS, whole, strict=True):
+        if "error" not in result:
+            assert result == json.loads(answer("predict", json.dumps({**row, **beside}).encode()))
+    assert [index for index, result in enumerate(whole) if "error" in result] == [8, 9, 11]
+
+
+@pytest.mark.parametrize("of", [2, 3, 20])
+def test_shares_after_each_other_are_the_answer(of: int):
+    body = {"scenarios": ROWS, "fields": ["iteration_time"]}
+    assert in_shares(body, of) == in_shares(body, 1)
+    columns = {"columns": {"gpus": [1, 2, 4]}, "fields": ["speedup"]}
+    assert in_shares(columns, of) == in_shares(columns, 1)
+    assert in_shares({"gpus": 8}, of) == answer("predict", b'{"gpus": 8}')
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 10_000])
+def test_every_row_is_in_one_share(count: int):
+    for of in (1, 2, 3, 16):
+        rows = [row for number in range(of) for row in Share(number, of).rows(count)]
+        assert rows == [*range(count)]
+
+
+class Pretended:
+    """A pool that answers by the name it is asked by."""
+
+    def __init__(self, free: int) -> None:
+        self.free, self.names = free, list[str]()
+
+    async def run(self, name: str, body: bytes) -> bytes:
+        self.names.append(name)
+        await asyncio.sleep(0)
+        if body.endswith(b"wrong") and name.endswith("1/2"):
+            raise Refusal(503, "cut off")
+        if body.endswith(b"wrong"):
+            await asyncio.sleep(60)
+        return name.encode()
+
+
+@pytest.mark.parametrize(
+    ("free", "command", "size", "names"),
+    [
+        (3, "predict", SHARED_FROM, ["predict share 0/3", "predict share 1/3", "predict share 2/3"]),
+        (3, "predict", SHARED_FROM - 1, ["predict"]),
+        (3, "sweep", SHARED_FROM, ["sweep"]),
+        (1, "predict", SHARED_FROM, ["predict"]),
+        (0, "predict", SHARED_FROM, ["predict"]),
+    ],
+)
+def test_only_large_batches_are_shared_and_only_by_those_that_are_free(free, command, size, names):
+    pool = Pretended(free)
+    assert asyncio.run(Spread(pool).run(command, b" " * size)) == "".join(names).encode()  # type: ignore[arg-type]
+    assert pool.names == names
+
+
+def test_a_share_that_is_lost_ends_the_others():
+    with pytest.raises(Refusal, match="cut off"):
+        asyncio.run(asyncio.wait_for(Spread(Pretended(2)).run("predict", b" " * SHARED_FROM + b"wrong"), 20))  # type: ignore[arg-type]
