@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import session_hardware
+from app import layout_options, session_hardware
 from app.answering import answering
 from app.looks import labelled
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
@@ -85,7 +85,7 @@ def ask_scenario(
         heading: [options()[name] for name in names if name not in without]
         for heading, names in groups.items()
     }
-    asked = ask(page, known, body, start, columns=columns, picture=picture)
+    asked = ask(page, known, body, start, columns=columns, picture=picture, shares_out=True)
     with st.sidebar:
         _own_calibration()
     return asked
@@ -121,6 +121,7 @@ def ask(
     ends: Mapping[str, str] = {},
     columns: Mapping[str, Sequence[Option]] = {},
     picture: Sequence[Option] = (),
+    shares_out: bool = False,
 ) -> Asked:
     """Draw options beside the page, those of a heading folded away; return what was asked.
 
@@ -135,13 +136,19 @@ def ask(
     ends : for a slider in the body, the option whose number it ends at
     columns : options over the page's picture, in folds side by side, by heading
     picture : options that are not drawn here: chosen in the picture, or said by an address alone
+    shares_out : whether options of a layout stand under a heading of their own, with what fits
     """
     every = (*body, *picture, *chain(*columns.values()), *chain(*groups.values()))
     known = {option.name: with_own(option) for option in every}
     open_page(page, known, start)
     top = st.container()
+    if shares_out:
+        groups = layout_options.arranged(groups, chosen(known))
     for heading, members in groups.items():
         with st.sidebar, fold(heading) if heading else nullcontext(True) as is_open:
+            if is_open and heading == layout_options.HEADING:
+                layout_options.draw_options([known[option.name] for option in members], lambda: chosen(known))
+                continue
             for option in members if is_open else ():
                 widget(known[option.name])
     with st.sidebar:

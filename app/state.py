@@ -7,7 +7,7 @@ browser tab.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -116,6 +116,15 @@ def choose(values: Mapping[Option, Any]) -> None:
     session = st.session_state
     for option, value in values.items():
         session.chosen[option.key] = value
+        session.pop(_key(option), None)
+    session.touched = True
+
+
+def leave_open(given: Iterable[Option]) -> None:
+    """Leave options to the model, in the run to come."""
+    session = st.session_state
+    for option in given:
+        session.chosen.pop(option.key, None)
         session.pop(_key(option), None)
     session.touched = True
 

@@ -8,15 +8,27 @@ from itertools import pairwise
 import pytest
 
 from app import pipeline_chart
+from app.layout_options import OPTIONS, possible
 from app.memory_chart import UNNAMED, MemoryBar, memory_bars, of_layout, of_prediction
-from perfmodel import layouts, predict
+from app.options import options
+from perfmodel import Scenario, layouts, predict
+from perfmodel.calibration import constants_of
+from perfmodel.prediction.assemble import settled
 from perfmodel.prediction.pipeline import pipeline_of_scenario
 from perfmodel.prediction.result import Memory
+from perfmodel.specs.store import Catalogue
+from perfmodel.transformers.nearest_fit import nearest_fits
 from perfmodel.transformers.schedule import schedule_of
 from perfmodel.units import show
 from tests.test_app import opened, words
 
 GIB = 2**30
+
+
+def setting_of(**asked):
+    return settled(Scenario(**asked), Catalogue.built_in(), constants_of(None))[0]
+
+
 LLAMA = {
     "workload": "llama-2-70b",
     "accelerator": "h100-sxm5-80gb",
@@ -185,3 +197,134 @@ def test_a_schedule_too_long_to_draw_leaves_the_answer(monkeypatch):
     assert not test.error
     assert "too long to draw" in words(test)
     assert test.metric
+
+
+# --- the options of a layout
+
+
+def opened_fold(**query):
+    """A page with the options of a layout unfolded."""
+    test = opened(**query)
+    test.session_state["fold-Layout"] = True
+    test.run()
+    assert not test.exception
+    return test
+
+
+def names_of(test, heading):
+    """Labels of the widgets in a fold beside the page."""
+    (place,) = [each for each in test.sidebar.expander if each.label == heading]
+    return [each.label for kind in ("number_input", "selectbox") for each in getattr(place, kind)]
+
+
+def test_a_transformer_has_its_layout_in_a_fold_of_its_own():
+    test = opened_fold(**LLAMA)
+    labels = {options()[name].label for name in OPTIONS}
+    assert set(names_of(test, "Layout")) == labels
+    test.session_state["fold-More options"] = True
+    test.run()
+    assert not labels & set(names_of(test, "More options"))
+
+
+@pytest.mark.parametrize("page", ["scale", "compare", "sensitivity"])
+def test_other_pages_of_a_scenario_have_it_too(page):
+    query = {**LLAMA, "gpus": "32,64"} if page == "scale" else LLAMA
+    test = opened(page, **query)
+    assert "Layout" in [each.label for each in test.sidebar.expander]
+    test.session_state["fold-Layout"] = True
+    assert not test.run().exception
+    assert "Tensor parallel" in names_of(test, "Layout")
+
+
+def test_other_networks_have_no_layout():
+    test = opened(gpus="8")
+    assert "Layout" not in [each.label for each in test.sidebar.expander]
+    test.session_state["fold-More options"] = True
+    shown = names_of(test.run(), "More options")
+    assert "Tensor parallel" not in shown
+    assert options()["accumulation-steps"].label in shown
+
+
+def test_a_layout_set_for_another_network_can_be_taken_back():
+    test = opened(gpus="8", **{"tensor-parallel": "2"})
+    assert "no transformer" in test.error[0].value
+    test.session_state["fold-More options"] = True
+    test.run()
+    (field,) = [each for each in test.sidebar.number_input if each.label == "Tensor parallel"]
+    field.set_value(None).run()
+    assert not test.error
+    assert "tensor-parallel" not in test.query_params
+
+
+@pytest.mark.parametrize(
+    ("changed", "name", "numbers"),
+    [
+        ({}, "tensor-parallel", [1, 2, 4, 8]),
+        ({"gpus": 4}, "tensor-parallel", [1, 2, 4]),
+        ({}, "pipeline-parallel", [1, 2, 4, 8]),
+        ({"tensor-parallel": 2}, "pipeline-parallel", [1, 2, 4, 8, 16, 32]),
+        ({"pipeline-parallel": 4}, "virtual-stages", [1, 2, 4, 5, 10, 20]),
+        ({"pipeline-parallel": 2}, "context-parallel", [1, 2, 4]),
+        ({"workload": "mixtral-8x7b"}, "expert-parallel", [1, 2, 4, 8]),
+        ({"global-batch-size": 64}, "micro-batch-size", [1, 2, 4, 8]),
+    ],
+)
+def test_what_is_possible_is_what_the_model_takes(changed, name, numbers):
+    """The numbers listed are those, of all up to 32, that a prediction does not refuse."""
+    asked = {"workload": "llama-2-70b", "accelerator": "h100-sxm5-80gb", "gpus": 64, "tensor-parallel": 8}
+    if name == "tensor-parallel":
+        del asked["tensor-parallel"]
+    asked |= changed
+    words = possible(asked)[name]
+    assert [int(each) for each in words.partition(":")[0].split(", ")] == numbers
+    if name == "virtual-stages":  # as many passes as stages
+        asked["accumulation-steps"] = 4
+    for number in numbers:
+        predict(**{key.replace("-", "_"): value for key, value in asked.items() | {name: number}.items()})
+
+
+def test_what_fits_is_said_and_the_nearest_that_does_is_a_click_away():
+    test = opened_fold(**LLAMA)
+    assert f"**{of_prediction(predict(**ASKED)).words}**" in words(test)
+    test = opened_fold(
+        **LLAMA | {"tensor-parallel": "2", "pipeline-parallel": "1", "global-batch-size": "64"}
+    )
+    assert "does not fit" in words(test)
+    (button,) = [each for each in test.button if each.label.startswith("Take ")]
+    test = button.click().run()
+    assert not test.exception
+    assert not test.error
+    assert "does not fit" not in words(test)
+    given = {name: "".join(value) for name, value in test.query_params.items()}  # a text, or a list of one
+    asked = {name.replace("-", "_"): value for name, value in given.items()}
+    asked = {name: int(value) if value.isdecimal() else value for name, value in asked.items()}
+    assert predict(**asked).memory.fits
+    assert (asked["global_batch_size"], asked["gpus"]) == (64, 64)
+
+
+def test_where_nothing_fits_the_page_says_so():
+    test = opened_fold(**LLAMA | {"gpus": "4", "tensor-parallel": "4", "pipeline-parallel": "1"})
+    assert "No layout of this batch fits" in words(test)
+
+
+# --- the nearest that fits
+
+
+def test_the_nearest_fit_changes_one_thing_where_that_is_enough():
+    asked = {"workload": "llama-3-8b", "accelerator": "h100-sxm5-80gb", "gpus": 8, "global_batch_size": 64}
+    setting = setting_of(**asked, sharding="none")
+    assert not predict(**asked, sharding="none").memory.fits
+    changes = nearest_fits(setting)
+    assert [each.words.count("+") for each in changes] == [0] * len(changes)
+    times = [each.iteration_time for each in changes]
+    assert times == sorted(times)
+    for each in changes:
+        degrees = {name: value for name, value in each.layout.words().items() if name != "data_parallel"}
+        answer = predict(**{**asked, **degrees})
+        assert answer.memory.fits
+        assert answer.memory.bytes == pytest.approx(each.bytes)
+        assert answer.iteration_time == pytest.approx(each.iteration_time)
+
+
+def test_without_a_layout_there_is_no_nearest_fit():
+    assert nearest_fits(setting_of(gpus=8)) == []

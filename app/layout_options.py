@@ -1,0 +1,230 @@
+"""The options by which a transformer is shared out: which there are, what is possible, and what fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import gcd, isqrt
+from typing import Any
+
+import streamlit as st
+
+from app import session_hardware
+from app.memory_chart import GIB, MemoryBar
+from app.options import Option, options, scenario
+from app.plain import plain
+from app.state import choose, leave_open, widget
+from perfmodel.calibration import constants_of
+from perfmodel.errors import InputError
+from perfmodel.prediction.assemble import settled
+from perfmodel.prediction.shared import memory_needed
+from perfmodel.resolve import Setting
+from perfmodel.specs.layout import DEGREES, Layout
+from perfmodel.transformers.evaluate import case_of_setting
+from perfmodel.transformers.job import job_of
+from perfmodel.transformers.memory import ROOM
+from perfmodel.transformers.nearest_fit import nearest_fits
+from perfmodel.units import plural, show
+from perfmodel.workloads import workload
+
+HEADING = "Layout"
+OF_BATCH = ("micro-batch-size", "accumulation-steps", "global-batch-size")
+OPTIONS = (*(name.replace("_", "-") for name in DEGREES), "sharding", "recompute", *OF_BATCH)
+"""In the order in which they are drawn."""
+NEVER_ALONE = OPTIONS[: -len(OF_BATCH[1:])]
+"""Those that mean nothing where copies of the whole network are trained."""
+MOST_LISTED = 10
+"""Numbers in a line."""
+
+
+def arranged(
+    groups: Mapping[str, Sequence[Option]], picked: Mapping[str, Any]
+) -> dict[str, Sequence[Option]]:
+    """Return a page's options by heading, with those of a layout under one of their own.
+
+    Of a network that is no transformer they are left out, but for those of its batch and those that are set,
+    which can be taken back.
+    """
+    of_layout = {option.name: option for members in groups.values() for option in members}
+    mine = [of_layout[name] for name in OPTIONS if name in of_layout]
+    result: dict[str, Sequence[Option]] = {}
+    able = is_able(picked)
+    for heading, members in groups.items():
+        left_out = OPTIONS if able else [name for name in NEVER_ALONE if name not in picked]
+        if heading:  # what a page shows at once stays there
+            if able and HEADING not in result:
+                result[HEADING] = mine
+            members = [option for option in members if option.name not in left_out]
+        result[heading] = members
+    return result
+
+
+def is_able(picked: Mapping[str, Any]) -> bool:
+    """Return whether the network chosen is a transformer that can be shared out."""
+    try:
+        network = workload(picked.get("workload", "resnet50"))
+    except InputError:
+        return False
+    return network.architecture is not None and network.tokens is not None
+
+
+def draw_options(members: Sequence[Option], picked: Callable[[], Mapping[str, Any]]) -> None:
+    """Draw the options of a layout, each with what is possible below it, and on top what fits.
+
+    Parameters
+    ----------
+    members : of ``OPTIONS``
+    picked : what is chosen, asked again once the widgets are drawn
+    """
+    top, places = st.container(), {}
+    for option in members:
+        widget(option)
+        places[option.name] = st.empty()
+    now = picked()
+    notes = possible(now)
+    for name, place in places.items():
+        if name in notes:
+            place.caption(plain(notes[name]))
+    with top:
+        _what_fits(now)
+
+
+def possible(picked: Mapping[str, Any]) -> dict[str, str]:
+    """Say what each option can be, given the others, by name; nothing where the job is none.
+
+    Parameters
+    ----------
+    picked : options chosen, by name
+    """
+    world = picked.get("gpus") if isinstance(picked.get("gpus"), int) else None  # a curve has several
+    without = (*OPTIONS, *UNSHARED, *(() if world else ("gpus",)))
+    setting = _setting({name: value for name, value in picked.items() if name not in without})
+    if setting is None or setting.workload.architecture is None or setting.workload.tokens is None:
+        return {}
+    model, length = setting.workload.architecture, setting.workload.tokens
+    tensor, stages, chunks, context, _ = (int(picked.get(name, 1)) for name in OPTIONS[: len(DEGREES)])
+    joined = setting.accelerators_per_domain if world else setting.node.accelerators
+    result = {
+        "tensor-parallel": _listed(
+            [each for each in _divisors(gcd(model.heads, world or model.heads)) if each <= joined],
+            f"divide {model.heads} heads, on the {joined} {plural('GPU', joined)} of a fast link",
+        ),
+        "pipeline-parallel": _listed(
+            [
+                each
+                for each in _divisors(_rest(world, tensor * context) or model.layers)
+                if each <= model.layers
+            ],
+            f"divide what is left of the GPUs; {model.layers} layers are dealt out evenly to "
+            + _numbers(_evenly(model.layers, _rest(world, tensor * context))),
+        ),
+        "context-parallel": _listed(
+            _divisors(gcd(length, _rest(world, tensor * stages) or length)),
+            f"divide {length:,} tokens" + (" and what is left of the GPUs" if world else ""),
+        ),
+    }
+    result["virtual-stages"] = (
+        _listed(_divisors(model.layers // stages), "divide a stage's layers; passes a multiple of the stages")
+        if 1 < stages <= model.layers
+        else "only with stages"
+    )
+    result["expert-parallel"] = "the network has no experts"
+    if model.experts:
+        ranks = _rest(world, stages) or model.experts
+        result["expert-parallel"] = _listed(
+            _divisors(gcd(model.experts, ranks)), f"divide {model.experts} experts"
+        )
+    if setting.stack is not None:
+        known = setting.stack.shardings if stages == 1 else setting.stack.pipelined_shardings
+        software = setting.software.partition("@")[0]
+        result["sharding"] = f"{', '.join(known)}: known of {software}" + (" with stages" * (stages > 1))
+    replicas = _rest(world, tensor * stages * context)
+    if replicas:
+        batch, micro = picked.get("global-batch-size"), int(picked.get("micro-batch-size", 1))
+        result["global-batch-size"] = f"a multiple of {_passes_of(replicas, micro, stages, chunks)}"
+        if isinstance(batch, int) and batch % replicas == 0:
+            each = batch // replicas
+            result["micro-batch-size"] = _listed(
+                _divisors(each), f"divide a replica's {each:,} samples of {batch:,}"
+            )
+            if each % micro == 0:
+                passes = f"{each // micro:,} x {micro:,} {plural('sample', micro)}"
+                result["accumulation-steps"] = f"{passes} by {replicas:,} {plural('replica', replicas)}"
+    return result
+
+
+UNSHARED = ("local-batch-size", "anchor")
+"""Options that may contradict a job without its layout."""
+
+
+def _passes_of(replicas: int, micro: int, stages: int, chunks: int) -> str:
+    parts = f"{replicas:,} {plural('replica', replicas)}"
+    parts += f" x {micro}" if micro > 1 else ""
+    return parts + (f" x {stages} stages" if chunks > 1 and stages > 1 else "")
+
+
+def _setting(picked: Mapping[str, Any]) -> Setting | None:
+    try:
+        asked = scenario(picked, session_hardware.own_files())
+        return settled(asked, session_hardware.catalogue(), constants_of(None))[0]
+    except InputError:  # the page says why, in place of its answer
+        return None
+
+
+def _rest(world: int | None, taken: int) -> int | None:
+    """Return the GPUs that are left for a degree; None where that is not known or not whole."""
+    return world // taken if world and world % taken == 0 else None
+
+
+def _evenly(layers: int, rest: int | None) -> list[int]:
+    return _divisors(gcd(layers, rest or layers))
+
+
+def _listed(numbers: Sequence[int], why: str) -> str:
+    return f"{_numbers(numbers)}: {why}"
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    """Write numbers, of many the first and the last.
+
+    >>> _numbers([1, 2, 4]), _numbers(range(1, 14))
+    ('1, 2, 4', '1, 2, 3, 4, 5, 6, 7, 8, 9 ... 13')
+    """
+    few = [f"{each:,}" for each in numbers[: MOST_LISTED - 1]]
+    if len(numbers) == MOST_LISTED:
+        few.append(f"{numbers[-1]:,}")
+    return ", ".join(few) + (f" ... {numbers[-1]:,}" if len(numbers) > MOST_LISTED else "")
+
+
+def _divisors(number: int) -> list[int]:
+    small = [each for each in range(1, isqrt(number) + 1) if number % each == 0]
+    return sorted({*small, *(number // each for each in small)})
+
+
+def _what_fits(picked: Mapping[str, Any]) -> None:
+    """Say whether the layout chosen fits, and offer the nearest that does."""
+    setting = _setting(picked) if isinstance(picked.get("gpus"), int) else None  # a curve has several
+    if setting is None or setting.layout is None:
+        return
+    memory = memory_needed(job_of(case_of_setting(setting)), setting.accelerator.memory_capacity)
+    bar = MemoryBar(memory.rows, memory.capacity, ROOM * memory.capacity)
+    if bar.fits:
+        st.markdown(f"**{bar.words}**, with micro-batches of up to {memory.largest_local_batch_size:,}")
+        return
+    st.markdown(f"**{bar.words}**")
+    nearest = nearest_fits(setting)
+    if not nearest:
+        st.caption("No layout of this batch fits on so many GPUs.")
+        return
+    first = nearest[0]
+    st.caption(f"{first.bytes / GIB:.1f} GiB and {show(first.iteration_time, 's')} a step, so it fits:")
+    st.button(f"Take {first.words}", key="take-layout", on_click=take, args=(first.layout,))
+
+
+def take(layout: Layout) -> None:
+    """Choose a layout, in the run to come."""
+    leave_open(options()[name] for name in (*OPTIONS, "local-batch-size"))
+    words = layout.words() | {"global_batch_size": int(layout.global_batch_size)}
+    degrees = {name: words[name] for name in DEGREES if words[name] != 1}
+    others = ("sharding", "recompute", "micro_batch_size", "global_batch_size")
+    chosen = degrees | {name: words[name] for name in others}
+    choose({options()[name.replace("_", "-")]: value for name, value in chosen.items()})

@@ -1,0 +1,57 @@
+"""Layouts near one that does not fit into memory, and that do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perfmodel.resolve import Setting
+from perfmodel.sharing import PRECISIONS
+from perfmodel.specs.layout import Layout
+from perfmodel.transformers.evaluate import fabric_of_setting, network_of, step_of_setting
+from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.remedies import remedies_of
+from perfmodel.transformers.search import Changed, search
+from perfmodel.transformers.software import Options
+from perfmodel.transformers.words import short
+
+
+def nearest_fits(setting: Setting) -> list[Changed]:
+    """Return what makes a setting's layout fit with the same batch on the same accelerators, cheapest first.
+
+    A single change where one is enough, else two; where two are not, the fastest of all layouts that fit.
+    Empty where none does, or where the setting has no layout.
+
+    Parameters
+    ----------
+    setting : with a layout, which does not fit
+    """
+    if setting.layout is None or setting.stack is None:
+        return []
+    model, length = network_of(setting.workload)
+    able = search(
+        model,
+        fabric_of_setting(setting),
+        setting.stack,
+        Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0),
+        fitted().parameters,
+        world_size=setting.world_size,
+        global_batch_size=int(setting.layout.global_batch_size),
+        sequence_length=length,
+    )
+    times = np.asarray(able.steps.iteration_time)
+    count = len(times)
+    if not count:
+        return []
+
+    def changed(words: str, row: int) -> Changed:
+        return Changed(words, able.layout(row), float(times[row]), float(able.memory.total[row]))
+
+    own = float(step_of_setting(setting).iteration_time)
+    both = Layout(
+        *(np.append(column, mine) for column, mine in zip(able.layouts, setting.layout, strict=True))
+    )
+    fits = np.append(np.ones(count, dtype=bool), False)
+    remedies = remedies_of(both, np.append(times, own), fits, count)
+    if remedies:
+        return [changed(each.words, each.row) for each in remedies]
+    return [changed(short(able.layout(0).words()), 0)]
