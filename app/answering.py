@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from app import bounded, searches, session_hardware, walks
+from app import bounded, layout_work, searches, session_hardware, walks
 from app.goal_keywords import keywords_of
 from app.search_worker import Searched, counted
 from perfmodel.api.compare import compare
-from perfmodel.api.layouts import Layouts, layouts
+from perfmodel.api.layouts import Layouts
 from perfmodel.api.learning_rate import learning_rate
 from perfmodel.api.predict import predicted
 from perfmodel.api.stragglers import Stragglers, stragglers
@@ -84,8 +84,13 @@ class Answering:
         return check_quote(quote, self.catalogue, "the quote")
 
     def layouts(self, **options: Any) -> Layouts:
-        """Return layouts of a transformer, as ``perfmodel.layouts`` does."""
-        return layouts(**options, catalogue=self.catalogue)
+        """Return layouts of a transformer, as ``perfmodel.layouts`` does; quick ones are not kept."""
+        work = layout_work.work(options, self.catalogue)
+        if work.is_quick:
+            with bounded.slot():
+                return work.call(*work.arguments)  # type: ignore[no-any-return]
+        answer: Layouts = bounded.answer((repr(options), *session_hardware.own_texts()), work)
+        return answer
 
     def plan(self, goal: Goal) -> Searched:
         """Return what ``perfmodel plan --json`` prints, with what is said of its convergence."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from app import bounded, session_hardware
+from app import session_hardware
 from app.answering import answering
 from app.options import MONEY, Option, convert, options, some_of, text_of, values
 from perfmodel.api.layouts import LayoutRow, Layouts
@@ -39,8 +39,8 @@ QUESTION = (
 PRICES = tuple(name for name in MONEY if name not in ("epochs", "samples", "server-price"))
 MOST = 5000
 """Layouts that are kept of an answer, the fastest; of 1,024 accelerators some 1,000 fit."""
-KEPT = 12
-"""Answers kept for all sessions, of at most 20 MB each."""
+KEPT = 6
+"""Answers kept for all sessions, of at most some 25 MB each."""
 _answers: OrderedDict[tuple[Any, ...], Layouts] = OrderedDict()
 _lock = threading.Lock()
 
@@ -104,15 +104,13 @@ def searched(picked: Mapping[str, Any], file: str | None = None) -> Layouts:
     InputError : no question, an unknown name, or nothing fits
     """
     asked = arguments(picked) | ({} if file is None else {"workload": file})
-    mine = tuple(path.read_text("utf-8") for path in session_hardware.specs())
     answers = answering()
-    key = (answers.place, tuple(asked.items()), *mine)
+    key = (answers.place, tuple(asked.items()), *session_hardware.own_texts())
     with _lock:
         if key in _answers:
             _answers.move_to_end(key)
             return _answers[key]
-    with bounded.slot():
-        answer = answers.layouts(**asked, top=MOST)
+    answer = answers.layouts(**asked, top=MOST)
     with _lock:
         _answers[key] = answer
         while len(_answers) > KEPT:

@@ -162,3 +162,15 @@ def test_a_layout_leads_to_its_prediction_and_its_start(found):
     sound(test.button(key="to-predict").click().run())
     assert test.metric[0].value == show(found.rows[0].iteration_time, "s")
     assert test.query_params["sharding"] == found.rows[0].layout["sharding"]
+
+
+def test_a_pipeline_is_drawn_and_a_large_search_runs_in_a_process_of_its_own():
+    asked = SMALL | {"gpus": "16384", "global-batch-size": "16384"}
+    test = opened("transformers", **asked, **{"only-pipeline": "4"})
+    assert not test.error
+    name = names(test)[0]
+    piped = opened("transformers", **asked, layout=name)
+    assert f"Layout {name}" == piped.subheader[1].value
+    assert "Pipeline of 4 stages" in words(piped)
+    best = perfmodel.layouts("llama-3-8b", gpus=16384, global_batch_size=16384, node="dgx-h100").rows[0]
+    assert f"a step takes {show(best.iteration_time, 's')} (" in words(piped)
