@@ -21,10 +21,13 @@ from perfmodel.api.predict import predicted
 from perfmodel.api.stragglers import Stragglers, stragglers
 from perfmodel.cli.app import SERVER, TOKEN
 from perfmodel.client import Client, ServiceError
+from perfmodel.collectives.place import Point
 from perfmodel.comparison import Comparison, case_of
 from perfmodel.errors import InputError
 from perfmodel.planning import Goal
+from perfmodel.planning.caveats import harder
 from perfmodel.prediction import Prediction, predict
+from perfmodel.prediction.collective import Collective, algorithms, collective
 from perfmodel.prediction.learning_rates import LearningRates
 from perfmodel.quote import Checked, Quote, check_quote
 from perfmodel.specs.conditions import Conditions
@@ -96,6 +99,30 @@ class Answering:
         """Return what ``perfmodel plan --json`` prints, with what is said of its convergence."""
         return searches.answer((repr(goal), *session_hardware.own_texts()), goal, self.catalogue)
 
+    def collective(
+        self, name: str, fabric: Point, options: Mapping[str, Any], sizes: Sequence[float]
+    ) -> list[Collective]:
+        """Return a collective as its library runs it, at each message size [B].
+
+        Parameters
+        ----------
+        fabric : where its ranks lie
+        options : that say the same, by the parameters of ``perfmodel.collective``
+        """
+        return [collective(name, "auto", fabric, size) for size in sizes]
+
+    def collective_times(
+        self,
+        name: str,
+        fabric: Point,
+        options: Mapping[str, Any],
+        sizes: Sequence[float],
+        wanted: Sequence[str],
+    ) -> dict[str, list[float]]:
+        """Return its time at each size [s] by every wanted algorithm that the ranks can use."""
+        able = algorithms(name, fabric)
+        return {known: [float(able[known](size)) for size in sizes] for known in wanted if known in able}
+
     def stragglers(self, **options: Any) -> Stragglers:
         """Return every variant of SGD, as ``perfmodel.stragglers`` does."""
         answer: Stragglers = stragglers(**options)
@@ -150,8 +177,35 @@ class _AnsweringByService(Answering):
         with st.spinner("Trying every machine, count and batch ..."):
             answer = self._client.plan(**keywords_of(goal), conditions=goal.conditions)
         chosen, target = answer["chosen"], answer["target"]
-        lines = [counted(chosen, target)] if chosen and target else []
+        if target is not None:
+            lines = [counted(chosen, target)] if chosen else []
+        else:
+            published = goal.by_id(self.catalogue).published()
+            lines = harder(published, chosen, answer["fastest"], answer["front"])
         return Searched(answer | {"convergence": lines}, None)
+
+    def collective(
+        self, name: str, fabric: Point, options: Mapping[str, Any], sizes: Sequence[float]
+    ) -> list[Collective]:
+        return list(self._client.collective(name, size=list(sizes), **options).rows)
+
+    def collective_times(
+        self,
+        name: str,
+        fabric: Point,
+        options: Mapping[str, Any],
+        sizes: Sequence[float],
+        wanted: Sequence[str],
+    ) -> dict[str, list[float]]:
+        able = algorithms(name, fabric)
+        return {
+            known: [
+                row.time
+                for row in self._client.collective(name, algorithm=known, size=list(sizes), **options).rows
+            ]
+            for known in wanted
+            if known in able
+        }
 
     def stragglers(self, **options: Any) -> Stragglers:
         return self._client.stragglers(**options)  # type: ignore[return-value]  # of every variant

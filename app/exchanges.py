@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from app.answering import answering
 from app.options import values
 from perfmodel.calibration import before_fit
 from perfmodel.collectives.place import Point
@@ -13,8 +14,7 @@ from perfmodel.equations.bandwidths import algorithm_bandwidth, bus_bandwidth
 from perfmodel.equations.crossover import crossover_bytes
 from perfmodel.equations.parameter_server import parameter_server_time
 from perfmodel.errors import InputError
-from perfmodel.prediction.collective import algorithms, collective
-from perfmodel.prediction.collective_fabric import fabric_of as command_fabric
+from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import bulk_bandwidth
@@ -38,19 +38,31 @@ class Moved(NamedTuple):
     """[B/s], as nccl-tests define it."""
 
 
-def times(name: str, fabric: Point, servers: int | None) -> dict[str, Callable[[float], float]]:
-    """Return every way these ranks can do a collective, as a function of message bytes that gives seconds.
+class Ranks(NamedTuple):
+    """Where the ranks of a collective lie."""
+
+    fabric: Point
+    options: dict[str, Any]
+    """That say so, by the parameters of ``perfmodel.collective``."""
+
+
+def times(
+    name: str, ranks: Ranks, sizes: Sequence[float], servers: int | None, wanted: Sequence[str]
+) -> dict[str, list[float]]:
+    """Return how long a collective takes at each message size [s], by every wanted way that these ranks can.
 
     Raises
     ------
     InputError : links that cannot join these ranks
     """
-    result: dict[str, Callable[[float], float]] = {
-        NCCL: lambda size: collective(name, "auto", fabric, size).time
-    }
-    result |= algorithms(name, fabric)
-    if name == "all-reduce":
-        result[SERVER] = _served(fabric, servers)
+    answers = answering()
+    result: dict[str, list[float]] = {}
+    if NCCL in wanted:
+        result[NCCL] = [each.time for each in answers.collective(name, *ranks, sizes)]
+    result |= answers.collective_times(name, *ranks, sizes, wanted)
+    if name == "all-reduce" and SERVER in wanted:
+        served = _served(ranks.fabric, servers)
+        result[SERVER] = [served(size) for size in sizes]
     return result
 
 
@@ -71,30 +83,31 @@ def point(name: str, group_size: int, size: float, time: float) -> Moved:
     return Moved(time, float(bus_bandwidth(name, reached, group_size)) if reached else 0.0)
 
 
-def by_size(name: str, fabric: Point, sizes: Sequence[float], servers: int | None) -> dict[str, list[Moved]]:
-    """Return every algorithm at every message size [B].
+def by_size(
+    name: str, ranks: Ranks, sizes: Sequence[float], servers: int | None, wanted: Sequence[str]
+) -> dict[str, list[Moved]]:
+    """Return every wanted algorithm at every message size [B].
 
     Raises
     ------
     InputError : links that cannot join these ranks
     """
     return {
-        known: [point(name, fabric.group_size, size, float(time(size))) for size in sizes]
-        for known, time in times(name, fabric, servers).items()
+        known: [point(name, ranks.fabric.group_size, *each) for each in zip(sizes, line, strict=True)]
+        for known, line in times(name, ranks, sizes, servers, wanted).items()
     }
 
 
 def by_ranks(
-    name: str, fabrics: Sequence[Point], size: float, servers: int | None
+    name: str, places: Sequence[Ranks], size: float, servers: int | None, wanted: Sequence[str]
 ) -> dict[str, list[Moved | None]]:
-    """Return every algorithm at every number of ranks; None where it cannot run there."""
+    """Return every wanted algorithm at every number of ranks; None where it cannot run there."""
     result: dict[str, list[Moved | None]] = {}
-    for index, fabric in enumerate(fabrics):
+    for index, ranks in enumerate(places):
         try:
-            able = times(name, fabric, servers)
-            for known, time in able.items():
-                line = result.setdefault(known, [None] * len(fabrics))
-                line[index] = point(name, fabric.group_size, size, float(time(size)))
+            for known, (time,) in times(name, ranks, [size], servers, wanted).items():
+                line = result.setdefault(known, [None] * len(places))
+                line[index] = point(name, ranks.fabric.group_size, size, time)
         except InputError:  # a mesh that joins fewer ranks
             continue
     return result
@@ -153,10 +166,10 @@ def where(picked: Mapping[str, Any]) -> dict[str, Any]:
 STARTED = {"accelerator": DEFAULT_ACCELERATOR}
 
 
-def fabric_of(
+def ranks_of(
     picked: Mapping[str, Any], ranks: int, catalogue: Catalogue, per_machine: int | None = None
-) -> Point:
-    """Return the fabric of the command line's options; with ``per_machine`` on as many as that fills.
+) -> Ranks:
+    """Return the ranks of the command line's options; with ``per_machine`` on as many as that fills.
 
     Raises
     ------
@@ -167,10 +180,12 @@ def fabric_of(
     if per_machine is not None:
         several = {"accelerator", "node", "inter_link"} & set(given)
         given["nodes"] = max(1, ranks // per_machine) if several else 1
-    result = command_fabric(ranks, catalogue, **given)
+    result = fabric_of(ranks, catalogue, **given)
+    options = {"ranks": ranks, **given}
     if chosen.keys() <= set(picked):
-        return result
-    return result._replace(notes=(f"taken: --accelerator {DEFAULT_ACCELERATOR}, by default", *result.notes))
+        return Ranks(result, options)
+    notes = (f"taken: --accelerator {DEFAULT_ACCELERATOR}, by default", *result.notes)
+    return Ranks(result._replace(notes=notes), options)
 
 
 def counts(per_machine: int) -> list[int]:

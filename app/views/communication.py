@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from app import charts, exchanges, session_hardware
+from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import convert, one_of, options, some_of, values
 from app.plain import plain
@@ -15,7 +16,6 @@ from perfmodel.api.servers import servers as servers_placed
 from perfmodel.cli.collective_plot import collective_figure, title_of
 from perfmodel.collectives.place import Point
 from perfmodel.errors import InputError
-from perfmodel.prediction.collective import collective
 from perfmodel.prediction.compressed_exchange import exchange_words
 from perfmodel.units import show
 
@@ -80,16 +80,19 @@ def page(asked: Asked) -> None:
     with mistakes_shown():
         size = convert(SIZE, picked.get("size", "100MB"))[0]
         sizes = convert(SIZE, "1KB..1GB")
-        fabric = exchanges.fabric_of(picked, ranks, session_hardware.catalogue())
+        place = exchanges.ranks_of(picked, ranks, session_hardware.catalogue())
+        fabric = place.fabric
         if ranks < 2:
             st.info("One rank has nobody to talk to: choose two or more.")
             return
-        by_size = exchanges.by_size(name, fabric, sizes, servers)
-        at = exchanges.by_size(name, fabric, [size], servers)
+        chosen = picked.get("algorithms", DRAWN)
+        by_size = exchanges.by_size(name, place, sizes, servers, chosen)
+        at = exchanges.by_size(name, place, [size], servers, chosen)
         per_machine = ranks // fabric.hosts
         counts = exchanges.counts(per_machine)
-        by_ranks = exchanges.by_ranks(name, _fabrics(picked, counts, per_machine), size, servers)
-    wanted = [known for known in picked.get("algorithms", DRAWN) if known in by_size]
+        places = _places(picked, counts, per_machine)
+        by_ranks = exchanges.by_ranks(name, places, size, servers, chosen)
+    wanted = [known for known in chosen if known in by_size]
     if not wanted:
         st.info("None of the algorithms chosen can run here.")
         return
@@ -101,7 +104,7 @@ def page(asked: Asked) -> None:
         st.markdown(f"**{sentence(_verdict(at, wanted, marks))}**")
         for note in fabric.notes:
             st.caption(sentence(note))
-    _measured_beside(name, fabric, size)
+    _measured_beside(name, place, size)
     st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")
     picture({k: by_size[k] for k in wanted}, list(sizes), y, "message [B]", "by-size", marks)
     st.caption(f"By number of GPUs, {show(size, 'B')}, up to {per_machine} on each machine")
@@ -184,10 +187,10 @@ def compressed(picked: Mapping[str, Any], ranks: int, machines: int, size: float
     st.caption(sentence(f"as one fp32 matrix; assumed: {'; '.join(answer.assumed)}"))
 
 
-def _fabrics(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) -> list[Point]:
+def _places(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) -> list[exchanges.Ranks]:
     """The same machines, more and more of them."""
     catalogue = session_hardware.catalogue()
-    return [exchanges.fabric_of(picked, ranks, catalogue, per_machine) for ranks in counts]
+    return [exchanges.ranks_of(picked, ranks, catalogue, per_machine) for ranks in counts]
 
 
 def _verdict(
@@ -206,14 +209,16 @@ def _verdict(
     return f"{text}. {sentence(crossings)}" if crossings else text
 
 
-def _measured_beside(name: str, fabric: Point, size: float) -> None:
+def _measured_beside(name: str, place: exchanges.Ranks, size: float) -> None:
     """Draw the library's way with its interval, and the nearest measured curves."""
+    answers = answering()
     with mistakes_shown():
-        figure = collective_figure(name, "auto", fabric, [size], stacked=True)
-        row = collective(name, "auto", fabric, size)
-    said = (
-        f"{exchanges.NCCL}: {title_of(name, fabric)}, with the 80 % interval and the nearest measured curves"
-    )
+        figure = collective_figure(
+            name, "auto", place.fabric, [size], True, lambda sizes: answers.collective(name, *place, sizes)
+        )
+        (row,) = answers.collective(name, *place, [size])
+    where = title_of(name, place.fabric)
+    said = f"{exchanges.NCCL}: {where}, with the 80 % interval and the nearest measured curves"
     reasons = row.interval.wider_because if row.interval else []
     st.caption("; ".join([said, *(f"the interval is wider: {reason}" for reason in reasons)]))
     charts.draw(figure, "measured-beside", f"time and bus bandwidth by message size, {said}", height=820)

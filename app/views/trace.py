@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from app import charts, session_hardware, traced_job, uploads
+from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, ways_out
 from app.options import options, scenario
 from app.plain import plain
@@ -147,9 +148,9 @@ def ranges(rows: list[dict[str, Any]]) -> None:
 
 def advised(seen: uploads.Seen, result: dict[str, Any], asked: Asked, skip: int) -> list[dict[str, Any]]:
     """Return what would shorten the step of the job described; of a trace of another, what it alone shows."""
-    known = session_hardware.catalogue()
+    known, answers = session_hardware.catalogue(), answering()
     try:
-        return recommendations(seen.traces, result, skip, scenario(asked.picked), known)
+        return recommendations(seen.traces, result, skip, scenario(asked.picked), known, answers.predict)
     except InputError:
         return recommendations(seen.traces, result, skip, None, known)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -74,7 +74,12 @@ def title_of(name: str, fabric: Point) -> str:
 
 
 def collective_figure(
-    name: str, algorithm: str, fabric: Point, sizes: Sequence[float], stacked: bool = False
+    name: str,
+    algorithm: str,
+    fabric: Point,
+    sizes: Sequence[float],
+    stacked: bool = False,
+    predicted: Callable[[Sequence[float]], Sequence[Collective]] | None = None,
 ) -> go.Figure:
     """Return time and bus bandwidth by message size, with the 80 % band and the nearest measured curves.
 
@@ -83,6 +88,7 @@ def collective_figure(
     name, algorithm, fabric : as of ``collective``
     sizes : first and last are the ends of what is drawn [B]; of a single one, 1 KiB to 16 GiB, with its mark
     stacked : one above the other, as a narrow page needs them
+    predicted : works the collective out at sizes of message [B]; by default ``collective`` does
 
     Raises
     ------
@@ -94,7 +100,8 @@ def collective_figure(
 
     low, high = (sizes[0], sizes[-1]) if len(sizes) > 1 else (SMALLEST, LARGEST)
     between = [low * (high / low) ** (i / (POINTS - 1)) for i in range(POINTS)]
-    rows = [collective(name, algorithm, fabric, size) for size in between]
+    work_out = predicted or (lambda sizes: [collective(name, algorithm, fabric, size) for size in sizes])
+    rows = work_out(between)
     down, across = (2, 1) if stacked else (1, 2)
     figure = make_subplots(rows=down, cols=across, vertical_spacing=0.12, horizontal_spacing=0.13)
     _predicted(figure, rows)
@@ -102,7 +109,7 @@ def collective_figure(
     for curve, (colour, symbol) in zip(curves, MEASURED, strict=False):
         _measured(figure, curve, {"color": colour, "symbol": symbol, "size": 5}, low, high)
     if len(sizes) == 1:
-        _marked(figure, collective(name, algorithm, fabric, sizes[0]))
+        _marked(figure, work_out(sizes)[0])
     ends = [math.log10(low), math.log10(high)]
     ticks = _ticks(low, high)
     figure.update_xaxes(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.planning.results import SearchResult
 from perfmodel.prediction.bound import clipped_words
 
@@ -40,11 +42,24 @@ def harder_batches(result: SearchResult) -> list[str]:
 
     A run of a given length is held against what published runs of the workload took to their target.
     """
-    published = result.goal.published()
-    if published is None or result.fit is not None:
+    if result.fit is not None:
         return []
-    rows = {"the plan chosen": result.chosen, "the fastest within the budget": result.fastest}
-    rows["the fastest"] = result.front[0] if result.front else None
+    return harder(result.goal.published(), result.chosen, result.fastest, result.front)
+
+
+def harder(
+    published: EpochsFit | None, chosen: Row | None, fastest: Row | None, front: Sequence[Row]
+) -> list[str]:
+    """Return the same of plans: the one chosen, the fastest within the budget, and the front.
+
+    Parameters
+    ----------
+    published : of the workload's epochs against its batch; None where nothing is
+    """
+    if published is None:
+        return []
+    rows = {"the plan chosen": chosen, "the fastest within the budget": fastest}
+    rows["the fastest"] = front[0] if front else None
     counted = "epochs" if published.unit == "epochs" else "samples"
     grown, short, seen = [], [], set()
     for which, row in rows.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
@@ -69,6 +69,7 @@ def recommendations(
     skip: int = 0,
     scenario: Scenario | None = None,
     catalogue: Catalogue | None = None,
+    predict_one: Callable[[Scenario], Prediction] | None = None,
 ) -> list[dict[str, Any]]:
     """Return what would shorten the step, the most first; empty where no steps are marked.
 
@@ -80,12 +81,14 @@ def recommendations(
     scenario : the network, batch and precision of the job, which no trace names; without it only what the
         trace alone shows is said
     catalogue : hardware to look in
+    predict_one : predicts the job with a change; by default ``predict`` with the catalogue
 
     Raises
     ------
     InputError : the scenario names another accelerator than the traces, or a network that is not known
     """
     catalogue = Catalogue.of(catalogue)
+    ask = predict_one or (lambda asked: predict(asked, catalogue))
     windows = [window for trace in traces if (window := _window(trace, skip)) is not None]
     if not windows or any(trace.marked for trace in traces):
         return []
@@ -94,7 +97,7 @@ def recommendations(
         *_pinned(windows, catalogue),
         *_buckets(windows, None if scenario is None else workload(scenario.workload).parameters),
         *_stragglers(windows, report),
-        *(_by_model(traces, scenario, skip, catalogue) if scenario is not None else ()),
+        *(_by_model(traces, scenario, skip, catalogue, ask) if scenario is not None else ()),
     ]
     least = LEAST * median(window.step for window in windows)
     rows = sorted((row for row in result if row.saves > least), key=lambda row: -row.saves)
@@ -227,7 +230,11 @@ def _stragglers(windows: Sequence[_Window], report: dict[str, Any]) -> Iterator[
 
 
 def _by_model(
-    traces: Sequence[DeviceTrace], scenario: Scenario, skip: int, catalogue: Catalogue
+    traces: Sequence[DeviceTrace],
+    scenario: Scenario,
+    skip: int,
+    catalogue: Catalogue,
+    ask: Callable[[Scenario], Prediction],
 ) -> Iterator[Recommendation]:
     """Other precisions and larger batches, predicted from a profile of the traces."""
     job, _ = job_of(traces, scenario, catalogue)
@@ -238,11 +245,11 @@ def _by_model(
 
         def with_change(**change: Any) -> Prediction | None:
             try:
-                return predict(given | change, catalogue)
+                return ask(Scenario(**given | change))
             except InputError:
                 return None  # the accelerator has no such precision
 
-        base = predict(given, catalogue)
+        base = ask(Scenario(**given))
         now = base.scenario["precision"]
         times = {
             precision: other.iteration_time
