@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.errors import LONGEST_NAME, InputError, shortened
+from perfmodel.service.echoes import without_echoes
 from perfmodel.service.places import Place, place_before, place_in, place_spoken_of, value_at, written
 
 if TYPE_CHECKING:
@@ -70,7 +71,11 @@ def refused(error: InputError, table: Mapping[str, Any], request: Any = None) ->
     if isinstance(error, Refused):
         return error
     message = _in_python(" ".join(str(error).split()))
-    return Refused(message, _details(error, message, table, request))
+    mistakes = [
+        each._replace(message=without_echoes(each.message, table, _in_python))
+        for each in _details(error, message, table, request)
+    ]
+    return Refused(without_echoes(message, table, _in_python), mistakes)
 
 
 def below(error: Refused, place: Callable[[str | None], str | None]) -> Refused:
