@@ -31,7 +31,6 @@ def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> go.Figure:
     """
     tensors = sorted({cell.tensor_parallel for cell in answer.grid})
     stages = sorted({cell.pipeline_parallel for cell in answer.grid})
-    here = chosen["tensor_parallel"], chosen["pipeline_parallel"]
 
     def cells(some: Sequence[LayoutCell]) -> dict[str, Any]:
         return {
@@ -49,7 +48,6 @@ def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> go.Figure:
     best = min(cell.iteration_time or math.inf for cell in timed)
     slower = [math.log((cell.iteration_time or math.inf) / best) for cell in timed]
     most = max([*slower, math.log(TICKS[1])])
-    marked = [(cell.tensor_parallel, cell.pipeline_parallel) == here for cell in timed]
     figure = go.Figure(
         go.Bar(
             **cells(timed),
@@ -64,10 +62,7 @@ def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> go.Figure:
                 "cmin": 0,
                 "cmax": most,
                 "colorbar": _bar(most),
-                "line": {
-                    "color": [RED if each else "white" for each in marked],
-                    "width": [4 if each else 1 for each in marked],
-                },
+                "line": {"color": "white", "width": 1},
             },
             unselected={"marker": {"opacity": 1}},
         )
@@ -87,6 +82,10 @@ def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> go.Figure:
         showlegend=False,
         marker={"color": CLEAR, "line": {"width": 0}},
         unselected={"marker": {"opacity": 1}},
+    )
+    x, y = stages.index(chosen["pipeline_parallel"]), tensors.index(chosen["tensor_parallel"])
+    figure.add_shape(
+        type="rect", x0=x - 0.5, x1=x + 0.5, y0=y - 0.5, y1=y + 0.5, line={"color": RED, "width": 4}
     )
     for axis, title, values in (
         (figure.update_xaxes, "pipeline stages", stages),

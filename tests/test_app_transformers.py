@@ -110,11 +110,12 @@ def test_the_network_of_a_config_takes_the_place_of_the_one_chosen(tmp_path):
 def test_the_map_has_every_pair_and_frames_the_one_shown(found):
     row = found.rows[40]
     test = opened("transformers", **SMALL, layout=layout_search.name_of(row.layout))
-    (bars,) = (
-        json.loads(chart.proto.spec)["data"]
+    (figure,) = (
+        json.loads(chart.proto.spec)
         for chart in test.get("plotly_chart")
         if "click for its fastest" in chart.proto.spec
     )
+    bars = figure["data"]
     drawn = {
         tuple(pair): text for bar in bars for pair, text in zip(bar["customdata"], bar["text"], strict=True)
     }
@@ -124,9 +125,13 @@ def test_the_map_has_every_pair_and_frames_the_one_shown(found):
         )
         for cell in found.grid
     }
-    framed = bars[0]["marker"]["line"]["width"].index(4)
-    here = [row.layout["tensor_parallel"], row.layout["pipeline_parallel"]]
-    assert bars[0]["customdata"][framed] == here
+    (frame,) = figure["layout"]["shapes"]
+    tensor, stages = (
+        figure["layout"][axis]["ticktext"][round((frame[f"{letter}0"] + frame[f"{letter}1"]) / 2)]
+        for axis, letter in (("yaxis", "y"), ("xaxis", "x"))
+    )
+    assert tensor == str(row.layout["tensor_parallel"])
+    assert stages == str(row.layout["pipeline_parallel"])
 
 
 def test_what_does_not_fit_is_hatched_and_says_what_it_needs():
