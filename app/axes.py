@@ -24,6 +24,8 @@ def say_units(figure: go.Figure) -> None:
     for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
         title = axis.title.text or ""
         unit = (_UNIT.search(title) or ("", ""))[1]
+        if unit == "1":  # of numbers of things, which need none
+            axis.title.text = _UNIT.sub("", title)
         if not unit or axis.tickvals is not None or axis.tickformat == ".0%":
             continue
         values = [value for value in _values(figure, axis) if axis.type != "log" or value > 0]

@@ -30,6 +30,8 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "
 OF_KIND = {"busy": BLUE, "host": SKY, "network": ORANGE, "wait": GREEN}
 """A kind of term -> its colour."""
 HIDDEN = "hidden communication"
+LEAST = 1e-9
+"""Less than this is what rounding left of nothing [s]."""
 WIDEST = 2.5
 """Of an interval that is drawn whole, its end over the iteration."""
 
@@ -64,9 +66,9 @@ def waterfall(prediction: Prediction) -> go.Figure:
             base=starts[:-1],
             orientation="h",
             marker={"color": [colour for _, colour, _ in rows]},
-            text=[show(time, "s") if time else "" for _, _, time in rows],
+            text=[show(time, "s") if time > LEAST else "" for _, _, time in rows],
             customdata=[show(time, "s") for _, _, time in rows],
-            textposition="auto",
+            textposition="outside",
             cliponaxis=False,
             hovertemplate="%{y}: %{customdata}<extra></extra>",
             showlegend=False,
@@ -80,8 +82,8 @@ def waterfall(prediction: Prediction) -> go.Figure:
         orientation="h",
         marker={"color": GREY},
         text=[f"<b>{show(prediction.iteration_time, 's')}</b>"],
-        textposition="inside",
-        insidetextanchor="start",
+        textposition="outside",
+        cliponaxis=False,
         hovertemplate="iteration: %{text}<extra></extra>",
         showlegend=False,
     )
@@ -98,7 +100,10 @@ def waterfall(prediction: Prediction) -> go.Figure:
                 name=f"{level}: {show(low, 's')} to {show(high, 's')}",
                 hovertemplate="%{x:.3s}s<extra></extra>",
             )
-    order = [*(name for name, _, _ in rows), HIDDEN, "iteration", "interval"]
+    drawn = {bar for trace in figure.data for bar in trace.y}
+    order = [
+        each for each in (*(name for name, _, _ in rows), HIDDEN, "iteration", "interval") if each in drawn
+    ]
     figure.update_yaxes(categoryorder="array", categoryarray=order[::-1], automargin=True)
     figure.update_xaxes(title="time [s]", rangemode="tozero")
     if prediction.interval is not None:  # a wide one would leave no room for the bars
@@ -120,7 +125,8 @@ def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> 
         orientation="h",
         marker={"color": ORANGE, "opacity": 0.45, "pattern": {"shape": "/"}},
         text=[show(hidden, "s")],
-        textposition="auto",
+        textposition="outside",
+        cliponaxis=False,
         hovertemplate="hidden behind the backward pass: %{text}<extra></extra>",
         showlegend=False,
     )

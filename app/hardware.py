@@ -29,7 +29,7 @@ FIELDS = {
 
 
 def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
-    """Return one row for each spec of a kind: its numbers, in SI units, and what it is joined by."""
+    """Return one row for each spec of a kind: its numbers with their units, and what it is joined by."""
     rows = []
     for id in catalogue.ids(kind):
         result = catalogue.spec(kind, id)
@@ -42,8 +42,19 @@ def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
             elif isinstance(value, str | int) and name not in ("id", "name", "note"):
                 row[name] = value
         rows.append(row)
-    columns = dict.fromkeys(name for row in rows for name in row)
-    return [{name: row.get(name) for name in columns} for row in rows]
+    blank = {name: "" if isinstance(value, str) else None for row in rows for name, value in row.items()}
+    return [{in_words(name): row.get(name, empty) for name, empty in blank.items()} for row in rows]
+
+
+def in_words(name: str) -> str:
+    """Return the name of a number as people say it.
+
+    >>> in_words("usable_memory_bytes"), in_words("peak_flops.fp16"), in_words("tdp")
+    ('usable memory', 'peak rate, fp16', 'rated power')
+    """
+    field, _, format = name.removesuffix("_bytes").partition(".")
+    words = field.replace("tdp", "rated_power").replace("flops", "rate").replace("_", " ")
+    return f"{words}, {format}" if format else words
 
 
 def provenance(result: SourcedSpec) -> list[dict[str, Any]]:
@@ -54,11 +65,11 @@ def provenance(result: SourcedSpec) -> list[dict[str, Any]]:
         for label, value in number_rows(name, stated):
             rows.append(
                 {
-                    "number": label,
+                    "number": in_words(label),
                     "value": value,
                     "basis": stated.basis,
                     "source": source.title if source else "",
-                    "address": source.url if source else None,
+                    "address": (source and source.url) or "",
                     "read on": source.read_on.isoformat() if source else "",
                     "note": stated.note,
                 }

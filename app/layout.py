@@ -96,7 +96,7 @@ def _own_calibration() -> None:
     with fold("Your own calibration") as is_open:
         if is_open:
             file = st.file_uploader(
-                "What perfmodel calibrate --data wrote",
+                "What your own runs taught: the file that “perfmodel calibrate” wrote",
                 type=["json"],
                 max_upload_size=5,
                 key="calibration-file",
@@ -154,7 +154,7 @@ def ask(
     with st.sidebar:
         _brought()
     if body:
-        with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(horizontal=True, vertical_alignment="bottom", key="page-body"):
             for option in body:
                 end = chosen(known).get(ends.get(option.name, ""), 0)
                 widget(known[option.name]._replace(largest=end))

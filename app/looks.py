@@ -16,13 +16,13 @@ STYLE = """
 [data-testid=stCaptionContainer] { color: inherit !important; opacity: 0.82; }
 code, pre .token { color: inherit !important; }
 @media (prefers-color-scheme: dark) { .stMultiSelect span[title] { color: #10131a !important; } }
-.js-plotly-plot :is(
-  .xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .annotation-text, .colorbar text
-) {
+.js-plotly-plot :is([class$=tick] text, [class$=title], .colorbar text, .legendtext, .annotation-text),
+.js-plotly-plot .bartext-outside {
   fill: currentColor !important;
 }
 [data-testid=stMainBlockContainer] { padding-top: 4.5rem; padding-bottom: 4rem; }
 [data-testid=stLayoutWrapper]:has(> .st-key-page-wide, > .st-key-completed) { display: none; }
+@media (min-width: 641px) { .st-key-page-body > * { min-width: 12.5rem; } }
 @media (max-width: 640px) { .js-plotly-plot .modebar { display: none !important; } }
 </style>
 """
@@ -84,6 +84,16 @@ def main_number(label: str, value: str, ends: str | None) -> None:
     st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")
 
 
+def said(option: str) -> str:
+    """Return an option of a command line and its value as a page says them.
+
+    >>> said("--workload resnet50"), said("--unknown 2")
+    ('Network: resnet50', 'unknown: 2')
+    """
+    name, _, value = option.removeprefix("--").partition(" ")
+    return f"{_labels().get(name, name)}: {value}" if value else labelled(option)
+
+
 def grouped(warnings: Iterable[str]) -> list[str]:
     """Return warnings, of those that differ in numbers alone the last, with how many more there are.
 
@@ -101,6 +111,6 @@ def grouped(warnings: Iterable[str]) -> list[str]:
 
 def show_warnings(warnings: Iterable[str]) -> None:
     """Show warnings in one box."""
-    lines = [plain(labelled(each)) for each in grouped(warnings)]
+    lines = [plain(labelled(f"{each[:1].upper()}{each[1:]}")) for each in grouped(warnings)]
     if lines:
         st.warning(lines[0] if len(lines) == 1 else "\n".join(f"* {line}" for line in lines))

@@ -91,24 +91,26 @@ def from_parameter(name: str, parameter: click.Option, **more: Any) -> Option:
         "choices": choices,
         "kind": shown,
         "help": (parameter.help or "").replace("  [default:", " [default:"),
-        "usual": _placeholder(usual),
+        "usual": _placeholder(usual, shown),
         "offers": offers,
     }
     return Option(name=name, parameter=parameter, **(settled | more))
 
 
-LONGEST_PLACEHOLDER = 36
-"""Characters that a field beside the page shows."""
+ROOM = {"whole": 26}
+MOST_ROOM = 36
+"""Characters that a field beside the page shows; one of a number has buttons too."""
 
 
-def _placeholder(usual: str) -> str:
+def _placeholder(usual: str, kind: str) -> str:
     """Return what a field shows where nothing is chosen; what is too long for it stands in its help.
 
-    >>> _placeholder("all"), _placeholder("the machine's, or the usual one")
-    ('all (default)', "the machine's, or the usual one")
+    >>> _placeholder("all", "text"), _placeholder("the machine's cores", "whole"), _placeholder("", "text")
+    ('all (default)', "the machine's cores", 'not set')
     """
-    whole = f"{usual} (default)" if len(usual) <= 20 else usual
-    return whole if 0 < len(usual) <= LONGEST_PLACEHOLDER else "not set" if not usual else "by default, see ?"
+    room = ROOM.get(kind, MOST_ROOM)
+    shown = (f"{usual} (default)", usual, "by default, see ?")
+    return next(words for words in shown if len(words) <= room) if usual else "not set"
 
 
 def one_of(name: str, choices: Iterable[str], usual: str, help: str) -> Option:

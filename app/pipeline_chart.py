@@ -74,7 +74,8 @@ def draw_pipeline(pipeline: Pipeline, prediction: Prediction, name: str) -> Any:
     stages = f"{len(schedule.stages)} stages"
     if schedule.chunks > 1:
         stages += f" of {schedule.chunks} chunks"
-    said = f"Pipeline of {stages}, {schedule.micro_batches} micro-batches: bubble {waits:.1%} of the step"
+    passes = "1 micro-batch" if schedule.micro_batches == 1 else f"{schedule.micro_batches} micro-batches"
+    said = f"Pipeline of {stages}, {passes}: bubble {waits:.1%} of the step"
     st.markdown(f"**{said}**")
     height = min(MOST, max(LEAST, HEAD + 30 * len(schedule.stages)))
     shown = draw(pipeline_schedule(schedule), name, said, height=height)

@@ -150,7 +150,14 @@ def widget(option: Option) -> Any:
     option = option._replace(usual=for_planners(option.usual))
     value: Any
     if option.kind == "choice":
-        value = st.selectbox(option.label, option.choices, index=None, placeholder=option.usual, **common)
+        value = st.selectbox(
+            option.label,
+            option.choices,
+            index=None,
+            placeholder=option.usual,
+            format_func=_in_words,
+            **common,
+        )
     elif option.kind == "choices":
         value = (
             tuple(st.multiselect(option.label, option.choices, placeholder=option.usual, **common)) or None
@@ -174,6 +181,11 @@ def widget(option: Option) -> Any:
     else:
         session.chosen[option.key] = value
     return value
+
+
+def _in_words(choice: str) -> str:
+    """A choice as a field shows it: ``images per second``."""
+    return choice.replace("_", " ")
 
 
 def smallest(option: Option) -> int:

@@ -513,7 +513,7 @@ def test_text_of_others_is_shown_and_never_read_as_markdown():
 def test_collectives_stand_beside_measured_ones_and_take_an_accelerator():
     test = opened("communication", accelerator="h100-sxm5-80gb", ranks="64", size="1GB")
     assert not test.error
-    assert "Taken: --node dgx-h100, the usual machine of h100-sxm5-80gb." in words(test)
+    assert "Taken: “Machine” dgx-h100, the usual machine of h100-sxm5-80gb" in words(test)
     assert "8 x ib-ndr-400g" in words(test)
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     names = [trace["name"] for trace in figure["data"]]
@@ -532,7 +532,7 @@ def test_the_page_of_collectives_takes_a_machine_and_racks():
     where = {"node": "dgx-a100-80gb", "rack-nodes": "4", "oversubscription": "8", "placement": "random"}
     test = opened("communication", ranks="64", size="1GB", **where)
     assert not test.error
-    assert "Taken: racks of 4 nodes, filled in random order" in words(test)
+    assert "racks of 4 nodes, filled in random order" in words(test)
     (line,) = (code.value for code in test.code if "perfmodel collective" in code.value)
     assert all(f"--{option} {value}" in line for option, value in where.items())
     assert "--accelerator" not in line
@@ -544,7 +544,7 @@ def test_the_page_of_collectives_takes_a_machine_and_racks():
 
 def test_collectives_begin_with_the_usual_accelerator_and_say_so():
     test = opened("communication")
-    assert "Taken: --accelerator v100-sxm2-16gb, by default." in words(test)
+    assert "Taken: “Accelerator” v100-sxm2-16gb, by default; “Machine”" in words(test)
     assert any("--accelerator v100-sxm2-16gb" in code.value for code in test.code)
 
 

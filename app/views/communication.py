@@ -9,6 +9,7 @@ import streamlit as st
 from app import charts, exchanges, session_hardware
 from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
+from app.looks import labelled
 from app.options import convert, one_of, options, some_of, values
 from app.plain import plain
 from perfmodel.api.compression import compression
@@ -102,8 +103,9 @@ def page(asked: Asked) -> None:
             f"{name} of {show(size, 'B')} over {ranks} GPUs on {fabric.hosts} machines", anchor=False
         )
         st.markdown(f"**{sentence(_verdict(at, wanted, marks))}**")
-        for note in fabric.notes:
-            st.caption(sentence(note))
+        if fabric.notes:
+            notes = "; ".join(note.removeprefix("taken: ") for note in fabric.notes)
+            st.caption(labelled(sentence(f"taken: {notes}")))
     _measured_beside(name, place, size)
     st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")
     picture({k: by_size[k] for k in wanted}, list(sizes), y, "message [B]", "by-size", marks)
@@ -221,6 +223,8 @@ def _measured_beside(name: str, place: exchanges.Ranks, size: float) -> None:
     said = f"{exchanges.NCCL}: {where}, with the 80 % interval and the nearest measured curves"
     reasons = row.interval.wider_because if row.interval else []
     st.caption("; ".join([said, *(f"the interval is wider: {reason}" for reason in reasons)]))
+    figure.update_yaxes(tickformat=None, ticksuffix="", dtick=None)  # ticks say their unit as elsewhere
+    figure.update_layout(yaxis={"title_text": "time [s]"}, yaxis2={"title_text": "bus bandwidth [B/s]"})
     charts.draw(figure, "measured-beside", f"time and bus bandwidth by message size, {said}", height=820)
 
 

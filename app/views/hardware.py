@@ -57,15 +57,21 @@ def add() -> None:
     st.caption("Kept for this session alone; every page then offers it. Not part of the URL.")
     by_form, as_toml = st.tabs(["An accelerator, by form", "Anything, as TOML"])
     with by_form, st.form("own-accelerator", border=False):
-        like = st.selectbox("Like", session_hardware.catalogue().ids("accelerators"), key="form-like")
-        name = st.text_input("Its name", placeholder="my-gpu", key="form-id")
+        like = st.selectbox(
+            "Like which accelerator", session_hardware.catalogue().ids("accelerators"), key="form-like"
+        )
+        name = st.text_input("Name of your own", placeholder="my-gpu", key="form-id")
         numbers = {
-            field: st.text_input(label, placeholder=f"as the other; or {example}", key=f"form-{field}")
+            field: st.text_input(
+                label, placeholder=f"as that one has it, or e.g. {example}", key=f"form-{field}"
+            )
             for field, (label, _, example) in hardware.FIELDS.items()
         }
         peaks = {
             kind: st.text_input(
-                f"Dense {kind} peak", placeholder="as the other; or 125TFLOP/s", key=f"form-{kind}"
+                f"Highest rate in {kind}, without sparsity",
+                placeholder="as that one has it, or e.g. 125TFLOP/s",
+                key=f"form-{kind}",
             )
             for kind in ("fp32", "fp16", "bf16")
         }

@@ -19,7 +19,7 @@ from app import (
 )
 from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
-from app.looks import labelled, main_number, show_warnings
+from app.looks import labelled, main_number, said, show_warnings
 from app.options import MONEY, options, values
 from app.plain import plain
 from perfmodel.errors import InputError
@@ -208,7 +208,7 @@ def page(asked: Asked) -> None:
         if is_open:
             st.caption(f"{len(near)} of {result['workload']} on {result['accelerator']}, the nearest first")
             st.dataframe(similar_runs.rows(near[: similar_runs.SHOWN]), hide_index=True)
-    st.caption("Defaults taken: " + ", ".join(f"`{default}`" for default in prediction.defaults))
+    st.caption(plain("Taken where nothing was chosen: " + "; ".join(map(said, prediction.defaults))))
 
 
 RECIPE = options()["recipe"]._replace(label="Time to train, by recipe", usual="not asked")

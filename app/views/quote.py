@@ -24,19 +24,39 @@ COLOURS = {
 BODY = (
     one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own."),
     one_of("quantity", quotes.QUANTITIES, "images_per_second", "What is claimed."),
-    text_of("value", str, "", "The figure, with its unit: 40000, 90%, 600GB/s, 5PFLOP/s, 1h."),
+    text_of(
+        "value",
+        str,
+        "",
+        "The figure, with its unit: 40000, 90%, 600GB/s, 5PFLOP/s, 1h.",
+        label="Value, e.g. 90%",
+    ),
     one_of("per", ("job", "node", "accelerator"), "job", "Of what a rate is.")._replace(
-        label="Of a rate: per"
+        label="A rate is of a"
     ),
     text_of("epochs", float, "", "Until trained; of a time to train.", session="quote-epochs"),
     text_of(
         "tokens", str, "", "Trained on, e.g. 1.4T; of a time or a cost to train.", session="quote-tokens"
     ),
-    text_of("price", str, "", "US dollars for an hour of one node; of costs.", session="quote-price"),
-    whole_of(
-        "from-gpus", "What an efficiency or speed-up is measured against.", label="Measured against GPUs"
+    text_of(
+        "price",
+        str,
+        "",
+        "US dollars for an hour of one node; of costs.",
+        session="quote-price",
+        label="Price [USD/h]",
     ),
-    text_of("size", str, "", "Message of a bus bandwidth, e.g. 1GB.", session="quote-size", label="Message"),
+    whole_of(
+        "from-gpus", "What an efficiency or speed-up is measured against.", label="Against so many GPUs"
+    ),
+    text_of(
+        "size",
+        str,
+        "",
+        "Message of a bus bandwidth, e.g. 1GB.",
+        session="quote-size",
+        label="Message, e.g. 1GB",
+    ),
 )
 
 
@@ -78,7 +98,12 @@ def picture(claim: Checked, index: int) -> None:
             mode="markers",
             name=name,
             text=texts,
-            marker={"symbol": symbol, "size": 14, "color": colour, "line": {"width": 3}},
+            marker={
+                "symbol": symbol,
+                "size": 14,
+                "color": colour,
+                "line": {"width": 1 if symbol != "line-ns-open" else 3},
+            },
             hovertemplate="%{text}: %{x:.4s}<extra></extra>",
         )
     figure.update_xaxes(title=f"{claim.quantity.replace('_', ' ')} [{claim.unit}]")

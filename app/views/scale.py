@@ -36,7 +36,7 @@ FIELDS = {
     "time": "iteration_time",
 }
 # What can be drawn -> the field of a prediction; a cost comes from elsewhere.
-COUNTS = options("scale")["gpus"]._replace(session="counts")
+COUNTS = options("scale")["gpus"]._replace(session="counts", label="GPUs, e.g. 1,2,4 or 1-16")
 SHOWN = one_of("show", YS, "efficiency", "What is drawn against the number of GPUs.")
 STRATEGIES = some_of("strategies", options()["strategy"].choices, "Drawn over the chosen one.")._replace(
     label="Overlay strategies"
@@ -177,11 +177,11 @@ def _measured(scenario: Mapping[str, Any], y: str) -> dict[str, tuple[list[float
 def ends(result: dict[str, list[Prediction]]) -> str:
     """Say how each curve ends."""
     each = [
-        f"{name}: {line[-1].scaling_efficiency:.1%}, {line[-1].samples_per_second:,.0f} samples/s"
+        f"{name}: {line[-1].scaling_efficiency:.1%} efficient, {line[-1].samples_per_second:,.0f} samples/s"
         for name, line in result.items()
     ]
     last = next(iter(result.values()))[-1]
-    return f"At {last.scenario['world_size']} GPUs: {'; '.join(each)}. {sentence(last.verdict)}"
+    return f"**At {last.scenario['world_size']} GPUs: {'; '.join(each)}.** {sentence(last.verdict)}"
 
 
 def _python(picked: dict[str, Any], counts: list[int]) -> str:
@@ -235,7 +235,7 @@ def page(asked: Asked) -> None:
     first = next(iter(result.values()))
     with asked.top:
         st.subheader(f"{first[-1].scenario['workload']} on {first[-1].scenario['accelerator']}", anchor=False)
-        st.markdown(f"**{ends(result)}**")
+        st.markdown(ends(result))
     if y == "cost" and not any(value for line in drawn.values() for value in line):
         st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
     show_warnings(warning for line in result.values() for p in line for warning in p.warnings)
@@ -263,7 +263,11 @@ def page(asked: Asked) -> None:
                     for row in rows
                 ],
                 hide_index=True,
-                column_config={"efficiency": st.column_config.NumberColumn(format="percent")},
+                column_config={
+                    "efficiency": st.column_config.NumberColumn(format="percent"),
+                    "samples/s": st.column_config.NumberColumn(format="%.0f"),
+                    "speed-up": st.column_config.NumberColumn(format="%.2f"),
+                },
             )
 
 

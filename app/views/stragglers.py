@@ -123,11 +123,13 @@ def page(asked: Asked) -> None:
     st.caption("Bound on the error of an example objective against wall clock")
     lines = {curve.variant: (curves.times, curve.error) for curve in curves.variants}
     charts.draw(
-        charts.lines(lines, "time [s]", "error bound [1]", log_y=True), "error", "Error against wall clock"
+        charts.lines(lines, "time [s]", "bound on the error [1]", log_y=True),
+        "error",
+        "Error against wall clock",
     )
-    for reason in curves.left_out.values():
-        st.caption(f"Left out: {reason}")
-    st.caption(curves.note)
+    if curves.left_out:
+        st.caption(sentence(f"left out: {'; '.join(curves.left_out.values())}"))
+    st.caption(sentence(curves.note))
     rows = [asdict(row) for row in result]
     command = {k: v for k, v in picked.items() if k not in ("distribution", "param", "learning-rate")} | said
     with st.container(horizontal=True):

@@ -269,7 +269,8 @@ def _per_accelerator(claim: Claim, measure: Measure, setting: Setting) -> str:
     value, factor = claim.number, measure.factor
     time = factor / value if measure.higher_is_better else value / factor
     rate = setting.local_batch_size * setting.accumulation_steps / time
-    return f"the claim means {rate:.4g} {setting.workload.sample}s/s on each accelerator"
+    words = f"{rate:,.0f}" if rate >= 1000 else f"{rate:.4g}"
+    return f"the claim means {words} {setting.workload.sample}s/s on each accelerator"
 
 
 def _near(similar: SimilarRun, value: float, prefix: str) -> Near:

@@ -30,8 +30,22 @@ def number_text(name: str, value: float) -> str:
     ('15.7 TFLOP/s', '80')
     """
     field = name.partition(".")[0]
-    unit = "B" if field.endswith("_bytes") else UNITS.get(field)
+    if field.endswith("_bytes"):
+        return _memory_text(value)
+    unit = UNITS.get(field)
     return show(value, unit) if unit else f"{value:g}"
+
+
+def _memory_text(size: float) -> str:
+    """A memory's size, in binary units as memories are made.
+
+    >>> _memory_text(16.9e9), _memory_text(6 * 2**20)
+    ('15.7 GiB', '6 MiB')
+    """
+    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size >= 2**power:
+            return f"{size / 2**power:.3g} {unit}"
+    return f"{size:g} B"
 
 
 def number_rows(name: str, stated: Provenance) -> list[tuple[str, str]]:
