@@ -99,8 +99,7 @@ def of_comparison(result: Comparison, unfit: Sequence[str] = ()) -> str:
         rest = ", ".join(case.name for case in fitting)
         return (f"{missing}. It fits: {rest}." if rest else f"{missing}.") if unfit else result.verdict
     name, ratio = max(others, key=lambda other: other[1].value)
-    times = "" if abs(ratio.value - 1) < EQUAL else f"{ratio.value:.3g} times "
-    faster = f"{times}as fast as {first} ({ratio.words})"
+    faster = f"{_times(ratio)} as {first} ({ratio.words})"
     if ratio.value < 1 + SAME:
         rest = "none of the others is" if len(others) > 1 else f"{name} is not"
         return f"Take {first}: {rest} more than {SAME:.0%} faster. {name} is {faster}."
@@ -127,25 +126,41 @@ def _at_cost(name: str, first: str, costs: Mapping[str, float]) -> str:
     return f", at {costs[name] / costs[first]:.3g} times the cost of a sample"
 
 
+def _times(ratio: Ratio) -> str:
+    return "as fast" if abs(ratio.value - 1) < EQUAL else f"{ratio.value:.3g} times as fast"
+
+
 def ratio_words(ratio: Ratio) -> str:
     """Return how many times as fast a case is, between which ends, and how sure the order is.
 
     >>> ratio_words(Ratio(to="A", value=1.42, low_80=1.31, high_80=1.53, sure=0.99))
     '1.42 times as fast (1.31 to 1.53), 99 % sure'
     """
-    times = f"{ratio.value:.3g} times as fast"
+    times = _times(ratio)
     if ratio.low_80 is None or ratio.high_80 is None or ratio.sure is None:
         return times
     return f"{times} ({ratio.low_80:.3g} to {ratio.high_80:.3g}), {sureness(ratio.sure)}"
 
 
 def of_quote(worst: Checked, count: int) -> str:
-    """Say what to make of a quote by its worst claim."""
-    value = shown(worst.value, worst.quantity, worst.sample, worst.per)
-    likely = "" if worst.probability is None else f", {percent(worst.probability)} likely to be reached"
-    limit = shown(worst.limit, worst.quantity, worst.sample, worst.per)
+    """Say what to make of a quote by its worst claim: what to do, what to expect, and what physics allows."""
+
+    def words(value: float) -> str:
+        return shown(value, worst.quantity, worst.sample, worst.per)
+
     among = "" if count == 1 else f", the worst of {count} claims"
-    return f"{ADVICE[worst.verdict]}: {value} is {worst.verdict}{likely}{among}. Physics allows {limit}."
+    possible = worst.verdict != "impossible" and worst.probability is not None
+    likely = f", {percent(worst.probability or 0.0)} likely to be reached" if possible else ""
+    lines = [f"{ADVICE[worst.verdict]}: {words(worst.value)} is {worst.verdict}{likely}{among}."]
+    if worst.expected is not None:
+        ends = ""
+        if worst.low_80 is not None and worst.high_80 is not None:
+            ends = f" (80 %: {words(worst.low_80)} to {words(worst.high_80)})"
+        lines.append(f"Expect {words(worst.expected)}{ends}.")
+    bound = "at most" if worst.higher_is_better else "no less than"
+    lines.append(f"What limits it: physics allows {bound} {words(worst.limit)}.")
+    lines += [f"It may be {trick.name}: {trick.ask}." for trick in worst.tricks[:1]]
+    return " ".join(lines)
 
 
 ADVICE = {

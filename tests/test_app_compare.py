@@ -57,6 +57,8 @@ def test_a_name_is_shown_letter_by_letter_and_is_short():
     assert "<b>[x]" not in words(test)
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     assert not any("<b>" in bar for trace in figure["data"] for bar in trace["y"])
+    memory = json.loads(test.get("plotly_chart")[1].proto.spec)["layout"]["annotations"]
+    assert any("&lt;b&gt;[x]" in each["text"] for each in memory)
     assert "expected at most 60" in errors(opened("compare", **{"b-name": "x" * 61}))
 
 

@@ -73,12 +73,30 @@ def test_a_difference_is_taken_or_left_by_its_size_and_sureness(other, said):
     assert decisions.of_comparison(compare({"gpus": 8}, other)).startswith(said)
 
 
-def test_a_quote_says_what_to_do_how_likely_it_is_and_what_physics_allows():
-    said = words(opened("quote", gpus="32", quantity="images_per_second", value="40000"))
-    assert (
-        "**Ask for the log of a run: 40,000 images/s is optimistic, under 1 % likely to be reached." in said
-    )
-    assert "Physics allows 245," in said
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        (
+            {"quantity": "images_per_second", "value": "40000"},
+            "**Ask for the log of a run: 40,000 images/s is optimistic, under 1 % likely to be reached. "
+            r"Expect 19,[\d]+ images/s (80 %: 14,\d+ images/s to 26,\d+ images/s). "
+            r"What limits it: physics allows at most 245,\d+ images/s. "
+            "It may be inference: ask for the training figure.**",
+        ),
+        (
+            {"quantity": "time_to_train", "value": "1min", "epochs": "90"},
+            r"**Reject it: 60 s is impossible. Expect .* (80 %: .* to .*). "
+            r"What limits it: physics allows no less than .* min.**",
+        ),
+        (
+            {"quantity": "images_per_second", "value": "15000"},
+            r"**Have it in the contract: 15,000 images/s is plausible, \d\d % likely to be reached. Expect ",
+        ),
+    ],
+)
+def test_a_quote_says_what_to_do_what_to_expect_and_what_physics_allows(claim, said):
+    pattern = said.replace("**", r"\*\*").replace("(", r"\(").replace(")", r"\)")
+    assert re.search(pattern, words(opened("quote", gpus="32", **claim)))
 
 
 GOALS = {

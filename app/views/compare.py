@@ -12,13 +12,14 @@ from app.answering import Compared, answering
 from app.cases import LETTERS, Variant
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled
-from app.options import MONEY, SCENARIO, Option, arguments, scenario, values
+from app.options import MONEY, SCENARIO, Option, arguments, options, scenario, values
 from app.plain import plain
 from perfmodel.comparison import Comparison, Row
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.reports.page import Page
 from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.scenario import field_of
 from perfmodel.step.terms import ANY_TERM
 from perfmodel.units import show, show_range
 
@@ -146,15 +147,17 @@ def page(asked: Asked) -> None:
         questions(base | money, which)
     st.caption(plain(sentence(result.verdict)))
     if result.inputs:
+        labels = {field_of(name): options()[name].label for name in SCENARIO}
         differ = "; ".join(
-            f"{entry.option}: {' / '.join(str(value) for value in entry.values)}" for entry in result.inputs
+            f"{labels.get(entry.option) or _label(entry.option)}: {' / '.join(map(str, entry.values))}"
+            for entry in result.inputs
         )
         st.caption(plain(f"What differs: {differ}"))
     named = {bar(name): each for name, each in answers.items()}
     lines = sum(name.count("<br>") for name in named)
     height = 140 + 50 * len(named) + 12 * lines
     charts.draw(charts.side_by_side(named), "compare", result.verdict, height=height)
-    bars = {name: memory_chart.of_prediction(each) for name, each in answers.items()}
+    bars = {escape(name): memory_chart.of_prediction(each) for name, each in answers.items()}
     memory_chart.draw_memory(bars, "memory")
     st.dataframe(table(result), hide_index=True, height="content")
     shown_above = {f"{case.name} is {case.ratio.sentence}" for case in result.cases if case.ratio}

@@ -12,6 +12,8 @@ from perfmodel.quote import Checked, Quote, example_names, read_quote
 from perfmodel.quote.verdict import percent
 
 FILLED = "fill in"
+WIDE = 8
+# Times the least of what is drawn, from which equal steps are equal factors.
 START = {"gpus": 32, "quantity": "images_per_second", "value": "40000"}
 COLOURS = {
     "impossible": charts.RED,
@@ -106,6 +108,10 @@ def picture(claim: Checked, index: int) -> None:
             },
             hovertemplate="%{text}: %{x:.4s}<extra></extra>",
         )
+    drawn = [claim.value, claim.limit, *(one.value for one in near)]
+    drawn += [end for end in (claim.low_95, claim.high_95) if end is not None]
+    if min(drawn) > 0 and max(drawn) > WIDE * min(drawn):  # the interval would be a dot
+        figure.update_xaxes(type="log")
     figure.update_xaxes(title=f"{claim.quantity.replace('_', ' ')} [{claim.unit}]")
     charts.draw(figure, f"claim-{index}", f"{claim.verdict}: {quotes.text(claim, claim.value)}", height=190)
 
