@@ -216,7 +216,8 @@ def _what_fits(picked: Mapping[str, Any]) -> None:
         st.caption("No layout of this batch fits on so many GPUs.")
         return
     first = nearest[0]
-    st.caption(f"{first.bytes / GIB:.1f} GiB and {show(first.iteration_time, 's')} a step, so it fits:")
+    needs = f"{first.bytes / GIB:.1f} GiB and {show(first.iteration_time, 's')} a step"
+    st.caption(f"The nearest layout that fits takes {needs}:")
     st.button(f"Take {first.words}", key="take-layout", on_click=take, args=(first.layout,))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from perfmodel.calibration import Calibration, constants_of
-from perfmodel.prediction.assemble import AnyScenario, settled
+from perfmodel.prediction.assemble import settled
+from perfmodel.specs.scenario import AnyScenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.transformers.pipeline import Pipeline, pipeline_of
 
