@@ -58,6 +58,10 @@ PRESETS = {
         "predict",
         {"workload": "bert-large", "accelerator": "h100-sxm5-80gb", "gpus": "64", "precision": "bf16"},
     ),
+    "How to share Llama 70B out over 512 H100s?": (
+        "transformers",
+        {"workload": "llama-3-70b", "gpus": "512", "global-batch-size": "1024", "node": "dgx-h100"},
+    ),
 }
 # What it answers -> the page that does, and its URL.
 
