@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypedDict
 
 from perfmodel.errors import InputError
 
 _FILES: ContextVar[Mapping[str, bytes] | None] = ContextVar("attachments", default=None)
+_MADE: ContextVar[Mapping[str, bytes]] = ContextVar("made", default=MappingProxyType({}))
 
 
 @contextmanager
@@ -36,18 +38,39 @@ def only_attached(files: Mapping[str, bytes]) -> Iterator[None]:
         _FILES.reset(token)
 
 
+@contextmanager
+def made(files: Mapping[str, bytes]) -> Iterator[None]:
+    """Let names mean files that the program itself makes, besides those of the request or the machine.
+
+    Parameters
+    ----------
+    files : what each holds, by a name that nobody gives a file
+
+    >>> with only_attached({}), made({"<made>": b"1 2"}):
+    ...     attached("<made>")
+    b'1 2'
+    """
+    token = _MADE.set({**_MADE.get(), **files})
+    try:
+        yield
+    finally:
+        _MADE.reset(token)
+
+
 def is_request() -> bool:
     """Whether a request is answered, whose files are its own."""
     return _FILES.get() is not None
 
 
 def attached(path: Path | str) -> bytes | None:
-    """Return what the file of a request holds; None where no request is answered.
+    """Return what a file of the request, or of the program's own making, holds; None of one of the machine.
 
     Raises
     ------
     InputError : the request brought no such file
     """
+    if (own := _MADE.get().get(str(path))) is not None:
+        return own
     files = _FILES.get()
     if files is None:
         return None

@@ -40,8 +40,8 @@ def opened(path: Path | str, most: int) -> Iterator[BinaryIO]:
     """
     if not str(path).strip():
         raise _no_name(path)
-    if is_request() and not _comes_along(path):
-        content = attached(path) or b""
+    content = None if is_request() and _comes_along(path) else attached(path)
+    if content is not None:
         if len(content) > most:
             raise _too_large(path, len(content), most)
         try:

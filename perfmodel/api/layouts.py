@@ -98,6 +98,7 @@ class RuledOut:
     """The fastest of all layouts, which does not fit."""
 
     layout: dict[str, int | str]
+    """Its degrees."""
     iteration_time: float
     memory: float
     """On the fullest rank [B]."""

@@ -34,15 +34,22 @@ class Plan:
     name: str
     """Of the machine: its provider's, or the node's id."""
     node: str
+    """Id of the machine."""
     instance: str | None
+    """The provider's name of it; None of one that no list of prices has."""
     provider: str | None
+    """Who rents it out."""
     accelerator: str
+    """Id of what it holds."""
     world_size: int
     nodes: int
     servers: int | None
     strategy: str
+    """How gradients are combined."""
     algorithm: str | None
+    """Of all-reduce; None where there is none."""
     precision: str
+    """Of the arithmetic."""
     local_batch_size: int
     global_batch_size: int
     iteration_time: float
@@ -53,6 +60,7 @@ class Plan:
     memory_bytes: float
     """On the fullest accelerator."""
     memory_capacity: float | None
+    """Of one accelerator [B]."""
     framework: str | None
     """That trains it; of networks of which copies are trained by any, None."""
     layout: dict[str, int | str] | None
@@ -67,12 +75,17 @@ class Plan:
     run_time: float
     """[s], failures and checkpoints included."""
     run_time_low_80: float | None
+    """Lower end of its 80 % interval [s]; None where it was not learned."""
     run_time_high_80: float | None
+    """Upper end of it [s]."""
     run_time_high_95: float | None
+    """Upper end of its 95 % interval [s]."""
     cost: float | None
     """[$]"""
     cost_low_80: float | None
+    """Lower end of its 80 % interval [$]."""
     cost_high_80: float | None
+    """Upper end of it [$]."""
     power: float | None
     """Of the whole job at rated power [W]."""
     energy: float | None
@@ -80,18 +93,25 @@ class Plan:
     carbon: float | None
     """[g]"""
     server_node: str | None
+    """Id of the machines of parameter servers; None without any."""
     usd_per_hour: float | None
     """Of one node."""
     price_basis: str | None
+    """What kind of price it is."""
     price_region: str | None
+    """Where it holds."""
     price_date: str | None
+    """When it was read."""
     price_source: str | None
+    """Who says so."""
     meets_deadline: bool | None
+    """Whether the run ends in time; None without a deadline."""
     sure_of_deadline: bool | None
     """Whether the upper end of the 80 % interval meets it too."""
     deadline_risk: float | None
     """Probability that the run takes longer."""
     within_budget: bool | None
+    """Whether it costs no more; None without a budget."""
     budget_risk: float | None
     """Probability that it costs more."""
     within_published: bool | None
@@ -133,8 +153,11 @@ class UnpricedMachine:
     """A machine whose price nobody has said."""
 
     name: str
+    """Of the machine: its provider's, or the node's id."""
     node: str
+    """Id of the machine."""
     candidates: int
+    """Plans for it that were tried."""
     best: Plan
     """Of fewest node hours in time, else the fastest."""
     worth_usd_per_hour: float | None
@@ -146,8 +169,11 @@ class Launch:
     """Lines that predict and start a plan; None where torchrun cannot start it."""
 
     predict: str
+    """The command that predicts it."""
     torchrun: str | None
+    """The command that starts it on each node."""
     slurm: str | None
+    """A batch script for Slurm."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -50,9 +50,13 @@ class ScalingRow:
     scaling_efficiency: float
     exposed_communication_time: float
     scaling: Literal["weak", "strong"]
+    """Whether the batch of one accelerator is fixed, or that of the job."""
     interval: Interval | None
+    """Of the iteration time [s]."""
     low_80: float | None
+    """Lower end of the 80 % interval of the scaling efficiency."""
     high_80: float | None
+    """Upper end of it."""
     ratio: Ratio | None
     """How many times as fast it is as the first row; None of that."""
     fits: bool

@@ -35,8 +35,11 @@ class Row(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     quantity: str
+    """Its name in the vocabulary."""
     unit: str
+    """Of values and differences."""
     values: list[float | None]
+    """Of the cases, in order."""
     differences: list[float | None]
     """Less the first case's."""
     relative: list[float | None]
@@ -49,7 +52,9 @@ class Input(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     option: str
+    """Its name in a scenario."""
     values: list[Cell]
+    """Of the cases, in order."""
 
 
 class Against(BaseModel):
@@ -58,6 +63,7 @@ class Against(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
+    """Of the case."""
     ratio: Ratio | None
     """How many times as fast it is; None of the first, and where the work is not the same."""
 
@@ -68,11 +74,17 @@ class Comparison(BaseModel, Table):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     names: list[str]
+    """Of the cases, in order."""
     inputs: list[Input]
+    """Options that are not the same in all cases."""
     rows: list[Row]
+    """A row for each quantity."""
     cases: list[Against]
+    """Each case against the first."""
     verdict: str
+    """In a sentence: which is faster, or cheaper."""
     notes: list[str]
+    """What to know of the comparison."""
     scenarios: list[dict[str, Cell]]
     """As they were understood."""
 

@@ -66,6 +66,7 @@ class StragglerPrediction:
     """One variant of SGD under one law of times."""
 
     variant: str
+    """Of SGD."""
     update_time: float
     """Mean time between two updates of the shared parameters [s]; of local SGD, between two averages; of
     elastic averaging, between two visits of workers to the centre."""
@@ -81,6 +82,7 @@ class StragglerPrediction:
     low <= mean <= high is proven and update_time is an estimate between them; approximation: a model
     whose error is not bounded by more than low and high."""
     low: float
+    """Lower bound of the update time [s]."""
     high: float
     """Proven bounds on the mean time per update [s]; both equal to it where it is exact."""
     fresh_status: Status = "exact"

@@ -33,9 +33,13 @@ class Symbol:
     """One symbol of an equation."""
 
     parameter: str
+    """Its name in the formula."""
     symbol: str
+    """LaTeX."""
     unit: str
+    """Of the value."""
     meaning: str
+    """In words."""
     value: Value
     """A number, or a list over layers or messages; None where it is endless."""
     equation: int | None
@@ -49,22 +53,31 @@ class Equation:
     """One equation with its numbers."""
 
     number: int
+    """By which others refer to it."""
     term: str
     """Of the iteration time, or the amount of ``costs``: itself, or the first that it was needed for."""
     quantity: str
+    """Name of what it computes."""
     symbol: str
+    """LaTeX of what it computes."""
     unit: str
+    """Of the value."""
     formula: str
     """``module.function`` below ``perfmodel.equations``."""
     title: str
+    """What it says, in a line."""
     latex: str
+    """The equation."""
     symbols: list[Symbol]
+    """What stands in it."""
     value: Value
+    """Of what it computes, in its unit."""
     labels: list[str]
     """What each element of the value belongs to; empty for one number."""
     active: list[str]
     """Of each maximum and minimum, the arm that is active."""
     cites: list[str]
+    """Keys of its sources."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +94,10 @@ class Explanation:
     """The equations of a prediction."""
 
     title: str
+    """The job in a line."""
     iteration_time: float
     terms: dict[str, float]
+    """Parts of the iteration time by name, which sum to it [s]."""
     memory: dict[str, float]
     """What training takes of one accelerator's memory [B], by the rows of ``perfmodel.step.memory``."""
     costs: dict[str, Cost]
@@ -92,6 +107,7 @@ class Explanation:
     unknown: list[str]
     """Missing facts that leave a cost out."""
     equations: list[Equation]
+    """In the order in which they were computed."""
     turns: list[ExactCrossover]
     """Where another arm or algorithm takes over, solved exactly."""
     complete: bool

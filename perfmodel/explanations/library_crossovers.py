@@ -26,11 +26,15 @@ class ExactCrossover:
     """One exact crossover."""
 
     words: str
+    """What changes there."""
     parameter: str
+    """Of which value it changes."""
     unit: str
+    """Of that value."""
     now: float | None
     """What the parameter is; None for a message, which is of many sizes."""
     at: float
+    """The value, in its unit."""
     exact: str
     """The solution as sympy writes it, in the parameters' names; or the equation, where it has none."""
 

@@ -44,8 +44,11 @@ class RunnerUp(Record):
     """The second-best algorithm."""
 
     algorithm: str
+    """Its name."""
     protocol: str | None
+    """NCCL's name of how it sends; None where it is not known."""
     time: float
+    """Of the collective by it [s]."""
 
     @property
     def way(self) -> str:
@@ -57,11 +60,14 @@ class Collective(Record):
     """One collective; times in seconds, bandwidths in B/s."""
 
     collective: str
+    """What the ranks do."""
     group_size: int
     nodes: int
     message_bytes: float
     time: float
+    """Of the collective [s]."""
     algorithm: str
+    """By which it runs, or would be the cheapest."""
     protocol: Literal["LL", "LL128", "Simple"] | None
     """NCCL's protocol, where its model chose."""
     algorithm_bandwidth: float
@@ -74,6 +80,7 @@ class Collective(Record):
     interval: Interval | None = None
     """Of its time, where a library runs it so; None by an algorithm of textbooks, which nobody measured."""
     runner_up: RunnerUp | None
+    """The algorithm next to it; None where there is no choice."""
     warnings: list[str] = fresh(list)
     """What names that fit several things were taken to be, and what was taken where nothing was said."""
 

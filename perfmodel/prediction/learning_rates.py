@@ -35,6 +35,7 @@ class LearningRate:
     """The learning rate by one rule."""
 
     rule: str
+    """Its name."""
     learning_rate: float
     validity: str
     """What the rule was shown for, and what it assumes."""
@@ -73,6 +74,7 @@ class LearningRates(Table):
     reference_batch_size: float
     global_batch_size: float
     rows: tuple[LearningRate, ...]
+    """A row for each rule."""
     warm_up: tuple[WarmUpPoint, ...]
     """From the reference rate to that of the linear rule; empty without a warm-up."""
     left_out: dict[str, str]

@@ -26,6 +26,7 @@ class DeviceMemory(_Result):
     first: int
     """Number of the first of them, from 0."""
     count: int
+    """Accelerators that need so much."""
     bytes: float
     """What training needs of each."""
     rows: dict[str, float]
@@ -40,6 +41,7 @@ class Memory(_Result):
     capacity: float
     """What a program can use."""
     fits: bool
+    """Whether that is at most the capacity."""
     largest_local_batch_size: int
     """The largest that fits; 0 where not even the model does."""
     rows: dict[str, float] = fresh(dict)
@@ -55,7 +57,9 @@ class Traffic(_Result):
     """Who takes part: ``replicas``; of a transformer that is shared out also ``tensor``, ``context``,
     ``experts`` and ``stages``; of embedding tables that are, ``tables``."""
     collective: str
+    """What the ranks do."""
     ranks: int
+    """That exchange it with each other."""
     messages: float
     """In an iteration, of one rank; 1 of gradients, whatever buckets they travel in, or as many as there are
     updates of all workers, or averages."""
@@ -71,9 +75,13 @@ class Interval(_Result):
     """Where the mean iteration time lies, with 80 and 95 % confidence [s]."""
 
     low_80: float
+    """Lower end of the 80 % interval."""
     high_80: float
+    """Upper end of the 80 % interval."""
     low_95: float
+    """Lower end of the 95 % interval."""
     high_95: float
+    """Upper end of the 95 % interval."""
     wider_because: list[str] = late()
     """What about this scenario lies beyond the measured runs."""
     clipped_at: float | None = None
@@ -87,9 +95,11 @@ class Ratio(_Result):
     to: str
     """The other job."""
     value: float
+    """As predicted."""
     low_80: float | None
     """With 80 % confidence; None where the intervals of both were not learned, as ``sure``."""
     high_80: float | None
+    """Upper end of the 80 % interval."""
     sure: float | None
     """Probability that the one that seems faster is."""
 
@@ -126,7 +136,9 @@ class UpdateBounds(_Result):
     """exact: the mean of the law of times; bound: an estimate between proven bounds; approximation: also
     of the queue at the servers, between what no queue can pass."""
     low: float
+    """Fewest updates per second."""
     high: float
+    """Most updates per second."""
 
 
 NO_UPDATES = dict.fromkeys(
@@ -171,6 +183,7 @@ class Prediction(_Result):
     mfu: float
     """Model FLOPs over what the peaks could do in the time."""
     memory: Memory
+    """Of the fullest accelerator; null where it is not known."""
     verdict: str = late()
     """What binds, and what a better network would bring; worked out when it is first read, as it asks for
     the iteration on other networks."""
@@ -179,6 +192,7 @@ class Prediction(_Result):
     defaults: list[str]
     """Options left open, with what they were taken to be."""
     warnings: list[str]
+    """What to doubt, in words."""
     scenario: Understood = late()
     """The question as it was understood."""
     traffic: list[Traffic] = late(fresh(list))

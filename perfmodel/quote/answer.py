@@ -20,11 +20,15 @@ class QuoteAnswer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str
+    """Of the quote."""
     note: str
+    """Of the quote."""
     claims: list[Checked]
+    """Each with what its check says."""
     impossible: int
     """How many of them are."""
     sources: dict[str, Source]
+    """Of the quote, by the keys that claims name."""
 
     @classmethod
     def of(cls, quote: Quote, checked: Sequence[Checked]) -> dict[str, Any]:

@@ -38,10 +38,13 @@ class SimilarRun(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
+    """Of the measured run."""
     source: str
+    """Who measured it."""
     value: float
     """Its own result, times the ratio that the model predicts of both jobs."""
     low_80: float
+    """Lower end of the 80 % interval of what is expected, by the run."""
     high_80: float
     """As that ratio's interval has it."""
     probability: float
@@ -54,9 +57,13 @@ class OtherReading(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     quantity: Literal["bus_bandwidth", "algorithm_bandwidth"]
+    """What the claim would then be of."""
     limit: float
+    """The best that physics allows [B/s]."""
     expected: float | None
+    """The model's own answer [B/s]; None where it has none."""
     verdict: Verdict
+    """What holds of the claim then."""
 
 
 class Checked(BaseModel):
@@ -65,14 +72,21 @@ class Checked(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str
+    """The claim in words."""
     quantity: str
+    """What is claimed."""
     per: Per
+    """Of what it is claimed."""
     value: float
+    """As claimed."""
     unit: str
+    """Of value, limit, expected and the interval."""
     sample: str
     """What one sample is, of which throughputs count."""
     higher_is_better: bool
+    """Whether more of it is better."""
     verdict: Verdict
+    """What holds of the claim."""
     judgement: Judgement = "possible"
     """``impossible`` beyond the limit; ``doubtful`` where it is reached with less than 10 % probability, or
     does not fit; else ``possible``."""
@@ -84,9 +98,13 @@ class Checked(BaseModel):
     expected: float | None
     """The model's own answer; None where it has none."""
     low_80: float | None
+    """Lower end of the 80 % interval of what is expected."""
     high_80: float | None
+    """Upper end of the 80 % interval."""
     low_95: float | None
+    """Lower end of the 95 % interval."""
     high_95: float | None
+    """Upper end of the 95 % interval."""
     similar_run: SimilarRun | None = None
     """The measured run most like it, where the ratio to it is surer than the model alone."""
     tricks: list[Trick] = []
@@ -110,7 +128,9 @@ class Checked(BaseModel):
     defaults: list[str]
     """Options the quote left open, with what they were taken to be."""
     source: str | None
+    """Key of the quote's sources that the claim names; None where it names none."""
     reading: str
+    """How the claim was read, printed or off a plot."""
 
 
 _OF_MACHINES = ("accelerator", "node", "accelerators-per-node", "intra-link", "inter-link", "precision")

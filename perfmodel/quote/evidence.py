@@ -49,10 +49,13 @@ class Near(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
+    """Of the measurement."""
     source: str
+    """Who measured it."""
     value: float
     """The claimed quantity, as this measurement has it or, at its rate per accelerator, would make it."""
     words: str
+    """What was measured, in a line."""
 
 
 class FromRun(NamedTuple):

@@ -27,6 +27,7 @@ class Trick(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
+    """What it is called."""
     words: str
     """What was done."""
     ask: str

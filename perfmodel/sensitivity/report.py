@@ -21,12 +21,16 @@ class SensitivityReport(TypedDict):
     """Times in seconds, money in USD; elasticities are percent for each percent."""
 
     title: str
+    """The job in a line."""
     sample: str
+    """What a sample is."""
     iteration_time: float
     cost_per_1000_samples: float | None
+    """[USD]; null where no price is known."""
     price: dict[str, Any] | None
     """usd_per_hour of one node, basis, instance, region, date, source."""
     price_words: str | None
+    """The price in words; null where none is known."""
     inputs: list[dict[str, Any]]
     """name, value, unit, meaning, dimension (exponents of base units), time and cost {elasticity (null at a
     kink), below, above}, iteration time at -25 % and at +25 %."""
@@ -42,6 +46,7 @@ class SensitivityReport(TypedDict):
     crossovers: list[dict[str, Any]]
     """words, axis, at."""
     notes: list[str]
+    """What to know of it."""
 
 
 def sensitivity_report(

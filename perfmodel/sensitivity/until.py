@@ -42,6 +42,7 @@ class Tried(Record):
     low_80: float | None
     """Where the efficiency lies with 80 % confidence; None where the interval was not learned."""
     high_80: float | None
+    """Upper end of that interval."""
     iteration_time: float
     """[s]"""
     samples_per_second: float
@@ -56,6 +57,7 @@ class Enough(Record, Table):
     """What suffices for a share of linear scaling, with everything that was tried."""
 
     vary: Varied
+    """What was varied."""
     until: float
     """The scaling efficiency that was asked for [1]."""
     answer: int | str | None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from perfmodel.service.problems import Mistake, Refused, problem_of, shown
-from perfmodel.service.requests import Request
 
 MOST_ROWS = 10_000
 KEYS = ("scenarios", "columns")
@@ -93,76 +92,111 @@ def error_row(error: Refused) -> dict[str, Any]:
     return {"error": problem_of(error)}
 
 
+class BatchSchemas(NamedTuple):
+    """Schemas of bodies that are one scenario or many, and of their answers."""
+
+    components: dict[str, Any]
+    """By their names."""
+    request: dict[str, Any]
+    answer: dict[str, Any]
+
+
+BATCHES: dict[str, dict[str, Any]] = {
+    "a batch": {"scenarios": [{"gpus": 8}, {"gpus": 16}], "fields": ["iteration_time"]},
+    "columns": {
+        "columns": {"gpus": [8, 16], "workload": ["vgg16", "resnet50"]},
+        "fields": ["speedup"],
+    },
+    "a bad row": {"scenarios": [{"gpus": 8}, {"gpus": -1}], "fields": ["iteration_time"]},
+}
+"""Bodies that are answered."""
+
+
 def batch_schemas(
-    request: Mapping[str, Any], answer: Mapping[str, Any], keys: Iterable[str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the schema of a body that is one scenario or many, and that of its answer.
+    request: Mapping[str, Any], answer: Mapping[str, Any], one: Mapping[str, Any]
+) -> BatchSchemas:
+    """Return the schemas of a body that is one scenario or many.
 
     Parameters
     ----------
-    request, answer : references to the schemas of one
-    keys : of an answer
+    request : reference to the schema of one body
+    answer, one : the schemas of one answer and of one body
     """
-    one = {
-        "type": "object",
-        "properties": {"error": {"$ref": "#/components/schemas/Problem"}},
-        "required": ["error"],
+    described = {key: one["properties"][key] for key in BESIDE}
+    columns = {
+        name: {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MOST_ROWS,
+            "description": f"Of each row: {option.get('description', name)}",
+        }
+        for name, option in one["properties"].items()
+        if name not in BESIDE
     }
-    results = {
-        "title": "PredictResults",
-        "type": "object",
-        "description": "An answer for each row, in order; in the place of a bad one its error.",
-        "required": ["results"],
-        "properties": {"results": {"type": "array", "items": {"type": "object"}}},
+    forms: dict[str, Any] = {
+        "scenarios": {
+            "type": "array",
+            "description": "The rows; a bad one is answered by its error.",
+            "items": request,
+            "minItems": 1,
+            "maxItems": MOST_ROWS,
+        },
+        "columns": {
+            "type": "object",
+            "description": "A list by the name of each option, all of a length; null leaves it open.",
+            "minProperties": 1,
+            "additionalProperties": False,
+            "properties": columns,
+        },
     }
-    rows: Sequence[Any] = [
-        {
+    rows = {
+        f"PredictBatchOf{key.title()}": {
             "title": f"PredictBatchOf{key.title()}",
             "type": "object",
             "additionalProperties": False,
             "required": [key],
             "description": f"Up to {MOST_ROWS:,} scenarios.",
-            "properties": {
-                key: schema,
-                "specs": {"$ref": "#/components/schemas/Specs"},
-                "files": Request.model_json_schema()["properties"]["files"],
-                "fields": {"type": "array", "items": {"type": "string"}, "examples": [["iteration_time"]]},
-            },
+            "properties": {key: form, **described},
         }
-        for key, schema in (
-            ("scenarios", {"type": "array", "items": request, "minItems": 1, "maxItems": MOST_ROWS}),
-            (
-                "columns",
-                {
-                    "type": "object",
-                    "minProperties": 1,
-                    "additionalProperties": {"type": "array", "minItems": 1, "maxItems": MOST_ROWS},
-                    "description": "A list by the name of each option, all of a length; null leaves it open.",
-                },
-            ),
-        )
-    ]
-    components = {each["title"]: each for each in rows} | {"PredictResults": results, "RowError": one}
-    references = [{"$ref": f"#/components/schemas/{each['title']}"} for each in rows]
-    batch = {
-        "components": components,
-        "request": {"anyOf": [request, *references]},
-        "examples": {
-            "a batch": {"value": {"scenarios": [{"gpus": 8}, {"gpus": 16}], "fields": ["iteration_time"]}},
-            "columns": {
-                "value": {
-                    "columns": {"gpus": [8, 16], "workload": ["vgg16", "resnet50"]},
-                    "fields": ["speedup"],
+        for key, form in forms.items()
+    }
+    components = {
+        **rows,
+        "RowError": {
+            "title": "RowError",
+            "type": "object",
+            "description": "In the place of a row that cannot be answered.",
+            "properties": {"error": _reference("Problem") | {"description": "What is wrong with it."}},
+            "required": ["error"],
+            "additionalProperties": False,
+        },
+        "PredictFields": {
+            "title": "PredictFields",
+            "type": "object",
+            "description": "The keys of an answer that fields names, alone.",
+            "properties": answer["properties"],
+            "additionalProperties": False,
+        },
+        "PredictResults": {
+            "title": "PredictResults",
+            "type": "object",
+            "description": "An answer for each row.",
+            "required": ["results"],
+            "additionalProperties": False,
+            "properties": {
+                "results": {
+                    "type": "array",
+                    "description": "In the order of the rows; in the place of a bad one its error.",
+                    "items": {"anyOf": [*map(_reference, ("PredictAnswer", "PredictFields", "RowError"))]},
                 }
             },
         },
     }
-    some = {
-        "title": "PredictFields",
-        "type": "object",
-        "description": "The keys of an answer that fields names, alone.",
-        "propertyNames": {"enum": sorted(keys)},
-    }
-    components["PredictFields"] = some
-    named = ("PredictFields", "PredictResults")
-    return batch, {"anyOf": [answer, *({"$ref": f"#/components/schemas/{name}"} for name in named)]}
+    answers = ("PredictAnswer", "PredictFields", "PredictResults")
+    return BatchSchemas(
+        components, {"anyOf": [request, *map(_reference, rows)]}, {"anyOf": [*map(_reference, answers)]}
+    )
+
+
+def _reference(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}

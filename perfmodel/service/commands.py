@@ -28,6 +28,7 @@ from perfmodel.service.fewer import too_many
 from perfmodel.service.problems import Mistake, Refused, below, refused, shown
 from perfmodel.service.settings import Settings
 from perfmodel.service.shares import WHOLE, Share
+from perfmodel.service.trace_answer import TraceAnswer
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
@@ -176,7 +177,7 @@ _SUMMARIES = (
         "trace/summary",
         "What happened in a step, from files of PyTorch Profiler or nccl-tests.",
         other.TraceRequest,
-        types.TraceAnswer,
+        TraceAnswer,
         answers.trace_summary,
         "costly",
         _EXAMPLES["trace/summary"],

@@ -7,24 +7,26 @@ import dataclasses
 import inspect
 import re
 import textwrap
+from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter
 
 import perfmodel
-from perfmodel.service.batches import batch_schemas
+from perfmodel.service.batches import BATCHES, batch_schemas
 from perfmodel.service.commands import COMMANDS, Command
-from perfmodel.service.problems import MEDIA_TYPE
+from perfmodel.service.responses import NOT_MODIFIED, PROBLEM, STATUSES, problem_response, problem_responses
 from perfmodel.service.streams import ARROW, STREAMED
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.instance import InstanceFile
 from perfmodel.specs.link import Link
 from perfmodel.specs.node import Node
-from perfmodel.specs.options import MEASURED
+from perfmodel.specs.options import MEASURED, declared
 from perfmodel.specs.record import Record
-from perfmodel.specs.scenario import SHORT
+from perfmodel.specs.scenario import SHORT, Scenario
+from perfmodel.specs.understood import Understood
 from perfmodel.vocabulary import QUANTITIES
 
 ABOUT = (
@@ -34,69 +36,47 @@ ABOUT = (
     "files."
 )
 REFERENCE = "#/components/schemas/"
+_PROBLEM = {"$ref": f"{REFERENCE}Problem"}
 JSON = "application/json"
-_UNIT = re.compile(r"\[([^\]\s]{1,12}(?: CO2)?)\]")
+_UNIT = re.compile(r"\[([^\]\s]{1,12}(?: CO2(?:/kWh)?)?)\]")
 SPELLED = tuple(unit for unit in MEASURED)
-PROBLEM = {
-    "title": "Problem",
-    "description": "What is wrong with a request, and what would be right (RFC 9457).",
-    "type": "object",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What is wrong, and what would be right."},
-        "errors": {
-            "type": "array",
-            "description": "Of a 422: each mistake.",
-            "items": {
-                "type": "object",
-                "required": ["field", "value", "message"],
-                "properties": {
-                    "field": {
-                        "type": ["string", "null"],
-                        "description": "Where in the body, keys joined by dots; null of all of it.",
-                    },
-                    "value": {"description": "What stands there; of a long one the beginning."},
-                    "message": {"type": "string"},
-                },
-            },
-        },
-    },
-}
-RESPONSES = {
-    "304": "The answer is the one whose ETag was sent as If-None-Match.",
-    "400": "The body is not JSON.",
-    "401": "The service takes a bearer token, and the request has none that it knows.",
-    "403": "The request comes from a page of another origin.",
-    "408": "The request was sent too slowly.",
-    "413": "The body is larger than the service takes.",
-    "415": "The body is of another type than application/json.",
-    "421": "The request names a host that the service does not answer for.",
-    "422": "The request cannot be answered; each error names field, value and what would be right.",
-    "429": "Too many requests wait for the pool; Retry-After says when to ask again.",
-    "500": "The service failed.",
-    "503": "The service is full, starting or ending; Retry-After says when to ask again.",
-    "504": "The calculation took longer than the service allows.",
-}
-AGAIN = ("429", "503")
+
+
+class _Described(NamedTuple):
+    """What a command takes and answers."""
+
+    request: dict[str, Any]
+    """Schema of a body."""
+    answer: dict[str, Any]
+    """Schema of the JSON that is answered."""
+    content: dict[str, Any]
+    """What may be answered, by media type."""
+    examples: dict[str, Mapping[str, Any]]
+    """Bodies that are answered, by a word or two."""
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of one command: ``request`` and ``answer``, with what both refer to."""
-    components: dict[str, Any] = {}
+    """Return the JSON Schema of one command: all that the OpenAPI document says of it.
+
+    ``request``, ``answer``, ``problem`` and what they refer to; ``content`` by media type; what each status
+    means; examples.
+    """
+    components: dict[str, Any] = {"Problem": PROBLEM}
     command = COMMANDS[name]
-    result = {
+    described = _described(command, components)
+    return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "version": perfmodel.__version__,
         "command": command.name,
         "summary": command.summary,
-        "request": _request(command, components),
-        "answer": _answer(command, components),
-        "examples": dict(command.examples),
+        "request": described.request,
+        "answer": described.answer,
+        "problem": _PROBLEM,
+        "content": described.content,
+        "statuses": {str(status): words for status, (words, _) in STATUSES.items()},
+        "examples": described.examples,
+        "components": {"schemas": dict(sorted(components.items()))},
     }
-    return result | {"components": {"schemas": components}}
 
 
 @cache
@@ -114,8 +94,8 @@ def openapi() -> dict[str, Any]:
         },
         "paths": paths
         | {
-            "/healthz": {"get": _health("Whether the service lives.")},
-            "/readyz": {"get": _health("Whether the service takes requests.") | {"operationId": "ready"}},
+            "/healthz": {"get": _health("health", "Whether the service lives.")},
+            "/readyz": {"get": _health("ready", "Whether the service takes requests.")},
         },
         "components": {
             "schemas": dict(sorted(components.items())),
@@ -125,62 +105,70 @@ def openapi() -> dict[str, Any]:
     }
 
 
-def _health(summary: str) -> dict[str, Any]:
-    content = {JSON: {"schema": {"type": "object", "properties": {"status": {"type": "string"}}}}}
+def _health(name: str, summary: str) -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "required": ["status"],
+        "properties": {"status": {"type": "string", "description": "In a word."}},
+    }
     return {
-        "operationId": "health",
+        "operationId": name,
         "summary": summary,
         "security": [],
         "responses": {
-            "200": {"description": "Yes.", "content": content},
-            "503": _problem_response("503"),
+            "200": {
+                "description": "Yes.",
+                "content": {JSON: {"schema": schema, "example": {"status": "ok"}}},
+            },
+            "503": problem_response(503, _PROBLEM),
         },
     }
 
 
-def _operation(command: Command, components: dict[str, Any]) -> dict[str, Any]:
+def _described(command: Command, components: dict[str, Any]) -> _Described:
+    """Put the schemas of a command into the components; return what refers to them."""
     request = _request(command, components)
-    answer = _answer(command, components)
-    content: dict[str, Any] = {JSON: {"schema": answer}}
-    examples = {word: {"value": body} for word, body in command.examples.items()}
+    answer = _schema(command.answer, components)
+    examples: dict[str, Mapping[str, Any]] = dict(command.examples)
     if command.name == "predict":
-        batch, results = batch_schemas(request, answer, command.answer.model_fields)
-        components |= batch["components"]
-        request, answer = batch["request"], results
-        examples |= batch["examples"]
-        content = {JSON: {"schema": answer}}
+        batch = batch_schemas(request, components["PredictAnswer"], components["PredictRequest"])
+        components |= batch.components
+        request, answer = batch.request, batch.answer
+        examples |= BATCHES
+    content: dict[str, Any] = {JSON: {"schema": answer}}
     if command.name == "sweep":
         content |= {
             kind: {"schema": {"type": "string", "description": words}} for kind, words in STREAMED.items()
         }
         content[ARROW]["schema"]["format"] = "binary"
+    return _Described(request, answer, content, examples)
+
+
+def _operation(command: Command, components: dict[str, Any]) -> dict[str, Any]:
+    described = _described(command, components)
     headers = {
         "ETag": {"description": "Of version, command and body.", "schema": {"type": "string"}},
-        "Cache-Control": {"schema": {"type": "string"}},
+        "Cache-Control": {"description": "How long the answer may be kept.", "schema": {"type": "string"}},
     }
     responses: dict[str, Any] = {
-        "200": {"description": "The answer.", "headers": headers, "content": content},
-        "304": {"description": RESPONSES["304"]},
+        "200": {"description": "The answer.", "headers": headers, "content": described.content},
+        "304": {"description": NOT_MODIFIED},
     }
-    responses |= {status: _problem_response(status) for status in RESPONSES if status != "304"}
+    examples = {words: {"value": body} for words, body in described.examples.items()}
     return {
         "operationId": command.name.replace("/", "-"),
         "summary": command.summary,
-        "description": inspect.cleandoc(command.request.__doc__ or "").partition("\n\n")[0],
-        "requestBody": {"required": True, "content": {JSON: {"schema": request, "examples": examples}}},
-        "responses": responses,
+        "description": _first_words(command.request),
+        "requestBody": {
+            "required": True,
+            "content": {JSON: {"schema": described.request, "examples": examples}},
+        },
+        "responses": responses | problem_responses(_PROBLEM),
     }
 
 
-def _problem_response(status: str) -> dict[str, Any]:
-    response: dict[str, Any] = {
-        "description": RESPONSES[status],
-        "content": {MEDIA_TYPE: {"schema": {"$ref": f"{REFERENCE}Problem"}}},
-    }
-    if status in AGAIN:
-        wait = {"description": "Seconds.", "schema": {"type": "integer"}}
-        response["headers"] = {"Retry-After": wait}
-    return response
+def _first_words(cls: Any) -> str:
+    return " ".join(inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0].split())
 
 
 def _request(command: Command, components: dict[str, Any]) -> dict[str, Any]:
@@ -189,7 +177,7 @@ def _request(command: Command, components: dict[str, Any]) -> dict[str, Any]:
     for name, inner in schema.pop("$defs", {}).items():
         components[name] = _spelled(_moved(inner))
     schema = _spelled(_moved(schema))
-    schema["description"] = inspect.cleandoc(command.request.__doc__ or "").partition("\n\n")[0]
+    schema["description"] = _first_words(command.request)
     properties = schema["properties"]
     if "specs" in properties:
         properties["specs"] = {"description": properties["specs"]["description"], "$ref": f"{REFERENCE}Specs"}
@@ -202,10 +190,6 @@ def _request(command: Command, components: dict[str, Any]) -> dict[str, Any]:
         properties["fields"]["examples"] = [["iteration_time", "interval"]]
     components[command.request.__name__] = schema
     return {"$ref": f"{REFERENCE}{command.request.__name__}"}
-
-
-def _answer(command: Command, components: dict[str, Any]) -> dict[str, Any]:
-    return _schema(command.answer, components)
 
 
 def _specs(components: dict[str, Any]) -> None:
@@ -223,8 +207,11 @@ def _specs(components: dict[str, Any]) -> None:
     }
     _schema(InstanceFile, components)
     offers = components.pop("InstanceFile")["properties"]
+    offers["instances"]["description"] = "Machines for hire, each with its price."
+    offers["sources"]["description"] = "Who says the prices, by the keys that instances name."
     components["Specs"] = {
         "title": "Specs",
+        "description": "Hardware of one's own.",
         "type": ["object", "null"],
         "additionalProperties": False,
         "properties": properties | {key: offers[key] for key in ("instances", "sources")},
@@ -246,17 +233,34 @@ def _schema(annotation: Any, components: dict[str, Any]) -> dict[str, Any]:
 
 
 def _document(schema: dict[str, Any], cls: type) -> None:
-    """Add the words and units that stand below a class's fields."""
+    """Add the words and units that stand below a class's fields, else those of the quantity of that name."""
     words = {name: line for one in reversed(cls.__mro__) for name, line in _docstrings(one).items()}
     for name, field in schema.get("properties", {}).items():
-        if name in words and "description" not in field:
-            field["description"] = words[name]
+        quantity = QUANTITIES.get(name)
+        if "description" not in field and (line := words.get(name) or _usual_words(cls, name)):
+            field["description"] = line
         stated = _UNIT.search(field.get("description", ""))
-        if unit := stated[1] if stated else QUANTITIES[name].unit if name in QUANTITIES else None:
-            field.setdefault("unit", unit)
-    text = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0]
-    if text and not text.startswith(f"{cls.__name__}("):
-        schema["description"] = " ".join(text.split())
+        if stated:
+            field["unit"] = stated[1]
+        elif quantity and any(one.get("type") in ("number", "integer") for one in _forms(field)):
+            field.setdefault("unit", quantity.unit)
+    if "properties" in schema:
+        schema["additionalProperties"] = False
+    if text := _first_words(cls):
+        schema["description"] = text if not text.startswith(f"{cls.__name__}(") else cls.__name__
+
+
+def _usual_words(cls: type, name: str) -> str | None:
+    """What a name means everywhere: as an option of a scenario, or as a quantity."""
+    if cls is Understood and name in declared(Scenario):
+        return declared(Scenario)[name].words
+    meaning = QUANTITIES[name].meaning if name in QUANTITIES else ""
+    return f"{meaning[:1].upper()}{meaning[1:]}." if meaning else None
+
+
+def _forms(field: dict[str, Any]) -> list[dict[str, Any]]:
+    """The forms that a value may have."""
+    return [field, *field.get("anyOf", [])]
 
 
 @cache

@@ -25,6 +25,7 @@ class Accelerator(SourcedSpec):
     """One device as a framework counts them: half a K80 board, one chip of a TPU."""
 
     vendor: Text
+    """Who makes it."""
     architecture: Text
     """What its makers call the design, in one word: Volta, CDNA3, TPU."""
     chip: Text | None = None
@@ -40,6 +41,7 @@ class Accelerator(SourcedSpec):
     board_devices: PositiveInt = 1
     """Devices on one board or package: 2 for K80, M60 and MI250X."""
     year: Annotated[int, Within(ge=2006, le=2100)]
+    """In which it came out."""
     compute_capability: Annotated[float, Within(gt=0)] | None = None
     """CUDA's number of the instruction set, 7.0 for Volta, as NVIDIA lists it; None off NVIDIA."""
     compute_units: PositiveInt | None = None
@@ -66,6 +68,7 @@ class Accelerator(SourcedSpec):
     achieved_memory_bandwidth: Quantity | None = None
     """Of a copy inside the device, reads and writes both counted [B/s]."""
     l2_cache_bytes: Quantity | None = None
+    """Of the last cache on the chip [B]."""
     peer_link: Id | None = None
     """The link built into it, in a machine made for it; None: peers meet over the host link."""
     bridge_link: Id | None = None
@@ -73,6 +76,7 @@ class Accelerator(SourcedSpec):
     peer_access: bool = True
     """Whether it reads a peer's memory over PCIe; consumer cards since Turing go through host memory."""
     host_link: Id
+    """Id of the link to its host."""
     usual_node: Id | None = None
     """The machine it is usually met in; taken where a scenario names none."""
     tdp: Quantity | None = None

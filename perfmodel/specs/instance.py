@@ -11,17 +11,21 @@ class Instance(Spec):
     """One offer in one region; unknown prices are absent, never guessed."""
 
     provider: Text
+    """Who rents it out."""
     instance: Text
     """As the provider names it."""
     node: Id
+    """Id of the machine that it is."""
     price_usd_per_hour: PositiveFloat | None = None
     """On demand, the whole machine."""
     region: str | None = None
+    """Where the price holds, in the provider's words."""
     price_date: date | None = None
     """The day the price was published, or was read where the source dates it no closer."""
     source: str | None = None
     """A key of the file's ``sources`` table."""
     note: str = ""
+    """What is worth knowing beside the price."""
 
     def check_together(self) -> None:
         """Refuse a price without region, date and source."""
@@ -33,14 +37,17 @@ class Region(Spec):
     """The electricity of one region of one provider."""
 
     provider: Text
+    """Whose region it is."""
     region: Text
     """As the provider names it."""
     carbon_intensity: PositiveFloat
     """Of the grid it lies in, mean of a year [g CO2/kWh]."""
     year: Annotated[int, Within(ge=1990, le=2100)]
+    """Of the carbon intensity."""
     source: Text
     """A key of the file's ``sources`` table."""
     note: str = ""
+    """What is worth knowing beside it."""
 
 
 class InstanceFile(Spec):

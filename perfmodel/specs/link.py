@@ -47,6 +47,7 @@ class Link(SourcedSpec):
     kind: Transport
     """How bytes travel over it."""
     scope: Literal["intra", "inter", "socket"]
+    """Whether it joins accelerators of a node, or nodes."""
     generation: PositiveInt | None = None
     """Of NVLink, PCIe or Infinity Fabric; None for what has no such number."""
     joins: Annotated[int, Within(ge=2)] | None = None

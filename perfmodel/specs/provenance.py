@@ -23,19 +23,24 @@ class Source(Spec):
     """A publication that numbers were read from."""
 
     title: Text
+    """Of the page or paper."""
     url: Annotated[str, Within(pattern=r"^https?://\S+$")] | None = None
+    """Where it can be read."""
     read_on: date
     """The day a person last compared this file with the source."""
     note: str = ""
+    """What of it was used, or doubted."""
 
 
 class Provenance(Spec):
     """Where one number, or a row of numbers taken together, comes from."""
 
     basis: Literal["datasheet", "measured", "derived", "assumed"]
+    """Whether its maker says it, somebody measured it, it follows from others, or nobody knows."""
     source: str | None = None
     """A key of the file's ``sources`` table; only an assumption may lack one."""
     note: str = ""
+    """What is worth knowing beside the number."""
 
     def __str__(self) -> str:
         return "a number"
@@ -57,6 +62,7 @@ class SourcedSpec(Spec):
     id: Id
     """The name of the file, without ``.toml``."""
     name: Text
+    """As its maker writes it."""
     aliases: Annotated[tuple[Text, ...], Within(strict=False)] = ()
     """What else people call it; case, spaces, underscores and hyphens do not matter."""
     family: str = ""
@@ -64,7 +70,9 @@ class SourcedSpec(Spec):
     most_common: bool = False
     """Whether the name of the family means this one."""
     note: str = ""
+    """What is worth knowing beside the numbers."""
     sources: dict[str, Source] = fresh(dict)
+    """Who says the numbers, by the keys that they name."""
     accepted: Annotated[tuple[str, ...], Within(strict=False)] = ()
     """Findings of ``perfmodel specs check`` that a person has accepted, by their codes."""
 

@@ -86,3 +86,4 @@ class Understood(TypedDict):
     calibration: str | None
     nodes: int
     scaling: Literal["weak", "strong"]
+    """Whether the batch of one accelerator is fixed, or that of the job."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from perfmodel.attachments import is_request, made
 from perfmodel.equations.measured_steps import wait_with_workers
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
@@ -28,6 +30,7 @@ from perfmodel.workloads import workload
 LEAST = 0.01
 """Share of a step from which a saving is worth a line."""
 WORKERS = (1, 2, 4, 8, 16, 32)
+_PROFILE = "<profile of the trace>.toml"
 PRECISIONS = ("amp", "tf32", "bf16")
 BATCHES = (1.5, 2, 3, 4, 6, 8)
 """Times the batch of the trace."""
@@ -229,6 +232,19 @@ def _stragglers(windows: Sequence[_Window], report: dict[str, Any]) -> Iterator[
             )
 
 
+@contextmanager
+def _readable(profile: str) -> Iterator[str]:
+    """Yield the name of a file that holds a profile; of one in memory where a request is answered."""
+    if is_request():
+        with made({_PROFILE: profile.encode()}):
+            yield _PROFILE
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "profile.toml"
+        path.write_text(profile, "utf-8")
+        yield str(path)
+
+
 def _by_model(
     traces: Sequence[DeviceTrace],
     scenario: Scenario,
@@ -238,10 +254,8 @@ def _by_model(
 ) -> Iterator[Recommendation]:
     """Other precisions and larger batches, predicted from a profile of the traces."""
     job, _ = job_of(traces, scenario, catalogue)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "profile.toml"
-        path.write_text(to_toml(profile_of_traces(traces, [], scenario, catalogue, skip)), "utf-8")
-        given = {name: getattr(job, name) for name in job.model_fields_set} | {"profile": str(path)}
+    with _readable(to_toml(profile_of_traces(traces, [], scenario, catalogue, skip))) as profile:
+        given = {name: getattr(job, name) for name in job.model_fields_set} | {"profile": profile}
 
         def with_change(**change: Any) -> Prediction | None:
             try:

@@ -57,7 +57,7 @@ def with_timings(report: dict[str, Any], timings: list[Timings]) -> dict[str, An
     """Return a summary with the times of nccl-tests, where there are any."""
     if not timings:
         return report
-    return report | {"nccl_tests": [each.rows and _timing(each) for each in timings]}
+    return report | {"nccl_tests": [_timing(each) for each in timings]}
 
 
 def _timing(timings: Timings) -> dict[str, Any]:

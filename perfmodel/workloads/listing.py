@@ -17,9 +17,13 @@ class NetworkSummary:
     """A network; counts are of one sample, without a batch."""
 
     id: str
+    """By which options name it."""
     name: str
+    """As papers write it."""
     variant: str
+    """Which of several networks of that name it is."""
     source: str
+    """Who describes it."""
     sample: str
     """What one sample is."""
     sequence_length: int | None
@@ -30,7 +34,9 @@ class NetworkSummary:
     training_flops: float
     """Of forward and backward pass [FLOP]."""
     dataset: str | None
+    """It is usually trained on; None where that is not known."""
     dataset_samples: int | None
+    """Samples of an epoch; None where that is not known."""
     active_parameters: int
     """That one sample or token passes through."""
 
@@ -40,7 +46,9 @@ class LayerRow:
     """One layer; counts are of one sample."""
 
     name: str
+    """Of the layer."""
     kind: str
+    """Of the layer."""
     parameters: int
     forward_flops: float
     """[FLOP]"""
@@ -49,6 +57,7 @@ class LayerRow:
     forward_elements: float
     """Of activations, read and written."""
     backward_elements: float
+    """Read and written by the backward pass of one sample."""
     saved_elements: float
     """Kept for the backward pass."""
 
@@ -60,6 +69,7 @@ class NetworkTable(NetworkSummary):
     architecture: dict[str, Any] | None
     """Widths and counts of a transformer; None of other networks."""
     layers: list[LayerRow]
+    """In order."""
 
 
 LAYER_FIELDS = tuple(LayerRow.__dataclass_fields__)

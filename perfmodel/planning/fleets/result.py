@@ -12,11 +12,15 @@ class Kind(Record):
     """The machines of one kind in a fleet, and what they do in an iteration."""
 
     machines: int
+    """How many take part."""
     name: str
     """Of the machine, with its accelerator where it may hold another."""
     node: str
+    """Id of the machine."""
     accelerator: str
+    """Id of what it holds."""
     gpus: int
+    """Accelerators of all these machines."""
     samples_per_gpu: float
     """In an iteration, of one accelerator; of a transformer that is shared out, its part of a replica's."""
     own_time: float
@@ -33,10 +37,13 @@ class Item(Record):
     """Something that is bought or rented."""
 
     what: str
+    """In words."""
     count: int
+    """How many."""
     each: float
     """[USD]; of what is rented [USD/h]."""
     basis: Literal["purchase", "rent"]
+    """Whether it is bought or rented."""
     source: str
     """Who says what it costs."""
 
@@ -45,6 +52,7 @@ class Purchase(Record):
     """What an option costs; unknown prices are absent, never guessed."""
 
     items: list[Item]
+    """Each with its price."""
     capital: float | None
     """Of all that is bought [USD]; None where a price is unknown, 0 where everything is rented."""
     rent: float | None
@@ -86,7 +94,9 @@ class FleetOption(Record):
     proposed: bool
     """Whether the command named it, where nobody did."""
     machines: int
+    """In all, idle ones included."""
     gpus: int
+    """Accelerators that take part."""
     network: str | None
     """The link that paces the exchange between machines; None on one machine without any."""
     nics: int
@@ -94,6 +104,7 @@ class FleetOption(Record):
     idle_machines: int
     """That take no part, as it is faster without them: degrees of a layout divide those that do."""
     kinds: list[Kind]
+    """A row for each kind of machine."""
     paced_by: str | None
     """The machines whose workers are slowest; None of one kind."""
     layout: dict[str, int | str] | None
@@ -101,17 +112,23 @@ class FleetOption(Record):
     iteration_time: float
     """[s]"""
     interval: Interval | None
+    """Of the iteration time [s]; None where it was not learned."""
     global_batch_size: int
     """Samples of an iteration."""
     samples_per_second: float
+    """Of the whole job [samples/s]."""
     tokens_per_second: float | None
+    """Of the whole job [tokens/s]; None where samples have no tokens."""
     ratio: Ratio | None
     """How many times as fast it is as what there is; None of that."""
     run_time: float | None
     """[s]; None where nobody says how long a run is."""
     run_time_low_80: float | None
+    """With the speed at the upper end of its 80 % interval [s]."""
     run_time_high_80: float | None
+    """With the speed at the lower end [s]."""
     meets_deadline: bool | None
+    """Whether the run ends in time; None without a deadline."""
     purchase: Purchase | None
     """None of what there is."""
     payback: Payback | None
@@ -122,19 +139,23 @@ class FleetOption(Record):
     worth: float | None
     """What may be paid for it, to pay back before it is written off [USD]; None where unknown."""
     notes: list[str]
+    """What to know of it."""
 
 
 class LeftOut(Record):
     """An option that no step was predicted of."""
 
     option: str
+    """What would have been bought."""
     reason: str
+    """Why nothing is predicted of it."""
 
 
 class WorkValue(Record):
     """What an hour of the work of the fleet before is worth."""
 
     usd_per_hour: float
+    """Of an hour of the fleet [USD/h]."""
     source: str
     """Given, or whose rent of as many such machines."""
 
@@ -143,6 +164,7 @@ class Fleets(Record, Table):
     """What each option adds to a fleet, what it costs, and when it pays back."""
 
     workload: str
+    """Network of the job."""
     headline: str
     """The job in a line."""
     have: FleetOption
@@ -152,7 +174,9 @@ class Fleets(Record, Table):
     options: list[FleetOption]
     """In the order they were named; a mixed fleet by each policy."""
     left_out: list[LeftOut]
+    """Options that no step was predicted of."""
     work_value: WorkValue | None
+    """What an hour of the work is worth; None where no price is known."""
     samples: float | None
     """Of a run."""
     deadline: float | None
@@ -160,6 +184,7 @@ class Fleets(Record, Table):
     words: list[str]
     """The answer in a few sentences."""
     notes: list[str]
+    """What to know of the comparison."""
 
     def to_json(self) -> str:
         """Return what ``perfmodel plan --have ... --json`` prints."""
