@@ -461,6 +461,12 @@ def test_bad_input_is_refused_in_words(words, message):
     assert len(done.stderr.splitlines()) <= 2
 
 
+@pytest.mark.parametrize("name", ["node_failure_interval", "epochs", "price", "carbon_intensity"])
+def test_a_condition_that_changes_nothing_of_a_fleet_is_refused_in_python(name):
+    with pytest.raises(InputError, match="has no say with --have"):
+        perfmodel.fleets("2 x dgx-1v", conditions=perfmodel.Conditions(**{name: 3.0}))
+
+
 def test_what_one_has_may_be_given_in_parts():
     words = ("--buy", "ib-ndr-400g", "--workload", "vgg16", "--json")
     parts = run("--have", "4 X dgx-1v", "--have", "2 x dgx-a100-80gb", *words)

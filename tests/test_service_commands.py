@@ -102,6 +102,10 @@ SAME = {
     "specs": ({"kind": "links"}, "list links"),
     "specs, one": ({"name": "dgx-1v"}, "show dgx-1v"),
     "workloads": ({"word": "llama-3"}, "list llama-3"),
+    "workloads, how they are trained": (
+        {"recipes": True, "word": "resnet50"},
+        "recipes resnet50",
+    ),
     "workloads, one": ({"name": "bert-base", "sequence_length": 384}, "show bert-base --sequence-length 384"),
 }
 

@@ -28,7 +28,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str, Any, str]] = [
     ("predict", {"workload": 7}, "workload", 7, "expected text"),
     ("predict", {"sample_bytes": "12 apples"}, "sample_bytes", "12 apples", "100MB"),
     ("predict", {"fields": [7]}, "fields.0", 7, "expected text"),
-    ("predict", {"files": {"x.csv": 7}}, "files.x.csv", 7, "expected text"),
+    ("predict", {"files": {"x.csv": 7}}, "files.x.csv", 7, "expected text or a table"),
     ("predict", {"conditions": 7}, "conditions", 7, "expected a table"),
     ("predict", {"conditions": {"epochs": -1}}, "conditions.epochs", -1, "greater than 0"),
     ("predict", {"specs": 7}, "specs", 7, "expected a table"),
@@ -151,6 +151,13 @@ MISTAKES: list[tuple[str, dict[str, Any], str, Any, str]] = [
     ("predict", {"servers": 2}, "servers", 2, "goes with strategy"),
     ("plan", {"epochs": 90, "samples": 1e9}, "epochs", 90, "give one"),
     ("plan", {"buy": ["4 x dgx-h100"]}, "buy", ["4 x dgx-h100"], "say what you have"),
+    (
+        "plan",
+        HAVE | {"conditions": {"node_failure_interval": 9e9}},
+        "conditions.node_failure_interval",
+        9e9,
+        "has no say with have",
+    ),
     ("plan", HAVE | {"precisions": ["amp", "fp32"]}, "precisions", ["amp", "fp32"], "give one, not 2"),
     ("compare", {"scenarios": [{}, {}], "names": ["a"]}, "names", ["a"], "give one for each"),
     (
@@ -164,6 +171,8 @@ MISTAKES: list[tuple[str, dict[str, Any], str, Any, str]] = [
     ("sensitivity", {"until": 0.5}, "until", 0.5, "say what to vary"),
     ("validate", {"kind": "collectives", "mode": "anchored"}, "mode", "anchored", "is of training"),
     ("workloads", {"sequence_length": 3}, "sequence_length", 3, "goes with name"),
+    ("workloads", {"recipes": True, "name": "resnet50"}, "name", "resnet50", "goes without recipes"),
+    ("workloads", {"recipes": True, "word": "vgg16"}, "word", "vgg16", "published"),
     # batches, as a whole
     ("predict", {"scenarios": {}}, "scenarios", {}, "expected a list"),
     ("predict", {"columns": {"gpus": 8}}, "columns", {"gpus": 8}, "table of lists"),

@@ -10,7 +10,7 @@ from perfmodel.errors import InputError
 from perfmodel.named import id_of
 from perfmodel.planning.fleets import Fleets, Job, Length, Market
 from perfmodel.planning.fleets import fleets as compared
-from perfmodel.planning.fleets.market import ANY
+from perfmodel.planning.fleets.market import ANY, CONDITIONS
 from perfmodel.planning.fleets.written import node_id
 from perfmodel.specs.conditions import LARGEST, Conditions, checked
 from perfmodel.specs.store import Catalogue
@@ -76,13 +76,14 @@ def fleets(
     adapter_prices, switch_prices : of one [USD], by link or for all
     switch_ports : of one switch, by link or for all
     hour_value : of the work of the fleet as it is [USD/h]; by default the rent of such machines
-    conditions : region, service years, share of the time at work, electricity
+    conditions : region, service years, share of the time at work, electricity; no others
     catalogue, constants : as for ``predict``
     options : of the job, as ``plan`` takes them
 
     Raises
     ------
-    InputError : something unknown, a price that is none, a job that does not fit
+    InputError : something unknown, a price that is none, a condition that a fleet does not mind, a job that
+        does not fit
 
     Examples
     --------
@@ -118,7 +119,7 @@ def fleets(
         _of_links("switch_prices", switch_prices, catalogue, from_zero=True),
         _ports(switch_ports, catalogue),
         _amount("hour_value", hour_value, "USD"),
-        Conditions() if conditions is None else checked(conditions),
+        _of_fleets(Conditions() if conditions is None else checked(conditions)),
     )
     length = Length(
         _amount("epochs", epochs, "1"),
@@ -126,6 +127,15 @@ def fleets(
         _amount("tokens", tokens, "count of tokens", 1e18),
     )
     return compared(job, have, tuple(map(str, wanted)), market, length, _amount("deadline", deadline, "s"))
+
+
+def _of_fleets(conditions: Conditions) -> Conditions:
+    """Return conditions, none of which is one that changes nothing of a fleet."""
+    for name in conditions._fields:
+        if getattr(conditions, name) is not None and name not in CONDITIONS:
+            option = {"node_failure_interval": "node-mtbf"}.get(name, name.replace("_", "-"))
+            raise InputError(f"--{option}: has no say with --have; leave it out")
+    return conditions
 
 
 def _amount(

@@ -141,7 +141,6 @@ def answer_fleet(
     InputError : options that a fleet leaves no choice of; as ``fleets``
     """
     from perfmodel.api.fleets import fleets
-    from perfmodel.planning.fleets.market import CONDITIONS
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     for name, option in _NOT_OF_FLEETS.items():
@@ -149,10 +148,6 @@ def answer_fleet(
             raise InputError(f"{option}: goes without --have, which says what there is; leave it out")
     length = {name: given.pop(name) for name in _LENGTHS if name in given}
     conditions = take_conditions(given)
-    for name in conditions._fields:
-        if getattr(conditions, name) is not None and name not in CONDITIONS:
-            option = {"node_failure_interval": "node-mtbf"}.get(name, name.replace("_", "-"))
-            raise InputError(f"--{option}: has no say with --have; leave it out")
     for many, one in (ONE_OF | _ONE_BATCH).items():
         values = given.pop(many, ())
         if len(values) > 1:

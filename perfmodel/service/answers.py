@@ -256,10 +256,17 @@ def specs(request: other.SpecsRequest, catalogue: Catalogue) -> bytes:
 
 
 def workloads(request: other.WorkloadsRequest, catalogue: Catalogue) -> bytes:
-    """Answer ``workloads``: what ``workloads show`` prints of a name, otherwise ``workloads list``."""
+    """Answer ``workloads``: as ``workloads show`` of a name, ``recipes``, otherwise ``list``."""
     from perfmodel.workloads import workload
     from perfmodel.workloads.listing import listed, summary_of, table_of
 
+    if request.recipes:
+        from perfmodel.recipe_rows import recipe_rows
+
+        for field in ("name", "sequence_length"):
+            if getattr(request, field) is not None:
+                raise InputError(f"{field}: goes without recipes; word leaves those of one network")
+        return encoded(recipe_rows(request.word))
     if request.name is not None:
         return encoded(table_of(workload(request.name, request.sequence_length)))
     if request.sequence_length is not None:

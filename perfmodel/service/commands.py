@@ -202,9 +202,9 @@ _SUMMARIES = (
     ),
     Command(
         "workloads",
-        "The networks: a list, or one layer by layer.",
+        "The networks: a list, one layer by layer, or how they are trained.",
         other.WorkloadsRequest,
-        NetworkTable | list[NetworkSummary],
+        NetworkTable | list[NetworkSummary] | list[types.RecipeRow],
         answers.workloads,
         "costly",
         _EXAMPLES["workloads"],

@@ -8,7 +8,6 @@ from typing import Any
 
 from perfmodel.errors import InputError
 from perfmodel.planning.fleets import Fleets
-from perfmodel.planning.fleets.market import CONDITIONS
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.keywords import RunOptions
 from perfmodel.specs.options import declared
@@ -33,9 +32,6 @@ def fleets_of(options: Mapping[str, Any], conditions: Conditions | None, catalog
     """
     from perfmodel.api.fleets import fleets
 
-    for name in Conditions._fields:
-        if conditions is not None and getattr(conditions, name) is not None and name not in CONDITIONS:
-            raise InputError(f"conditions: {name} has no say with have; leave it out")
     one_of_each = {
         field: one.name.replace("-", "_") for field, one in declared(Run).items() if field not in _OF_SEVERAL
     }

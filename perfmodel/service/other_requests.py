@@ -216,7 +216,9 @@ class ValidateRequest(Described):
     ----------
     kind : What was measured.
     mode : Predict from specs alone, or from the measured iteration of one accelerator or machine.
-    out_of_sample : Whether each source is predicted by a fit to all the others; takes some seconds.
+    out_of_sample : Whether each source is predicted by a fit to all the others. Of training that takes some
+        40 s on one core, of the other kinds up to 5: a service that allows less (30 s by default,
+        perfmodel serve --seconds) answers 504; the command line has no limit.
     """
 
     kind: Literal["training", "transformers", "collectives", "mlperf", "claims"] = "training"
@@ -242,14 +244,16 @@ class WorkloadsRequest(Request):
 
     Parameters
     ----------
-    word : Only those whose name has it.
+    word : Only those whose name has it; with recipes of one network, or one recipe.
     name : One network to show instead, layer by layer; may be one of files.
     sequence_length : [tokens] Tokens of one sample, with name.
+    recipes : How networks are trained instead: what was published of each recipe, a row for each batch.
     """
 
     word: _Name | None = None
     name: str | None = None
     sequence_length: Count | None = None
+    recipes: Annotated[bool, Within(strict=True)] = False
 
 
 class SweepRequest(Request):

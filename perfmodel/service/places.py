@@ -26,6 +26,8 @@ _SHORTEST = 3
 _PHRASES = {"global_batch_size": "global batch", "world_size": "GPUs"}
 """What messages call a field besides by its name."""
 _MISSING = object()
+_COMMAND = re.compile(r"`[^`]*`")
+"""Of a message, which is about no key that it names."""
 _IN_SPECS = re.compile(r"(specs(?:\.[\w.-]+)?): ")
 
 
@@ -97,6 +99,7 @@ def place_spoken_of(body: Mapping[str, Any], message: str, known: Collection[str
     ----------
     known : keys that the body might have, of which a message may ask for one
     """
+    message = _COMMAND.sub("", message)
     nodes = list(_nodes(body))
     begins = [node for node in nodes if _begins(node, message)]
     quoted = [node for node in nodes if _quotes(node, message)]

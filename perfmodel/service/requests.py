@@ -27,9 +27,10 @@ class FileContent:
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """Take either."""
-        encoded = core_schema.typed_dict_field(core_schema.str_schema(pattern=BASE64))
+        words = {"pydantic_js_updates": {"description": "What the file holds, in base64."}}
+        encoded = core_schema.typed_dict_field(core_schema.str_schema(pattern=BASE64), metadata=words)
         table = core_schema.typed_dict_schema({"base64": encoded}, extra_behavior="forbid")
-        return core_schema.union_schema([core_schema.str_schema(strict=True), table])
+        return core_schema.union_schema([core_schema.str_schema(strict=True), (table, "table[base64]")])
 
 
 BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
@@ -84,21 +85,28 @@ def _as_class(name: str, words: str, base: type[Described], fields: Mapping[str,
     ----------
     fields : the class that declares one, and its name there, by its name in the request
     """
-    lines = []
     space: dict[str, Any] = {}
     annotations: dict[str, Any] = {}
     for field, (cls, origin) in fields.items():
         one = declared(cls)[origin]
-        unit, usual = f"[{one.unit}] " if one.unit else "", f"  [default: {one.usual}]" if one.usual else ""
-        lines.append(f"{field} : {unit}{one.words}{usual}")
         if issubclass(cls, Described):
             annotations[field], space[field] = cls.model_fields[origin]
         else:
             annotations[field], space[field] = cls.__annotations__[origin], one.default
-    doc = "\n".join([words, "", "Parameters", "----------", *lines])
+    doc = _docstring(words, fields)
     return type(
         name, (base,), {"__module__": __name__, "__doc__": doc, "__annotations__": annotations, **space}
     )
+
+
+def _docstring(words: str, fields: Mapping[str, tuple[type, str]]) -> str:
+    """Return the docstring of a class whose fields others declare, given as to ``_as_class``."""
+    lines = []
+    for field, (cls, origin) in fields.items():
+        one = declared(cls)[origin]
+        unit, usual = f"[{one.unit}] " if one.unit else "", f"  [default: {one.usual}]" if one.usual else ""
+        lines.append(f"{field} : {unit}{one.words}{usual}")
+    return "\n".join([words, "", "Parameters", "----------", *lines])
 
 
 Money: Any = _as_class(
@@ -131,16 +139,7 @@ class Request(Described):
 
 
 class ScenarioRequest(Scenario):
-    """A training job.
-
-    Parameters
-    ----------
-    specs : Hardware of your own, over the built-in: accelerators, nodes and links by their ids, instances
-        with their sources; each table holds what its TOML file would.
-    files : What files hold by their names, which other options may then name: a network as .csv, .json (a
-        Hugging Face configuration) or .onnx, a profile, a calibration, measured times. A text, or of what
-        is none {"base64": "..."}.
-    """
+    """A training job."""
 
     specs: Specs | None = None
     files: Files | None = None
@@ -150,6 +149,11 @@ class ScenarioRequest(Scenario):
         said = self.model_fields_set & Scenario.model_fields.keys()
         given = {name: value for name, value in self.__dict__.items() if name in said}
         return Scenario.model_construct(**given)
+
+
+ScenarioRequest.__doc__ = _docstring(
+    "A training job.", {name: (Request, name) for name in Request.model_fields}
+)
 
 
 class PredictRequest(ScenarioRequest):

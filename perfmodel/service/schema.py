@@ -182,6 +182,9 @@ def _request(command: Command, components: dict[str, Any]) -> dict[str, Any]:
     if "specs" in properties:
         properties["specs"] = {"description": properties["specs"]["description"], "$ref": f"{REFERENCE}Specs"}
         _specs(components)
+    if "files" in properties:
+        components["Files"] = {**properties["files"], "title": "Files"}
+        properties["files"] = {"description": properties["files"]["description"], "$ref": f"{REFERENCE}Files"}
     if "world_size" in properties:
         for short, field in SHORT.items():
             properties[short] = properties[field]
