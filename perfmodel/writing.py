@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+import string
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from perfmodel.errors import InputError
+
+TOKEN_BYTES = 6
+"""Of the name of a temporary file."""
 
 
 class Unwritable(InputError):
@@ -21,7 +25,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary file beside ``path`` to write; it takes the path's name when all went well.
 
     A link is followed: the file it leads to is replaced, the link stays.  A file that was there keeps its
-    mode; a new one gets what the process's umask leaves.
+    mode; a new one gets what the process's umask leaves.  What processes that were killed left of the same
+    file goes.
 
     Raises
     ------
@@ -29,9 +34,12 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     mode = _mode(path)
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}")
+    prefix = f".{target.name[:40]}."
+    temporary = target.with_name(prefix + secrets.token_hex(TOKEN_BYTES))
+    held = None
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        _clean(target.parent, prefix)
+        held = _created(temporary)
         yield temporary
         if mode is not None:
             os.chmod(temporary, mode)
@@ -41,6 +49,49 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if held is not None:
+            os.close(held)
+
+
+def _created(temporary: Path) -> int:
+    """Make an empty file that nobody cleans away while it is open."""
+    while True:
+        held = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        _lock(held, wait=True)
+        if os.path.exists(temporary):
+            return held
+        os.close(held)  # cleaned away before it was locked
+
+
+def _clean(folder: Path, prefix: str) -> None:
+    """Remove temporary files of a target whose writers are no longer there."""
+    length = len(prefix) + 2 * TOKEN_BYTES
+    with suppress(OSError):
+        left = [name for name in os.listdir(folder) if name.startswith(prefix) and len(name) == length]
+        for name in left:
+            if set(name[len(prefix) :]) <= set(string.hexdigits):
+                _remove_unless_written(folder / name)
+
+
+def _remove_unless_written(temporary: Path) -> None:
+    with suppress(OSError):
+        held = os.open(temporary, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        try:
+            if stat.S_ISREG(os.fstat(held).st_mode) and _lock(held, wait=False):
+                temporary.unlink()
+        finally:
+            os.close(held)
+
+
+def _lock(held: int, *, wait: bool) -> bool:
+    """Lock an open file; return whether it is: not where another holds it, or a system has no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

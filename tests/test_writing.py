@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -143,3 +144,32 @@ def test_every_straggler_variant_but_two_needs_no_scipy(invoke, monkeypatch):
     assert "k-batch-sync" in done.stdout
     assert [line.split()[1] for line in done.stderr.splitlines()] == ["k-async", "local-sgd"]
     assert invoke("stragglers", "--variant", "k-async").exit_code == 2
+
+
+def test_what_a_killed_process_left_goes_with_the_next_run_and_nothing_else(tmp_path):
+    """A killed writer leaves its temporary file; one that still writes keeps its own."""
+    target = tmp_path / "sweep.csv"
+    program = (
+        "import sys, time; from pathlib import Path; from perfmodel.writing import replacing\n"
+        "with replacing(Path(sys.argv[1])) as temporary:\n"
+        "    temporary.write_text('half'); print(temporary.name, flush=True); time.sleep(60)\n"
+    )
+    writers = [
+        subprocess.Popen([sys.executable, "-c", program, str(target)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    killed, alive = (str(writer.stdout and writer.stdout.readline().strip()) for writer in writers)
+    try:
+        assert {killed, alive} == {each.name for each in tmp_path.iterdir()}
+        writers[0].kill()
+        writers[0].wait()
+        others = {".sweep.csv.notes", ".sweep.csv.0123456789xy", ".other.csv.0123456789ab"}
+        for name in others:
+            (tmp_path / name).write_text("")
+        write_whole(target, "whole")
+        assert {each.name for each in tmp_path.iterdir()} == {"sweep.csv", alive, *others}
+        assert target.read_text() == "whole"
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.communicate()

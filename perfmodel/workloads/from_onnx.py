@@ -13,7 +13,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, needed
 from perfmodel.reading import read_bytes
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads.builder import Network, Tensor
@@ -60,6 +60,7 @@ def workload_from_onnx(path: str | Path, sequence_length: int | None = None) -> 
     ------
     InputError : the onnx package is absent, the file is no ONNX, a shape cannot be found
     """
+    needed("onnx", "onnx", "reading ONNX")
     try:
         reader = _Reader(path, model_of(path, read_bytes(path, LIMIT)), sequence_length)
         layers = reader.read()

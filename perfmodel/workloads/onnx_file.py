@@ -37,7 +37,7 @@ def model_of(path: str | Path, data: bytes) -> Any:
     ------
     InputError : the onnx package is absent, the file is no ONNX
     """
-    needed("onnx", "onnx", "reading ONNX")
+    needed("onnx", "onnx", "an ONNX file")
     import onnx
 
     try:
