@@ -78,25 +78,25 @@ def tables_of_layouts(
     tables : none where no layout is possible
     timed : how many layouts were timed in all
     """
-    settings: list[tuple[int, Setting | InputError]] = []
+    cases: list[tuple[int, Setting | InputError]] = []
     for index, machine in enumerate(machines):
         sizes = doubled(goal.most_gpus(machine.accelerators, machine.joins), machine.accelerators)
         for precision, size in product(goal.precisions or (None,), sizes):
             try:
                 setting = _setting(goal, machine, size, precision, network, catalogue)
             except InputError as error:
-                settings.append((index, error))
+                cases.append((index, error))
                 continue
             if setting is not None:
-                settings.append((index, setting))
-    will_try(_count(goal, setting, network) for _, setting in settings if isinstance(setting, Setting))
+                cases.append((index, setting))
+    will_try(_count(goal, case, network) for _, case in cases if isinstance(case, Setting))
     plans: list[dict[str, Any]] = []
     timed = 0
-    for index, setting in settings:
-        if isinstance(setting, InputError):
-            left_out[str(setting)] += 1
+    for index, case in cases:
+        if isinstance(case, InputError):
+            left_out[str(case)] += 1
             continue
-        plan, tried, reason = fastest_layout(goal, setting, network, constants)
+        plan, tried, reason = fastest_layout(goal, case, network, constants)
         timed += tried
         if plan is None:
             left_out[reason] += 1

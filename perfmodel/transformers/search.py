@@ -116,7 +116,7 @@ def search(
     refused: dict[tuple[int, int], str] = {}
     job_size = world_size, global_batch_size, sequence_length
     degrees = list(_degrees(model, fabric, stack, job_size, rejected, refused))
-    tries(sum(one.count for one in degrees))
+    tries(sum(one.layouts for one in degrees))
     rows = [row for one in degrees for row in one.rows()]
     table = np.array(rows, dtype=np.float64).reshape(-1, len(Layout._fields)).T
     layouts, chip = Layout(*table), chip_of(fabric.accelerator)
@@ -181,7 +181,7 @@ def count_layouts(
     As of ``search``.
     """
     job_size = world_size, global_batch_size, sequence_length
-    return sum(one.count for one in _degrees(model, fabric, stack, job_size, Counter(), {}))
+    return sum(one.layouts for one in _degrees(model, fabric, stack, job_size, Counter(), {}))
 
 
 class _Degrees(NamedTuple):
@@ -197,7 +197,7 @@ class _Degrees(NamedTuple):
     shardings: list[int]
 
     @property
-    def count(self) -> int:
+    def layouts(self) -> int:
         """Layouts of these degrees."""
         chunks = sum(len(chunks) for _, _, chunks in self.batches)
         return chunks * len(self.experts) * len(self.shardings) * len(RECOMPUTE)
