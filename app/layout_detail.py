@@ -7,7 +7,7 @@ import streamlit as st
 from app import charts, layout_search, memory_chart, pipeline_chart, session_hardware, to_compare
 from app.layout import Asked, fold, sentence, shell_command
 from app.looks import labelled, show_warnings
-from app.options import MONEY, written
+from app.options import written
 from app.plain import plain
 from perfmodel.api.layouts import LayoutRow, Layouts
 from perfmodel.errors import InputError
@@ -91,18 +91,18 @@ def show_layout(
         bars = {"this layout": bars[""], "the fastest": memory_chart.of_layout(best.memory)}
     memory_chart.draw_memory(bars, "layout-memory")
     _pipeline(prediction)
-    options = layout_search.as_options(asked.picked, row, own)
+    priced = layout_search.as_options(asked.picked, row, own)
+    priced |= layout_search.money(asked.picked, prediction.scenario["sequence_length"])
     with st.container(horizontal=True):
         if own is None:
-            query = {name: written(value) for name, value in options.items()}
+            query = {name: written(value) for name, value in priced.items()}
             if st.button("Open in Predict", key="to-predict"):
                 st.switch_page("views/predict.py", query_params=query)
             if st.button("What would change it (Sensitivity)", key="to-sensitivity"):
                 st.switch_page("views/sensitivity.py", query_params=query)
         with st.popover("Commands of this layout"):
-            lines = [shell_command(name, options) for name in ("predict", "explain")]
+            lines = [shell_command(name, priced) for name in ("predict", "explain")]
             st.code("\n".join(lines), language="shell", wrap_lines=True)
     if own is None:
-        priced = {name: asked.picked[name] for name in MONEY if name in asked.picked}
-        to_compare.offer({layout_search.name_of(row.layout): options | priced}, titles=True)
+        to_compare.offer({layout_search.name_of(row.layout): priced}, titles=True)
     _started(row, prediction)

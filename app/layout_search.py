@@ -20,7 +20,7 @@ from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
 from perfmodel.specs.stack import DEFAULT_STACK
 from perfmodel.transformers.words import short
-from perfmodel.workloads import names, workload
+from perfmodel.workloads.preset_names import LANGUAGE, VISION
 
 QUESTION = (
     "workload",
@@ -47,9 +47,8 @@ _lock = threading.Lock()
 
 @cache
 def transformers() -> tuple[str, ...]:
-    """Return the networks that have layouts."""
-    known = ((name, workload(name)) for name in names())
-    return tuple(name for name, network in known if network.architecture is not None and network.tokens)
+    """Return the networks that have layouts; builds none."""
+    return tuple(sorted(name for members in (LANGUAGE | VISION).values() for name in members))
 
 
 @cache
@@ -179,17 +178,28 @@ USUAL = {"framework": DEFAULT_STACK, "precision": "bf16"}
 """What ``layouts`` takes, and ``predict`` by itself may not."""
 
 
+def money(picked: Mapping[str, Any], sequence_length: int | None) -> dict[str, Any]:
+    """Return the options of prices and failures, and the run's length in samples where its tokens are said.
+
+    Raises
+    ------
+    InputError : tokens that are no number
+    """
+    given = {name: picked[name] for name in PRICES if name in picked}
+    if "tokens" in picked and sequence_length:
+        given["samples"] = f"{convert(known()['tokens'], picked['tokens']) / sequence_length:.15g}"
+    return given
+
+
 def conditions(picked: Mapping[str, Any], sequence_length: int | None) -> Conditions:
-    """Return prices and failures, and the run's length in samples where its tokens are known.
+    """Return what ``money`` says, as ``economics`` takes it.
 
     Raises
     ------
     InputError : a value that does not fit
     """
-    given = values(picked, PRICES)
-    if "tokens" in picked and sequence_length:
-        given["samples"] = convert(known()["tokens"], picked["tokens"]) / sequence_length
-    return Conditions(**given)
+    given = money(picked, sequence_length)
+    return Conditions(**values(given, given))
 
 
 def file_name(text: str) -> str:

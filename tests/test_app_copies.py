@@ -13,7 +13,7 @@ import pytest
 
 from app import quotes
 from app.layout import sentence
-from perfmodel.units import show
+from perfmodel.units import dollars, duration, show
 from tests.test_app import TRACED, a_trace, button, opened, sound, words
 
 FOR_HIRE = {"instance": "p3.16xlarge", "epochs": "1", "price": "p3.16xlarge=12", "host-power": "2kW"}
@@ -29,6 +29,18 @@ ASKED: dict[str, tuple[str, dict[str, str]]] = {
     "transformers": (
         "transformers",
         {"workload": "llama-3-8b", "gpus": "16", "global-batch-size": "64", "node": "dgx-h100", "lora": "8"},
+    ),
+    "transformers, priced": (
+        "transformers",
+        {
+            "workload": "llama-3-8b",
+            "gpus": "16",
+            "global-batch-size": "64",
+            "node": "dgx-h100",
+            "framework": "torchtitan",
+            "tokens": "300B",
+            "price": "98.5",
+        },
     ),
     "compare": ("compare", {"gpus": "8", "price": "3", "b-gpus": "16", "c-local-batch-size": "32"}),
     "compare, alone": ("compare", {"gpus": "8"}),
@@ -91,6 +103,10 @@ def shared_out(test: Any, answers: list[Any], printed: str) -> None:
     assert explanation["iteration_time"] == prediction["iteration_time"]
     assert f"a step takes {show(prediction['iteration_time'], 's')} " in words(test)
     assert show(first["iteration_time"], "s") in printed
+    if "tokens" in test.query_params:
+        run = prediction["economics"]["run"]
+        assert f"300B tokens take {duration(run['time'])} (" in words(test)
+        assert f"and cost {dollars(run['cost'])} (" in words(test)
 
 
 def planned(test: Any, answers: list[Any], printed: str) -> None:

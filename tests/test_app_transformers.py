@@ -9,6 +9,8 @@ import pytest
 import perfmodel
 from app import layout_map, layout_search
 from perfmodel.units import duration, show
+from perfmodel.workloads import names as names_of_networks
+from perfmodel.workloads import workload
 from tests.test_app import errors, opened, sound, words
 
 SMALL = {"workload": "llama-3-8b", "gpus": "16", "global-batch-size": "64", "node": "dgx-h100"}
@@ -179,3 +181,10 @@ def test_a_pipeline_is_drawn_and_a_large_search_runs_in_a_process_of_its_own():
     assert "Pipeline of 4 stages" in words(piped)
     best = perfmodel.layouts("llama-3-8b", gpus=16384, global_batch_size=16384, node="dgx-h100").rows[0]
     assert f"a step takes {show(best.iteration_time, 's')} (" in words(piped)
+
+
+def test_every_network_that_has_layouts_is_offered():
+    built = ((name, workload(name)) for name in names_of_networks())
+    assert set(layout_search.transformers()) == {
+        name for name, network in built if network.architecture is not None and network.tokens
+    }
