@@ -22,7 +22,10 @@ code, pre .token { color: inherit !important; }
 }
 [data-testid=stMainBlockContainer] { padding-top: 4.5rem; padding-bottom: 4rem; }
 [data-testid=stLayoutWrapper]:has(> .st-key-page-wide, > .st-key-completed) { display: none; }
-@media (min-width: 641px) { .st-key-page-body > * { min-width: 12.5rem; } }
+@media (min-width: 641px) {
+  .st-key-page-body > * { min-width: 10.5rem; }
+  .st-key-page-body > .st-key-option-quantity { min-width: 14rem; }
+}
 @media (max-width: 640px) { .js-plotly-plot .modebar { display: none !important; } }
 </style>
 """

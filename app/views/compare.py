@@ -71,8 +71,13 @@ def bar(name: str) -> str:
     return "<br>".join([letter, *map(escape, lines)])
 
 
+QUANTITIES = {"mfu": "MFU", "hfu": "HFU", "memory_bytes": "memory of a GPU", "speedup": "speed-up"}
+
+
 def _label(quantity: str) -> str:
-    return ANY_TERM[quantity].label if quantity in ANY_TERM else quantity.replace("_", " ")
+    if quantity in ANY_TERM:
+        return ANY_TERM[quantity].label
+    return QUANTITIES.get(quantity) or quantity.replace("_", " ")
 
 
 def _change(relative: float | None) -> str:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app import charts, session_hardware
 from app.answering import answering
-from app.layout import Asked, ask_scenario, downloads, mistakes_shown, ways_out
+from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, ways_out
 from app.looks import labelled
 from app.options import MONEY, SCENARIO, arguments, values
 from app.plain import plain
@@ -23,7 +23,7 @@ DRAWN = 12
 
 def words_of(name: str) -> str:
     """Return an input's name as people read it."""
-    return name.replace("_", " ")
+    return name.replace("tdp", "rated_power").replace("_", " ")
 
 
 def swings(report: SensitivityReport) -> list[dict[str, Any]]:
@@ -113,7 +113,7 @@ def page(asked: Asked) -> None:
             st.markdown(f"**{heading}**\n" + "\n".join(f"* {plain(labelled(line))}" for line in lines))
     st.dataframe(table(report), hide_index=True)
     for note in report["notes"]:
-        st.caption(plain(labelled(note)))
+        st.caption(plain(labelled(sentence(note))))
     with st.container(horizontal=True):
         ways_out("sensitivity", asked.picked, python(asked.picked))
         downloads("sensitivity", table(report), dict(report))

@@ -29,11 +29,19 @@ def title(device: dict[str, Any]) -> str:
     return f"{device['file']}: device {device['device']}{rank}"
 
 
+def short_titles(devices: list[dict[str, Any]]) -> list[str]:
+    """Name devices at bars: without the file, for which a phone has no room, where none is meant twice."""
+    full = [title(device) for device in devices]
+    short = [name.removeprefix(f"{device['file']}: ") for name, device in zip(full, devices, strict=True)]
+    return short if len(set(short)) == len(short) else full
+
+
 def step(devices: list[dict[str, Any]]) -> None:
     """Draw the parts of a step of each device; of the whole file where no steps are marked."""
     marked = all(device["per_step"] for device in devices)
+    shown = devices[:MOST_DEVICES]
     rows = {
-        title(device): device["per_step"]
+        name: device["per_step"]
         if marked
         else {
             "compute_time": device["totals"]["compute_time"],
@@ -41,7 +49,7 @@ def step(devices: list[dict[str, Any]]) -> None:
             - device["totals"]["overlap_time"],
             "hidden_communication_time": device["totals"]["overlap_time"],
         }
-        for device in devices[:MOST_DEVICES]
+        for name, device in zip(short_titles(shown), shown, strict=True)
     }
     figure = charts.parts(rows, PARTS, "time of one step [s]" if marked else "time in the file [s]")
     charts.draw(figure, "step", "Parts of a step of each device", height=160 + 40 * len(rows))
@@ -69,9 +77,11 @@ def collectives(devices: list[dict[str, Any]]) -> None:
 
 def uses(devices: list[dict[str, Any]]) -> None:
     """Draw what kept each device's time, how well kernels filled it, and its memory."""
-    recorded = {title(device): device["shares"] for device in devices[:MOST_DEVICES] if device["shares"]}
+    shown = [device for device in devices[:MOST_DEVICES] if device["shares"]]
+    recorded = {name: device["shares"] for name, device in zip(short_titles(shown), shown, strict=True)}
     if recorded:
         figure = charts.parts(recorded, SHARES, "share of the time", share)
+        figure.update_xaxes(tickformat=".0%")
         charts.draw(figure, "shares", "Time by kind of work", height=160 + 40 * len(recorded))
     st.dataframe(
         [
@@ -80,7 +90,7 @@ def uses(devices: list[dict[str, Any]]) -> None:
                 "GPU utilisation": share(device["utilisation"]),
                 "SM efficiency": share(device["sm_efficiency"]),
                 "achieved occupancy": share(device["achieved_occupancy"]),
-                "peak memory [GiB]": device["memory"] and round(device["memory"]["peak"] / 2**30, 2),
+                "peak memory": f"{device['memory']['peak'] / 2**30:.2f} GiB" if device["memory"] else "",
             }
             for device in devices
         ],
@@ -143,7 +153,19 @@ def ranges(rows: list[dict[str, Any]]) -> None:
     """List the time by marked range."""
     if rows:
         st.caption("Time by marked range; ranges within ranges count in both")
-        st.dataframe(rows, hide_index=True)
+        st.dataframe(
+            [
+                {
+                    "file": row["file"],
+                    "range": row["name"],
+                    "occurrences": row["occurrences"],
+                    "on the host": show(row["host_time"], "s"),
+                    "on the GPU": "" if row["device_time"] is None else show(row["device_time"], "s"),
+                }
+                for row in rows
+            ],
+            hide_index=True,
+        )
 
 
 def advised(seen: uploads.Seen, result: dict[str, Any], asked: Asked, skip: int) -> list[dict[str, Any]]:
@@ -218,7 +240,7 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
             st.subheader("nccl-tests", anchor=False)
             st.markdown(f"**{len(seen.timings)} file(s) of timings: calibrate on them below.**")
     for note in dict.fromkeys(note for device in devices for note in device["notes"]):
-        st.info(note)
+        st.info(plain(sentence(note)))
     if devices:
         step(devices)
         result["recommendations"] = advised(seen, result, asked, skip)
