@@ -34,6 +34,9 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "GPUs": row["world_size"],
             "accelerator": row["accelerator"],
             "time": show(row["run_time"], "s"),
+            "time, 80 %": show_range(row["run_time_low_80"], row["run_time_high_80"], "s")
+            if row["run_time_low_80"]
+            else "",
             "cost [USD]": row["cost"],
             "strategy": row["strategy"],
             "precision": row["precision"],

@@ -59,6 +59,8 @@ def ratio_to_first(case: Case, cases: Sequence[Case]) -> Ratio | None:
     return ratio_between(case.prediction, first.prediction, first.name)
 
 
+ROUNDING = 1e-9
+"""Relative difference of speeds that are the same."""
 ENOUGH = 1.05
 """Times as fast that a network may be predicted for the slower one to suffice, where the order is open."""
 
@@ -72,7 +74,8 @@ def _suffices(first: Case, other: Case, ratio: Ratio) -> str:
     slower = one if ratio.value > 1 else two
     is_open = ratio.low_80 <= 1 <= ratio.high_80
     if differing == {"inter_link"} and is_open and max(ratio.value, 1 / ratio.value) < ENOUGH:
-        return f"; {slower['inter_link']} suffices"
+        either = abs(ratio.value - 1) < ROUNDING
+        return "; either network suffices" if either else f"; {slower['inter_link']} suffices"
     return ""
 
 

@@ -1,0 +1,42 @@
+"""Comparisons put together on other pages: each step is an entry of the history, and the address says all."""
+
+from __future__ import annotations
+
+from tests.browser.conftest import Window
+
+
+def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Window) -> None:
+    page = window.open("?gpus=32&workload=vgg16&node=dgx-1v")
+    start = page.evaluate("history.length")
+    page.get_by_role("button", name="25 or 100 Gbit/s?", exact=True).click()
+    page.wait_for_url("**/compare?**c-inter-link=ethernet-100g-rdma")
+    window.settled()
+    asked = page.url
+    page.get_by_role("button", name="Remove B").click()
+    page.wait_for_function("!location.search.includes('c-inter-link')")
+    window.settled()
+    assert page.evaluate("history.length") == start + 2
+    page.go_back()
+    page.wait_for_selector("strong:has-text('Take C (ethernet-100g-rdma) for speed')")
+    assert page.url == asked
+    page.get_by_role("link", name="Predict").first.click()
+    page.wait_for_selector("[data-testid=stMetric]")
+    window.settled()
+    page.get_by_label("GPUs", exact=True).fill("64")
+    page.get_by_label("GPUs", exact=True).press("Enter")
+    page.wait_for_url("**gpus=64**")
+    window.settled()
+    page.get_by_role("button", name="Add to Compare").click()
+    page.wait_for_selector("text=Added to Compare as D.")
+    page.get_by_role("button", name="Open Compare (4)").click()
+    page.wait_for_url("**/compare?**d-gpus=64")
+    window.settled()
+    cells = page.locator("table").first.inner_text()
+    shared = other.open(page.url.removeprefix(f"{window.address}/"))
+    assert shared.locator("table").first.inner_text() == cells
+    beyond = shared.evaluate(
+        "[...document.querySelectorAll('[data-testid=stPlotlyChart] .ytick text')]"
+        ".filter(text => text.getBoundingClientRect().left < 0).map(text => text.textContent)"
+    )
+    assert beyond == []
+    assert shared.evaluate("document.documentElement.scrollWidth") <= 390
