@@ -15,10 +15,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import layout_options, session_hardware
 from app.answering import answering
-from app.looks import labelled
 from app.options import BASIC, MONEY, MORE, Option, as_command, as_python, options, scenario
-from app.plain import plain
-from app.state import START, chosen, close_page, open_page, widget, with_own
+from app.state import START, chosen, close_page, open_page, show_mistake, widget, with_own
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.reports.page import Page
@@ -87,11 +85,11 @@ def ask_scenario(
     }
     asked = ask(page, known, body, start, columns=columns, picture=picture, shares_out=True)
     with st.sidebar:
-        _own_calibration()
+        own_calibration()
     return asked
 
 
-def _own_calibration() -> None:
+def own_calibration() -> None:
     """Take what the user's own runs taught, for every page that predicts."""
     with fold("Your own calibration") as is_open:
         if is_open:
@@ -198,17 +196,21 @@ def mistakes_shown() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        st.error(plain(labelled(session_hardware.without_folder(str(error)))))
+        show_mistake(session_hardware.without_folder(str(error)))
         st.stop()
 
 
-PROFILED = ("predict", "scale", "compare", "sensitivity")
-"""Commands that take files of one's own: a profile, a calibration."""
+TAKES_FILES = {
+    **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("profile", "calibration")),
+    "plan": ("calibration",),
+}
+"""Commands that take files of one's own -> their options."""
 
 
 def shell_command(command: str, picked: Mapping[str, Any], more: Sequence[tuple[str, str]] = ()) -> str:
     """Return the question as a command, with options given more than once and the session's profile."""
-    files = session_hardware.own_names() if command in PROFILED else {}
+    own = session_hardware.own_names()
+    files = {name: own[name] for name in TAKES_FILES.get(command, ()) if name in own}
     return as_command(command, {**picked, **files}, more)
 
 

@@ -20,6 +20,7 @@ from perfmodel.specs.scenario import SHORT
 from perfmodel.specs.store import Catalogue
 
 PRICES = ("price", "purchase-price")
+CALIBRATION = "calibration"
 
 
 def known(catalogue: Catalogue) -> dict[str, Option]:
@@ -67,7 +68,8 @@ def goal(picked: Mapping[str, Any], known: Mapping[str, Option]) -> Goal:
     for name, value in picked.items():
         option = known[name]
         given[str(option.parameter.name)] = convert(option, value) if option.kind == "text" else value
-    return goal_of(given)
+    mine = session_hardware.calibration()
+    return goal_of(given | ({} if mine is None else {CALIBRATION: mine}))
 
 
 def length_missing(asked: Goal) -> str | None:
@@ -89,14 +91,17 @@ def as_python(asked: Goal) -> str:
     result = perfmodel.plan(deadline=3600.0, input='real')
     print(result)
     """
-    said = {name: repr(value) for name, value in keywords_of(asked).items()}
+    given = keywords_of(asked)
+    if CALIBRATION in given:  # as its owner calls the file
+        given[CALIBRATION] = session_hardware.own_names()[CALIBRATION]
+    said = {name: repr(value) for name, value in given.items()}
     conditions = [
         f"{name}={value!r}" for name, value in asked.conditions._asdict().items() if value is not None
     ]
     if conditions:
         said["conditions"] = f"perfmodel.Conditions({', '.join(conditions)})"
-    given = ", ".join(f"{name}={value}" for name, value in said.items())
-    return f"import perfmodel\n\nresult = perfmodel.plan({given})\nprint(result)"
+    words = ", ".join(f"{name}={value}" for name, value in said.items())
+    return f"import perfmodel\n\nresult = perfmodel.plan({words})\nprint(result)"
 
 
 def report_page(asked: Goal, result: Searched, command: str) -> Callable[[], Page]:

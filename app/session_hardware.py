@@ -37,7 +37,8 @@ def folder_remover() -> Callable[[str], str]:
     if "folder" not in st.session_state:
         return str
     mine = str(folder())
-    return lambda message: message.replace(f"{mine}/specs/", "").replace(f"{mine}/", "")
+    inside = re.compile(rf"{re.escape(mine)}/(?:specs/|calibration/)?")
+    return lambda message: inside.sub("", message)
 
 
 def catalogue() -> Catalogue:

@@ -7,6 +7,7 @@ browser tab.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import history, session_hardware
-from app.looks import for_planners
+from app.looks import for_planners, labelled
 from app.options import Option, offered, read, written
 from app.plain import plain
 from perfmodel.errors import InputError, unknown_name
@@ -32,9 +33,19 @@ class Refused(NamedTuple):
     """Of the field that shows it, if one does."""
 
 
+class Text(NamedTuple):
+    """What somebody wrote in a field, that can be read."""
+
+    label: str
+    text: str
+    place: DeltaGenerator | None
+    """Below the field, where the page draws it."""
+
+
 def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] = START) -> None:
     """Take what a URL says into the session, and note what in it cannot be used."""
     session = st.session_state
+    session.places = {}
     url = st.query_params.to_dict()
     if "chosen" not in session:
         session.chosen, session.refused, session.seen, session.opening = {}, {}, None, True
@@ -81,6 +92,11 @@ def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> N
     elif said != st.query_params.to_dict():
         st.query_params.from_dict(said)
     session.seen = (page, said)
+    session.texts = {
+        name: Text(known[name].label, str(value), session.get("places", {}).get(name))
+        for name, value in chosen(known).items()
+        if known[name].kind == "text"
+    }
     if session.refused:
         with top:
             for name, refused in session.refused.items():
@@ -90,6 +106,27 @@ def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> N
                 st.error(plain(text))
             st.button("Go on without it", on_click=_forgive, key="forgive")
         st.stop()
+
+
+def show_mistake(message: str) -> None:
+    """Show what is wrong with an answer, and at the text that it is about, where it is about one."""
+    name = _at_fault(message)
+    if name is None:
+        st.error(plain(labelled(message)))
+        return
+    text: Text = st.session_state.texts[name]
+    said = labelled(message)
+    st.error(plain(said if text.label in said else f"“{text.label}”: {said}"))
+    if text.place is not None:
+        text.place.error(plain(said))
+
+
+def _at_fault(message: str) -> str | None:
+    """Return the option with a text that a message names, or else quotes."""
+    texts: Mapping[str, Text] = st.session_state.get("texts", {})
+    named = [name for name in texts if re.search(rf"--{re.escape(name)}(?![\w-])", message)]
+    quoted = [name for name, text in texts.items() if repr(text.text) in message]
+    return next(iter((*named, *quoted)), None)
 
 
 def _forgive() -> None:
@@ -220,6 +257,7 @@ def _slider(option: Option, common: dict[str, Any]) -> int:
 def _field(option: Option, common: dict[str, Any]) -> str | None:
     """Free text; what the command line would refuse is reported under the field."""
     text: str = st.text_input(option.label, placeholder=option.usual, **common).strip()
+    st.session_state.places[option.name] = st.empty()
     if not text:
         return None
     try:

@@ -12,7 +12,7 @@ from perfmodel.api.calibrate import calibrate
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.units import show
-from tests.test_app import errors, opened, sound
+from tests.test_app import errors, opened, sound, words
 from tests.test_app_copies import copies, run
 from tests.test_own_runs import MACHINE, written
 
@@ -49,6 +49,22 @@ def test_a_calibration_of_ones_own_moves_predictions_and_goes_with_copies(mine, 
     assert str(wanted.iteration_time) in run(python)
     sound(test.button(key="forget-calibration").click().run())
     assert test.metric[0].value == plain
+
+
+def test_a_plan_takes_a_calibration_of_ones_own(mine, invoke, monkeypatch):
+    query = {"workload": "resnet50", "instance": "p3.16xlarge", "epochs": "1", "max-gpus": "8"}
+    before = words(opened("plan", **query))
+    test = handed_over(mine.read_bytes(), "plan", **query)
+    assert not test.error
+    (command,), python = copies(test)
+    monkeypatch.chdir(mine.parent)
+    assert "--calibration mine.json" in shlex.join(command)
+    answer = json.loads(invoke(*command, "--json").stdout)
+    assert f"**{answer['verdict'][0]}**" in words(test) != before
+    assert answer["verdict"][0] in " ".join(run(python).split())
+    test.session_state["fold-How it would be started"] = True
+    started = [block.value for block in sound(test.run()).get("code")]
+    assert any("--calibration mine.json" in text for text in started if text.startswith("perfmodel predict"))
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\x00", b"[1]"])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from app.menu import PAGES
+from app.options import MONEY, SCENARIO
+from app.plain import plain
 from perfmodel.planning import Goal, search
-from tests.test_app import errors, opened, sound, words
+from tests.test_app import FOLDS, errors, opened, sound, words
 
 
 def test_a_field_that_cannot_be_read_blocks_the_answer_and_stays_in_the_address():
@@ -78,3 +81,50 @@ def test_lines_laid_over_a_curve_do_not_stand_for_it():
     test = opened("scale", accelerator="k80", precision="bf16", networks="ethernet-25g-tcp")
     assert "bf16" in errors(test)
     assert not test.subheader
+
+
+PAGES_WITH_TEXT = tuple(name for name, _ in PAGES if name not in ("validation", "trace", "quote", "hardware"))
+"""Pages whose fields ask for an answer; those left out have forms, or nothing to write in."""
+WRONG = ("tomorrow", "-3", "1e999", "abc")
+"""What some fields read (a name may be abc) and others cannot."""
+SHARED = {f"option-{name}" for name in (*SCENARIO, *MONEY)}
+"""Fields of every page of a scenario, tried on one of them."""
+
+
+@pytest.mark.any_version
+@pytest.mark.parametrize("page", PAGES_WITH_TEXT)
+def test_a_text_that_cannot_be_read_blocks_the_answer_beside_its_field(page):
+    """Every text field of every page: an answer to what stands there, or none and the reason at the field."""
+    test = opened(
+        page, **({"epochs": "1", "instance": "p3.16xlarge", "max-gpus": "8"} if page == "plan" else {})
+    )
+    for heading in FOLDS.get(page, ()):
+        test.session_state[f"fold-{heading}"] = True
+    for heading in ("More options", "Prices, power, failures", "Racks"):
+        test.session_state[f"fold-{heading}"] = True
+    sound(test.run())
+    fields = {field.key: field.value for field in test.text_input if field.key.startswith("option-")}
+    tried = {key for key in fields if page == "predict" or key not in SHARED}
+    assert tried or page not in ("predict", "plan", "scale")
+    blocked = 0
+    for key in tried:
+        for text in WRONG:
+            sound(test.text_input(key=key).set_value(text).run())
+            field = test.text_input(key=key)
+            assert field.value == text, (key, text)
+            refused = test.session_state.refused.values()
+            if mine := [each for each in refused if each.key == key]:
+                blocked += 1
+                assert not test.subheader, (key, text)
+                assert not test.metric, (key, text)
+                assert errors(test).count(plain(mine[0].reason)) == 2, (key, text, errors(test))
+                assert text in test.query_params.values(), (key, text)
+            elif test.error:  # it can be read, and not be answered
+                blocked += 1
+                assert not test.subheader, (key, text)
+                assert len(test.error) == 2, (key, text, errors(test))
+                shown = [error.value.replace("\\", "") for error in test.error]
+                assert any(f"“{field.label}”" in each for each in shown), (key, text, shown)
+                assert any(each.endswith(shown[0]) or shown[0].endswith(each) for each in shown[1:])
+        sound(test.text_input(key=key).set_value(fields[key]).run())
+    assert blocked >= len(tried)

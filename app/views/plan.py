@@ -7,7 +7,17 @@ import streamlit as st
 
 from app import charts, plan_form, plan_limits, session_hardware, to_compare
 from app.answering import answering
-from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
+from app.layout import (
+    Asked,
+    ask,
+    downloads,
+    fold,
+    mistakes_shown,
+    own_calibration,
+    sentence,
+    shell_command,
+    ways_out,
+)
 from app.looks import labelled, main_number
 from app.options import scenario
 from app.plain import plain
@@ -158,7 +168,7 @@ def page(asked: Asked) -> None:
     with fold("How it would be started") as is_open:
         if is_open and result["launch"]:
             for text in filter(None, result["launch"].values()):
-                st.code(text, language="shell", wrap_lines=True)
+                st.code(session_hardware.without_folder(text), language="shell", wrap_lines=True)
     with fold("Machines without a price, plans left out, what was assumed") as is_open:
         if is_open:
             for row in result["unpriced"]:
@@ -172,14 +182,15 @@ def page(asked: Asked) -> None:
 
 
 OFFERED = plan_form.known(session_hardware.catalogue())
-page(
-    ask(
-        "plan",
-        {
-            "": [OFFERED[name] for name in SIDE],
-            "More options": [option for name, option in OFFERED.items() if name not in (*BODY, *SIDE)],
-        },
-        body=[OFFERED[name] for name in BODY],
-        start=START,
-    )
+asked = ask(
+    "plan",
+    {
+        "": [OFFERED[name] for name in SIDE],
+        "More options": [option for name, option in OFFERED.items() if name not in (*BODY, *SIDE)],
+    },
+    body=[OFFERED[name] for name in BODY],
+    start=START,
 )
+with st.sidebar:
+    own_calibration()
+page(asked)
