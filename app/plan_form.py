@@ -12,6 +12,7 @@ from app import bounded, searches, session_hardware
 from app.goal_keywords import keywords_of
 from app.options import Option, convert, offered, options, written
 from app.search_worker import Searched
+from perfmodel.cli.fleets import OWN as OF_A_FLEET
 from perfmodel.cli.plan import goal_of
 from perfmodel.planning import Goal
 from perfmodel.planning.goal import SHARED, options_of
@@ -28,6 +29,8 @@ def known(catalogue: Catalogue) -> dict[str, Option]:
     result = {}
     for name, option in options("plan").items():
         if option.parameter.metavar == "FILE" or name == "specs":  # files of the server's
+            continue
+        if option.parameter.name in OF_A_FLEET:  # another question
             continue
         if option.kind == "choices":
             more = option.offers and offered(option.offers, catalogue)
