@@ -17,6 +17,8 @@ WIDTHS = (1440, 390)
 THEMES = ("light", "dark")
 GRAVE = ("serious", "critical")
 QUERIES = {
+    "predict": "?workload=llama-2-70b&accelerator=h100-sxm5-80gb&gpus=64&tensor-parallel=8"
+    "&pipeline-parallel=4&global-batch-size=64",
     "scale": "?gpus=8,16&networks=ethernet-100g-tcp,ethernet-100g-rdma",
     "plan": "?epochs=1&max-gpus=8&accelerators=v100-sxm2-16gb",
     "quote": "?quote=horovod-512-gpus",
