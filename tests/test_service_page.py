@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from perfmodel.cli import main
 from perfmodel.service.application import application
 from perfmodel.service.commands import COMMANDS
 from tests.asgi import Caller
@@ -64,6 +67,32 @@ def test_plans_come_in_pages():
 )
 def test_each_kind_of_request_has_a_line_of_curl(kind):
     assert any(kind in line for line in LINES)
+
+
+def _with_json(group: click.Group, before: str = "") -> Iterator[str]:
+    """Name every command that prints JSON, those of groups after the group's name."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        one = group.get_command(context, name)
+        if isinstance(one, click.Group):
+            yield from _with_json(one, f"{before}{name} ")
+        elif one is not None and any("--json" in each.opts for each in one.params):
+            yield f"{before}{name}"
+
+
+SERVED_AS = {
+    "trace summary": "trace/summary",
+    **{f"specs {name}": "specs" for name in ("list", "show")},
+    **{f"workloads {name}": "workloads" for name in ("list", "show", "recipes")},
+}
+
+
+def test_every_command_that_prints_json_is_served_or_said_not_to_be():
+    left_out = PAGE.partition("## What is not served")[2].partition("\n## ")[0]
+    names = [*_with_json(main)]
+    assert {"predict", "workloads recipes", "trace diff"} <= {*names}
+    for name in names:
+        assert SERVED_AS.get(name, name) in COMMANDS or f"`{name}`" in left_out, name
 
 
 def test_the_page_names_every_command():
