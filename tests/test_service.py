@@ -143,8 +143,12 @@ def test_the_service_describes_itself_without_anybody_elses_files(client):
     for name in COMMANDS:
         assert f"/v1/{name}" in document["paths"]
         assert f"POST /v1/{name}" in page
+    for name in document["components"]["schemas"]:
+        assert f'id="type-{name}"' in page
+    places = {each.partition('"')[0] for each in page.split('href="#')[1:]}
+    assert places <= {each.partition('"')[0] for each in page.split('id="')[1:]}
     assert "<script" not in page
-    assert "http" not in page.replace("http-", "")
+    assert not any(word in page for word in ("src=", 'href="http', "url(", "@import"))
 
 
 def test_one_schema_holds_words_units_and_examples():

@@ -13,7 +13,8 @@ STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
     "color:#222;background:#fff}table{border-collapse:collapse;width:100%}"
     "th,td{text-align:left;vertical-align:top;padding:.25rem .6rem;border-bottom:1px solid #ddd}"
-    "pre{background:#f4f4f4;padding:.6rem;overflow:auto}code{overflow-wrap:anywhere}"
+    "pre{background:#f4f4f4;padding:.6rem;white-space:pre-wrap;overflow-wrap:anywhere}"
+    "code{overflow-wrap:anywhere}@media(min-width:50rem){td:first-child{white-space:nowrap}}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}pre{background:#262626}"
     "th,td{border-color:#444}a{color:#8bf}}"
 )
@@ -32,16 +33,26 @@ def docs_page() -> bytes:
     )
     body = "".join(_command(path, each, schemas) for path, each in commands.items())
     statuses = "".join(
-        f"<tr><td>{status}</td><td>{escape(each['description'])}</td></tr>"
+        f"<tr><td>{status}</td><td>{escape(each['description'])}{_example(each)}</td></tr>"
         for status, each in next(iter(commands.values()))["responses"].items()
+    )
+    types = "".join(
+        f'<h3 id="type-{escape(name)}">{escape(name)}</h3>{_tables(schema, schemas)}'
+        for name, schema in schemas.items()
     )
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>perfmodel {info["version"]}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style>'
         f"<h1>perfmodel {info['version']}</h1><p>{escape(info['description'])}</p>"
         f'<p>For programs: <a href="/openapi.json">/openapi.json</a>.</p><ul>{links}</ul>'
-        f"<h2>Statuses</h2><table>{statuses}</table>{body}</html>"
+        f"<h2>Statuses</h2><table>{statuses}</table>{body}<h2>Types</h2>{types}</html>"
     ).encode()
+
+
+def _example(response: dict[str, Any]) -> str:
+    """Return the example of a response; of one that has none nothing."""
+    bodies = [each["example"] for each in response.get("content", {}).values() if "example" in each]
+    return "".join(f"<pre>{escape(json.dumps(body))}</pre>" for body in bodies)
 
 
 def _command(path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> str:
@@ -76,20 +87,23 @@ def _tables(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
 def _row(name: str, field: dict[str, Any]) -> str:
     unit = field.get("unit", "")
     return (
-        f"<tr><td><code>{escape(name)}</code></td><td>{escape(_kind(field))}</td>"
+        f"<tr><td><code>{escape(name)}</code></td><td>{_kind(field)}</td>"
         f"<td>{escape('' if unit == '1' else unit)}</td><td>{escape(field.get('description', ''))}</td></tr>"
     )
 
 
 def _kind(field: dict[str, Any]) -> str:
-    """Say in a few words what a value may be."""
+    """Say in a few words what a value may be, with links to types."""
     if "$ref" in field:
-        return str(field["$ref"]).removeprefix(REFERENCE)
+        name = escape(str(field["$ref"]).removeprefix(REFERENCE))
+        return f'<a href="#type-{name}">{name}</a>'
     if "enum" in field:
-        return ", ".join(map(str, field["enum"]))
+        return escape(", ".join(map(str, field["enum"])))
     if "anyOf" in field:
         return " or ".join(dict.fromkeys(map(_kind, field["anyOf"])))
     kind = field.get("type", "anything")
     if kind == "array":
         return f"list of {_kind(field.get('items', {}))}"
-    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+    if kind == "object" and isinstance(field.get("additionalProperties"), dict):
+        return f"table of {_kind(field['additionalProperties'])}"
+    return escape(" or ".join(kind) if isinstance(kind, list) else str(kind))
