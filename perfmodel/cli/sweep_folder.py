@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
     from perfmodel.sweeps import Sweep
     from perfmodel.sweeps.part_files import PartSummary
     from perfmodel.sweeps.running import Progress
@@ -60,14 +63,8 @@ def _shown(scenarios: int) -> Iterator[Progress]:
         yield silent
         return
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
 
-    words = TextColumn("{task.completed:,.0f} of {task.total:,.0f} scenarios")
-    rate = TextColumn("{task.fields[rate]}")
-    with Bar(
-        BarColumn(), words, rate, TimeRemainingColumn(), console=Console(stderr=True), transient=True
-    ) as bar:
+    with bar_on(Console(stderr=True)) as bar:
         task = bar.add_task("", total=scenarios, rate="")
 
         def advance(part: PartSummary | None, count: int) -> None:
@@ -79,6 +76,25 @@ def _shown(scenarios: int) -> Iterator[Progress]:
             bar.update(task, rate=f"{speed:,.0f}/s" if speed else "")
 
         yield advance
+
+
+def bar_on(console: Console) -> Bar:
+    """Return a bar with scenarios done and in all, how many a second, and the time that is left.
+
+    A billion scenarios have room in 80 columns.
+    """
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    return Bar(
+        BarColumn(bar_width=16),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=console,
+        transient=True,
+    )
 
 
 def notes_of(result: Sweep) -> list[str]:
