@@ -12,6 +12,9 @@ import pytest
 
 from tests.browser.server import app_words, free_port, stop, wait
 
+LATE = 12
+"""Modules that the first page may still import: those that only some pages need, and parts of charts."""
+
 pytest.importorskip("streamlit")
 
 
@@ -54,3 +57,21 @@ def _keep(terminal: int, log: Path) -> None:
                 out.write(piece)
         except OSError:  # Linux ends a terminal whose last user is gone with an error
             pass
+
+
+def test_what_the_pages_need_is_imported_before_the_first_visitor_comes() -> None:
+    code = """
+import sys
+from perfmodel.cli.app import warm
+warm()
+before = set(sys.modules)
+from streamlit.testing.v1 import AppTest
+test = AppTest.from_file(sys.argv[1], default_timeout=120).run()
+assert test.metric and not test.exception
+print(*sorted(name for name in set(sys.modules) - before if name.startswith(("app", "perfmodel", "plotly"))))
+"""
+    main = Path(__file__).parents[1] / "app" / "main.py"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(main)], capture_output=True, text=True, timeout=180, check=True
+    )
+    assert len(done.stdout.split()) <= LATE, done.stdout

@@ -64,27 +64,38 @@ def command(port: int, host: str, browse: bool, server: str | None, check: bool,
 
 
 def _serve(words: list[str]) -> None:
-    """Run Streamlit in this process, with what the first page needs imported while it starts."""
+    """Run Streamlit in this process, after what all visitors would wait for."""
     import sys
-    import threading
 
     from streamlit.web.cli import main as streamlit
 
-    threading.Thread(target=_warm, daemon=True).start()
+    warm()
     sys.argv = words
     streamlit()
 
 
-def _warm() -> None:
-    """Import what every page needs, and predict once."""
-    import importlib
+def warm() -> None:
+    """Import what the pages need, read what they all read, predict once and draw it."""
+    import sys
+    from contextlib import suppress
+    from importlib import import_module
 
+    from perfmodel.accuracy.runs import shipped_runs
     from perfmodel.prediction import predict
+    from perfmodel.resources import folder
     from perfmodel.specs.scenario import Scenario
 
-    for name in ("plotly.graph_objects", "pandas", "pyarrow", "perfmodel.accuracy", "perfmodel.economics"):
-        importlib.import_module(name)
-    predict(Scenario(world_size=32))
+    pages = folder("app")
+    if str(pages.parent) not in sys.path:  # as the pages themselves do
+        sys.path.insert(0, str(pages.parent))
+    for name in ("pandas", "pyarrow", "streamlit.emojis"):
+        with suppress(ImportError):
+            import_module(name)
+    names = sorted(file.stem for file in pages.glob("*.py") if file.stem not in ("__init__", "main"))
+    parts = {name: import_module(f"app.{name}") for name in names}
+    parts["looks"].labelled("--gpus")  # reads the options of every page, and the catalogue for their choices
+    shipped_runs()
+    parts["charts"].waterfall(predict(Scenario(world_size=32))).to_json()
 
 
 def _taken(host: str, port: int) -> str | None:
