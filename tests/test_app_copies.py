@@ -144,7 +144,8 @@ def quoted(test: Any, answers: list[Any], printed: str) -> None:
 def sensitive(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
     (shown,) = (table.value for table in test.dataframe if "a quarter less" in table.value)
-    assert list(shown["input"]) == [row["name"].replace("_", " ") for row in answer["inputs"]]
+    names = [row["name"].replace("tdp", "rated_power").replace("_", " ") for row in answer["inputs"]]
+    assert list(shown["input"]) == names
     assert list(shown["a quarter more"]) == [show(row["at_+25%"], "s") for row in answer["inputs"]]
     assert all(row["name"] in printed for row in answer["inputs"])
     assert all(each["words"] in plain_words(test) for each in answer["crossovers"])
