@@ -187,7 +187,8 @@ class _AnsweringByService(Answering):
     def collective(
         self, name: str, fabric: Point, options: Mapping[str, Any], sizes: Sequence[float]
     ) -> list[Collective]:
-        return list(self._client.collective(name, size=list(sizes), **options).rows)
+        rows: Any = self._client.collective(name, size=list(sizes), **options)  # a table, of several sizes
+        return list(rows.rows)
 
     def collective_times(
         self,
@@ -199,10 +200,7 @@ class _AnsweringByService(Answering):
     ) -> dict[str, list[float]]:
         able = algorithms(name, fabric)
         return {
-            known: [
-                row.time
-                for row in self._client.collective(name, algorithm=known, size=list(sizes), **options).rows
-            ]
+            known: [row.time for row in self.collective(name, fabric, {**options, "algorithm": known}, sizes)]
             for known in wanted
             if known in able
         }
