@@ -31,9 +31,7 @@ QUERIES = {
 def visitor(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Window]:
     """One visitor a theme, who goes from page to page."""
     context = browser.new_context(color_scheme=request.param)
-    made = window_of(context, address)
-    made.page.set_default_timeout(60_000)
-    yield made
+    yield window_of(context, address)
     context.close()
 
 
