@@ -25,7 +25,9 @@ pytestmark = pytest.mark.any_version
 MANY = 50
 EXAMPLES = int(os.environ.get("PERFMODEL_SCHEMATHESIS_EXAMPLES", "3"))
 """Of each operation, valid and invalid."""
-LIMITS = ("--seconds", "1" if EXAMPLES < MANY else "5", "--candidates", "2000", "--no-access-log")
+PATIENCE = 120.0
+"""Seconds that an answer may take on a machine that others load."""
+LIMITS = ("--seconds", "1" if EXAMPLES < MANY else "3", "--candidates", "2000", "--no-access-log")
 """Of the service: what takes longer is answered by 504."""
 OFTEN_ANSWERED = {"predict", "learning-rate", "collective", "specs"}
 """Commands of whose valid bodies some are answered by 200, however few there are."""
@@ -126,7 +128,7 @@ def ask(service: Any, path: str, method: str, mode: str, specs: bool = False) ->
         suppress_health_check=list(HealthCheck),
     )
     def send(case: Any) -> None:
-        response = case.call(base_url=address)
+        response = case.call(base_url=address, timeout=PATIENCE)
         seen[response.status_code] += 1
         left_out = []
         if response.status_code == 504:  # a limit of this service, and no failure of it
