@@ -233,6 +233,16 @@ def test_a_bad_row_is_named_by_its_place_in_the_batch(client, body, fields):
     assert [row["error"]["errors"][0]["field"] if "error" in row else None for row in rows] == fields
 
 
+def test_a_value_that_no_json_holds_is_sent_back_as_a_text(client):
+    nics = '[{"a": 43075112189355293147136, "b": 1e999}]'
+    for body in (f'{{"nics": {nics}}}', f'{{"columns": {{"nics": [{nics}]}}}}'):
+        answer = client.post("/v1/predict", content=body.encode())
+        assert answer.status_code in (200, 422), answer.content
+        assert b'"4.30751e+22"' in answer.content
+        assert b'"Infinity"' in answer.content
+        assert b": Infinity" not in answer.content
+
+
 @pytest.mark.parametrize("status", [408, 413, 422, 429, 503])
 def test_what_a_limit_refuses_is_worded_as_what_a_command_refuses(status):
     async def refuse(name: str, body: bytes) -> bytes:

@@ -154,7 +154,7 @@ def shown(value: Any) -> Any:
     text = value if isinstance(value, str) else _as_json(value)
     text = text.encode("utf-8", "replace").decode()
     if not isinstance(value, str) and len(text) <= LONGEST_VALUE:
-        return json.loads(text)
+        return json.loads(text, parse_int=lambda digits: shown(int(digits)), parse_constant=str)
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
 
 
