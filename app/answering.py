@@ -181,7 +181,7 @@ class _AnsweringByService(Answering):
             lines = [counted(chosen, target)] if chosen else []
         else:
             published = goal.by_id(self.catalogue).published()
-            lines = harder(published, chosen, answer["fastest"], answer["front"])
+            lines = harder(published, chosen, answer["fastest"], answer["front"], goal.budget is not None)
         return Searched(answer | {"convergence": lines}, None)
 
     def collective(

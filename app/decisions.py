@@ -15,6 +15,7 @@ from perfmodel.step.terms import ANY_TERM
 from perfmodel.transformers.words import in_full
 from perfmodel.units import dollars, duration, show, show_range
 
+GIB = 2**30
 SURE = 0.9
 """Probability that one job is faster from which a page says to take it."""
 SAME = 0.01
@@ -37,7 +38,8 @@ def of_prediction(prediction: Prediction) -> str:
     rates = throughput_range(prediction)
     unit = f"{prediction.sample}s/s"
     if not prediction.memory.fits:
-        return f"It does not fit: {show(prediction.memory.bytes, 'B')} of memory are needed on each GPU."
+        needed, there = (size / GIB for size in (prediction.memory.bytes, prediction.memory.capacity))
+        return f"It does not fit: {needed:,.1f} of {there:,.1f} GiB of memory are needed on each GPU."
     if rates is None:
         return f"Plan with {prediction.samples_per_second:,.0f} {unit}; no interval is known."
     middle = f"{prediction.samples_per_second:,.0f}"
@@ -172,9 +174,6 @@ ADVICE = {
     "pessimistic": "Expect more",
 }
 """A verdict -> what to do."""
-
-
-GIB = 2**30
 
 
 def of_layouts(prediction: Prediction) -> str:

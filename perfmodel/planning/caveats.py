@@ -44,13 +44,18 @@ def harder_batches(result: SearchResult) -> list[str]:
     """
     if result.fit is not None:
         return []
-    return harder(result.goal.published(), result.chosen, result.fastest, result.front)
+    goal = result.goal
+    return harder(goal.published(), result.chosen, result.fastest, result.front, goal.budget is not None)
 
 
 def harder(
-    published: EpochsFit | None, chosen: Row | None, fastest: Row | None, front: Sequence[Row]
+    published: EpochsFit | None,
+    chosen: Row | None,
+    fastest: Row | None,
+    front: Sequence[Row],
+    has_budget: bool,
 ) -> list[str]:
-    """Return the same of plans: the one chosen, the fastest within the budget, and the front.
+    """Return the same of plans: the one chosen, the fastest within the budget where there is one, the front.
 
     Parameters
     ----------
@@ -58,8 +63,8 @@ def harder(
     """
     if published is None:
         return []
-    rows = {"the plan chosen": chosen, "the fastest within the budget": fastest}
-    rows["the fastest"] = front[0] if front else None
+    within = {"the fastest within the budget": fastest} if has_budget else {}
+    rows = {"the plan chosen": chosen, **within, "the fastest": front[0] if front else None}
     counted = "epochs" if published.unit == "epochs" else "samples"
     grown, short, seen = [], [], set()
     for which, row in rows.items():

@@ -189,7 +189,7 @@ def check_adapters(rank: int | None, model: Architecture) -> None:
 
 def caveats(layout: Layout, model: Architecture) -> list[str]:
     """Return what is possible and poor."""
-    stages, steps = layout.pipeline_parallel, layout.accumulation_steps
+    stages, steps = int(layout.pipeline_parallel), int(layout.accumulation_steps)
     remarks = []
     if steps < stages:
         words = "1 micro-batch keeps" if steps == 1 else f"{steps} micro-batches keep"
@@ -201,7 +201,7 @@ def caveats(layout: Layout, model: Architecture) -> list[str]:
     if model.layers % stages:
         remarks.append(f"{model.layers} layers do not divide by {stages} stages: the fullest sets the pace")
     if layout.tensor_parallel > model.kv_heads:
-        remarks.append(f"{model.kv_heads} key-value heads are copied to {layout.tensor_parallel} ranks")
+        remarks.append(f"{model.kv_heads} key-value heads are copied to {int(layout.tensor_parallel)} ranks")
     return remarks
 
 
