@@ -29,6 +29,8 @@ def distinct(*columns: Any) -> tuple[Any, Any]:
     ([1, 0], [1, 0, 1])
     """
     arrays = [np.asarray(column).astype(np.int64) for column in columns if np.ndim(column)]
+    if any(not len(column) for column in arrays):  # no layout divides: nothing to tell apart
+        return np.zeros(0, np.intp), np.zeros(0, np.intp)
     key, count = np.zeros(1, np.int64), 1
     for column in arrays:
         least = int(column.min())
