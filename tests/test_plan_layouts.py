@@ -9,6 +9,7 @@ import pytest
 
 import perfmodel
 from perfmodel import Catalogue, InputError, Scenario, predict
+from perfmodel.candidates import TooManyCandidates, at_most
 from perfmodel.economics import economics
 from perfmodel.planning import Goal, search
 from perfmodel.specs.conditions import Conditions
@@ -252,3 +253,37 @@ def test_a_checkpoint_has_a_time_or_a_bandwidth(words, message, invoke):
     result = invoke("plan", *asked, *words)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("limit", "wanted"), [({"deadline": "30 days"}, "cost"), ({"budget": "$180,000"}, "run_time")]
+)
+def test_no_count_of_machines_between_those_tried_first_is_better(limit, wanted):
+    """The best of plans that are each for at most so many machines, of which the most is always tried."""
+    asked = {"workload": "llama-3-8b", "instances": "p5.48xlarge", "tokens": "1T"}
+    plans = perfmodel.plan(**asked, max_gpus=96, **limit)
+    every = {}
+    for machines in range(1, 13):
+        rows = perfmodel.plan(**asked, max_gpus=8 * machines)
+        every |= {row["world_size"]: row for row in map(rows.search.row, range(rows.candidates))}
+    assert set(range(8, 97, 8)) <= every.keys()
+    able = [
+        row
+        for row in every.values()
+        if (row["run_time"] <= 30 * 86400 if "deadline" in limit else row["cost"] <= 180_000)
+    ]
+    best = min(able, key=lambda row: row[wanted])
+    assert best["world_size"] not in (8, 16, 24, 32, 48, 64, 96)
+    assert (plans.chosen.world_size, plans.chosen.cost) == (best["world_size"], best["cost"])
+
+
+def test_counts_between_are_counted_before_they_are_timed():
+    """What a limit of candidates allows without a deadline is too little with one."""
+    asked = {"workload": "llama-3-8b", "instances": "p5.48xlarge", "tokens": "1T", "max_gpus": 96}
+    coarse = perfmodel.plan(**asked)
+    finer = perfmodel.plan(**asked, deadline="30 days")
+    assert finer.layouts > coarse.layouts
+    with at_most(1_000_000):
+        assert perfmodel.plan(**asked, deadline="30 days").layouts == finer.layouts
+    with pytest.raises(TooManyCandidates), at_most(coarse.layouts + 1):
+        perfmodel.plan(**asked, deadline="30 days")

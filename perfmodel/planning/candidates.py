@@ -15,9 +15,10 @@ from perfmodel.epochs_to_target import EpochsFit
 from perfmodel.equations.cost import both_energies, job_energy
 from perfmodel.errors import InputError
 from perfmodel.failures import goodput_of, states_bytes
+from perfmodel.planning.between import MOST, between
 from perfmodel.planning.copies import tables_of_copies
 from perfmodel.planning.goal import Goal
-from perfmodel.planning.layouts import tables_of_layouts
+from perfmodel.planning.layouts import jobs_of, tables_of_layouts
 from perfmodel.planning.machines import Machine, server_of
 from perfmodel.prediction.limits import replicas_alone
 from perfmodel.prices import carbon_intensity_of
@@ -83,12 +84,24 @@ def candidates(
     tables, layouts = [], 0
     if goal.trains_copies:
         tables = tables_of_copies(goal, machines, network, catalogue, constants, left_out)
-    if goal.may_share_out(network):
-        table, layouts = tables_of_layouts(goal, machines, network, catalogue, constants, left_out)
+    shared_out = goal.may_share_out(network)
+    jobs = jobs_of(goal, machines) if shared_out else []
+    if shared_out:
+        table, layouts = tables_of_layouts(goal, machines, jobs, network, catalogue, constants, left_out)
         tables += table
+        shared_out = bool(table)
     if not sum(len(table["machine"]) for table in tables):
         raise InputError(_none_left(goal, network, left_out))
     result = valued(_joined(tables), goal, machines, network, fit, catalogue)
+    tried, most = set(jobs), MOST
+    while shared_out and (more := between(goal, machines, result, tried, most)):
+        tried.update(more)
+        most -= len(more)
+        table, timed = tables_of_layouts(goal, machines, more, network, catalogue, constants, left_out)
+        layouts += timed
+        if table:
+            tables += table
+            result = valued(_joined(tables), goal, machines, network, fit, catalogue)
     return Candidates(_within_power(result, machines, goal.power_limit, left_out), left_out, layouts)
 
 

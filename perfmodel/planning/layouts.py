@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -56,9 +56,32 @@ _NUMBERS = (
 )
 
 
+class Job(NamedTuple):
+    """What the fastest layout is looked for of."""
+
+    machine: int
+    """Its index."""
+    size: int
+    """Accelerators."""
+    precision: str | None
+    """None for the one that is usual."""
+
+
+def jobs_of(goal: Goal, machines: Sequence[Machine]) -> list[Job]:
+    """Return every machine, size and precision on which layouts are tried first."""
+    jobs = []
+    for index, machine in enumerate(machines):
+        sizes = doubled(goal.most_gpus(machine.accelerators, machine.joins), machine.accelerators)
+        jobs += [
+            Job(index, size, precision) for precision, size in product(goal.precisions or (None,), sizes)
+        ]
+    return jobs
+
+
 def tables_of_layouts(
     goal: Goal,
     machines: Sequence[Machine],
+    jobs: Sequence[Job],
     network: Workload,
     catalogue: Catalogue,
     constants: Calibration,
@@ -68,7 +91,8 @@ def tables_of_layouts(
 
     Parameters
     ----------
-    goal, machines : what to cross
+    goal, machines : what to train on what
+    jobs : that are tried
     network : of the goal's workload, a transformer
     catalogue, constants : as for ``predict``
     left_out : takes how many plans were left out, by the reason
@@ -79,16 +103,14 @@ def tables_of_layouts(
     timed : how many layouts were timed in all
     """
     cases: list[tuple[int, Setting | InputError]] = []
-    for index, machine in enumerate(machines):
-        sizes = doubled(goal.most_gpus(machine.accelerators, machine.joins), machine.accelerators)
-        for precision, size in product(goal.precisions or (None,), sizes):
-            try:
-                setting = _setting(goal, machine, size, precision, network, catalogue)
-            except InputError as error:
-                cases.append((index, error))
-                continue
-            if setting is not None:
-                cases.append((index, setting))
+    for index, size, precision in jobs:
+        try:
+            setting = _setting(goal, machines[index], size, precision, network, catalogue)
+        except InputError as error:
+            cases.append((index, error))
+            continue
+        if setting is not None:
+            cases.append((index, setting))
     will_try(_count(goal, case, network) for _, case in cases if isinstance(case, Setting))
     plans: list[dict[str, Any]] = []
     timed = 0
