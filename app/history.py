@@ -39,8 +39,14 @@ def watch() -> None:
 
 
 def replace(query: Mapping[str, str]) -> None:
-    """Complete the address of a page that somebody opens, without an entry of its own."""
+    """Complete the address of a page that somebody opens, without an entry of its own.
+
+    Once a document: drawn again while its page changes, it must not bring the old address back.
+    """
     address = json.dumps(f"?{urlencode(query)}").replace("<", "\\u003c")
-    script = f"if (location.search !== {address}) history.replaceState(history.state, '', {address});"
+    script = (
+        "if (!window.addressIsComplete) { window.addressIsComplete = true; "
+        f"if (location.search !== {address}) history.replaceState(history.state, '', {address}); }}"
+    )
     with st.container(key="completed"):
         st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)

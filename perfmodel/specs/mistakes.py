@@ -149,7 +149,7 @@ def _words(
         return f"{key}{joint}{cause}" if key else cause
     if what == "literal_error" and isinstance(given, str):
         key_of_list = next((part for part in reversed(place) if not part.isdigit()), last)
-        named = kind if error["loc"][-1] == "[key]" else key_of_list
+        named = kind if error["loc"][-1] == "[key]" else key_of_list if last.isdigit() else last
         choices = error["ctx"]["expected"].split("'")[1::2]
         return f"{inside}{unknown_name(named, given, choices)}"
     wanted = _expected(error)
