@@ -178,6 +178,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
         taken.append(f"--{one.option} {one.id}")
         warnings.append(str(one))
     workload = fed(network(scenario.workload, scenario.sequence_length), scenario, warnings)
+    if scenario.sequence_length is None and workload.sequence_length:
+        taken.append(f"--sequence-length {workload.sequence_length}")
     accelerator, node = _hardware(scenario, catalogue, taken, warnings)
     nodes, per_node = _placement(scenario, node, warnings)
     intra = catalogue.link(
@@ -233,6 +235,8 @@ def resolve(scenario: Scenario, catalogue: Catalogue) -> Setting:
     doubt_links(intra if scenario.intra_link else None, inter if scenario.inter_link else None, warnings)
     nics = scenario.nics or node.nics or 1
     if over_adapters:
+        if scenario.inter_link is not None:  # else they come with the node's own link, which is named
+            taken.take("nics", scenario.nics, nics)
         doubt_adapters(node, inter, nics, warnings)
     optimizer = taken.take("optimizer", scenario.optimizer, "adam" if sharing else workload.default_optimizer)
     if software != scenario.framework:

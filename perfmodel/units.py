@@ -282,6 +282,24 @@ def thousands(amount: float) -> str:
     return _three_digits(amount)
 
 
+NOTHING = 1e-9
+"""Share of an iteration that rounding leaves of a time that is not there."""
+
+
+def without_rounding(time: float, whole: float) -> float:
+    """Return a part of an iteration [s], 0 where it is no more than rounding leaves of nothing."""
+    return time if abs(time) > NOTHING * whole else 0.0
+
+
+def shown_part(time: float, whole: float) -> str:
+    """Return a part of an iteration [s] as people write it, without what rounding leaves of nothing.
+
+    >>> shown_part(2.4e-11, 0.586), shown_part(2.4e-5, 0.586)
+    ('0 s', '24 us')
+    """
+    return show(without_rounding(time, whole), "s")
+
+
 def show_range(low: float, high: float, unit: str) -> str:
     """Return two ends of a quantity, the unit once where both have it.
 

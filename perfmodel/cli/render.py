@@ -11,17 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from perfmodel.prediction.result import Prediction
-from perfmodel.reports.figures import figures, interval_lines, target_lines
+from perfmodel.reports.figures import figures, interval_lines, overflow, target_lines
 from perfmodel.step.terms import ANY_TERM
-from perfmodel.units import rate, show, show_range
+from perfmodel.units import NOTHING, rate, show, show_range, shown_part
 
 if TYPE_CHECKING:
     from perfmodel.api.scale import Scaling
 
 LABEL = 22
 """Columns of a label, in front of its value."""
-NOTHING = 1e-9
-"""Share of an iteration that rounding leaves of a term that is not there."""
 
 
 class _Output(Console):
@@ -50,6 +48,8 @@ def show_prediction(prediction: Prediction, reached: dict[str, Any] | None = Non
     """Print one prediction, with the time to a target where it was asked for."""
     out = console()
     out.print(Text(prediction.headline), style="bold")
+    if line := overflow(prediction):
+        out.print(Text(line), style="bold")
     out.print(Text(f"{prediction.placement}; {_network(prediction)}"))
     rows = table("iteration", "time", "share")
     for name, time in prediction.terms.items():
@@ -76,7 +76,7 @@ def _traffic(prediction: Prediction) -> Table:
     rows = table("what travels", "ranks", "messages", "each", "alone", "shows", left=1)
     for row in prediction.traffic:
         name = f"{row.group}: {row.collective}"
-        times = show(row.time, "s"), show(row.exposed_time, "s")
+        times = show(row.time, "s"), shown_part(row.exposed_time, prediction.iteration_time)
         rows.add_row(name, str(row.ranks), _count(row.messages), _decimal(row.message_bytes), *times)
     return rows
 
@@ -140,6 +140,11 @@ def show_scaling(scaling: Scaling) -> None:
         ),
         style="bold",
     )
+    if lacking := [each for each in scaling.predictions if not each.memory.fits]:
+        counts = ", ".join(str(each.scenario["world_size"]) for each in lacking)
+        at = "" if len(lacking) == len(scaling.rows) else f" at {counts} GPUs"
+        out.print(Text(f"{overflow(lacking[-1])}{at}"), style="bold")
+    out.print(Text(_network(max(scaling.predictions, key=lambda each: each.scenario["world_size"]))))
     shown = table(
         "GPUs", "iteration", "80 % interval", "samples/s", "speed-up", "efficiency", "exposed", "fits", left=0
     )
@@ -152,7 +157,7 @@ def show_scaling(scaling: Scaling) -> None:
             rate(row.samples_per_second),
             f"{row.speedup:.2f}",
             f"{row.scaling_efficiency:.1%}",
-            show(row.exposed_communication_time, "s"),
+            shown_part(row.exposed_communication_time, row.iteration_time),
             "yes" if row.fits else "NO",
         )
     out.print(shown)

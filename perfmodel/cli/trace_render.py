@@ -10,7 +10,7 @@ from perfmodel.cli.render import console, lines_to, table
 from perfmodel.traces.activity import SHARES
 from perfmodel.traces.allocations import CATEGORIES
 from perfmodel.traces.summary import PARTS
-from perfmodel.units import plural, show
+from perfmodel.units import plural, show, shown_part, without_rounding
 
 MOST_ROWS = 8
 
@@ -99,15 +99,17 @@ def _figures(device: dict[str, Any]) -> list[tuple[str, str]]:
 def show_difference(result: list[dict[str, Any]]) -> None:
     """Print two steps side by side."""
     rows = table("a step", "measured", "predicted", "difference", "ratio")
+    whole = max(row["first"] for row in result)
     for row in result:
+        difference = shown_part(row["difference"], whole)
         label = {"iteration_time": "iteration time", **PARTS}[row["part"]]
-        sign = "-" if row["difference"] < 0 else "+"
+        sign = "" if difference.startswith(("-", "0 ")) else "+"
         rows.add_row(
             label,
-            show(row["first"], "s"),
-            show(row["second"], "s"),
-            f"{sign}{show(abs(row['difference']), 's')}",
-            f"{row['ratio']:.2f}" if row["ratio"] is not None else "-",
+            shown_part(row["first"], whole),
+            shown_part(row["second"], whole),
+            f"{sign}{difference}",
+            f"{row['ratio']:.2f}" if without_rounding(row["first"], whole) else "-",
         )
     console().print(rows)
 

@@ -13,7 +13,7 @@ from perfmodel.comparison.verdict import notes, ratio_to_first, verdict
 from perfmodel.errors import InputError
 from perfmodel.prediction.result import Ratio
 from perfmodel.tables import Cell, Record, Table, aligned
-from perfmodel.units import UNITS, show
+from perfmodel.units import UNITS, show, without_rounding
 
 SAMPLES = 1e6
 """Samples over which costs are compared: they do not depend on the batch."""
@@ -198,7 +198,9 @@ def _quantities(case: Case) -> dict[tuple[str, str], float | None]:
     """Every quantity worth comparing, with its unit, in the order it is shown."""
     answer = case.prediction
     rows: dict[tuple[str, str], float | None] = {("iteration_time", "s"): answer.iteration_time}
-    rows |= {(name, "s"): time for name, time in answer.terms.items()}
+    rows |= {
+        (name, "s"): without_rounding(time, answer.iteration_time) for name, time in answer.terms.items()
+    }
     rows |= {
         ("samples_per_second", "1/s"): answer.samples_per_second,
         ("tokens_per_second", "1/s"): answer.tokens_per_second,

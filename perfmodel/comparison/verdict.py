@@ -18,7 +18,12 @@ SAME = 5e-4
 
 
 def verdict(cases: Sequence[Case]) -> str:
-    """One line: which is faster, by how much, and at what cost."""
+    """One line: which is faster, by how much, at what cost, and which do not fit their memory."""
+    lacking = ", ".join(case.name for case in cases if not case.prediction.memory.fits)
+    return _order(cases) + (f"; DOES NOT FIT its memory: {lacking}" if lacking else "")
+
+
+def _order(cases: Sequence[Case]) -> str:
     first, *others = cases
     if not _same_work(cases):
         report = ", ".join(f"{case.name} {show(case.prediction.iteration_time, 's')}" for case in cases)
@@ -94,18 +99,13 @@ def _same_work(cases: Sequence[Case]) -> bool:
 
 
 def notes(cases: Sequence[Case]) -> list[str]:
-    """Return what must be known beside the numbers: batches, memory, where prices come from."""
+    """Return what must be known beside the numbers: batches, where prices come from."""
     lines = []
     batches = {case.prediction.scenario["global_batch_size"] for case in cases}
     if len(batches) > 1:
         sizes = " and ".join(f"{case.prediction.scenario['global_batch_size']:,}" for case in cases)
         lines.append(f"an iteration takes {sizes} samples: a larger batch may need more epochs")
     lines += [f"{case.name}: {_trained(case.reached)}" for case in cases if case.reached is not None]
-    lines += [
-        f"{case.name} does not fit its accelerators' memory"
-        for case in cases
-        if not case.prediction.memory.fits
-    ]
     if len({case.prediction.scaling for case in cases}) > 1:
         lines.append("speed-up and efficiency are of weak scaling in some and of strong scaling in others")
     lines += _frameworks(cases)

@@ -11,10 +11,25 @@ from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Prediction
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
-from perfmodel.units import rate, show
+from perfmodel.units import rate, show, shown_part, without_rounding
 
 MEMORY_ROWS = 3
 """Uses of memory in a summary, the largest; JSON has them all."""
+
+
+def overflow(prediction: Prediction) -> str | None:
+    """Return that a job does not fit its memory, for the first lines; None where it fits."""
+    return None if prediction.memory.fits else f"DOES NOT FIT: {_held(prediction)}"
+
+
+def _held(prediction: Prediction) -> str:
+    """Return the memory that a job takes, of that which there is."""
+    memory = prediction.memory
+    whose = "per accelerator"
+    if memory.devices:
+        _, others = memory.devices
+        whose = f"on GPU 0, {others.bytes / 2**30:.1f} on each of the others"
+    return f"{memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB {whose}"
 
 
 def interval_lines(prediction: Prediction) -> list[tuple[str, str]]:
@@ -68,7 +83,7 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
         report.append(("", f"{rate(prediction.tokens_per_second)} tokens/s"))
     if prediction.scenario["world_size"] > 1:
         against = "1 accelerator" if prediction.layout is None else "1 replica"
-        kind, exposed = prediction.scaling, show(sent(prediction.terms), "s")
+        kind, exposed = prediction.scaling, shown_part(sent(prediction.terms), prediction.iteration_time)
         report += [
             ("speed-up", f"{prediction.speedup:.2f}"),
             (
@@ -96,13 +111,7 @@ def figures(prediction: Prediction) -> list[tuple[str, str]]:
         report.append(("pipeline", f"stages wait {prediction.bubble_fraction:.1%} of the iteration"))
     what = "batch" if prediction.layout is None else "a micro-batch of"
     fits = f"fits up to {what} {memory.largest_local_batch_size}" if memory.fits else "DOES NOT FIT"
-    whose = "per accelerator"
-    if memory.devices:
-        _, others = memory.devices
-        whose = f"on GPU 0, {others.bytes / 2**30:.1f} on each of the others"
-    report.append(
-        ("memory", f"{memory.bytes / 2**30:.1f} of {memory.capacity / 2**30:.1f} GiB {whose}; {fits}")
-    )
+    report.append(("memory", f"{_held(prediction)}; {fits}"))
     if uses := listed(memory.rows):
         report.append(("", ", ".join(f"{label} {size / 2**30:.1f}" for label, size in uses[:MEMORY_ROWS])))
     return report
@@ -133,7 +142,12 @@ def update_lines(prediction: Prediction) -> list[tuple[str, str]]:
 
 def term_rows(prediction: Prediction) -> list[tuple[str, float]]:
     """Label and time of every term that takes any [s]."""
-    return [(ANY_TERM[name].label, time) for name, time in prediction.terms.items() if time]
+    whole = prediction.iteration_time
+    return [
+        (ANY_TERM[name].label, time)
+        for name, time in prediction.terms.items()
+        if without_rounding(time, whole)
+    ]
 
 
 def cost_rows(money: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -1,0 +1,5 @@
+"""``python -m perfmodel``: the command."""
+
+from perfmodel.cli import main
+
+main(prog_name="perfmodel")
