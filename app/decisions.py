@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.memory_chart import GIB
 from perfmodel.comparison import Comparison
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.result import Ratio, sureness
@@ -13,9 +14,8 @@ from perfmodel.quote.verdict import percent
 from perfmodel.quote.words import shown
 from perfmodel.step.terms import ANY_TERM
 from perfmodel.transformers.words import in_full
-from perfmodel.units import dollars, duration, show, show_range
+from perfmodel.units import dollars, duration, plural, show, show_range
 
-GIB = 2**30
 SURE = 0.9
 """Probability that one job is faster from which a page says to take it."""
 SAME = 0.01
@@ -33,20 +33,61 @@ def throughput_range(prediction: Prediction) -> tuple[float, float] | None:
     return samples / interval.high_80, samples / interval.low_80
 
 
-def of_prediction(prediction: Prediction) -> str:
-    """Say what to plan with, how sure that is and what limits it."""
+def per_second(prediction: Prediction, samples: float) -> str:
+    """Return a throughput of a job with its unit, and where it trains on tokens, those beside it.
+
+    Parameters
+    ----------
+    samples : of all GPUs [1/s]
+    """
+    words = digits(samples)
+    words += f" {plural(prediction.sample, 1 if words == '1' else 2)}/s"
+    if not prediction.tokens_per_second:
+        return words
+    tokens = prediction.tokens_per_second / prediction.samples_per_second
+    return f"{words} ({digits(samples * tokens)} tokens/s)"
+
+
+def digits(value: float) -> str:
+    """Return a rate in three digits, from 1,000 on whole.
+
+    >>> digits(2.0404), digits(0.9871), digits(19123.4)
+    ('2.04', '0.987', '19,123')
+    """
+    return f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}"
+
+
+def of_prediction(prediction: Prediction, remedy: str = "") -> str:
+    """Say what to plan with, how sure that is and what limits it.
+
+    Parameters
+    ----------
+    remedy : what makes it fit, in words, where it does not; found in the prediction where it is empty
+    """
     rates = throughput_range(prediction)
-    unit = f"{prediction.sample}s/s"
     if not prediction.memory.fits:
         needed, there = (size / GIB for size in (prediction.memory.bytes, prediction.memory.capacity))
-        return f"It does not fit: {needed:,.1f} of {there:,.1f} GiB of memory are needed on each GPU."
+        return (
+            f"It does not fit: {needed:,.1f} of {there:,.1f} GiB of memory are needed on each GPU. "
+            f"What to do: {remedy or _smaller(prediction)}."
+        )
     if rates is None:
-        return f"Plan with {prediction.samples_per_second:,.0f} {unit}; no interval is known."
-    middle = f"{prediction.samples_per_second:,.0f}"
+        return f"Plan with {per_second(prediction, prediction.samples_per_second)}; no interval is known."
     return (
-        f"Plan with {rates[0]:,.0f} {unit}: 90 % of jobs like it are faster, half are faster than {middle}. "
+        f"Plan with {per_second(prediction, rates[0])}: 90 % of jobs like it are faster, "
+        f"half are faster than {digits(prediction.samples_per_second)}. "
         f"What limits it: {limit_of(prediction)}."
     )
+
+
+def _smaller(prediction: Prediction) -> str:
+    """Say which batch would fit on each GPU, or that none would."""
+    most = prediction.memory.largest_local_batch_size
+    of = "samples for each GPU" if prediction.layout is None else "samples in a micro-batch"
+    if most:
+        return f"take fewer {of}, at most {most:,}, or GPUs with more memory"
+    shared = " or share the network out (page “Transformers”)" if prediction.tokens_per_second else ""
+    return f"take GPUs with more memory{shared}: not even 1 of the {of} fits"
 
 
 LIMITS = {
@@ -102,15 +143,22 @@ def of_comparison(result: Comparison, unfit: Sequence[str] = ()) -> str:
         return (f"{missing}. It fits: {rest}." if rest else f"{missing}.") if unfit else result.verdict
     name, ratio = max(others, key=lambda other: other[1].value)
     faster = f"{_times(ratio)} as {first} ({ratio.words})"
-    if ratio.value < 1 + SAME:
+    if abs(ratio.value - 1) < SAME:
         rest = "none of the others is" if len(others) > 1 else f"{name} is not"
         return f"Take {first}: {rest} more than {SAME:.0%} faster. {name} is {faster}."
-    costs = _costs(result)
-    if ratio.sure is not None and ratio.sure >= SURE:
+    costs, sure = _costs(result), ratio.sure is not None and ratio.sure >= SURE
+    if sure and ratio.value < 1:
+        rest = f"all others are slower, {name} the least" if len(others) > 1 else f"{name} is slower"
+        return f"Take {first}: {rest}, {faster}."
+    if sure:
         return f"Take {name} for speed: it is {faster}{_at_cost(name, first, costs)}."
-    cheapest = min(costs, key=lambda case: costs[case]) if len(costs) == len(result.names) else ""
+    able = [case.name for case in fitting]
+    cheapest = min(able, key=lambda case: costs[case]) if set(able) <= set(costs) else ""
     cheaper = f"take the cheaper, which is {cheapest}" if cheapest else "take the cheaper"
-    return f"{name} seems the fastest, {faster}. That is too little to decide by: {cheaper}, or measure."
+    seems = f"{name} seems the fastest, {faster}"
+    if ratio.value < 1:
+        seems = f"{first} seems the fastest: {name} is {faster}"
+    return f"{seems}. That is too little to decide by: {cheaper}, or measure."
 
 
 def _costs(result: Comparison) -> dict[str, float]:
@@ -144,13 +192,26 @@ def ratio_words(ratio: Ratio) -> str:
     return f"{times} ({ratio.low_80:.3g} to {ratio.high_80:.3g}), {sureness(ratio.sure)}"
 
 
-def of_quote(worst: Checked, count: int) -> str:
+def worst_of(claims: Sequence[Checked]) -> int:
+    """Return the index of the claim with the worst verdict, and of equal ones the least likely."""
+    ranks = list(ADVICE)
+
+    def rank(index: int) -> tuple[int, float]:
+        claim = claims[index]
+        return ranks.index(claim.verdict), 1.0 if claim.probability is None else claim.probability
+
+    return min(range(len(claims)), key=rank)
+
+
+def of_quote(claims: Sequence[Checked]) -> str:
     """Say what to make of a quote by its worst claim: what to do, what to expect, and what physics allows."""
+    index = worst_of(claims)
+    worst, count = claims[index], len(claims)
 
     def words(value: float) -> str:
         return shown(value, worst.quantity, worst.sample, worst.per)
 
-    among = "" if count == 1 else f", the worst of {count} claims"
+    among = "" if count == 1 else f" (claim {index + 1}, the worst of {count})"
     possible = worst.verdict != "impossible" and worst.probability is not None
     likely = f", {percent(worst.probability or 0.0)} likely to be reached" if possible else ""
     lines = [f"{ADVICE[worst.verdict]}: {words(worst.value)} is {worst.verdict}{likely}{among}."]

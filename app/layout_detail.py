@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import charts, layout_search, memory_chart, pipeline_chart, session_hardware, to_compare
+from app import charts, layout_search, memory_chart, pipeline_chart, to_compare
 from app.layout import Asked, fold, sentence, shell_command
 from app.looks import labelled, show_warnings
+from app.memory_chart import GIB
 from app.options import written
-from app.plain import plain
 from perfmodel.api.layouts import LayoutRow, Layouts
-from perfmodel.errors import InputError
 from perfmodel.planning.launch import OF_JAX, torchrun_line
 from perfmodel.prediction import Prediction
 from perfmodel.transformers.words import in_full
 from perfmodel.units import show, show_range
 
-GIB = 2**30
 
-
-def _figures(prediction: Prediction, row: LayoutRow) -> None:
+def _figures(row: LayoutRow) -> None:
     """Show the main numbers of a layout."""
     with st.container(horizontal=True):
         ends = show_range(row.interval["low_80"], row.interval["high_80"], "s")
@@ -32,21 +29,6 @@ def _figures(prediction: Prediction, row: LayoutRow) -> None:
             ("Pipeline idle", f"{row.bubble_fraction:.1%}", None),
         ):
             st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")
-
-
-def _pipeline(prediction: Prediction) -> None:
-    """Draw the schedule of a pipeline, where there is one and it is not too long."""
-    if prediction.layout is None or prediction.layout["pipeline_parallel"] == 1:
-        return
-    from perfmodel.prediction.pipeline import pipeline_of_scenario
-
-    try:
-        pipeline = pipeline_of_scenario(prediction.scenario, session_hardware.catalogue())
-    except InputError as error:  # too long to draw
-        st.caption(plain(str(error)))
-        return
-    if pipeline is not None:
-        pipeline_chart.draw_pipeline(pipeline, prediction, "layout-pipeline")
 
 
 def _started(row: LayoutRow, prediction: Prediction) -> None:
@@ -83,14 +65,14 @@ def show_layout(
     said += [] if row is best else [prediction.verdict]
     st.markdown(labelled(" ".join(map(sentence, said))))
     show_warnings([] if row is best else row.caveats)
-    _figures(prediction, row)
+    _figures(row)
     alt = f"Terms of one step: {prediction.verdict}"
     charts.draw(charts.waterfall(prediction), "layout-step", alt)
     bars = {"": memory_chart.of_layout(row.memory)}
     if row is not best:
         bars = {"this layout": bars[""], "the fastest": memory_chart.of_layout(best.memory)}
     memory_chart.draw_memory(bars, "layout-memory")
-    _pipeline(prediction)
+    pipeline_chart.draw_schedule(prediction.scenario, prediction, "layout-pipeline")
     priced = layout_search.as_options(asked.picked, row, own)
     priced |= layout_search.money(asked.picked, prediction.scenario["sequence_length"])
     with st.container(horizontal=True):

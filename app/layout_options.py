@@ -32,6 +32,7 @@ OPTIONS = (*(name.replace("_", "-") for name in DEGREES), "sharding", "recompute
 """In the order in which they are drawn."""
 NEVER_ALONE = OPTIONS[: -len(OF_BATCH[1:])]
 """Those that mean nothing where copies of the whole network are trained."""
+NONE_FITS = "No layout of this batch fits on so many GPUs"
 MOST_LISTED = 10
 """Numbers in a line."""
 
@@ -213,12 +214,24 @@ def _what_fits(picked: Mapping[str, Any]) -> None:
     st.markdown(f"**{bar.words}**")
     nearest = nearest_fits(setting)
     if not nearest:
-        st.caption("No layout of this batch fits on so many GPUs.")
+        st.caption(f"{NONE_FITS}.")
         return
     first = nearest[0]
     needs = f"{first.bytes / GIB:.1f} GiB and {show(first.iteration_time, 's')} a step"
     st.caption(f"The nearest layout that fits takes {needs}:")
     st.button(f"Take {first.words}", key="take-layout", on_click=take, args=(first.layout,))
+
+
+def remedy(picked: Mapping[str, Any]) -> str:
+    """Say what makes a layout fit that does not; nothing of a job without one."""
+    setting = _setting(picked)
+    if setting is None or setting.layout is None:
+        return ""
+    nearest = nearest_fits(setting)
+    if not nearest:
+        return f"{NONE_FITS[0].lower()}{NONE_FITS[1:]}: take more GPUs, or a smaller batch"
+    needs = f"{nearest[0].bytes / GIB:.1f} GiB and {show(nearest[0].iteration_time, 's')} a step"
+    return f"take {nearest[0].words}, which needs {needs} (beside the page, “{HEADING}”)"
 
 
 def take(layout: Layout) -> None:

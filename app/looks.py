@@ -65,6 +65,7 @@ def labelled(text: str) -> str:
     >>> labelled("no price is known: give --price"), labelled("twice --unknown")
     ('no price is known: give “Price of a machine [USD/h]”', 'twice --unknown')
     """
+    text = text.replace("perfmodel layouts", "the page “Transformers”")
     return _OPTION.sub(lambda match: _called(match[1], match[0]), text)
 
 

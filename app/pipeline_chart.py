@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import plotly.graph_objects as go
 import streamlit as st
 
+from app import session_hardware
 from app.charts import BLUE, GREY, ORANGE, draw
 from app.plain import plain
+from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.transformers.pipeline import Pipeline
 from perfmodel.transformers.schedule import Block, Schedule
@@ -66,6 +68,27 @@ def cut_of(schedule: Schedule) -> Cut:
     each = max(sum(block.end - block.start for block in blocks) for blocks in schedule.stages)
     shown = (len(schedule.stages) + 3) * each / schedule.micro_batches
     return Cut(shown, end - shown, end) if 2 * shown < 0.8 * end else Cut(end, end, end)
+
+
+def draw_schedule(scenario: Any, prediction: Prediction, name: str) -> None:
+    """Draw the schedule of a pipeline, where there is one and it is not too long.
+
+    Parameters
+    ----------
+    scenario : of the prediction, as ``pipeline_of_scenario`` takes it
+    name : of the picture
+    """
+    if prediction.layout is None or prediction.layout["pipeline_parallel"] == 1:
+        return
+    from perfmodel.prediction.pipeline import pipeline_of_scenario
+
+    try:
+        pipeline = pipeline_of_scenario(scenario, session_hardware.catalogue())
+    except InputError as error:  # too long to draw, which is no reason not to answer
+        st.caption(plain(str(error)))
+        return
+    if pipeline is not None:
+        draw_pipeline(pipeline, prediction, name)
 
 
 def draw_pipeline(pipeline: Pipeline, prediction: Prediction, name: str) -> Any:

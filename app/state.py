@@ -255,9 +255,10 @@ def _slider(option: Option, common: dict[str, Any]) -> int:
 
 
 def _field(option: Option, common: dict[str, Any]) -> str | None:
-    """Free text; what the command line would refuse is reported under the field."""
-    text: str = st.text_input(option.label, placeholder=option.usual, **common).strip()
-    st.session_state.places[option.name] = st.empty()
+    """Free text; what the command line would refuse is reported under the field, in its column."""
+    column = st.container(gap=None)
+    text: str = column.text_input(option.label, placeholder=option.usual, **common).strip()
+    st.session_state.places[option.name] = column.empty()
     if not text:
         return None
     try:
@@ -266,7 +267,7 @@ def _field(option: Option, common: dict[str, Any]) -> str | None:
         for spelling in option.spellings:
             st.session_state.refused.pop(spelling, None)
         st.session_state.refused[option.name] = Refused(text, str(error), _key(option))
-        st.error(plain(str(error)))
+        column.error(plain(str(error)))
         return None
     return text
 

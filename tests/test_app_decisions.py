@@ -16,6 +16,7 @@ from perfmodel.planning import Goal, SearchResult, search
 from perfmodel.planning.report import report
 from perfmodel.planning.verdict import share_words
 from perfmodel.prediction import predict
+from perfmodel.quote import check_quote, read_quote
 from perfmodel.specs.scenario import Scenario
 from tests.test_app import opened, words
 
@@ -156,3 +157,46 @@ def test_a_plan_shows_what_limits_it_and_the_range_of_its_figures():
     assert below["Cost of the run"].startswith("80 %: $")
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     assert any(trace["name"] == "80 % of the chosen" for trace in figure["data"])
+
+
+def test_the_first_case_is_not_taken_where_the_order_is_unsure():
+    result = compare({"gpus": 8}, {"gpus": 16})
+    slower = result.cases[1].ratio.model_copy(update={"value": 0.9, "low_80": 0.7, "high_80": 1.1})
+
+    def said(sure: float | None) -> str:
+        ratio = slower.model_copy(update={"sure": sure})
+        cases = [result.cases[0], result.cases[1].model_copy(update={"ratio": ratio})]
+        return decisions.of_comparison(result.model_copy(update={"cases": cases}))
+
+    assert said(0.95).startswith("Take A: B is slower, 0.9 times as fast as A")
+    for sure in (0.7, None):
+        assert said(sure).startswith("A seems the fastest: B is 0.9 times as fast as A")
+        assert "That is too little to decide by: take the cheaper" in said(sure)
+
+
+def test_a_transformer_of_few_sequences_is_planned_in_three_digits_and_tokens():
+    test = opened(workload="llama-3-8b", gpus="8", node="dgx-h100", sharding="zero2")
+    below = {metric.label: metric.value for metric in test.metric}
+    assert re.search(r"Plan with \d\.\d\d sequences/s \([\d,]+ tokens/s\)", words(test))
+    assert re.fullmatch(r"[\d.]+ sequences/s", below["Throughput"])
+    assert below["Tokens"].endswith(" tokens/s")
+
+
+def test_what_does_not_fit_says_what_would_and_draws_no_throughput_large():
+    batch = opened(gpus="8", **{"local-batch-size": "4096"})
+    most = predict(Scenario(world_size=8, local_batch_size=4096)).memory.largest_local_batch_size
+    assert f"What to do: take fewer samples for each GPU, at most {most:,}" in words(batch)
+    layout = opened(workload="llama-3-8b", gpus="8", node="dgx-h100", framework="megatron-core")
+    assert "What to do: take zero2, which needs " in words(layout)
+    assert "the page “Transformers” lists what would" in words(layout)
+    for test in (batch, layout):
+        assert "If it fitted, an iteration would take " in words(test)
+        assert "Throughput" not in {metric.label for metric in test.metric}
+
+
+def test_the_worst_claim_is_the_least_likely_of_the_worst_verdict_and_is_named():
+    checked = check_quote(read_quote("horovod-512-gpus")[0])
+    index = decisions.worst_of(checked)
+    alike = [claim.probability for claim in checked if claim.verdict == checked[index].verdict]
+    assert checked[index].probability == min(alike)
+    assert f"(claim {index + 1}, the worst of {len(checked)})" in decisions.of_quote(checked)

@@ -10,6 +10,7 @@ from app import (
     cases,
     charts,
     decisions,
+    layout_options,
     memory_chart,
     money,
     pipeline_chart,
@@ -22,7 +23,6 @@ from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sen
 from app.looks import labelled, main_number, said, show_warnings
 from app.options import MONEY, options, values
 from app.plain import plain
-from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.reports.figures import target_lines
@@ -78,16 +78,24 @@ def presets() -> None:
 
 
 def figures(prediction: Prediction) -> None:
-    """Show the main numbers."""
+    """Show the main numbers; of a job that cannot run what they would be, in small letters."""
+    if not prediction.memory.fits:
+        rate = decisions.per_second(prediction, prediction.samples_per_second)
+        st.caption(f"If it fitted, an iteration would take {show(prediction.iteration_time, 's')}: {rate}")
+        return
     with st.container(horizontal=True):
         spread, rates = prediction.interval, decisions.throughput_range(prediction)
         times = (spread.low_80, spread.high_80) if spread else None
         main_number("Iteration", show(prediction.iteration_time, "s"), times and show_range(*times, "s"))
         main_number(
             "Throughput",
-            f"{prediction.samples_per_second:,.0f} {prediction.sample}s/s",
-            rates and f"{rates[0]:,.0f}-{rates[1]:,.0f}",
+            decisions.per_second(prediction, prediction.samples_per_second).partition(" (")[0],
+            rates and "-".join(map(decisions.digits, rates)),
         )
+        if prediction.tokens_per_second:
+            tokens = prediction.tokens_per_second / prediction.samples_per_second
+            ends = rates and "-".join(decisions.digits(rate * tokens) for rate in rates)
+            main_number("Tokens", f"{decisions.digits(prediction.tokens_per_second)} tokens/s", ends)
         st.metric(
             f"Efficiency ({prediction.scaling} scaling)",
             f"{prediction.scaling_efficiency:.1%}",
@@ -158,21 +166,6 @@ def to_target(reached: dict[str, Any] | None) -> None:
         st.warning(f"The batch is outside the {low:,.0f} to {high:,.0f} samples of its publication.")
 
 
-def pipeline_of(asked: Asked, prediction: Prediction) -> None:
-    """Draw the schedule of a pipeline, where there is one."""
-    if prediction.layout is None or prediction.layout["pipeline_parallel"] == 1:
-        return
-    from perfmodel.prediction.pipeline import pipeline_of_scenario
-
-    try:
-        pipeline = pipeline_of_scenario(asked.scenario(), session_hardware.catalogue())
-    except InputError as error:  # too long to draw, which is no reason not to answer
-        st.caption(plain(str(error)))
-        return
-    if pipeline is not None:
-        pipeline_chart.draw_pipeline(pipeline, prediction, "pipeline")
-
-
 def page(asked: Asked) -> None:
     """Draw the answer."""
     with mistakes_shown():
@@ -183,12 +176,13 @@ def page(asked: Asked) -> None:
             prediction, reached = answering().to_target(asked.scenario(), recipe)
         costs = money.costs(prediction, asked.picked, session_hardware.catalogue())
     result = prediction.scenario
+    remedy = "" if prediction.memory.fits else layout_options.remedy(asked.picked)
     with asked.top:
         presets()
         st.subheader(
             f"{result['world_size']} x {result['accelerator']} training {result['workload']}", anchor=False
         )
-        st.markdown(f"**{decisions.of_prediction(prediction)}**")
+        st.markdown(f"**{decisions.of_prediction(prediction, remedy)}**")
         st.markdown(labelled(sentence(prediction.verdict)))
     show_warnings(prediction.warnings)
     figures(prediction)
@@ -198,7 +192,7 @@ def page(asked: Asked) -> None:
         f"{prediction.placement}. Communication takes {show(prediction.communication_time, 's')} in all"
         + ("; what the backward pass hides is hatched." if prediction.layout is None else ".")
     )
-    pipeline_of(asked, prediction)
+    pipeline_chart.draw_schedule(asked.scenario(), prediction, "pipeline")
     memory_chart.draw_memory({"": memory_chart.of_prediction(prediction)}, "memory")
     to_compare.offer({"this job": asked.picked}, question=network_question(prediction))
     with st.container(horizontal=True):

@@ -12,6 +12,7 @@ from perfmodel.quote import Checked, Quote, example_names, read_quote
 from perfmodel.quote.verdict import percent
 
 FILLED = "fill in"
+NOT_COUNTED = "The other fields, also those beside the page, do not count for this quote: it states its job."
 WIDE = 8
 # Times the least of what is drawn, from which equal steps are equal factors.
 START = {"gpus": 32, "quantity": "images_per_second", "value": "40000"}
@@ -67,9 +68,11 @@ def quote_of(asked: Asked) -> Quote:
     with st.sidebar:
         file = st.file_uploader("Or a quote's file", type=["toml"], max_upload_size=1, key="quote-file")
     if file is not None:
-        st.caption(f"From {file.name}; an upload is not part of the URL.")
+        st.caption(f"From {file.name}; an upload is not part of the URL. {NOT_COUNTED}")
         return quotes.handed_over(file.getvalue(), file.name)
     example = asked.picked.get("quote", FILLED)
+    if example != FILLED:
+        st.caption(f"{NOT_COUNTED} To ask about a job of your own, take “{FILLED}”.")
     return quotes.filled_in(asked.picked) if example == FILLED else read_quote(example)[0]
 
 
@@ -86,13 +89,16 @@ def picture(claim: Checked, index: int) -> None:
                 y=["", ""],
                 mode="lines",
                 name=f"the model, {level}",
+                text=[quotes.text(claim, end) for end in (low, high)],
+                hovertemplate=f"%{{text}}<extra>the model, {level}</extra>",
                 line={"color": charts.SKY if width == 6 else charts.BLUE, "width": width},
             )
     near = [one for one in claim.measured if one.value > 0]
+    limit, value = quotes.text(claim, claim.limit), quotes.text(claim, claim.value)
     for name, xs, symbol, colour, texts in (
         ("measured", [one.value for one in near], "x", charts.GREY, [one.words for one in near]),
-        ("limit of physics", [claim.limit], "line-ns-open", charts.RED, ["limit"]),
-        ("claimed", [claim.value], "diamond", COLOURS[claim.verdict], [claim.verdict]),
+        ("limit of physics", [claim.limit], "line-ns-open", charts.RED, [f"limit: {limit}"]),
+        ("claimed", [claim.value], "diamond", COLOURS[claim.verdict], [f"{claim.verdict}: {value}"]),
     ):
         figure.add_scatter(
             x=xs,
@@ -106,14 +112,14 @@ def picture(claim: Checked, index: int) -> None:
                 "color": colour,
                 "line": {"width": 1 if symbol != "line-ns-open" else 3},
             },
-            hovertemplate="%{text}: %{x:.4s}<extra></extra>",
+            hovertemplate="%{text}<extra></extra>",
         )
     drawn = [claim.value, claim.limit, *(one.value for one in near)]
     drawn += [end for end in (claim.low_95, claim.high_95) if end is not None]
     if min(drawn) > 0 and max(drawn) > WIDE * min(drawn):  # the interval would be a dot
         figure.update_xaxes(type="log")
     figure.update_xaxes(title=f"{claim.quantity.replace('_', ' ')} [{claim.unit}]")
-    charts.draw(figure, f"claim-{index}", f"{claim.verdict}: {quotes.text(claim, claim.value)}", height=190)
+    charts.draw(figure, f"claim-{index}", f"{claim.verdict}: {value}", height=190)
 
 
 def page(asked: Asked) -> None:
@@ -121,10 +127,9 @@ def page(asked: Asked) -> None:
     with mistakes_shown():
         quote = quote_of(asked)
         checked = answering().check_quote(quote)
-    worst = min(checked, key=lambda claim: list(COLOURS).index(claim.verdict))
     with asked.top:
         st.subheader(plain(quote.title), anchor=False)
-        st.markdown(f"**{decisions.of_quote(worst, len(checked))}**")
+        st.markdown(f"**{plain(decisions.of_quote(checked))}**")
     if asked.picked.get("quote", FILLED) == FILLED:
         st.caption("The job is what stands beside the page; a claim about it stands in the fields.")
     if quote.note:

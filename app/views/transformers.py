@@ -10,6 +10,7 @@ from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
 from app.layout_search import FILTERS, LAYOUT, PRICES, known
 from app.looks import labelled, show_warnings
+from app.memory_chart import GIB
 from app.options import scenario
 from app.plain import plain
 from app.state import choose
@@ -42,7 +43,6 @@ SHOWN = 500
 # Rows of the list.
 NEAR = 3
 # Layouts that are named beside the fastest.
-GIB = 2**30
 
 
 def presets() -> None:
