@@ -16,8 +16,9 @@ from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.link import Link
 from perfmodel.specs.names import port_speed
 from perfmodel.specs.peer_graph import PeerGraph, ranks_of
-from perfmodel.specs.provenance import SourcedSpec
+from perfmodel.specs.provenance import Quantity, SourcedSpec
 from perfmodel.specs.store import Catalogue
+from perfmodel.specs.store import Kind as Catalogued
 
 SOURCE_AGE_LIMIT = 730
 """Days after which a source should be read again."""
@@ -36,6 +37,8 @@ RATIOS: dict[tuple[str, str], tuple[float, float]] = {
     ("fp64", "fp32"): (1 / 65, 1.01),
 }
 """Peaks that stand in a known proportion."""
+FAR = 10.0
+"""Times beyond the least or greatest of a kind from which on a number of one's own is suspicious."""
 PRICES = (0.05, 60.0)
 """A usual range for one accelerator [USD per hour]."""
 NVLINK_RATES = {1: 20e9, 2: 25e9, 3: 25e9, 4: 25e9, 5: 50e9}
@@ -53,22 +56,37 @@ class Finding(NamedTuple):
     message: str
 
 
+_OF_MAGNITUDE = "magnitude of "
+"""How codes begin that only one's own files are examined for."""
 Remark = tuple[Kind, str, str]
 """A finding before its file is known: kind, code, message."""
 Examined = tuple[tuple[str, ...], list[Remark]]
 """The codes a file accepts, and remarks on it."""
 
 
-def report(catalogue: Catalogue, today: date) -> list[Finding]:
-    """Return the findings in a catalogue that its files do not accept, sorted by file."""
+def report(catalogue: Catalogue, today: date, own: bool = False) -> list[Finding]:
+    """Return the findings in a catalogue that its files do not accept, sorted by file.
+
+    Parameters
+    ----------
+    catalogue : whose files are read
+    today : when sources and prices are looked at
+    own : only what the user's own files describe, held against the built-in catalogue too
+    """
     findings: list[Finding] = []
-    for id in catalogue.ids("accelerators"):
-        findings += _examined(f"accelerators/{id}", partial(_accelerator, id, catalogue, today))
-    for id in catalogue.ids("links"):
-        findings += _examined(f"links/{id}", partial(_link, id, catalogue, today))
-    for id in catalogue.ids("nodes"):
-        findings += _examined(f"nodes/{id}", partial(_node, id, catalogue, today))
-    findings += _examined("instances", partial(_instances, catalogue, today))
+    examiners: dict[Catalogued, Callable[[str, Catalogue, date], Examined]] = {
+        "accelerators": _accelerator,
+        "links": _link,
+        "nodes": _node,
+    }
+    for kind, examine in examiners.items():
+        for id in catalogue.own_ids(kind) if own else catalogue.ids(kind):
+            name = f"{kind}/{id}"
+            examined = _examined(name, partial(examine, id, catalogue, today))
+            findings += examined
+            if own and "unreadable" not in {finding.code for finding in examined}:
+                findings += _examined(name, partial(_magnitudes, kind, catalogue.spec(kind, id)))
+    findings += _examined("instances", partial(_instances, catalogue, today, own))
     return sorted(findings)
 
 
@@ -79,10 +97,31 @@ def _examined(name: str, examine: Callable[[], Examined]) -> list[Finding]:
         return [Finding(name, "suspicious", "unreadable", str(error))]
     codes = {code for _, code, _ in remarks}
     result = [Finding(name, kind, code, text) for kind, code, text in remarks if code not in accepted]
-    idle = [code for code in accepted if code not in codes]
+    idle = [code for code in accepted if code not in codes and not code.startswith(_OF_MAGNITUDE)]
     return result + [
         Finding(name, "accepted", code, f"accepts {code!r}, which nobody finds") for code in idle
     ]
+
+
+def _magnitudes(kind: Catalogued, spec: SourcedSpec) -> Examined:
+    """Hold each number against those of the same name in the built-in catalogue."""
+    built_in = Catalogue.built_in()
+    known: dict[str, list[float]] = {}
+    for id in built_in.ids(kind):
+        for key, number in built_in.spec(kind, id).statements():
+            if isinstance(number, Quantity):
+                known.setdefault(key, []).append(number.value)
+    remarks: list[Remark] = []
+    for key, number in spec.statements():
+        if not isinstance(number, Quantity) or key not in known:
+            continue
+        low, high = min(known[key]), max(known[key])
+        if not low / FAR <= number.value <= high * FAR:
+            where = f"those of the catalogue's {kind} are {low:.3g} to {high:.3g}"
+            code = f"{_OF_MAGNITUDE}{key}"
+            if code not in spec.accepted:
+                remarks.append(("suspicious", code, f"{key} = {number.value:.3g}: {where}"))
+    return (), remarks
 
 
 def _accelerator(id: str, catalogue: Catalogue, today: date) -> Examined:
@@ -194,9 +233,12 @@ def _node(id: str, catalogue: Catalogue, today: date) -> Examined:
     return spec.accepted, remarks
 
 
-def _instances(catalogue: Catalogue, today: date) -> Examined:
+def _instances(catalogue: Catalogue, today: date, own: bool) -> Examined:
     remarks: list[Remark] = []
+    not_own = Catalogue.built_in().instances() if own else ()
     for offer in catalogue.instances():
+        if offer in not_own:
+            continue
         node = catalogue.node(offer.node)
         if offer.price_usd_per_hour is None or offer.price_date is None:
             continue

@@ -48,6 +48,18 @@ def _counted(*words: str) -> dict[str, float]:
     }
 
 
+def _rates(*words: str) -> dict[str, float]:
+    """Spellings of how many of something there are in a second; B alone would be of bytes."""
+    sizes = {prefix: size for prefix, size in {"": 1.0, **_MANY}.items() if prefix not in ("B", "G")}
+    bare = {f"{prefix}{end}": size for prefix, size in sizes.items() for end in ("/s", "") if prefix or end}
+    ends = [f"{word}{second}" for word in words for second in ("/s", "/sec", "/second", " per second")]
+    sizes = {"": 1.0, **_MANY}
+    named = {
+        f"{prefix}{space}{end}": size for prefix, size in sizes.items() for space in ("", " ") for end in ends
+    }
+    return bare | {spelling.strip(): size for spelling, size in named.items()}
+
+
 UNITS: dict[str, dict[str, float]] = {
     "B": _spellings(_BYTES, DECIMAL | BINARY),
     "B/s": _spellings(_BYTE_RATES, DECIMAL | BINARY) | _spellings(_BIT_RATES, DECIMAL | BINARY, 1 / 8),
@@ -56,7 +68,7 @@ UNITS: dict[str, dict[str, float]] = {
     "FLOP": _spellings(("FLOP", "FLOPs", "flop", "flops"), DECIMAL),
     "Hz": _spellings(("Hz",), DECIMAL),
     "W": _spellings(("W",), DECIMAL),
-    "1/s": _spellings(("/s", "1/s"), {}),
+    "1/s": {"1/s": 1.0, **_rates("token", "tokens", "sample", "samples", "image", "images", "sequences")},
     "USD": _counted("USD", "dollar", "dollars"),
     "count of samples": _counted("sample", "samples"),
     "count of tokens": _counted("token", "tokens"),
@@ -72,7 +84,7 @@ _EXAMPLES = {
     "FLOP": "4.1GFLOP",
     "Hz": "1530MHz",
     "W": "300W",
-    "1/s": "360/s",
+    "1/s": "360/s, 1.2M/s or 1,200,000 tokens/s",
     "USD": "$20,000, 20k or 1.5M",
     "count of samples": "5M samples or 5e6",
     "count of tokens": "1T, 300B tokens or 5e6",
@@ -80,7 +92,7 @@ _EXAMPLES = {
 }
 _NUMBER_AND_UNIT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\D.*)?", re.ASCII)
 _THOUSANDS = re.compile(r"(\$?)(\d{1,3}(?:,\d{3})+)(?![\d,])", re.ASCII)
-_WITH_THOUSANDS = ("USD", "count of samples", "count of tokens", "s")
+_WITH_THOUSANDS = ("USD", "count of samples", "count of tokens", "s", "1/s")
 _PARTS_OF_A_TIME = re.compile(r"(?:\d+\.?\d*\s*[a-z]+\s*){2,}", re.ASCII)
 
 
@@ -96,7 +108,7 @@ def parse(text: str | float, unit: str) -> float:
     ------
     InputError : not a number, negative, infinite, or in a unit of another quantity
 
-    A time may have several parts; times, money and counts may have commas between thousands.
+    A time may have several parts; times, money, counts and rates of them may have commas between thousands.
 
     Examples
     --------

@@ -105,6 +105,28 @@ def test_specs_check_exits_with_1_where_it_finds_something_suspicious(tmp_path, 
     assert "accelerators/k80: suspicious: unknown link" in found.stdout
 
 
+def test_specs_check_of_own_files_says_all_of_them_and_nothing_else(tmp_path, invoke):
+    """3 GB/s is out of the range of memories of accelerators by more than ten times."""
+    text = (folder("hardware_specs") / "accelerators" / "a10.toml").read_text()
+    file = tmp_path / "slow.toml"
+    text = text.replace('id = "a10"', 'id = "slow"')
+    file.write_text(text)
+    whole = invoke("specs", "check", "--all").stdout
+    found = invoke("specs", "check", "--specs", file)
+    remarks = [line.removeprefix("accelerators/a10") for line in whole.splitlines() if "/a10:" in line]
+    assert [line.removeprefix("accelerators/slow") for line in found.stdout.splitlines()[:-1]] == remarks
+    assert found.exit_code == 0
+    start, end = text.split("[memory_bandwidth]\nvalue = ")
+    file.write_text(f"{start}[memory_bandwidth]\nvalue = 3e9 #{end}")
+    found = invoke("specs", "check", "--specs", file)
+    assert found.exit_code == 1
+    assert "accelerators/slow: suspicious: memory_bandwidth = 3e+09: those of the catalogue's" in found.stdout
+    file.write_text(
+        file.read_text().replace('id = "slow"', 'id = "slow"\naccepted = ["magnitude of memory_bandwidth"]')
+    )
+    assert invoke("specs", "check", "--specs", file).exit_code == 0
+
+
 LONGEST = {
     "--workload": max(names(), key=len),
     "--accelerator": max(Catalogue.built_in().ids("accelerators"), key=len),

@@ -9,6 +9,7 @@ import pytest
 
 from perfmodel import Conditions, InputError, Scenario
 from perfmodel.quote.file import quote_of
+from perfmodel.reading import read_toml
 from perfmodel.resources import folder
 from perfmodel.specs.accelerator import Accelerator
 from perfmodel.specs.conditions import checked
@@ -33,10 +34,27 @@ REFUSED = {
         QUOTE | {"claims": (CLAIM, CLAIM | {"valu": 1})}
     ),
     "gpus = 0: expected greater than or equal to 1 (and 2 more)": lambda: Scenario(node=3, gpus=0, pue=2),
-    "x.toml: id: the key is missing (and 8 more)": lambda: check(
+    "x.toml: id: the key is missing; name: the key is missing; ": lambda: check(
         {"peak_flops": 3}, Accelerator, Path("x.toml")
     ),
+    "(and 1 more)": lambda: check({"peak_flops": 3}, Accelerator, Path("x.toml")),
+    "bandwidth: the key is missing; unknown key 'memory_bandwith'; nearest: memory_bandwidth": lambda: (
+        misspelt()
+    ),
+    "claim 1: value = '1.2M images/s': not of tokens": lambda: quote_of(
+        QUOTE | {"claims": (CLAIM | {"quantity": "tokens_per_second", "value": "1.2M images/s"},)}
+    ),
+    "claim 1: unknown key 'valu'; nearest: value; claim 2: value = 'fast' is not a plain number": lambda: (
+        quote_of(QUOTE | {"claims": (CLAIM | {"valu": 1}, CLAIM | {"value": "fast"})})
+    ),
 }
+
+
+def misspelt():
+    """Refuse a card of the catalogue with a letter too few in one key."""
+    table = read_toml(folder("hardware_specs") / "accelerators" / "k80.toml")
+    table["memory_bandwith"] = table.pop("memory_bandwidth")
+    check(table, Accelerator, Path("x.toml"))
 
 
 @pytest.mark.parametrize("said", REFUSED)

@@ -393,7 +393,7 @@ GOOD = 'title = "x"\n[scenario]\ngpus = 8\n[[claims]]\nquantity = "images_per_se
         ("value = 1000", "value = 1e30", "claim 1: value = 1e.30: expected a number above 0 and up to 1e"),
         ("value = 1000", 'value = "1000GB"', "claim 1: value = '1000GB' is not a rate"),
         ("value = 1000", 'value = "fast"', "claim 1: value = 'fast' is not a rate"),
-        ("value = 1000", 'value = "12,000"', "claim 1: value = '12,000' is not a rate"),
+        ("value = 1000", 'value = "12,00"', "claim 1: value = '12,00' is not a rate"),
         ("value = 1000", "value = -3", "claim 1: value = '-3.0' is negative"),
         ("value = 1000", "value = nan", "claim 1: value = 'nan' is not a rate"),
         ("images_per_second", 'bus_bandwidth"\nsize = "big', "claim 1: size = 'big' is not an amount"),

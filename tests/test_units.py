@@ -199,3 +199,18 @@ def test_people_read_no_powers_of_ten(value):
     words = (many(value), dollars(value), duration(max(value, 3 * 86400.0)))
     assert not [word for word in words if re.search(r"\de[+-]?\d", word)]
     assert parse(words[1], "USD") == pytest.approx(value, rel=0.006)
+
+
+@pytest.mark.parametrize(
+    ("text", "per_second"),
+    [
+        ("1.2M/s", 1.2e6),
+        ("250k/s", 2.5e5),
+        ("1,200,000 tokens/s", 1.2e6),
+        ("1,200,000/s", 1.2e6),
+        ("1.2 M tokens/s", 1.2e6),
+        ("300 images per second", 300),
+    ],
+)
+def test_rates_are_read_as_counts_are(text, per_second):
+    assert parse(text, "1/s") == pytest.approx(per_second)

@@ -98,6 +98,8 @@ def show_(id: str, specs: tuple[str, ...], as_json: bool) -> None:
 def check(everything: bool, specs: tuple[str, ...], **options: Any) -> None:
     """Report what is missing, stale, suspicious or without a source; exit code 1 if anything is suspicious.
 
+    With --specs of these files alone, everything; their numbers are held against the catalogue's too.
+
     Example: perfmodel specs check --all
     """
     from collections import Counter
@@ -106,7 +108,8 @@ def check(everything: bool, specs: tuple[str, ...], **options: Any) -> None:
     from perfmodel.spec_quality import report
 
     form = take_form(options)
-    findings = report(catalogue_from(specs), date.today())
+    findings = report(catalogue_from(specs), date.today(), own=bool(specs))
+    everything = everything or bool(specs)
     wrong = [finding for finding in findings if finding.kind in ("suspicious", "stale", "accepted")]
     if form == "json":
         click.echo(json.dumps([finding._asdict() for finding in findings]))

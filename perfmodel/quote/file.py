@@ -15,7 +15,7 @@ from perfmodel.prediction.target import for_target
 from perfmodel.reading import read_toml
 from perfmodel.recipes import NAMES
 from perfmodel.resources import folder
-from perfmodel.specs.mistakes import mistake
+from perfmodel.specs.mistakes import MOST_SAID, mistake
 from perfmodel.specs.provenance import PositiveFloat, PositiveInt, Source, Spec, Text
 from perfmodel.specs.record import Within, fresh
 from perfmodel.specs.scenario import Scenario, laid_over
@@ -128,6 +128,8 @@ RANGES = {
     "size": (1.0, 1e15),
 }
 """What each number of a claim may be, in SI; beyond is a slip of the unit."""
+_COUNTED = ("token", "sample", "image", "sequence")
+"""Words of a rate's unit."""
 
 
 class Claim(Spec):
@@ -208,6 +210,9 @@ class Claim(Spec):
             raise ValueError(f"{' and '.join(lengths)}: give one, they say the same")
         if self.quantity == "flops" and "per" not in self.model_fields_set:
             raise ValueError("flops needs per = 'accelerator', per = 'node' or per = 'job'")
+        of_tokens = self.kind == "tokens_per_second"
+        if of_tokens != ("token" in str(self.value)) and any(word in str(self.value) for word in _COUNTED):
+            raise ValueError(f"value = {self.value!r}: not of {'tokens' if of_tokens else 'samples'}")
         if self.whose != self.per and "per" in self.model_fields_set:
             raise ValueError(f"per = {self.per!r}: {self.quantity} is of one {self.whose}")
         stated = {"value": self.number, "epochs": self.epochs, "samples": self.samples}
@@ -272,7 +277,7 @@ def quote_of(table: Mapping[str, Any]) -> Quote:
 
 def refused_quote(error: ValidationError) -> InputError:
     """Return what is wrong with the table of a quote, in words for people."""
-    return InputError(mistake(error, Quote, written=_written))
+    return InputError(mistake(error, Quote, written=_written, most=MOST_SAID))
 
 
 def read_quote(path: Path | str) -> tuple[Quote, str]:

@@ -33,6 +33,8 @@ _EXPECTED = {
 }
 """Messages that replace pydantic's own, by type of error."""
 _Model = type[BaseModel] | type[Record]
+MOST_SAID = 8
+"""Errors of a file that somebody wrote: it is mended in one go."""
 _NO_KEY = re.compile(r"\[key\]|float|int|str|bool|none|constrained-\w+|[a-z-]+\[.*\]")
 """Parts of a location that name no key of the table: a key itself, or which type of several was tried."""
 _OF_A_TYPE = ("_type", "_parsing", "too_short", "int_from_float", "literal_error")
@@ -46,8 +48,9 @@ def mistake(
     known: Iterable[str] = (),
     kind: str = "key",
     written: Callable[[Sequence[str]], str] = ".".join,
+    most: int = 1,
 ) -> str:
-    """Return the first error in one line: the key, its value and what would be right; count the others.
+    """Return the first errors in one line: the key, its value and what would be right; count the others.
 
     Parameters
     ----------
@@ -56,16 +59,22 @@ def mistake(
     known : keys to name instead of the model's
     kind : what people call a key
     written : from the keys of a place in the table to how its error names it; of no key, an empty text
+    most : errors that are said
     """
     errors = _telling(error)
     places = [_place(each) for each in errors]
-    others = {written(place) for place in places} - {written(places[0])}
-    models = _models_at(model, places[0])
-    inner = _models_at(model, places[0][:-1])
-    if not known or len(places[0]) > 1:
-        known = {key for each in inner for key in each.model_fields} or known
-    text = _words(errors[0], places[0], known, kind, written, tables=bool(models))
-    return " ".join(text.split()) + (f" (and {len(others)} more)" if others else "")
+    first = {written(place): index for index, place in reversed(list(enumerate(places)))}
+    texts = []
+    for index in sorted(first.values())[:most]:
+        place = places[index]
+        inner = _models_at(model, place[:-1])
+        keys = known
+        if not known or len(place) > 1:
+            keys = {key for each in inner for key in each.model_fields} or known
+        tables = bool(_models_at(model, place))
+        texts.append(" ".join(_words(errors[index], place, keys, kind, written, tables=tables).split()))
+    others = len(first) - len(texts)
+    return "; ".join(texts) + (f" (and {others} more)" if others else "")
 
 
 class Mistaken(NamedTuple):

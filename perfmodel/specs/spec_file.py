@@ -42,16 +42,16 @@ def check(table: dict[str, Any], model: type[Spec], file: Path) -> None:
 
     Raises
     ------
-    InputError : names the file, the first key that is wrong, its value and what was expected; counts the rest
+    InputError : names the file, each key that is wrong, its value and what was expected
     """
     from pydantic import ValidationError
 
     try:
         model.model_validate(table)
     except ValidationError as error:
-        from perfmodel.specs.mistakes import mistake
+        from perfmodel.specs.mistakes import MOST_SAID, mistake
 
-        raise InputError(f"{file}: {mistake(error, model)}") from None
+        raise InputError(f"{file}: {mistake(error, model, most=MOST_SAID)}") from None
 
 
 def built(table: dict[str, Any], model: type[_Spec]) -> _Spec:

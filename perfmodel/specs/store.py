@@ -202,6 +202,11 @@ class Catalogue:
         files = {file.stem for path in self._folders for file in _files_of_kind(path, kind)}
         return sorted(files.union(self._own_of(kind)))
 
+    def own_ids(self, kind: Kind) -> list[str]:
+        """Return the ids of one kind that the user's own files and tables describe, sorted."""
+        files = {file.stem for path in self.own_folders for file in _files_of_kind(path, kind)}
+        return sorted(files.union(self._own_of(kind)))
+
     def _own_of(self, kind: Kind) -> Mapping[str, Any]:
         """Return the specs of a kind that were given as tables, by their ids."""
         return {} if self._own is None else self._own.by_kind.get(kind, {})
