@@ -265,6 +265,7 @@ def pareto(
     chosen: Mapping[str, Any] | None,
     deadline: float | None,
     budget: float | None,
+    mark: str = "chosen",
 ) -> go.Figure:
     """Time against cost of plans: the front, rejected machines, the plan chosen, and the limits."""
     figure = go.Figure()
@@ -291,11 +292,11 @@ def pareto(
         figure.add_scatter(
             x=[chosen["run_time"]],
             y=[chosen["cost"]],
-            name="chosen",
+            name=mark,
             mode="markers",
             marker={"color": ORANGE, "symbol": "star", "size": 17, "line": {"width": 1}},
             customdata=[next((i for i, row in enumerate(front) if row == chosen), len(front))],
-            hovertemplate="chosen<extra></extra>",
+            hovertemplate=f"{mark}<extra></extra>",
         )
     costs = [row["cost"] for row in (*front, *rejected)] + ([budget] if budget else [])
     times = [row["run_time"] for row in (*front, *rejected)] + ([deadline] if deadline else [])

@@ -31,6 +31,16 @@ def plan_in_question(answer: Mapping[str, Any], goal: Goal) -> Row | None:
     return answer["chosen"] or nearest
 
 
+def is_met(plan: Row | None) -> bool:
+    """Whether a plan keeps every limit that was set; the one chosen may be over the budget."""
+    return plan is not None and False not in (plan["meets_deadline"], plan["within_budget"])
+
+
+def mark(plan: Row | None) -> str:
+    """Return what a picture calls the plan that the answer speaks of."""
+    return "chosen" if is_met(plan) else "nearest"
+
+
 def limits(answer: Mapping[str, Any], goal: Goal, prediction: Prediction, fit: EpochsFit | None) -> list[str]:
     """Return sentences: what takes the time, which limit that was set binds, what the next best plan is.
 
@@ -43,7 +53,7 @@ def limits(answer: Mapping[str, Any], goal: Goal, prediction: Prediction, fit: E
     plan = plan_in_question(answer, goal)
     if plan is None:
         return []
-    which = "it" if answer["chosen"] else "the nearest"
+    which = "it" if is_met(answer["chosen"]) else "the nearest"
     lines = [f"What limits {which}: {limit_of(prediction)}{_memory(plan)}."]
     return [*lines, *_binding(answer, goal, plan, fit), *_next_best(answer, goal)]
 
@@ -66,7 +76,9 @@ def _binding(answer: Mapping[str, Any], goal: Goal, plan: Row, fit: EpochsFit | 
     lines, by_cost = [], _by_cost(goal)
     better, least = (answer["front"][-1], "cheaper") if by_cost else (answer["front"][0], "faster")
     limit, key = ("deadline", "cost") if by_cost else ("budget", "run_time")
-    if answer["chosen"] and getattr(goal, limit) is not None:
+    if answer["chosen"] and not is_met(plan):
+        lines.append(_both_bind(answer["front"][-1], goal))
+    elif answer["chosen"] and getattr(goal, limit) is not None:
         if better[key] < plan[key]:
             lines.append(f"The {limit} binds: without it {named(better)} would do, {_words(better)}.")
         else:
@@ -81,12 +93,24 @@ def _binding(answer: Mapping[str, Any], goal: Goal, plan: Row, fit: EpochsFit | 
     return lines
 
 
+def _both_bind(cheapest: Row, goal: Goal) -> str:
+    """What would meet the budget where nothing in time does."""
+    if is_met({**cheapest, "meets_deadline": None}):
+        words = f"without the deadline {named(cheapest)} would do, {_words(cheapest)}"
+        return f"The deadline and the budget bind together: {words}."
+    over = dollars(cheapest["cost"] - (goal.budget or 0.0))
+    words = f"without the deadline the cheapest, {named(cheapest)}, {_words(cheapest)}"
+    return f"The budget binds: even {words}, is over it by {over}."
+
+
 def _next_best(answer: Mapping[str, Any], goal: Goal) -> list[str]:
     """The first of the rejected that meets every limit, by how much it is behind, and how sure that is."""
     chosen, rejected = answer["chosen"], answer["lost"]
     able = [row for row in rejected if not row["reason"].startswith("over")]
-    if chosen is None or not able:
-        return ["No other machine or size meets the limits."] if chosen and rejected else []
+    if not is_met(chosen):
+        return []
+    if not able:
+        return ["No other machine or size meets the limits."] if rejected else []
     row, key = able[0], "cost" if _by_cost(goal) else "run_time"
     chance = _chance(chosen, row, key)
     better = "cheaper" if _by_cost(goal) else "faster"

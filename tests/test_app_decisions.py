@@ -133,6 +133,35 @@ def test_a_plan_says_what_limits_it_and_what_comes_next(name):
     assert any(line.startswith("Next best is ") for line in said) == (result.chosen is not None)
 
 
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (1.0, r"The budget binds: even without the deadline the cheapest, .*, is over it by \$"),
+        (None, r"The deadline and the budget bind together: without the deadline .* would do, .* for \$"),
+    ],
+)
+def test_where_nothing_meets_both_limits_no_plan_is_said_to(budget, said):
+    asked = {"epochs": 90, "accelerators": ("v100-sxm2-16gb",), "deadline": 3600.0 * 4, "max_gpus": 64}
+    if budget is None:  # between the cheapest of all and the cheapest in time
+        free = search(Goal(**asked | {"budget": 1.0}))
+        budget = (free.front[-1]["cost"] + free.chosen["cost"]) / 2
+    result = search(Goal(**asked, budget=budget))
+    assert result.chosen is not None
+    assert not plan_limits.is_met(result.chosen)
+    lines = limits_of(result)
+    assert lines[0].startswith("What limits the nearest: ")
+    assert re.search(said, "\n".join(lines))
+    assert not any("Next best" in line or "No other machine" in line for line in lines)
+
+
+def test_a_plan_over_the_budget_is_not_called_chosen():
+    test = opened("plan", deadline="1h", budget="1", **{"max-gpus": "16"})
+    figure = json.loads(test.get("plotly_chart")[0].proto.spec)
+    named = {trace["name"] for trace in figure["data"]}
+    assert "chosen" not in named
+    assert "would do" not in words(test)
+
+
 def test_how_close_the_next_best_is_follows_from_the_ratio_of_both():
     result = search(GOALS["it does not"])
     row, chosen = result.rejected[0], result.chosen

@@ -87,7 +87,7 @@ def with_range(figure: go.Figure, plan: dict[str, Any]) -> go.Figure:
         figure.add_scatter(
             x=[plan["run_time_low_80"], plan["run_time_high_80"]],
             y=[plan["cost_low_80"], plan["cost_high_80"]],
-            name="80 % of the chosen",
+            name=f"80 % of the {plan_limits.mark(plan)}",
             mode="lines",
             line={"color": charts.ORANGE, "width": 5},
             opacity=0.5,
@@ -136,7 +136,14 @@ def page(asked: Asked) -> None:
         st.markdown("\n".join(f"* {plain(labelled(line))}" for line in lines if line))
     rows = rows_of(result)
     if result["front"]:
-        drawn = charts.pareto(result["front"], result["lost"], result["chosen"], goal.deadline, goal.budget)
+        drawn = charts.pareto(
+            result["front"],
+            result["lost"],
+            result["chosen"],
+            goal.deadline,
+            goal.budget,
+            plan_limits.mark(result["chosen"]),
+        )
         if result["chosen"]:
             figures(result["chosen"])
             with_range(drawn, result["chosen"])
@@ -144,7 +151,7 @@ def page(asked: Asked) -> None:
         event = charts.draw(drawn, "plan", first, height=440, on_select="rerun")
         load(rows, event, goal.workload, asked.picked)
     with st.container(horizontal=True):
-        if result["chosen"] and st.button("Load the chosen plan into Predict"):
+        if result["chosen"] and st.button(f"Load the {plan_limits.mark(result['chosen'])} plan into Predict"):
             query = plan_form.as_query(result["chosen"], goal.workload, asked.picked)
             st.switch_page("views/predict.py", query_params=query)
         to_compare.offer(plans_to_compare(rows, result["chosen"], goal.workload, asked.picked), titles=True)
