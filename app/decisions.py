@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app import memory_chart
 from app.memory_chart import GIB
 from perfmodel.comparison import Comparison
 from perfmodel.prediction import Prediction
@@ -66,9 +67,10 @@ def of_prediction(prediction: Prediction, remedy: str = "") -> str:
     """
     rates = throughput_range(prediction)
     if not prediction.memory.fits:
-        needed, there = (size / GIB for size in (prediction.memory.bytes, prediction.memory.capacity))
+        bar = memory_chart.of_prediction(prediction)
         return (
-            f"It does not fit: {needed:,.1f} of {there:,.1f} GiB of memory are needed on each GPU. "
+            f"It does not fit: {bar.needed / GIB:,.1f} GiB of memory are needed on each GPU, "
+            f"{bar.usable / GIB:,.1f} can be used. "
             f"What to do: {remedy or _smaller(prediction)}."
         )
     if rates is None:
@@ -239,7 +241,7 @@ ADVICE = {
 
 def of_layouts(prediction: Prediction) -> str:
     """Say by which layout to train, and what a step of it takes."""
-    memory, interval = prediction.memory, prediction.interval
+    bar, interval = memory_chart.of_prediction(prediction), prediction.interval
     assert prediction.layout is not None
     ends = ""
     if interval is not None:
@@ -247,7 +249,7 @@ def of_layouts(prediction: Prediction) -> str:
     mfu = f" at an MFU of {prediction.mfu:.1%}" if prediction.mfu else ""
     return (
         f"Take {in_full(prediction.layout)}: a step takes {show(prediction.iteration_time, 's')}{ends}{mfu}, "
-        f"in {memory.bytes / GIB:.1f} of {memory.capacity / GIB:.1f} GiB."
+        f"in {bar.needed / GIB:.1f} of {bar.usable / GIB:.1f} GiB."
     )
 
 

@@ -20,12 +20,12 @@ def _figures(row: LayoutRow) -> None:
     """Show the main numbers of a layout."""
     with st.container(horizontal=True):
         ends = show_range(row.interval["low_80"], row.interval["high_80"], "s")
-        needed, there = row.memory["bytes"] / GIB, row.memory["capacity"] / GIB
+        bar = memory_chart.of_layout(row.memory)
         for label, value, below in (
             ("Step", show(row.iteration_time, "s"), f"80 %: {ends}"),
             ("Tokens a second", f"{row.tokens_per_second:,.0f}", None),
             ("MFU", f"{row.mfu:.1%}", f"HFU {row.hfu:.1%}"),
-            ("Memory", f"{needed:.1f} GiB", f"of {there:.1f} GiB"),
+            ("Memory", f"{bar.needed / GIB:.1f} GiB", f"of {bar.usable / GIB:.1f} GiB"),
             ("Pipeline idle", f"{row.bubble_fraction:.1%}", None),
         ):
             st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")

@@ -9,8 +9,10 @@ from typing import Any
 import plotly.graph_objects as go
 
 from app.charts import GREY, RED
+from app.memory_chart import GIB
 from perfmodel.api.layouts import LayoutCell, Layouts
 from perfmodel.transformers.grid import TOO_LARGE
+from perfmodel.transformers.memory import ROOM
 from perfmodel.units import show
 
 SCALE = "Cividis"
@@ -126,7 +128,7 @@ def words(cell: LayoutCell, answer: Layouts) -> str:
         return f"{where}: {show(cell.iteration_time, 's')}<br>click for its fastest layout"
     if cell.memory is None:
         return f"{where}: {cell.reason}"
-    needed, there = cell.memory / 2**30, answer.capacity / 2**30
+    needed, there = cell.memory / GIB, ROOM * answer.capacity / GIB
     return f"{where}: does not fit<br>the least needs {needed:.1f} of {there:.1f} GiB"
 
 

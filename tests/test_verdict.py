@@ -148,7 +148,7 @@ def test_a_shorter_exchange_with_servers_saves_less_than_itself_where_stragglers
     saves = saved_by_input(scenario, inter_link_hop_latency=0.5)
     assert stated(found.verdict)["half the latency"] == pytest.approx(saves, abs=ROUNDED)
     twice = saved_by_input(scenario, tcp_ceiling=2, inter_link_bandwidth=2)
-    assert stated(found.verdict)["twice the rate"] == pytest.approx(twice, abs=ROUNDED)
+    assert stated(found.verdict)["a limit twice as high"] == pytest.approx(twice, abs=ROUNDED)
 
 
 def test_hidden_communication_is_never_less_than_none():

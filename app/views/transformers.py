@@ -19,6 +19,7 @@ from perfmodel.economics import economics
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.step.terms import sent
+from perfmodel.transformers.memory import ROOM
 
 START = {"workload": "llama-3-70b", "gpus": 512, "global-batch-size": 1024, "node": "dgx-h100"}
 PRESETS: dict[str, dict[str, str]] = {
@@ -84,9 +85,9 @@ def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
             "MFU": row.mfu,
             "HFU": row.hfu,
             "memory [GiB]": row.memory["bytes"] / GIB,
-            "of the memory": row.memory["bytes"] / row.memory["capacity"],
-            "pipeline idle": row.bubble_fraction,
-            "waits for messages": sent(row.terms) / row.iteration_time,
+            "of the memory": row.memory["bytes"] / (ROOM * row.memory["capacity"]),
+            "pipeline idle [%]": 100 * row.bubble_fraction,
+            "waits for messages [%]": 100 * sent(row.terms) / row.iteration_time,
             "tokens/s": row.tokens_per_second,
             "as fast": more,
             **{word: row.layout[name] for name, word in COLUMNS.items()},
@@ -107,7 +108,7 @@ COLUMNS = {
     "micro_batch_size": "micro-batch",
     "accumulation_steps": "passes",
 }
-_SHARE = st.column_config.NumberColumn(format="percent", step=0.001)
+_SHARE = st.column_config.NumberColumn(format="%.1f")
 _SECONDS = st.column_config.NumberColumn(format="%.4g")
 CONFIG = {
     "layout": st.column_config.TextColumn(
@@ -122,9 +123,11 @@ CONFIG = {
     ),
     "HFU": st.column_config.NumberColumn(format="percent", help="with what is computed again"),
     "memory [GiB]": st.column_config.NumberColumn(format="%.1f", help="of the fullest GPU"),
-    "of the memory": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
-    "pipeline idle": _SHARE,
-    "waits for messages": _SHARE,
+    "of the memory": st.column_config.ProgressColumn(
+        format="percent", min_value=0.0, max_value=1.0, help=f"of what can be used, which is {ROOM:.0%} of it"
+    ),
+    "pipeline idle [%]": _SHARE,
+    "waits for messages [%]": _SHARE,
     "tokens/s": st.column_config.NumberColumn(format="localized"),
     "as fast": st.column_config.NumberColumn(help="further layouts that take as long and no less memory"),
 }
@@ -220,7 +223,10 @@ def page(asked: Asked) -> None:
         if "tokens" in asked.picked:
             st.markdown(f"**{decisions.of_run(asked.picked['tokens'], costs, prediction)}**")
     show_warnings(best.caveats)
-    fit = f"{answer.fitting:,} of {answer.candidates:,} layouts fit into {answer.capacity / GIB:.1f} GiB each"
+    whole = answer.capacity / GIB
+    fit = (
+        f"{answer.fitting:,} of {answer.candidates:,} layouts fit into {ROOM * whole:.1f} of {whole:.1f} GiB"
+    )
     st.caption(fit if len(rows) == answer.fitting else f"{fit}; listed are {len(rows):,} of them")
     if not rows:
         st.info("No layout that fits is of those asked for: clear a field of “Which layouts are listed”.")

@@ -84,7 +84,7 @@ def _savings(ports: Setting, binding: str, bandwidth: float, latency: float) -> 
         return f"twice the bandwidth of {link} would save {part(bandwidth)}, half its latency {part(latency)}"
     return (
         f"{limit_words(ports, binding)} binds, so a faster {link} would save nothing; "
-        f"twice the rate would save {part(bandwidth)}, half the latency {part(latency)}"
+        f"a limit twice as high would save {part(bandwidth)}, half the latency {part(latency)}"
     )
 
 
