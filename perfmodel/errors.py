@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from itertools import takewhile
 
 LONGEST_NAME = 100
 """Letters of an unknown name that are looked at, and said."""
+LIKENESS = 0.5
+"""Of two names, from 0 to 1, from which on one is offered for the other."""
+BEGINNING = 3
+"""Letters from which on the same beginning counts."""
 
 
 class InputError(ValueError):
@@ -52,16 +58,38 @@ def shortened(name: str) -> str:
 def nearest(name: str, known: Iterable[str]) -> list[str]:
     """Return the known names most like one that nobody knows, the likest first; none where none is.
 
+    Case, blanks and punctuation do not matter; of those that are alike, the same beginning goes first.
+
     >>> nearest("mlpref", ["stock", "mlperf"])
     ['mlperf']
+    >>> nearest("RTX 5090", ["quadro-rtx-5000", "rtx-4090", "t4"])
+    ['rtx-4090', 'quadro-rtx-5000']
     """
     import difflib
 
-    name = shortened(name)  # a comparison takes as long as the square of it
-    names = sorted(known)
-    holding = [known for known in names if name and name.lower() in known]
-    near = sorted(holding, key=lambda known: not known.startswith(name.lower()))[:4]
-    return near or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    name = _letters(shortened(name))  # a comparison takes as long as the square of it
+    if not name:
+        return []
+    letters = {each: _letters(each) for each in sorted(known)}
+    holding = [each for each, plain in letters.items() if name in plain]
+    if holding:
+        return sorted(holding, key=lambda each: not letters[each].startswith(name))[:4]
+    comparison = difflib.SequenceMatcher()
+    comparison.set_seq2(name)
+    near = []
+    for each, plain in letters.items():
+        comparison.set_seq1(plain)
+        if comparison.real_quick_ratio() < LIKENESS or comparison.quick_ratio() < LIKENESS:
+            continue
+        if (likeness := comparison.ratio()) >= LIKENESS:
+            alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(name, plain, strict=False)))
+            near.append((-alike if alike >= BEGINNING else 0, -likeness, each))
+    return [each for _, _, each in sorted(near)[:3]]
+
+
+def _letters(name: str) -> str:
+    """Return a name without case, blanks and punctuation, a speed as the ids of links have it."""
+    return re.sub(r"[\W_]+", "", re.sub(r"(?<=\d)\s*g(bit|bits|bps)(/s|ps)?$", "g", name.lower()))
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:

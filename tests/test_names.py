@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from perfmodel import Catalogue, InputError, Scenario, named, predict, sweep
 from perfmodel.cli import main
+from perfmodel.errors import nearest
 from perfmodel.prediction.target import for_target
 from perfmodel.resolve import DEFAULT_INTER_LINK
 from perfmodel.resources import folder
@@ -399,3 +400,30 @@ def test_a_collective_lies_on_a_machine():
     nowhere = CliRunner().invoke(main, [*words])
     assert (nowhere.exit_code, "--intra-link" in nowhere.stderr) == (2, True)
     assert "do not fit" in CliRunner().invoke(main, [*words, "--node", "dgx-1v", "--nodes", "1"]).stderr
+
+
+@pytest.mark.any_version
+@pytest.mark.parametrize(
+    ("typed", "kind", "offered"),
+    [
+        ("RTX 5090", "accelerators", {"rtx-4090", "rtx-3090"}),
+        ("A-100 80GB", "accelerators", {"a100-sxm4-80gb", "a100-pcie-80gb"}),
+        ("a100x", "accelerators", {"a100-sxm4-40gb", "a100-sxm4-80gb"}),
+        ("100 gbit", "links", {"ethernet-100g-tcp", "ib-edr-100g"}),
+        ("100 Gbit/s", "links", {"ethernet-100g-tcp", "ib-edr-100g"}),
+    ],
+)
+def test_names_nearly_right_are_answered_by_what_was_meant(typed, kind, offered):
+    assert offered <= set(nearest(typed, Catalogue.built_in().ids(kind)))
+
+
+@pytest.mark.any_version
+def test_a_publisher_may_stand_before_a_network(tmp_path, monkeypatch):
+    assert nearest("llama 3 8B instruct", names())[0] == "llama-3-8b"
+    assert workload("meta-llama/Llama-3.1-8B") == workload("llama-3.1-8b")
+    with pytest.raises(InputError, match=r"8B-Instruct: no such file; nearest network: llama-3\.1-8b"):
+        workload("meta-llama/Llama-3.1-8B-Instruct")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "meta-llama" / "Llama-3.1-8B").mkdir(parents=True)
+    with pytest.raises(InputError, match="not a network this reads"):
+        workload("meta-llama/Llama-3.1-8B")

@@ -9,6 +9,7 @@ import click
 
 from perfmodel.cli.export import export_options, show_rows, take_form
 from perfmodel.cli.options import catalogue_from, specs_option
+from perfmodel.cli.types import Word
 from perfmodel.specs.store import KINDS
 from perfmodel.units import show
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from perfmodel.specs.store import Kind
 
 
+_CALLED = {"gpu": "accelerators", "gpus": "accelerators", "accelerator": "accelerators"} | {
+    "node": "nodes",
+    "machines": "nodes",
+    "link": "links",
+    "networks": "links",
+}
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -29,7 +36,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.argument("kind", type=click.Choice(KINDS), default="accelerators")
+@click.argument("kind", type=Word(KINDS, _CALLED), default="accelerators")
 @specs_option
 @export_options
 def list_(kind: Kind, specs: tuple[str, ...], **options: Any) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 from functools import lru_cache
 from importlib import import_module
 
 from perfmodel.arguments import COUNT, TEXT, expect
-from perfmodel.errors import InputError, unknown_name
+from perfmodel.errors import LONGEST_NAME, InputError, unknown_name
 from perfmodel.specs.names import Meaning, Named, meaning
 from perfmodel.specs.workload import Workload
 from perfmodel.workloads.preset_names import COMMON, ENCODERS, GPT, LANGUAGE, LLAMA, VISION
@@ -182,6 +184,7 @@ _VERSIONS: dict[str, str] = {
 """Networks that differ from another by a detail, and that other."""
 
 _COUNT_OR_NONE = COUNT.or_none
+_PUBLISHED = re.compile(r"[A-Za-z0-9][\w-]*/[\w. -]+", re.ASCII)
 _FILES = (".onnx", ".csv", ".json")
 
 
@@ -247,16 +250,20 @@ def network(name: str, sequence_length: int | None) -> Workload:
 def understood(name: str) -> Meaning:
     """Return the id of the built-in network that a name means, and others it fits; a file means itself.
 
+    A publisher's name before a slash is left out.
+
     Raises
     ------
     InputError : nobody knows the name
 
     >>> understood("ResNet-50").id, understood("bert").others
     ('resnet50', ('bert-large',))
+    >>> understood("meta-llama/Llama-3.1-8B").id
+    'llama-3.1-8b'
     """
     if name in _MODULES or is_file(name):
         return Meaning(name)
-    return _meant(name)
+    return _meant(name.rpartition("/")[2])
 
 
 @lru_cache(maxsize=1024)
@@ -280,7 +287,20 @@ def version_of(name: str) -> str:
 
 def is_file(name: str) -> bool:
     """Whether the name of a network is that of a file."""
-    return name.endswith(_FILES) or "/" in name or "\\" in name
+    return name.endswith(_FILES) or "\\" in name or ("/" in name and not _is_published(name))
+
+
+def _is_published(name: str) -> bool:
+    """Whether a name is a publisher's and that of a built-in network, and no folder is called so."""
+    if len(name) > LONGEST_NAME or not _PUBLISHED.fullmatch(name):
+        return False
+    try:
+        _meant(name.rpartition("/")[2])
+    except InputError:
+        return False
+    from perfmodel.attachments import is_request
+
+    return is_request() or not os.path.exists(name)
 
 
 @lru_cache(maxsize=64)

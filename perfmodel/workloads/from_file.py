@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from perfmodel.attachments import attached
-from perfmodel.errors import InputError
+from perfmodel.errors import InputError, nearest
 from perfmodel.specs.workload import Workload
 
 
@@ -46,5 +46,9 @@ def workload_from_file(path: str | Path, sequence_length: int | None = None) -> 
             raise InputError(f"{path}: a table of layers is of one sequence length; leave the option out")
         return workload_from_csv(path)
     if not in_request and not os.path.exists(path):
-        raise InputError(f"{path}: no such file")
+        from perfmodel.workloads.catalogue import names
+
+        near = nearest(path.name, names())
+        hint = f"; nearest network: {', '.join(near)}" if near else ""
+        raise InputError(f"{path}: no such file{hint}")
     raise InputError(f"{path}: not a network this reads; expected .onnx, .json (Hugging Face) or .csv")
