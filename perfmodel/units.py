@@ -161,11 +161,21 @@ _QUANTITY = {
 }
 
 
+_LONG_TIMES = {
+    **dict.fromkeys(("mo", "month", "months"), 30),
+    **dict.fromkeys(("y", "yr", "yrs", "year", "years"), 365),
+}
+"""Days of what is no unit."""
+
+
 def _refusal(text: object, unit: str, spelling: str = "") -> InputError:
     expected = f"expected for example {_EXAMPLES[unit]}"
     meant = [known for known in UNITS[unit] if spelling and known.lower() == spelling.lower()]
     if meant:
         expected = f"{spelling} may mean {' or '.join(meant[:2])}; {expected}"
+    elif unit == "s" and spelling.lower() in _LONG_TIMES:
+        days = _LONG_TIMES[spelling.lower()]
+        expected = f"months and years differ in length; write days: one is about {days} days"
     elif unit == "B" and spelling in UNITS["B/s"] | _spellings(("b", "bit", "bits"), DECIMAL | BINARY):
         expected = f"bits and rates are for bandwidths; {expected}"
     return InputError(f"{str(text)!r} is not {_QUANTITY[unit]}; {expected}")

@@ -158,3 +158,20 @@ def test_the_command_takes_it() -> None:
     result = CliRunner().invoke(main, ["predict", "--gpus", "8", "--anchor", "iteration_time=100ms@8"])
     assert result.exit_code == 0
     assert "100 ms   anchored" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("anchor", "said"),
+    [
+        ("iteration_time={}@1", "{} times what the specs say; {} ms?"),
+        ("samples_per_second=0.1@1", "as slow as the specs say; check its unit and batch"),
+        ("iteration_time={}ms@1", None),
+    ],
+)
+def test_a_slip_of_the_unit_is_doubted(anchor: str, said: str | None) -> None:
+    milliseconds = f"{1e3 * ask(world_size=1).iteration_time:.3g}"
+    warnings = " ".join(ask(world_size=4, anchor=anchor.format(milliseconds)).warnings)
+    if said is None:
+        assert "specs say" not in warnings
+    else:
+        assert said.format("1,000", milliseconds).split(" ", 1)[1] in warnings

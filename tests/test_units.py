@@ -4,9 +4,11 @@ import math
 import re
 
 import pytest
+from click import BadParameter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perfmodel.cli.types import Count
 from perfmodel.errors import InputError
 from perfmodel.units import UNITS, dollars, duration, many, parse, show
 
@@ -214,3 +216,19 @@ def test_people_read_no_powers_of_ten(value):
 )
 def test_rates_are_read_as_counts_are(text, per_second):
     assert parse(text, "1/s") == pytest.approx(per_second)
+
+
+@pytest.mark.parametrize(("text", "days"), [("1month", 30), ("2 years", 365)])
+def test_times_of_no_fixed_length_are_refused_by_one_that_has_one(text, days):
+    with pytest.raises(InputError, match=f"write days: one is about {days} days"):
+        parse(text, "s")
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("8k", "8000 or 8192"), ("4M", "4000000 or 4194304"), ("1,024", "1024"), ("many", None), ("1.5", None)],
+)
+def test_a_count_that_must_be_whole_is_refused_with_how_to_write_it(text, written):
+    with pytest.raises(BadParameter) as refused:
+        Count(10**9).convert(text, None, None)
+    assert refused.value.message.partition("; write ")[2] == (written or "")

@@ -34,7 +34,10 @@ class Count(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         """Return the number."""
         text = str(value)
         if not _is_whole(text) or not self.least <= int(text) <= self.largest:
-            self.fail(f"{text!r} is not a whole number from {self.least} to {self.largest:,}", param, ctx)
+            hint = _in_full(text, self.least, self.largest)
+            self.fail(
+                f"{text!r} is not a whole number from {self.least} to {self.largest:,}{hint}", param, ctx
+            )
         return int(text)
 
 
@@ -162,6 +165,24 @@ class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         if not all(parts):
             self.fail(f"{value!r}: expected names joined by commas", param, ctx)
         return tuple(self.one.convert(part, param, ctx) for part in parts)
+
+
+def _in_full(text: str, least: int, largest: int) -> str:
+    """Say how a number with a prefix or commas is written: of ``8k`` may be meant 8,000 or 8,192."""
+    try:
+        number = units.parse(text, "count of samples")
+    except InputError:
+        return ""
+    last = text.strip()[-1:]
+    power = {"k": 1, "K": 1, "M": 2}.get(last, 0)
+    meant = [
+        each
+        for each in dict.fromkeys((number, number / 1000**power * 1024**power))
+        if least <= each <= largest
+    ]
+    if not meant or any(each % 1 for each in meant):
+        return ""
+    return f"; write {' or '.join(f'{each:.0f}' for each in meant)}"
 
 
 def _is_whole(text: str) -> bool:

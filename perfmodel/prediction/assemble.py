@@ -298,6 +298,11 @@ def _prediction(
     come_to = figures(setting, iteration_time, baseline_time, exposed)
     memory = _memory(setting, constants)
     warnings = list(setting.warnings)
+    if setting.scenario.anchor is not None:
+        from perfmodel.prediction.anchor_slip import slip_note
+
+        doubt = slip_note(setting.scenario.anchor, float(step.anchor_factor))
+        warnings += [doubt] if doubt else []
     if setting.strategy == ONE_PROCESS and setting.world_size > 1 and come_to["speedup"] < 1:
         warnings.append(slower_than_one(setting, step, baseline_time))
     if (note := spread_note(setting, step.terms["straggler_time"] / iteration_time, constants)) is not None:

@@ -70,6 +70,10 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
     least_time = least_iteration_time(setting)
     if setting.measured is not None and start is not None:
         warnings += _anchored(setting.measured, start, time, least_time)
+        from perfmodel.prediction.anchor_slip import slip_note
+
+        doubt = slip_note(str(setting.scenario.anchor), float(start[0]) / float(start[1]))
+        warnings += [doubt] if doubt else []
     warnings += _caveats(setting, layout, bool(case.stack.flash) and not case.stack.checkpoints_operations)
     if come_to["scaling_efficiency"] > 1.001:
         warnings.append("above 100 %: replicas share what one replica alone keeps and updates whole")
