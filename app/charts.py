@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import axes
+from app import axes, colours
 from perfmodel.prediction import Prediction
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.units import dollars, show
@@ -21,14 +21,11 @@ import_module("pandas")
 if TYPE_CHECKING:
     from perfmodel.accuracy import Row
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#B8A800")
-"""Okabe and Ito's, those that show on white and on black."""
+COLOURS = colours.COLOURS
 BLUE, ORANGE, GREEN, PINK, SKY, RED, GREY, OLIVE = COLOURS
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "x", "triangle-down")
 
-OF_KIND = {"busy": BLUE, "host": SKY, "network": ORANGE, "wait": GREEN}
-"""A kind of term -> its colour."""
 HIDDEN = "hidden communication"
 LEAST = 1e-9
 """Less than this is what rounding left of nothing [s]."""
@@ -54,7 +51,7 @@ def draw(figure: go.Figure, name: str, alt: str, height: int = 380, **more: Any)
 def waterfall(prediction: Prediction) -> go.Figure:
     """The terms of one iteration, one after another, with the interval on their sum."""
     rows = [
-        (ANY_TERM[name].label, OF_KIND[ANY_TERM[name].kind], time)
+        (ANY_TERM[name].label, colours.OF_TERM[name], time)
         for name, time in prediction.terms.items()
         if prediction.layout is None or time > 0  # of many terms a layout has few
     ]
@@ -65,7 +62,10 @@ def waterfall(prediction: Prediction) -> go.Figure:
             x=[time for _, _, time in rows],
             base=starts[:-1],
             orientation="h",
-            marker={"color": [colour for _, colour, _ in rows]},
+            marker={
+                "color": [colour for _, (colour, _), _ in rows],
+                "pattern": {"shape": [shape for _, (_, shape), _ in rows]},
+            },
             text=[show(time, "s") if time > LEAST else "" for _, _, time in rows],
             customdata=[show(time, "s") for _, _, time in rows],
             textposition="outside",
@@ -167,14 +167,16 @@ def parts(
     drawn = [(part, name) for part, name in names.items() if any(row.get(part) for row in rows.values())]
     for index, (part, name) in enumerate(drawn):
         times = [row.get(part, 0.0) for row in rows.values()]
+        usual = (COLOURS[index % len(COLOURS)], "" if index < len(COLOURS) else "/")
+        colour, shape = colours.OF_TERM.get(part, usual)
         figure.add_bar(
             y=list(rows),
             x=times,
             name=name,
             orientation="h",
             marker={
-                "color": COLOURS[index % len(COLOURS)],
-                "pattern": {"shape": "" if index < len(COLOURS) else "/"},
+                "color": colour,
+                "pattern": {"shape": shape},
                 "line": {"color": "white", "width": 1},
             },
             customdata=[words(time) for time in times],

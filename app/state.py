@@ -100,10 +100,8 @@ def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> N
     if session.refused:
         with top:
             for name, refused in session.refused.items():
-                text = (
-                    f"No answer yet: {_shortened(name)} = {_shortened(refused.text)}: {refused.reason[:400]}"
-                )
-                st.error(plain(text))
+                line = f"{_label(name, known)} = {_shortened(refused.text)}: {refused.reason[:400]}"
+                st.error(plain(f"No answer yet: {line}"))
             st.button("Go on without it", on_click=_forgive, key="forgive")
         st.stop()
 
@@ -136,6 +134,14 @@ def _forgive() -> None:
             session.pop(refused.key, None)
     session.refused.clear()
     session.touched = True
+
+
+def _label(spelling: str, known: Mapping[str, Option]) -> str:
+    """What the field of an option is called, or where there is none, what the address calls it."""
+    for name, option in known.items():
+        if spelling in (name, *option.spellings):
+            return f"“{option.label}”"
+    return _shortened(spelling)
 
 
 def _shortened(text: str) -> str:

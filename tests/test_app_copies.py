@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app import quotes
+from app import input_words, quotes
 from app.layout import sentence
 from perfmodel.units import dollars, duration, show
 from tests.test_app import TRACED, a_trace, button, opened, sound, words
@@ -144,13 +144,13 @@ def quoted(test: Any, answers: list[Any], printed: str) -> None:
 def sensitive(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
     (shown,) = (table.value for table in test.dataframe if "a quarter less" in table.value)
-    names = [row["name"].replace("tdp", "rated_power").replace("_", " ") for row in answer["inputs"]]
+    names = [input_words.words_of(row["name"]) for row in answer["inputs"]]
     assert list(shown["input"]) == names
     assert list(shown["a quarter more"]) == [show(row["at_+25%"], "s") for row in answer["inputs"]]
     assert all(row["name"] in printed for row in answer["inputs"])
     assert all(each["words"] in plain_words(test) for each in answer["crossovers"])
     strongest = max(answer["inputs"], key=lambda row: abs(row["at_+25%"] - row["at_-25%"]))
-    assert f"**{strongest['name'].replace('_', ' ').capitalize()} matters most" in words(test)
+    assert f"**{sentence(input_words.words_of(strongest['name']))[:-1]} matters most" in words(test)
 
 
 def plain_words(test: Any) -> str:

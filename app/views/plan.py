@@ -163,7 +163,7 @@ def page(asked: Asked) -> None:
         key="plans",
         column_config={
             "cost [USD]": st.column_config.NumberColumn(format="%.2f"),
-            "epochs": st.column_config.NumberColumn(format="%.4g"),
+            "epochs": st.column_config.NumberColumn(format="localized"),
         },
     )
     load(rows, event, goal.workload, asked.picked)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app import charts, session_hardware
 from app.answering import answering
+from app.input_words import value_words, words_of
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, ways_out
 from app.looks import labelled
 from app.options import MONEY, SCENARIO, arguments, values
@@ -19,11 +20,6 @@ from perfmodel.units import show
 
 DRAWN = 12
 """Inputs of the figure, those that matter most."""
-
-
-def words_of(name: str) -> str:
-    """Return an input's name as people read it."""
-    return name.replace("tdp", "rated_power").replace("_", " ")
 
 
 def swings(report: SensitivityReport) -> list[dict[str, Any]]:
@@ -57,8 +53,9 @@ def decision(report: SensitivityReport, rows: list[dict[str, Any]]) -> str:
         return "No input moves the time."
     first = rows[0]
     low, high = sorted(first[key] / report["iteration_time"] - 1 for key in ("at_-25%", "at_+25%"))
+    name = sentence(words_of(first["name"])).removesuffix(".")
     return (
-        f"{words_of(first['name']).capitalize()} matters most: a quarter less or more of it changes the "
+        f"{name} matters most: a quarter less or more of it changes the "
         f"iteration of {show(report['iteration_time'], 's')} by {low:+.1%} to {high:+.1%}."
     )
 
@@ -68,7 +65,7 @@ def table(report: SensitivityReport) -> list[dict[str, Any]]:
     return [
         {
             "input": words_of(row["name"]),
-            "value": show(row["value"], row["unit"]),
+            "value": value_words(row["value"], row["unit"]),
             "1 % more changes the time by [%]": row["time"]["elasticity"]
             if row["time"]["elasticity"] is not None
             else row["time"]["above"],

@@ -1,0 +1,44 @@
+"""Colours of pictures, and the look of each term, which is the same on every page."""
+
+from __future__ import annotations
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#B8A800")
+"""Okabe and Ito's, those that show on white and on black."""
+BLUE, ORANGE, GREEN, PINK, SKY, RED, GREY, OLIVE = COLOURS
+
+OF_TERM = {
+    "forward_time": (BLUE, ""),
+    "backward_time": (SKY, ""),
+    "compute_time": (BLUE, ""),
+    "products_time": (BLUE, ""),
+    "attention_time": (SKY, ""),
+    "elementwise_time": (BLUE, "\\"),
+    "logits_time": (SKY, "\\"),
+    "recomputation_time": (OLIVE, "\\"),
+    "loss_time": (BLUE, "x"),
+    "launch_overhead_time": (PINK, ""),
+    "iteration_overhead_time": (PINK, "\\"),
+    "replicate_time": (PINK, "x"),
+    "parallel_apply_time": (PINK, "."),
+    "update_time": (OLIVE, ""),
+    "coding_time": (OLIVE, "x"),
+    "contention_time": (OLIVE, "."),
+    "exposed_communication_time": (ORANGE, ""),
+    "hidden_communication_time": (ORANGE, "/"),
+    "tensor_parallel_time": (ORANGE, "\\"),
+    "context_parallel_time": (ORANGE, "x"),
+    "expert_parallel_time": (ORANGE, "."),
+    "stage_transfer_time": (ORANGE, "-"),
+    "node_growth_time": (ORANGE, "+"),
+    "scatter_time": (RED, ""),
+    "broadcast_time": (RED, "\\"),
+    "gather_time": (RED, "x"),
+    "reduce_time": (RED, "."),
+    "copy_time": (RED, "-"),
+    "straggler_time": (GREEN, ""),
+    "unequal_stages_time": (GREEN, "\\"),
+    "bubble_time": (GREEN, "x"),
+    "input_time": (GREY, "\\"),
+    "idle_time": (GREY, ""),
+}
+"""A term of an iteration, or a part of a recorded step -> its colour and pattern, on every page."""

@@ -1,0 +1,51 @@
+"""Inputs of the model in words that a planner reads."""
+
+from __future__ import annotations
+
+from app.options import options
+from perfmodel.units import many, show
+
+WORDS = {
+    "traffic_inefficiency": "memory traffic, time over the ideal",
+    "product_inefficiency": "matrix products, time over the ideal",
+    "elements_per_sample": "activations of a sample",
+    "flops_per_sample": "arithmetic of a sample",
+    "element_bytes": "bytes of a number",
+    "peak_flops": "peak of matrix products",
+    "vector_peak_flops": "peak of element-wise work",
+    "kernel_floor": "launch of a kernel on the GPU",
+    "dispatch_time": "launch of a kernel by the host",
+    "iteration_overhead": "overhead of an iteration",
+    "tdp": "rated power",
+    "jitter": "spread of a worker's times",
+    "contention": "slowdown beside hidden messages",
+    "inter_link_bandwidth": "bandwidth between machines",
+    "inter_link_hop_latency": "latency between machines",
+    "intra_link_bandwidth": "bandwidth inside a machine",
+    "intra_link_hop_latency": "latency inside a machine",
+    "host_link_bandwidth": "bandwidth to the host",
+    "host_link_hop_latency": "latency to the host",
+    "node_network_bandwidth": "network limit of a machine",
+}
+"""An input whose name says little -> what it is called."""
+
+
+def words_of(name: str) -> str:
+    """Return an input as its field is labelled, or else in words.
+
+    >>> words_of("local_batch_size"), words_of("inter_link_bandwidth"), words_of("compute_units")
+    ('Batch per GPU (weak scaling)', 'bandwidth between machines', 'compute units')
+    """
+    option = options().get(name.replace("_", "-"))
+    if option is not None:
+        return option.label.partition(" [")[0]
+    return WORDS.get(name, name.replace("_", " "))
+
+
+def value_words(value: float, unit: str) -> str:
+    """Return the value of an input, a large plain number in three digits.
+
+    >>> value_words(2.274e8, "1"), value_words(12.5e9, "B/s")
+    ('227 M', '12.5 GB/s')
+    """
+    return many(value) if unit == "1" and value >= 1000 else show(value, unit)
