@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from perfmodel.cli import main
+from perfmodel.cli.trace_render import show_difference
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
 from perfmodel.units import shown_part
@@ -80,6 +81,20 @@ def test_what_rounding_leaves_is_shown_as_nothing():
     compared = text("compare", *words, "--set", "gpus=16")
     assert not any(" ns" in row for row in compared)
     assert [shown_part(time, 0.1) for time in (-2.8e-17, 1e-9, -0.01)] == ["0 s", "1 ns", "-10 ms"]
+
+
+def test_a_difference_that_rounding_leaves_is_none(capsys):
+    rows = [("iteration_time", 0.25, 0.2), ("idle_time", 2.78e-17, 0.0), ("input_time", 0.1, 0.1 - 2.78e-17)]
+    show_difference(
+        [
+            {"part": part, "first": one, "second": two, "difference": two - one, "ratio": two / one}
+            for part, one, two in rows
+        ]
+    )
+    shown = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
+    cells = {line[0].strip(): [cell.strip() for cell in line[1:] if cell.strip()] for line in shown}
+    assert cells["iteration time"] == ["250 ms", "200 ms", "-50 ms", "0.80"]
+    assert cells["idle"] == ["0 s", "0 s", "0 s", "-"]
 
 
 def test_the_module_is_the_command():
