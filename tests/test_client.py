@@ -80,6 +80,9 @@ def test_many_predictions_go_in_one_request(client):
     first, bad = client.predict_many([{"gpus": 8}, {"gpus": 8, "global_batch_size": 9}], ["iteration_time"])
     assert first.iteration_time == perfmodel.predict(gpus=8).iteration_time
     assert "does not divide" in bad.error["detail"]
+    first, bad = client.predict_many([{"gpus": 8}, {"gpus": 0}], ["iteration_time"])
+    assert first.iteration_time == perfmodel.predict(gpus=8).iteration_time
+    assert bad.error["errors"][0]["field"] == "scenarios.1.gpus"
 
 
 def test_what_cannot_be_answered_says_why(client, no_service):

@@ -20,6 +20,7 @@ from perfmodel.errors import InputError
 from perfmodel.service import pool as pool_module
 from perfmodel.service.bodies import CLIENT_LEAVES, ClientDisconnected
 from perfmodel.service.metrics import Metrics
+from perfmodel.service.outcomes import Failed
 from perfmodel.service.pool import Pool
 from perfmodel.service.refusal import Refusal
 from perfmodel.service.settings import Settings
@@ -86,11 +87,11 @@ def test_answers_come_from_other_processes_that_give_way():
         assert len({json.loads(one)["process"] for one in many}) == 2
         with pytest.raises(InputError, match="wrong, and what would be right"):
             await pool.run("wrong", b"")
-        with pytest.raises(ValueError, match="Expecting value"):
+        with pytest.raises(Failed, match="JSONDecodeError: Expecting value"):
             await pool.run("who", b"no JSON")
 
     metrics = with_pool(test)
-    assert outcomes(metrics) == {"answered": 5, "error": 2}
+    assert outcomes(metrics) == {"answered": 5, "bad input": 1, "error": 1}
     assert metrics.series["perfmodel_pool_starts_total"] == 2
 
 
@@ -284,7 +285,7 @@ def test_parts_leave_as_they_are_calculated():
         assert pool.metrics.gauges["perfmodel_pool_running"] == 0
         assert await process_of(pool)
 
-    assert outcomes(with_pool(test)) == {"answered": 2, "error": 1, "client left": 1}
+    assert outcomes(with_pool(test)) == {"answered": 2, "bad input": 1, "client left": 1}
 
 
 def test_parts_together_have_so_much_time():

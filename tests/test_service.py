@@ -12,8 +12,11 @@ import perfmodel
 from perfmodel.cli import main
 from perfmodel.service.application import application
 from perfmodel.service.commands import COMMANDS, kept_answer
+from perfmodel.service.outcomes import Failed
 from perfmodel.service.problems import MEDIA_TYPE
+from perfmodel.service.protect import Protected
 from perfmodel.service.refusal import Refusal
+from perfmodel.service.settings import Settings
 from tests.asgi import Caller
 
 
@@ -84,6 +87,47 @@ def test_an_answer_is_not_sent_twice(client):
     again = client.post("/v1/predict", json={"gpus": 8}, headers={"if-none-match": tag})
     assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
     assert client.post("/v1/predict", json={"gpus": 9}).headers["etag"] != tag
+    for header, status in ((f'"a", W/{tag}', 304), (f'"a{tag[1:]}', 200), (f"x{tag}y", 200), ("*", 200)):
+        asked = client.post("/v1/predict", json={"gpus": 8}, headers={"if-none-match": header})
+        assert asked.status_code == status, header
+    assert client.get("/openapi.json", headers={"if-none-match": "*"}).status_code == 304
+    lines = client.post("/v1/sweep", json={"gpus": [8]}, headers={"accept": "application/x-ndjson"})
+    assert "etag" not in lines.headers
+
+
+def test_what_nobody_foresaw_is_answered_and_logged_once(monkeypatch):
+    events: list[dict[str, object]] = []
+
+    async def fails(name: str, body: bytes) -> bytes:
+        raise ZeroDivisionError("inside") if "here" in str(body) else Failed("logged elsewhere")
+
+    monkeypatch.setattr(
+        "perfmodel.service.application.event", lambda name, *_, **more: events.append({"event": name, **more})
+    )
+    client = Caller(application(run=fails))
+    for body in ({"gpus": [8], "workload": "here"}, {"gpus": [8]}):
+        answer = client.post("/v1/scale", json=body)
+        assert (answer.status_code, answer.headers["content-type"]) == (500, "application/problem+json")
+        assert b"inside" not in answer.content
+    (logged,) = events
+    assert "ZeroDivisionError" in str(logged["traceback"])
+
+
+def test_a_request_without_a_token_counts_under_its_route(tmp_path):
+    file = tmp_path / "tokens"
+    file.write_text("x" * 32)
+    app = Protected(application(), Settings(token_file=str(file), access_log=False))
+    for path in ("/v1/predict", "/v1/nothing"):
+        assert Caller(app).post(path, json={"gpus": 8}, headers={"host": "localhost"}).status_code == 401
+    for route in ("/v1/predict", "other"):
+        assert app.metrics.series[f'perfmodel_requests_total{{route="{route}",status="401"}}'] == 1
+
+
+def test_a_plan_takes_no_offset_without_limit(client):
+    answer = client.post("/v1/plan", json={"epochs": 1, "deadline": "24h", "offset": 5})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "offset"
+    assert "goes with limit" in answer.json()["detail"]
 
 
 def test_a_batch_answers_each_row_and_a_bad_one_by_its_error(client):

@@ -122,7 +122,12 @@ class Client:
         fields : keys to send; by default all of a prediction
         """
         files = Files()
-        rows = [scenario_options(scenario_from(each, {}), files) for each in scenarios]
+        rows = [
+            scenario_options(each, files)
+            if isinstance(each, Scenario)
+            else body_of(files.of_scenario(options_of(each)))  # which the service looks at: it may be bad
+            for each in scenarios
+        ]
         answer = self._asked("predict", files, scenarios=rows, fields=fields and list(fields))
         return [Report(each) for each in answer["results"]]
 

@@ -115,6 +115,8 @@ def plan(request: Any, catalogue: Catalogue) -> bytes:
     options = {name: value for name, value in options.items() if name not in OWN}
     options["conditions"] = conditions
     limit, offset = options.pop("limit", None), options.pop("offset", 0)
+    if limit is None and offset:
+        raise InputError(f"offset = {offset} goes with limit, the plans of a page")
     answer = plan(**options, catalogue=catalogue)
     if limit is None:
         return written(answer)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
-from hashlib import sha256
 
 from fastapi import FastAPI
 from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
@@ -20,19 +20,22 @@ from perfmodel.service.answers import encoded
 from perfmodel.service.bodies import Unfinished
 from perfmodel.service.commands import COMMANDS, Command, answer, is_cheap, kept_answer
 from perfmodel.service.logs import event
+from perfmodel.service.outcomes import Failed
 from perfmodel.service.pages import docs_page
 from perfmodel.service.problems import Refused, problem, problem_of
 from perfmodel.service.quickly import quickly
-from perfmodel.service.refusal import Refusal
+from perfmodel.service.refusal import CLOSE, Refusal
 from perfmodel.service.schema import openapi
 from perfmodel.service.settings import Settings
 from perfmodel.service.streams import ARROW, NDJSON, error_line, stream_of
+from perfmodel.service.tags import entity_tag, names
 
 Run = Callable[[str, bytes], Awaitable[bytes]]
 """Answers a costly command: its name and the body of the request to the JSON of the answer."""
 Stream = Callable[[str, bytes], Awaitable[AsyncIterator[bytes]]]
 """Does so in parts: the name of the command, a space and the form of the parts."""
 JSON = "application/json"
+UNFORESEEN = "the service failed to answer; the request may be fine"
 FRESH = "private, max-age=3600"
 """An answer hangs on version and request alone; a proxy that others use keeps none, as bodies are theirs."""
 
@@ -86,7 +89,7 @@ def _described(make: Callable[[], bytes], kind: str) -> Callable[[Request], Awai
         content = await run_in_threadpool(make)
         tag = entity_tag(request.url.path, content)
         headers = {"etag": tag, "cache-control": FRESH}
-        if tag in request.headers.get("if-none-match", ""):
+        if names(request.headers.get("if-none-match", ""), tag, whatever=True):
             return Response(status_code=304, headers=headers)
         return Response(content, headers=headers, media_type=kind)
 
@@ -100,20 +103,27 @@ def _endpoint(command: Command, calculate: Run, stream: Stream) -> Callable[[Req
             return problem_response(problem(415, f"content-type {kind!r:.99}: expected {JSON}"))
         body = await request.body()
         form = _form(command, request.headers.get("accept", ""))
-        tag = entity_tag(f"{command.name} {form}", body)
-        if tag in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers={"etag": tag, "cache-control": FRESH})
         try:
-            if form != JSON:
+            if form != JSON:  # without a tag: it may yet be cut off
                 parts = await stream(f"{command.name} {form}", body)
                 return StreamingResponse(
-                    _whole(parts, form), headers={"cache-control": FRESH}, media_type=form
+                    _whole(parts, command.name, form), headers={"cache-control": FRESH}, media_type=form
                 )
+            tag = entity_tag(command.name, body)
+            if names(request.headers.get("if-none-match", ""), tag):
+                return Response(status_code=304, headers={"etag": tag, "cache-control": FRESH})
             content = quickly(kept_answer, command.name, body) if is_cheap(command, body) else None
             if content is None:
                 content = await calculate(command.name, body)
         except Refused as error:
             return problem_response(problem_of(error))
+        except HTTPException:
+            raise
+        except (
+            Exception
+        ) as error:  # not raised further: the connection would be closed, the error logged twice
+            _log(command.name, error)
+            return problem_response(problem(500, UNFORESEEN))
         return Response(content, media_type=JSON, headers={"etag": tag, "cache-control": FRESH})
 
     return endpoint
@@ -128,7 +138,14 @@ async def _stream_in_thread(settings: Settings, name: str, body: bytes) -> Async
     return iterate_in_threadpool(await run_in_threadpool(stream_of, form, body, *limits))
 
 
-async def _whole(parts: AsyncIterator[bytes], form: str) -> AsyncIterator[bytes]:
+def _log(command: str, error: Exception) -> None:
+    """Log what nobody foresaw, unless the process of the pool that met it has."""
+    if not isinstance(error, Failed):
+        words = "".join(traceback.format_exception(error))
+        event("calculation failed", "error", command=command, traceback=words)
+
+
+async def _whole(parts: AsyncIterator[bytes], command: str, form: str) -> AsyncIterator[bytes]:
     """Give the parts of a stream; one that is cut off ends by saying so, or is not ended."""
     try:
         async with aclosing(parts):  # type: ignore[type-var]  # a generator, by whoever made it
@@ -141,6 +158,11 @@ async def _whole(parts: AsyncIterator[bytes], form: str) -> AsyncIterator[bytes]
         if form != NDJSON:
             raise Unfinished from None
         yield error_line(problem(error.status_code, error.detail))
+    except Exception as error:
+        _log(command, error)
+        if form != NDJSON:
+            raise Unfinished from None
+        yield error_line(problem(500, UNFORESEEN))
 
 
 def _form(command: Command, accepted: str) -> str:
@@ -150,13 +172,6 @@ def _form(command: Command, accepted: str) -> str:
             if (kind := part.partition(";")[0].strip().lower()) in (NDJSON, ARROW):
                 return kind
     return JSON
-
-
-def entity_tag(name: str, body: bytes) -> str:
-    """Return the tag of an answer, which hangs on nothing but the version, the command and the body."""
-    whole = sha256(f"{perfmodel.__version__} {name} ".encode())
-    whole.update(body)
-    return f'"{whole.hexdigest()[:32]}"'
 
 
 def problem_response(table: dict[str, object], headers: dict[str, str] | None = None) -> Response:
@@ -181,4 +196,4 @@ async def _http_problem(request: Request, error: Exception) -> Response:
 
 async def _bug(request: Request, error: Exception) -> Response:
     """What nobody foresaw: no word of the inside leaves."""
-    return problem_response(problem(500, "the service failed to answer; the request may be fine"))
+    return problem_response(problem(500, UNFORESEEN), {**CLOSE})  # by the server, to which it is raised

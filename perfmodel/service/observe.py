@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Collection
 from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,8 +21,9 @@ ABANDONED = 499
 class Observed:
     """Give each request an id, or keep the one it brings, and say how it ended."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, access_log: bool) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, access_log: bool, paths: Collection[str] = ()) -> None:
         self.app, self.metrics, self.access_log = app, metrics, access_log
+        self.paths = OWN_PATHS.union(paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and count it when it has ended, however it ended."""
@@ -50,7 +52,7 @@ class Observed:
             self._count(scope, name.decode(), status, perf_counter() - start)
 
     def _count(self, scope: Scope, name: str, status: int, seconds: float) -> None:
-        route = _route_of(scope)
+        route = scope["path"] if scope["path"] in self.paths else _route_of(scope)
         self.metrics.add("perfmodel_requests_total", route=route, status=str(status))
         self.metrics.observe("perfmodel_request_seconds", seconds, route=route)
         if self.access_log and not (scope["path"] in OWN_PATHS and status < 400):
@@ -68,8 +70,6 @@ class Observed:
 
 def _route_of(scope: Scope) -> str:
     """Return the route that answered: as many as there are routes, whatever paths strangers try."""
-    if scope["path"] in OWN_PATHS:
-        return str(scope["path"])
     route = getattr(scope.get("route"), "path", None)
     if route is None and scope.get("endpoint") is not None and not scope.get("path_params"):
         route = scope["path"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+from perfmodel.errors import InputError
 from perfmodel.service.bodies import ClientDisconnected
 from perfmodel.service.refusal import Refusal
 
 TIMED_OUT = 504
 """The status of what took too long."""
+UNPROCESSABLE = 422
 
 
 class TimedOut(Refusal):
@@ -17,6 +19,10 @@ class TimedOut(Refusal):
 
 class CutOff(Refusal):
     """Two processes ended before they answered, by no limit of ours."""
+
+
+class Failed(Exception):
+    """A process of the pool met an error that nobody foresaw, and has logged it."""
 
 
 class OutOfMemory(Refusal):
@@ -33,11 +39,15 @@ _OUTCOMES: dict[type[BaseException], str] = {
 
 
 def outcome_of(error: BaseException) -> str:
-    """Return how a request ended; what is no limit's is an error of the request's own.
+    """Return how a request ended: refused for what it asks, by a limit, or by an error that nobody foresaw.
 
-    >>> outcome_of(CutOff(503, "the calculation was cut off")), outcome_of(ValueError())
-    ('cut off', 'error')
+    >>> outcome_of(CutOff(503, "the calculation was cut off")), outcome_of(InputError()), outcome_of(Failed())
+    ('cut off', 'bad input', 'error')
     """
     if getattr(error, "status", 0) == TIMED_OUT:  # of a stream, which says so itself at its end
         return "timed out"
-    return _OUTCOMES.get(type(error), "error")
+    if isinstance(error, InputError):
+        return "bad input"
+    # of a limit that is none of the above: too long an answer
+    usual = "bad input" if getattr(error, "status_code", 0) == UNPROCESSABLE else "error"
+    return _OUTCOMES.get(type(error), usual)

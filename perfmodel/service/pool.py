@@ -14,10 +14,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import aclosing, suppress
 from typing import Any
 
+from perfmodel.errors import InputError
 from perfmodel.service.bodies import CLIENT_LEAVES, ClientDisconnected
 from perfmodel.service.logs import event
 from perfmodel.service.metrics import Metrics
-from perfmodel.service.outcomes import TIMED_OUT, CutOff, OutOfMemory, TimedOut, outcome_of
+from perfmodel.service.outcomes import TIMED_OUT, CutOff, Failed, OutOfMemory, TimedOut, outcome_of
 from perfmodel.service.problems import too_slow
 from perfmodel.service.refusal import AGAIN, Refusal
 from perfmodel.service.settings import Settings
@@ -112,7 +113,8 @@ class _Worker:
             raise _OutOfMemory(self.requests == 1)
         self.fit = True
         if kind != ANSWER:
-            raise pickle.loads(reply)  # written by our own process
+            error = pickle.loads(reply)  # written by our own process
+            raise error if isinstance(error, InputError) else Failed(f"{type(error).__name__}: {error}")
         return reply
 
     async def _reply(self) -> tuple[bytes, bytes]:
@@ -185,6 +187,7 @@ class Pool:
         Refusal : so many wait already; it takes too long, or too much memory; or processes end as they start
         ClientDisconnected : whoever asked has left
         InputError : what the command says is wrong with the body
+        Failed : an error that nobody foresaw
         """
         parts = self._parts(command_name, body)
         async with aclosing(parts):

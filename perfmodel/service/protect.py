@@ -47,7 +47,8 @@ class Protected:
                 expose_headers=("etag", "x-request-id", "retry-after"),
             )
         layer = OwnOrigin(Health(layer, self.unready), settings)
-        self.app = Observed(layer, self.metrics, settings.access_log)
+        paths = frozenset(route.path for route in getattr(app, "routes", ()))
+        self.app = Observed(layer, self.metrics, settings.access_log, paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or start and end with the server."""

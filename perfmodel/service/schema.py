@@ -147,7 +147,10 @@ def _described(command: Command, components: dict[str, Any]) -> _Described:
 def _operation(command: Command, components: dict[str, Any]) -> dict[str, Any]:
     described = _described(command, components)
     headers = {
-        "ETag": {"description": "Of version, command and body.", "schema": {"type": "string"}},
+        "ETag": {
+            "description": "Of version, command and body; a stream has none.",
+            "schema": {"type": "string"},
+        },
         "Cache-Control": {"description": "How long the answer may be kept.", "schema": {"type": "string"}},
     }
     responses: dict[str, Any] = {
