@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 import perfmodel
 from app.menu import PAGES
-from app.options import SCENARIO
+from app.options import SCENARIO, options
 from app.plain import plain
 from perfmodel.api.predict import predicted
 from perfmodel.cli.app import streamlit_words
@@ -155,7 +155,8 @@ def test_numbers_are_the_librarys_own():
 @pytest.mark.parametrize(("name", "value"), NONSENSE.items())
 def test_nonsense_in_a_url_is_told_and_kept(name, value):
     test = opened(**{name: value})
-    assert name in errors(test)
+    named = name != "anchor" and name in options()
+    assert (f"“{plain(options()[name].label)}” = " if named else name) in errors(test)
     assert test.query_params[name] == value
     assert not test.metric
     if name == "anchor":  # can be read; it is the answer that cannot be given
