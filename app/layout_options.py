@@ -136,8 +136,9 @@ def possible(picked: Mapping[str, Any]) -> dict[str, str]:
         )
     if setting.stack is not None:
         known = setting.stack.shardings if stages == 1 else setting.stack.pipelined_shardings
-        software = setting.software.partition("@")[0]
-        result["sharding"] = f"{', '.join(known)}: known of {software}" + (" with stages" * (stages > 1))
+        result["sharding"] = f"{', '.join(known)}: known of {setting.software}" + (
+            " with stages" * (stages > 1)
+        )
     replicas = _rest(world, tensor * stages * context)
     if replicas:
         batch, micro = picked.get("global-batch-size"), int(picked.get("micro-batch-size", 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -84,7 +85,7 @@ class SearchResult(NamedTuple):
 
     def software_of(self, row: int) -> Software:
         """Return how the stack runs one of the layouts."""
-        return Software(*(column[row] for column in self.software))
+        return Software(*map(itemgetter(row), self.software))
 
 
 def search(
