@@ -42,6 +42,6 @@ def convergence(result: SearchResult) -> list[str]:
 
 def counted(chosen: Mapping[str, Any], target: str) -> str:
     """Say how long a plan trains until a published target."""
-    length = f"{chosen['epochs']:.4g} epochs" if chosen["epochs"] else f"{chosen['samples']:.4g} samples"
+    length = f"{chosen['epochs']:.4g} epochs" if chosen["epochs"] else f"{chosen['samples']:,.0f} samples"
     batch = f"{chosen['global_batch_size']:,}"
     return f"counted are {length} at a global batch of {batch}, until the published target: {target}"

@@ -21,6 +21,7 @@ startup.on_one_core()
 
 import click  # noqa: E402
 
+from perfmodel import __version__  # noqa: E402
 from perfmodel.cli.report import WORDS  # noqa: E402
 from perfmodel.errors import InputError, unknown_name  # noqa: E402
 
@@ -191,7 +192,7 @@ def _fail(message: str, code: int = 2) -> None:
 @click.group(
     cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True
 )
-@click.version_option(package_name="perfmodel")
+@click.version_option(__version__, package_name="perfmodel")
 @click.pass_context
 def main(ctx: click.Context) -> None:
     """Closed-form performance model of distributed deep-learning training.

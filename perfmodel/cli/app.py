@@ -27,7 +27,8 @@ MISSING = "the app needs streamlit and plotly: pip install 'perfmodel[app]'"
 def command(port: int, host: str, browse: bool, server: str | None, check: bool, as_json: bool) -> None:
     """Open the app in a browser: predict, scale, compare, plan and more; served on this machine alone.
 
-    Nothing leaves the machine: no telemetry, and no address but the one it listens on.
+    Nothing leaves the machine: no telemetry, and no address but the one it listens on; with --server
+    questions go to that service.
 
     \b
     Example:

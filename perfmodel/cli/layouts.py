@@ -71,6 +71,7 @@ def _show(answer: Layouts, top: int) -> None:
 
     from perfmodel.cli.render import console, table
     from perfmodel.transformers.grid import TOO_LARGE
+    from perfmodel.transformers.memory import ROOM
     from perfmodel.units import show
 
     out = console()
@@ -96,7 +97,8 @@ def _show(answer: Layouts, top: int) -> None:
         out.print(Text(f"note: of the first, {caveat}"))
     out.print(Text("micro: samples of a pass x passes of a step; exposed: share of waiting for messages"))
     out.print(Text("MFU counts attention to all positions, masked or not, as most publications do"))
-    out.print(Text(f"{answer.fitting} of {answer.candidates} layouts fit into {_gib(answer.capacity)} each"))
+    room = f"{_gib(ROOM * answer.capacity)} of {_gib(answer.capacity)}"
+    out.print(Text(f"{answer.fitting} of {answer.candidates} layouts fit into {room} each"))
     if folded := sum(more for _, more in rows):
         out.print(Text(f"{folded} more take as long as one of these, and no less memory (--json)"))
     if answer.ruled_out is not None:
