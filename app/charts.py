@@ -51,7 +51,7 @@ def draw(figure: go.Figure, name: str, alt: str, height: int = 380, **more: Any)
 def waterfall(prediction: Prediction) -> go.Figure:
     """The terms of one iteration, one after another, with the interval on their sum."""
     rows = [
-        (ANY_TERM[name].label, colours.OF_TERM[name], time)
+        (ANY_TERM[name].label, colours.look_of(name) or (GREY, ""), time)
         for name, time in prediction.terms.items()
         if prediction.layout is None or time > 0  # of many terms a layout has few
     ]
@@ -168,7 +168,7 @@ def parts(
     for index, (part, name) in enumerate(drawn):
         times = [row.get(part, 0.0) for row in rows.values()]
         usual = (COLOURS[index % len(COLOURS)], "" if index < len(COLOURS) else "/")
-        colour, shape = colours.OF_TERM.get(part, usual)
+        colour, shape = colours.look_of(part) or usual
         figure.add_bar(
             y=list(rows),
             x=times,
