@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.browser.conftest import Window
+
+pytestmark = pytest.mark.any_version
 
 
 def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Window) -> None:
