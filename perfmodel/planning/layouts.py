@@ -25,9 +25,8 @@ from perfmodel.step.terms import SHARED_TERMS
 from perfmodel.sweeps.shared import answers
 from perfmodel.transformers.evaluate import fabric_of_setting, network_of
 from perfmodel.transformers.job import rows as chosen
-from perfmodel.transformers.parameters import fitted
-from perfmodel.transformers.search import count_layouts, search
-from perfmodel.transformers.software import Options
+from perfmodel.transformers.search import count_layouts
+from perfmodel.transformers.search_of_setting import search_of_setting
 from perfmodel.transformers.words import changes
 
 if TYPE_CHECKING:
@@ -170,18 +169,7 @@ def fastest_layout(
     constants : as for ``predict``
     whole : accelerators that hold whole replicas, so that the ranks of one must divide them; by default all
     """
-    model, length = network_of(setting.workload)
-    assert setting.stack is not None
-    result = search(
-        model,
-        fabric_of_setting(setting),
-        setting.stack,
-        Options(PRECISIONS[setting.precision]),
-        fitted().parameters,
-        world_size=setting.world_size,
-        global_batch_size=goal.batch_of_layouts(network, setting.world_size),
-        sequence_length=length,
-    )
+    result = search_of_setting(setting, goal.batch_of_layouts(network, setting.world_size))
     layouts, times = result.layouts, np.asarray(result.steps.iteration_time)
     if goal.local_batch_sizes:
         asked = np.flatnonzero(np.isin(layouts.micro_batch_size, goal.local_batch_sizes))

@@ -8,19 +8,15 @@ import numpy as np
 
 from perfmodel.errors import InputError
 from perfmodel.resolve import resolve
-from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.layout import DEGREES, RECOMPUTE, SHARDING
-from perfmodel.transformers.evaluate import fabric_of_setting, network_of
-from perfmodel.transformers.parameters import fitted
-from perfmodel.transformers.search import search
-from perfmodel.transformers.software import Options
+from perfmodel.transformers.evaluate import network_of
+from perfmodel.transformers.search_of_setting import search_of_setting
 from perfmodel.transformers.usual_batch import usual_batch
 
 if TYPE_CHECKING:
     from perfmodel.resolve import Setting
     from perfmodel.specs.scenario import Scenario
     from perfmodel.specs.store import Catalogue
-    from perfmodel.transformers.search import SearchResult
 
 _WORDS = {"sharding": SHARDING, "recompute": RECOMPUTE}
 _CHOSEN = (*DEGREES, *_WORDS)
@@ -49,7 +45,7 @@ def shared_out(scenario: Scenario, catalogue: Catalogue) -> SharedOut:
         return SharedOut(scenario)
     stated = _stated(scenario)
     batch, is_assumed = _batch_of(scenario, setting)
-    fitting = _search(setting, batch)
+    fitting = search_of_setting(setting, batch)
     if not fitting.candidates:
         why = "; ".join(fitting.rejected)
         raise InputError(f"no layout of {setting.workload.id} on {setting.world_size} accelerators: {why}")
@@ -112,18 +108,3 @@ def _batch_of(scenario: Scenario, setting: Setting) -> tuple[int, bool]:
         replica = scenario.tensor_parallel * scenario.pipeline_parallel * scenario.context_parallel
         return (micro or 1) * (steps or 1) * max(1, setting.world_size // replica), False
     return usual_batch(setting.world_size, network_of(setting.workload)[1]), True
-
-
-def _search(setting: Setting, batch: int) -> SearchResult:
-    model, length = network_of(setting.workload)
-    assert setting.stack is not None  # as its layout says
-    return search(
-        model,
-        fabric_of_setting(setting),
-        setting.stack,
-        Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0),
-        fitted().parameters,
-        world_size=setting.world_size,
-        global_batch_size=batch,
-        sequence_length=length,
-    )

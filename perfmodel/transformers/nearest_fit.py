@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from perfmodel.resolve import Setting
-from perfmodel.sharing import PRECISIONS
 from perfmodel.specs.layout import Layout
-from perfmodel.transformers.evaluate import fabric_of_setting, network_of, step_of_setting
-from perfmodel.transformers.parameters import fitted
+from perfmodel.transformers.evaluate import step_of_setting
 from perfmodel.transformers.remedies import remedies_of
-from perfmodel.transformers.search import Changed, search
-from perfmodel.transformers.software import Options
+from perfmodel.transformers.search import Changed
+from perfmodel.transformers.search_of_setting import search_of_setting
 from perfmodel.transformers.words import short
 
 
@@ -27,17 +25,7 @@ def nearest_fits(setting: Setting) -> list[Changed]:
     """
     if setting.layout is None or setting.stack is None:
         return []
-    model, length = network_of(setting.workload)
-    able = search(
-        model,
-        fabric_of_setting(setting),
-        setting.stack,
-        Options(PRECISIONS[setting.precision], adapter_rank=setting.scenario.lora or 0),
-        fitted().parameters,
-        world_size=setting.world_size,
-        global_batch_size=int(setting.layout.global_batch_size),
-        sequence_length=length,
-    )
+    able = search_of_setting(setting, int(setting.layout.global_batch_size))
     times = np.asarray(able.steps.iteration_time)
     count = len(times)
     if not count:
