@@ -27,18 +27,18 @@ def chromium() -> str:
     ------
     NoChromium : none found, and none could be installed
     """
-    found = _found()
-    if found:
-        return found
+    path = _installed()
+    if path:
+        return path
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         raise NoChromium(f"none of {', '.join(NAMES)} is there, and only root installs it: {INSTALL}")
     with (Path(tempfile.gettempdir()) / "perfmodel-chromium.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes; apt knows one at a time
-        told = "" if _found() else _install()
-    found = _found()
-    if not found:
-        raise NoChromium(f"`{INSTALL}` brought none: {told}")
-    return found
+        failure = "" if _installed() else _install()
+    path = _installed()
+    if not path:
+        raise NoChromium(f"`{INSTALL}` brought none: {failure}")
+    return path
 
 
 def _install() -> str:
@@ -50,5 +50,5 @@ def _install() -> str:
     return done.stderr.strip()[-300:]
 
 
-def _found() -> str | None:
+def _installed() -> str | None:
     return next((path for name in NAMES if (path := shutil.which(name))), None)

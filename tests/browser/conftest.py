@@ -66,28 +66,28 @@ def browser() -> Iterator[Browser]:
     """Debian's chromium, found or installed."""
     try:
         path = chromium()
-    except NoChromium as reason:
-        told = f"NO BROWSER, so nobody has looked at the app: {reason}"
-        warnings.warn(told, stacklevel=1)
-        pytest.skip(told)
+    except NoChromium as error:
+        reason = f"NO BROWSER, so nobody has looked at the app: {error}"
+        warnings.warn(reason, stacklevel=1)
+        pytest.skip(reason)
     with sync_playwright() as driver:
         shown = driver.chromium.launch(executable_path=path, args=list(FLAGS))
         yield shown
         shown.close()
 
 
-def _complains(said: ConsoleMessage) -> bool:
+def _complains(message: ConsoleMessage) -> bool:
     """Whether it is an error; Streamlit first looks for itself below the page's path, in vain."""
-    looks_for_itself = urlsplit(said.location["url"]).path.endswith(
+    looks_for_itself = urlsplit(message.location["url"]).path.endswith(
         ("/_stcore/health", "/_stcore/host-config")
     )
-    return said.type == "error" and not looks_for_itself
+    return message.type == "error" and not looks_for_itself
 
 
 def _leaves(url: str) -> bool:
     """Whether a request goes to another machine."""
-    found = urlsplit(url)
-    return found.scheme in ("http", "https", "ws", "wss") and (found.hostname or "") not in LOOPBACK
+    parts = urlsplit(url)
+    return parts.scheme in ("http", "https", "ws", "wss") and (parts.hostname or "") not in LOOPBACK
 
 
 def window_of(context: BrowserContext, address: str) -> Window:
@@ -96,10 +96,10 @@ def window_of(context: BrowserContext, address: str) -> Window:
     strangers: list[str] = []
     page = context.new_page()
     page.set_default_timeout(180_000)  # of a hang: a busy machine is slow
-    page.on("console", lambda said: complaints.append(said.text) if _complains(said) else None)
+    page.on("console", lambda each: complaints.append(each.text) if _complains(each) else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     for kind in ("request", "websocket"):
-        page.on(kind, lambda asked: strangers.append(asked.url) if _leaves(asked.url) else None)
+        page.on(kind, lambda request: strangers.append(request.url) if _leaves(request.url) else None)
     return Window(page, address, complaints, strangers)
 
 

@@ -49,12 +49,12 @@ def question(index: int, answers: int) -> tuple[str, int, str]:
     return workload, gpus, show(predict(Scenario(workload=workload, world_size=gpus)).iteration_time, "s")
 
 
-def together(found: Sequence[CrowdResult]) -> CrowdResult:
+def together(results: Sequence[CrowdResult]) -> CrowdResult:
     """Return the sum over people."""
     return CrowdResult(
-        sum(one.answers for one in found),
-        [line for one in found for line in one.wrong],
-        max(one.slowest for one in found),
+        sum(one.answers for one in results),
+        [line for one in results for line in one.wrong],
+        max(one.slowest for one in results),
     )
 
 
@@ -67,23 +67,23 @@ def sessions(address: str, seconds: float, people: int = PEOPLE) -> CrowdResult:
 
 def _session(address: str, index: int, end: float) -> CrowdResult:
     workload, wrong, answers, slowest = WORKLOADS[index % len(WORKLOADS)], [], 0, 0.0
-    told = _ask(address, {"query_params": {"workload": [workload], "gpus": [str(100 + index)]}})
-    if told["status"] == "error":
+    state = _ask(address, {"query_params": {"workload": [workload], "gpus": [str(100 + index)]}})
+    if state["status"] == "error":
         wrong.append(f"{index}: an error on opening")
     while answers < 1 or time.monotonic() < end:
         _, gpus, expected = question(index, answers)
         start = time.monotonic()
-        body = {"session_id": told["session_id"], "widget_state": {"option-gpus": gpus}}
-        told = _ask(address, body)
+        body = {"session_id": state["session_id"], "widget_state": {"option-gpus": gpus}}
+        state = _ask(address, body)
         slowest = max(slowest, time.monotonic() - start)
         answers += 1
-        said = list(_elements(told["tree"]))
-        head = next((e["props"]["body"] for e in said if e["type"] == "subheader"), "")
-        number = next((e["props"]["value"] for e in said if e["type"] == "metric"), "")
+        elements = list(_elements(state["tree"]))
+        head = next((e["props"]["body"] for e in elements if e["type"] == "subheader"), "")
+        number = next((e["props"]["value"] for e in elements if e["type"] == "metric"), "")
         if head != f"{gpus} x v100-sxm2-16gb training {workload}" or number != expected:
-            wrong.append(f"{index}: {workload} on {gpus}, {expected}: told {head}, {number}")
-        if told["status"] == "error" or told["query_params"]["gpus"] != [str(gpus)]:
-            wrong.append(f"{index}: {told['status']}, {told['query_params']}")
+            wrong.append(f"{index}: {workload} on {gpus}, {expected} expected, shown: {head}, {number}")
+        if state["status"] == "error" or state["query_params"]["gpus"] != [str(gpus)]:
+            wrong.append(f"{index}: {state['status']}, {state['query_params']}")
     return CrowdResult(answers, wrong, slowest)
 
 
@@ -92,8 +92,8 @@ def _ask(address: str, body: dict[str, Any]) -> dict[str, Any]:
         f"{address}/_stcore/agent/interact", json.dumps(body).encode(), {"Content-Type": "application/json"}
     )
     with urllib.request.urlopen(request, timeout=60) as answer:
-        found: dict[str, Any] = json.load(answer)
-        return found
+        state: dict[str, Any] = json.load(answer)
+        return state
 
 
 def _elements(element: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -107,9 +107,9 @@ async def browsers(address: str, seconds: float, people: int = PEOPLE) -> CrowdR
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         end = time.monotonic() + seconds
-        found = await asyncio.gather(*(_window(browser, address, i, end) for i in range(people)))
+        results = await asyncio.gather(*(_window(browser, address, i, end) for i in range(people)))
         await browser.close()
-    return together(found)
+    return together(results)
 
 
 async def _window(browser: Browser, address: str, index: int, end: float) -> CrowdResult:
@@ -147,14 +147,14 @@ def main(seconds: float, windows: bool) -> int:
     with tempfile.TemporaryDirectory() as logs:
         log = Path(logs) / "log"
         with app_server(log) as address:
-            told = asyncio.run(browsers(address, seconds)) if windows else sessions(address, seconds)
+            result = asyncio.run(browsers(address, seconds)) if windows else sessions(address, seconds)
         errors = log.read_text().count("Traceback")
     print(
-        f"{PEOPLE} {'windows' if windows else 'sessions'} for {seconds:g} s: {told.answers} answers, "
-        f"{len(told.wrong)} wrong, slowest {told.slowest:.2f} s, {errors} tracebacks"
+        f"{PEOPLE} {'windows' if windows else 'sessions'} for {seconds:g} s: {result.answers} answers, "
+        f"{len(result.wrong)} wrong, slowest {result.slowest:.2f} s, {errors} tracebacks"
     )
-    print("\n".join(told.wrong))
-    return 1 if told.wrong or errors else 0
+    print("\n".join(result.wrong))
+    return 1 if result.wrong or errors else 0
 
 
 if __name__ == "__main__":

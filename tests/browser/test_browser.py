@@ -62,10 +62,10 @@ def test_a_url_reopened_restores_the_state(window, other):
     page.get_by_label("GPUs", exact=True).press("Enter")
     page.wait_for_selector("h3:has-text('24 x')")
     page.wait_for_url("**gpus=24**")
-    seen = page.locator(ITERATION).inner_text()
+    time_shown = page.locator(ITERATION).inner_text()
     again = other.open(page.url.removeprefix(other.address + "/"))
     assert again.locator("h3").first.inner_text() == "24 x v100-sxm2-16gb training vgg16"
-    assert again.locator(ITERATION).inner_text() == seen
+    assert again.locator(ITERATION).inner_text() == time_shown
     page.go_back()
     page.wait_for_selector("h3:has-text('16 x')")
 
@@ -82,24 +82,24 @@ def test_back_and_forward_restore_every_state_one_entry_a_change(window):
     page.wait_for_url("**/scale?**gpus=1**")
     window.settled()
     assert page.evaluate("history.length") == before + 2
-    seen = []
+    places = []
     for step in (page.go_back, page.go_back, page.go_forward, page.go_forward):
         step()
         window.settled()
         page.wait_for_timeout(300)  # what would be written afterwards would be seen
-        seen.append((page.url.removeprefix(window.address), page.locator("h3").first.inner_text()))
+        places.append((page.url.removeprefix(window.address), page.locator("h3").first.inner_text()))
         assert page.locator(ERRORS).count() == 0
-    paths = [address.partition("?")[0] for address, _ in seen]
+    paths = [address.partition("?")[0] for address, _ in places]
     assert paths == ["/compare", "/", "/compare", "/scale"]
-    assert seen[1] == ("/?gpus=16", "16 x v100-sxm2-16gb training resnet50")
-    assert seen[0] == seen[2]
+    assert places[1] == ("/?gpus=16", "16 x v100-sxm2-16gb training resnet50")
+    assert places[0] == places[2]
     assert page.evaluate("history.length") == before + 2
 
 
-def test_nonsense_in_a_url_is_told(window):
+def test_nonsense_in_a_url_is_reported(window):
     page = window.open("scale?gpus=-1&workload=%3Cscript%3Ealert(1)%3C/script%3E&nonsense=1")
-    told = "\n".join(page.locator(ERRORS).all_inner_texts())
-    assert all(name in told for name in ("GPUs", "Network", "nonsense"))
+    shown = "\n".join(page.locator(ERRORS).all_inner_texts())
+    assert all(name in shown for name in ("GPUs", "Network", "nonsense"))
     assert page.locator("[data-testid=stPlotlyChart]").count() == 0
     page.get_by_text("Go on without it").click()
     page.wait_for_selector("[data-testid=stPlotlyChart] .main-svg")
@@ -119,21 +119,21 @@ def test_downloads_arrive_and_parse(window, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "option"),
     [
         ("?gpus=8&workload=alexnet", "--workload alexnet"),
         ("compare?gpus=8&b-inter-link=ethernet-25g-tcp", "--set inter-link=ethernet-25g-tcp"),
         ("plan?epochs=1&max-gpus=8&node=aws-p3.16xlarge", "--epochs 1"),
     ],
 )
-def test_a_page_to_hand_on_arrives_with_its_command(window, tmp_path, path, said):
+def test_a_page_to_hand_on_arrives_with_its_command(window, tmp_path, path, option):
     page = window.open(path)
     with page.expect_download() as arriving:
         page.get_by_text("Download report").click()
     arriving.value.save_as(tmp_path / "report.html")
     command = re.search(r"<pre>perfmodel (.*)</pre>", (tmp_path / "report.html").read_text())
     assert command is not None
-    assert said in command[1]
+    assert option in command[1]
 
 
 def test_fifty_megabytes_of_junk_are_refused(window, tmp_path):
@@ -175,9 +175,9 @@ def test_a_point_of_a_plan_leads_to_its_prediction(window):
 
 
 def test_ten_sessions_at_once_answer_each_its_own_question(address):
-    told = sessions(address, seconds=4)
-    assert told.wrong == []
-    assert told.answers >= 10
+    result = sessions(address, seconds=4)
+    assert result.wrong == []
+    assert result.answers >= 10
 
 
 def test_how_long_people_wait(window, capsys):
@@ -201,9 +201,9 @@ def test_how_long_people_wait(window, capsys):
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**k=9**")
     waits.append(time.perf_counter() - start)
-    told = ", ".join(f"{wait:.2f} s" for wait in waits)
+    others = ", ".join(f"{wait:.2f} s" for wait in waits)
     with capsys.disabled():
-        print(f"\napp: first number after {first:.2f} s; other numbers after {told} (the last by a slider)")
+        print(f"\napp: first number after {first:.2f} s; other numbers after {others} (the last by a slider)")
     assert len(waits) == 4
 
 

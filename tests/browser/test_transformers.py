@@ -12,18 +12,20 @@ ADDRESS = "transformers?workload=llama-3-8b&gpus=16&global-batch-size=64&node=dg
 
 
 def test_a_click_on_the_map_or_the_list_shows_a_layout_and_back_the_one_before(window):
-    found = perfmodel.layouts("llama-3-8b", gpus=16, global_batch_size=64, node="dgx-h100")
+    answer = perfmodel.layouts("llama-3-8b", gpus=16, global_batch_size=64, node="dgx-h100")
 
     def heading(row):
         return f"h3:has-text('Layout {layout_search.name_of(row.layout)}')"
 
     page = window.open(ADDRESS)
-    page.wait_for_selector(heading(found.rows[0]))
-    timed = [each for each in found.grid if each.iteration_time]
+    page.wait_for_selector(heading(answer.rows[0]))
+    timed = [each for each in answer.grid if each.iteration_time]
     cell = timed[-1]
     where = cell.tensor_parallel, cell.pipeline_parallel
     clicked = next(
-        row for row in found.rows if (row.layout["tensor_parallel"], row.layout["pipeline_parallel"]) == where
+        row
+        for row in answer.rows
+        if (row.layout["tensor_parallel"], row.layout["pipeline_parallel"]) == where
     )
     place = page.locator(".js-plotly-plot .bars").first.locator(".point").nth(timed.index(cell))
     place.scroll_into_view_if_needed()
@@ -32,7 +34,7 @@ def test_a_click_on_the_map_or_the_list_shows_a_layout_and_back_the_one_before(w
     page.wait_for_selector(heading(clicked))
     window.settled()
     assert "layout=" in page.url
-    second = found.distinct()[1][0]
+    second = answer.distinct()[1][0]
     rows = page.get_by_test_id("stDataFrame").first
     rows.scroll_into_view_if_needed()
     box = rows.bounding_box()
@@ -42,6 +44,6 @@ def test_a_click_on_the_map_or_the_list_shows_a_layout_and_back_the_one_before(w
     page.go_back()
     page.wait_for_selector(heading(clicked))
     page.go_back()
-    page.wait_for_selector(heading(found.rows[0]))
+    page.wait_for_selector(heading(answer.rows[0]))
     page.go_forward()
     page.wait_for_selector(heading(clicked))
