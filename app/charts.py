@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import axes, colours
+from app import axes, colours, numbers_first
 from perfmodel.prediction import Prediction
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.units import dollars, show
@@ -35,6 +35,7 @@ WIDEST = 2.5
 
 def draw(figure: go.Figure, name: str, alt: str, height: int = 380, **more: Any) -> Any:
     """Put a figure on the page; ``alt`` says in words what it shows."""
+    numbers_first.let_paint()
     axes.say_units(figure)
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 24, "b": 8})
     if figure.layout.legend.y is None:

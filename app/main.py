@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 if str(HERE.parent) not in sys.path:  # the pages import one another as parts of ``app``
     sys.path.insert(0, str(HERE.parent))
 
-from app import history  # noqa: E402
+from app import history, numbers_first  # noqa: E402
 from app.menu import PAGES  # noqa: E402
 
 st.set_page_config(page_title="perfmodel", layout="wide", initial_sidebar_state=336)  # labels fit
@@ -21,6 +21,7 @@ def to_predict() -> None:
 
 
 history.watch()
+numbers_first.begin()
 # not in a folder ``pages``, which Streamlit would make pages of before this list is read
 st.navigation(
     [

@@ -58,6 +58,22 @@ def together(results: Sequence[CrowdResult]) -> CrowdResult:
     )
 
 
+def opening(address: str, people: int = PEOPLE) -> float:
+    """Return when the last of ``people`` who come at once has a whole page, without a browser [s]."""
+
+    def opened(index: int) -> float:
+        query = {"workload": [WORKLOADS[index % len(WORKLOADS)]], "gpus": [str(100 + index)]}
+        start = time.monotonic()
+        page = _ask(address, {"query_params": query})
+        waited = time.monotonic() - start
+        if page["status"] == "error" or "Iteration" not in json.dumps(page["tree"]):
+            raise ValueError(f"no iteration time for {query}: {page['status']}")
+        return waited
+
+    with ThreadPoolExecutor(people) as pool:
+        return max(pool.map(opened, range(people)))
+
+
 def sessions(address: str, seconds: float, people: int = PEOPLE) -> CrowdResult:
     """Let people in without a browser; the server must run with ``SWITCH`` set."""
     end = time.monotonic() + seconds
