@@ -7,6 +7,8 @@ import contextlib
 import json
 import os
 import signal
+import socket
+import threading
 
 import pytest
 
@@ -85,4 +87,44 @@ def test_no_scheduler_is_said_in_a_line(tmp_path, invoke, monkeypatch):
     for address in ("tcp://127.0.0.1:1", "nonsense://x"):
         said = invoke("sweep", "--gpus", "1-4", "--output", f"{tmp_path}/", "--dask", address)
         assert said.exit_code == 2
-        assert said.stderr.startswith(f"perfmodel: --dask {address}: no Dask scheduler answers there")
+        waits, refused = said.stderr.splitlines()
+        assert (
+            waits == f"--dask {address}: waits up to 0.2 s for its scheduler, then as long for a first worker"
+        )
+        assert refused.startswith(f"perfmodel: --dask {address}: no Dask scheduler answers there")
+
+
+def test_what_is_waited_for_is_said_before_the_wait(tmp_path, invoke, monkeypatch):
+    address = "tcp://10.0.0.1:8786"
+    said: list[str] = []
+
+    def asked(*_, **__):
+        said.append("asked")
+        raise OSError("nobody answers")
+
+    monkeypatch.setattr(distributed, "Client", asked)
+    monkeypatch.setattr(
+        "perfmodel.sweeps.dask_jobs.waiting_words", lambda address: said.append(address) or ""
+    )
+    invoke("sweep", "--gpus", "1-4", "--output", f"{tmp_path}/", "--dask", address)
+    assert said == [address, "asked"]
+
+
+def test_a_web_server_is_no_scheduler(tmp_path, invoke, monkeypatch):
+    """As the scheduler's dashboard, whose port is the next one."""
+    monkeypatch.setattr(dask_jobs, "PATIENCE", 5)
+    page = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answers():
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(page)
+                while connection.recv(4096):
+                    pass
+
+        threading.Thread(target=answers, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        said = invoke("sweep", "--gpus", "1-4", "--output", f"{tmp_path}/", "--dask", address)
+    assert said.exit_code == 2
+    assert f"perfmodel: --dask {address}: no Dask scheduler answers there (another server" in said.stderr

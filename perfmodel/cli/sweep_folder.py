@@ -33,6 +33,10 @@ def write_folder(result: Sweep, output: str, jobs: int | None, dask: str | None,
 
     from perfmodel.units import show
 
+    if dask is not None:
+        from perfmodel.sweeps.dask_jobs import waiting_words
+
+        click.echo(waiting_words(dask), err=True)
     try:
         with _shown(len(result)) as progress:
             answer = result.to_dataset(output, jobs, dask, progress)

@@ -28,6 +28,11 @@ _known = threading.local()
 """Of a worker's thread: the writer it unpacked last, and of what."""
 
 
+def waiting_words(address: str) -> str:
+    """Say what a sweep on a cluster waits for before its first part, and how long at most."""
+    return f"--dask {address}: waits up to {PATIENCE:g} s for its scheduler, then as long for a first worker"
+
+
 def on_cluster(
     writer: PartWriter, numbers: Iterable[int], address: str
 ) -> Generator[tuple[int, PartSummary], None, None]:
@@ -51,10 +56,14 @@ def on_cluster(
     library: Any = distributed  # which has no types
     try:
         client = library.Client(address, timeout=PATIENCE, set_as_default=False, name="perfmodel")
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, MemoryError) as error:
+        # what a web server says is read as a length that no memory has
+        reason = (
+            "another server, as a dashboard is" if isinstance(error, MemoryError) else type(error).__name__
+        )
         raise InputError(
-            f"--dask {address}: no Dask scheduler answers there ({type(error).__name__}); expected an "
-            "address such as tcp://10.0.0.1:8786, which dask scheduler prints"
+            f"--dask {address}: no Dask scheduler answers there ({reason}); expected an address such as "
+            "tcp://10.0.0.1:8786, which dask scheduler prints"
         ) from None
     try:
         yield from _answers(client, writer, deque(numbers), address)
