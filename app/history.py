@@ -35,7 +35,9 @@ if (!window.oneEntryAChange) {
 def watch() -> None:
     """Let what nobody did, such as an address completed by the page, replace the entry before."""
     with st.container(key="page-wide"):
-        st.html(f"{looks.STYLE}{looks.SCRIPT}{_ONE_ENTRY_A_CHANGE}", unsafe_allow_javascript=True)
+        st.html(
+            f"{looks.STYLE}{looks.SCRIPT}{looks.SIDEBAR}{_ONE_ENTRY_A_CHANGE}", unsafe_allow_javascript=True
+        )
 
 
 def replace(query: Mapping[str, str]) -> None:

@@ -20,17 +20,24 @@ code, pre .token { color: inherit !important; }
 .js-plotly-plot .bartext-outside {
   fill: currentColor !important;
 }
+.js-plotly-plot .textpoint text { fill: currentColor !important; }
+[data-testid=stSidebar][data-collapsed=true] [data-testid=stSidebarContent] { display: none; }
 [data-testid=stMainBlockContainer] { padding-top: 4.5rem; padding-bottom: 4rem; }
 [data-testid=stLayoutWrapper]:has(> .st-key-page-wide, > .st-key-completed) { display: none; }
 @media (min-width: 641px) {
   .st-key-page-body > * { min-width: 10.5rem; }
   .st-key-page-body > .st-key-option-quantity { min-width: 14rem; }
 }
-@media (max-width: 640px) { .js-plotly-plot .modebar { display: none !important; } }
+@media (max-width: 640px) {
+  .js-plotly-plot .modebar { display: none !important; }
+  [data-testid=stExpandSidebarButton]::after { content: "Menu and options"; font-size: 0.9rem; }
+  [data-testid=stExpandSidebarButton] { width: auto; gap: 0.4rem; padding-right: 0.5rem; }
+}
 </style>
 """
 """Captions, code and the words of charts have a contrast of 4.5 and more; nothing is blank above the first
-line; on a phone Plotly's bar would cover legends, and what it does, two fingers do."""
+line; the keyboard does not go through what is folded away; on a phone Plotly's bar would cover legends, and
+what it does, two fingers do, and the button that opens the menu says so."""
 SCRIPT = """
 <script>
 if (!window.wideScrolls) {
@@ -44,6 +51,32 @@ if (!window.wideScrolls) {
 </script>
 """
 """Equations and files are wide and scroll, so the keyboard has to reach them."""
+SIDEBAR = """
+<script>
+if (!window.sidebarFollows) {
+  window.sidebarFollows = true;
+  const opener = "[data-testid=stExpandSidebarButton]";
+  const closer = "[data-testid=stSidebarCollapseButton] button";
+  const above = "[role=listbox], [role=dialog], [role=tooltip]";
+  const focus = (selector, tries) => {
+    const found = document.querySelector(selector);
+    if (found) found.focus();
+    if (tries > 0 && document.activeElement !== found) setTimeout(focus, 50, selector, tries - 1);
+  };
+  document.addEventListener("click", (event) => {
+    if (event.target.closest(opener)) focus(closer, 20);
+    else if (event.target.closest(closer)) focus(opener, 20);
+  }, true);
+  document.addEventListener("keydown", (event) => {
+    const inside = event.target.closest("[data-testid=stSidebar]") && innerWidth < 769;
+    if (event.key !== "Escape" || !inside || document.querySelector(above)) return;
+    document.querySelector(closer).click();
+  }, true);
+}
+</script>
+"""
+"""Who opens or closes the sidebar by the keyboard goes on in it, or where it was opened; on a phone, where it
+covers the page, Escape closes it."""
 _OPTION = re.compile(r"(?<![\w-])--(?:no-)?([a-z][a-z-]*[a-z])")
 _NODE = re.compile(r"(?<![\w-])node(?=s?\b(?!-))")
 _NUMBER = re.compile(r"\d[\d,.]*")

@@ -16,6 +16,8 @@ pytestmark = pytest.mark.any_version
 WIDTHS = (1440, 390)
 THEMES = ("light", "dark")
 GRAVE = ("serious", "critical")
+IN_SIDEBAR = "!!document.activeElement.closest('[data-testid=stSidebar]')"
+MOST_TABS = 6
 QUERIES = {
     "predict": "?workload=llama-2-70b&accelerator=h100-sxm5-80gb&gpus=64&tensor-parallel=8"
     "&pipeline-parallel=4&global-batch-size=64",
@@ -59,3 +61,37 @@ def test_axe_finds_nothing_serious(visitor, name):
         visitor.page.wait_for_timeout(300)  # of what slides
         visitor.settled()
         assert grave(visitor) == {}, width
+
+
+@pytest.mark.parametrize("name", ["transformers", "hardware"])
+def test_the_menu_and_the_options_open_on_a_phone_and_close_by_the_keyboard(visitor, name):
+    page = visitor.page
+    page.set_viewport_size({"width": WIDTHS[1], "height": 844})
+    visitor.open(name)
+    opener, sidebar = page.get_by_test_id("stExpandSidebarButton"), page.get_by_test_id("stSidebar")
+    first_link = sidebar.get_by_role("link", name="Predict", exact=True)
+    assert not first_link.is_visible()
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        assert not page.evaluate(IN_SIDEBAR)  # what nobody sees
+    opener.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(IN_SIDEBAR)
+    page.wait_for_timeout(300)  # of what slides
+    assert grave(visitor) == {}
+    page.keyboard.press("Tab")
+    assert first_link.evaluate("link => link === document.activeElement")
+    field = sidebar.get_by_role("combobox")
+    if field.count():  # with a list of choices over the sidebar
+        field.first.click()
+        page.get_by_role("listbox").wait_for()
+        assert grave(visitor) == {}
+        page.keyboard.press("Escape")
+        assert first_link.is_visible()
+    page.keyboard.press("Escape")
+    page.wait_for_function("document.activeElement.matches('[data-testid=stExpandSidebarButton]')")
+    assert not first_link.is_visible()
+    opener.click()
+    first_link.wait_for()
+    sidebar.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    first_link.wait_for(state="hidden")
