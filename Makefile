@@ -3,7 +3,7 @@
 # make test    install what the tests need and run them all
 # make test-floors   run them with the lowest versions that pyproject.toml declares, less those marked any_version
 # make report  hold the model against measured runs and write validation/report.md
-# make readme  run the commands of the README and of the tutorials and write what they print
+# make readme  run the commands of the README and of the tutorials and write what they print; the answers of the service too
 # make keywords  write the options of a scenario into the keywords of Python's functions
 # make man     write the manual page again
 # make app     start the pages in a browser
@@ -62,6 +62,7 @@ report: $(VENV)/.dev
 
 readme: $(VENV)/.dev
 	$(BIN)/python -m tests.readme
+	$(BIN)/python -m tests.example_answers
 
 keywords: $(VENV)/.dev
 	$(BIN)/python -m tests.keywords

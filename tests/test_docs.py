@@ -138,6 +138,9 @@ def test_each_command_of_the_service_has_its_schema():
     predict = made["reference/http/predict.rst"]
     assert '``workload`` : string, else ``"resnet50"``\n   Network' in predict
     assert "``iteration_time`` : number\n   One optimizer update" in predict
+    assert "The answer:\n" in predict
+    assert '    "iteration_time": 0.' in predict
+    assert "Of each list and table the first" in made["reference/http/explain.rst"]
     assert len(json.loads(made["reference/http/openapi.json"])["paths"]) >= len(COMMANDS)
 
 

@@ -17,6 +17,7 @@ from perfmodel.service.commands import COMMANDS
 from perfmodel.service.responses import STATUSES
 from perfmodel.service.schema import openapi, schema_of
 from tests.asgi import Caller
+from tests.example_answers import bodies, differences, example_of
 from tests.test_service_commands import QUOTE, SAME
 
 jsonschema: Any = pytest.importorskip("jsonschema")
@@ -98,9 +99,9 @@ MORE: list[tuple[str, dict[str, Any]]] = [
     ),
     ("trace/summary", {"traces": {"all_reduce.txt": NCCL_TESTS}}),
 ]
+EXAMPLES = [(name, words, body) for name in COMMANDS for words, body in bodies(name).items()]
 BODIES = [
     *((case.partition(",")[0], body) for case, (body, _) in SAME.items()),
-    *((name, body) for name in COMMANDS for body in schema_of(name)["examples"].values()),
     *MORE,
 ]
 
@@ -140,6 +141,36 @@ def test_every_answer_is_as_documented_and_nothing_more(client, index):
     _strict(command).validate(answer.json())
 
 
+@pytest.mark.parametrize(("name", "words", "body"), EXAMPLES, ids=lambda each: str(each)[:20])
+def test_an_example_of_an_answer_is_what_is_answered(client, name, words, body):
+    shown = answers_of(name)[words]
+    _strict(name).validate(shown["value"])
+    answer = client.post(f"/v1/{name}", json=body)
+    _strict(name).validate(answer.json())
+    assert not differences(shown, example_of(answer.content)), "run `make readme`"
+
+
+def test_each_example_of_a_request_has_one_of_its_answer():
+    for name in COMMANDS:
+        assert answers_of(name).keys() == bodies(name).keys() == schema_of(name)["examples"].keys()
+
+
+def answers_of(name):
+    return DOCUMENT["paths"][f"/v1/{name}"]["post"]["responses"]["200"]["content"]["application/json"][
+        "examples"
+    ]
+
+
+def test_other_answers_than_shown_are_noticed():
+    one = {"time": 1.0, "rows": [{"name": "a"}]}
+    assert differences(one, {"time": 1.0 + 1e-9, "rows": [{"name": "a"}]}) == []
+    assert differences(one, {"time": 1.1, "rows": [{"name": "b"}]}) == [
+        ".time: 1.0 and 1.1",
+        ".rows.0.name: 'a' and 'b'",
+    ]
+    assert differences(one, {"time": 1.0, "rows": []}) == [".rows: [{'name': 'a'}] and []"]
+
+
 def test_what_is_not_documented_is_noticed(client):
     answer = client.post("/v1/predict", json={"gpus": 8}).json()
     assert _strict("predict").is_valid(answer)
@@ -152,7 +183,7 @@ def test_what_is_not_documented_is_noticed(client):
 
 
 def test_every_command_is_held_to_its_schema():
-    assert {command for command, _ in BODIES} == COMMANDS.keys()
+    assert {command for command, _ in BODIES} | {command for command, _, _ in EXAMPLES} == COMMANDS.keys()
 
 
 @pytest.mark.parametrize("name", COMMANDS)

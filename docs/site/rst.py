@@ -73,9 +73,10 @@ def definitions(items: Iterable[tuple[str, str, str]], class_name: str = "") -> 
     return "\n".join([*head, *lines]) + "\n" if lines else ""
 
 
-def code(block: str, language: str) -> str:
+def code(block: str, language: str, class_name: str = "") -> str:
     """Return a block of code."""
-    return f".. code-block:: {language}\n\n{indented(block)}\n"
+    option = f"   :class: {class_name}\n" if class_name else ""
+    return f".. code-block:: {language}\n{option}\n{indented(block)}\n"
 
 
 def contents(pages: Iterable[str], depth: int = 1, caption: str = "") -> str:

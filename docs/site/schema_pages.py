@@ -49,8 +49,11 @@ def _page(name: str, schema: Schema) -> str:
         rst.text(schema["summary"]) + "\n",
         f"JSON schema: :download:`{_file(name)}.json <{_file(name)}.json>`.\n",
     ]
+    answers = schema["content"]["application/json"]["examples"]
     for title, body in schema["examples"].items():
-        parts += [f"Example: {rst.text(title)}\n", rst.code(json.dumps(body, indent=1), "json")]
+        shown = answers[title]
+        parts += [rst.heading(f"Example: {title}", "-"), _json(body), "The answer:\n"]
+        parts += [rst.text(shown.get("description", "")), _json(shown["value"], "answer")]
     components = dict(schema["components"]["schemas"])
     for part in ("request", "answer"):
         shape = schema[part]
@@ -64,6 +67,10 @@ def _page(name: str, schema: Schema) -> str:
         if inner.get("properties"):
             parts += [rst.heading(component, "-"), _words(inner), _table(inner)]
     return rst.page(*parts)
+
+
+def _json(value: Any, class_name: str = "") -> str:
+    return rst.code(json.dumps(value, indent=1, ensure_ascii=False), "json", class_name)
 
 
 def _words(schema: Schema) -> str:

@@ -57,7 +57,7 @@ def _example(response: dict[str, Any]) -> str:
 
 def _command(path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> str:
     content = operation["requestBody"]["content"]["application/json"]
-    answer = operation["responses"]["200"]["content"]["application/json"]["schema"]
+    answered = operation["responses"]["200"]["content"]["application/json"]
     examples = "".join(
         f"<p>{escape(word)}:</p><pre>curl localhost:8080{escape(path)} --json "
         f"'{escape(json.dumps(each['value']))}'</pre>"
@@ -67,8 +67,16 @@ def _command(path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> s
         f'<h2 id="{escape(operation["operationId"])}"><code>POST {escape(path)}</code></h2>'
         f"<p>{escape(operation['summary'])}</p>{examples}"
         f"<details><summary>What it takes</summary>{_tables(content['schema'], schemas)}</details>"
-        f"<details><summary>What it answers</summary>{_tables(answer, schemas)}</details>"
+        f"<details><summary>What it answers</summary>{_tables(answered['schema'], schemas)}</details>"
+        f"<details><summary>An answer</summary>{_answer(answered['examples'])}</details>"
     )
+
+
+def _answer(examples: dict[str, Any]) -> str:
+    """Return what the first example of a request is answered."""
+    words, first = next(iter(examples.items()))
+    said = escape(f"{words}. {first.get('description', '')}")
+    return f"<p>{said}</p><pre>{escape(json.dumps(first['value'], indent=1))}</pre>"
 
 
 def _tables(schema: dict[str, Any], schemas: dict[str, Any]) -> str:

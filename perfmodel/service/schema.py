@@ -17,6 +17,7 @@ from pydantic import BaseModel, TypeAdapter
 import perfmodel
 from perfmodel.service.batches import BATCHES, batch_schemas
 from perfmodel.service.commands import COMMANDS, Command
+from perfmodel.service.example_answers import example_answers
 from perfmodel.service.responses import NOT_MODIFIED, PROBLEM, STATUSES, problem_response, problem_responses
 from perfmodel.service.streams import ARROW, STREAMED
 from perfmodel.specs.accelerator import Accelerator
@@ -135,7 +136,7 @@ def _described(command: Command, components: dict[str, Any]) -> _Described:
         components |= batch.components
         request, answer = batch.request, batch.answer
         examples |= BATCHES
-    content: dict[str, Any] = {JSON: {"schema": answer}}
+    content: dict[str, Any] = {JSON: {"schema": answer, "examples": example_answers()[command.name]}}
     if command.name == "sweep":
         content |= {
             kind: {"schema": {"type": "string", "description": words}} for kind, words in STREAMED.items()
