@@ -68,11 +68,15 @@ def logarithmic_ticks(low: float, high: float, unit: str) -> list[float]:
 def tick_text(value: float, unit: str) -> str:
     """Return what stands at a tick.
 
-    >>> tick_text(0.1, "s"), tick_text(3600, "s"), tick_text(1e14, "FLOP/s"), tick_text(200, "USD")
-    ('0.1 s', '1 h', '100 TFLOP/s', '200')
+    >>> tick_text(0.1, "s"), tick_text(60, "s"), tick_text(3600, "s"), tick_text(1e14, "FLOP/s")
+    ('0.1 s', '1 min', '1 h', '100 TFLOP/s')
+    >>> tick_text(200, "USD")
+    '200'
     """
     if unit == "s" and 0.1 <= value < 60:
         return f"{value:g} s"
+    if unit == "s" and 60 <= value < 3600:
+        return f"{value / 60:g} min"
     if unit == "s" and value >= 3600:
         return f"{value / 3600:g} h" if value < 2 * 86400 else duration(value)
     return show(value, unit) if unit in SHOWN else f"{value:,g}"

@@ -18,6 +18,7 @@ from perfmodel.prediction.collective_fabric import fabric_of
 from perfmodel.resolve import DEFAULT_ACCELERATOR
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.fabric import bulk_bandwidth
+from perfmodel.units import show
 
 SERVER = "parameter-server"
 NCCL = "NCCL's choice"
@@ -152,9 +153,14 @@ def _straight(low: float, at_low: float, high: float, at_high: float) -> tuple[f
     return at_low - slope * low, slope
 
 
-def crossing_words(crossing: Crossover, show: Callable[[float, str], str]) -> str:
-    """Say where the fastest changes."""
-    return f"below {show(crossing.message_bytes, 'B')} {crossing.smaller}, above it {crossing.larger}"
+def crossing_words(crossings: Sequence[Crossover]) -> str:
+    """Say which is the fastest by size of message.
+
+    >>> crossing_words([Crossover(64e3, "tree", "ring"), Crossover(2e8, "ring", "torus")])
+    'tree up to 64 kB, ring up to 200 MB, torus beyond'
+    """
+    ends = [f"{each.smaller} up to {show(each.message_bytes, 'B')}" for each in crossings]
+    return ", ".join([*ends, f"{crossings[-1].larger} beyond"])
 
 
 def where(picked: Mapping[str, Any]) -> dict[str, Any]:

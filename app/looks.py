@@ -28,7 +28,9 @@ code, pre .token { color: inherit !important; }
   .st-key-page-body > * { min-width: 10.5rem; }
   .st-key-page-body > .st-key-option-quantity { min-width: 14rem; }
 }
+[data-testid=stMarkdownContainer]:has(> table) { overflow-x: auto; }
 @media (max-width: 640px) {
+  [data-testid=stMarkdownContainer] > table { min-width: 36rem; }
   .js-plotly-plot .modebar { display: none !important; }
   [data-testid=stExpandSidebarButton]::after { content: "Menu and options"; font-size: 0.9rem; }
   [data-testid=stExpandSidebarButton] { width: auto; gap: 0.4rem; padding-right: 0.5rem; }
@@ -43,7 +45,8 @@ SCRIPT = """
 if (!window.wideScrolls) {
   window.wideScrolls = true;
   const names = { "katex-display": "equation" };
-  const wide = ".katex-display:not([tabindex]), pre:not([tabindex])";
+  const wide = ".katex-display:not([tabindex]), pre:not([tabindex]), "
+    + "[data-testid=stMarkdownContainer]:not([tabindex]):has(> table)";
   const reach = () => document.querySelectorAll(wide).forEach(
     (each) => { each.tabIndex = 0; each.role = "group"; each.ariaLabel = names[each.className] || "text"; });
   new MutationObserver(reach).observe(document.body, { childList: true, subtree: true });

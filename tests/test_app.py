@@ -533,7 +533,7 @@ def test_the_page_of_collectives_takes_a_machine_and_racks():
     where = {"node": "dgx-a100-80gb", "rack-nodes": "4", "oversubscription": "8", "placement": "random"}
     test = opened("communication", ranks="64", size="1GB", **where)
     assert not test.error
-    assert "racks of 4 nodes, filled in random order" in words(test)
+    assert "racks of 4 machines, filled in random order" in words(test)
     (line,) = (code.value for code in test.code if "perfmodel collective" in code.value)
     assert all(f"--{option} {value}" in line for option, value in where.items())
     assert "--accelerator" not in line

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+import perfmodel
 from app import axes
 from tests.test_app import opened, words
 
@@ -22,7 +23,7 @@ def test_ticks_of_measured_quantities_say_their_unit(page):
         for layout in layouts(opened(page))
         for name, axis in layout.items()
         if name[1:5] == "axis" and axis.get("type") == "log" and "bound" not in axis["title"]["text"]
-        if "message size" not in axis["title"]["text"] and "GPUs" not in axis["title"]["text"]
+        if "GPUs" not in axis["title"]["text"]
         if axis.get("ticktext")
     ]
     assert ticks
@@ -30,6 +31,28 @@ def test_ticks_of_measured_quantities_say_their_unit(page):
     assert not [text for text in texts if re.fullmatch(r"[\d.]+[a-zA-Z]", text)]
     assert all(text.endswith(("s", "min", "h", "B", "days")) for text in texts)
     assert all(2 <= len(axis) <= axes.MOST_TICKS for axis in ticks)
+
+
+def test_messages_are_counted_in_one_kind_of_bytes():
+    axes_drawn = [
+        layout[f"xaxis{number}"]
+        for layout in layouts(opened("communication"))
+        for number in ("", 2)
+        if layout.get(f"xaxis{number}", {}).get("title", {}).get("text") == "message"
+    ]
+    assert len(axes_drawn) == 3
+    assert all("100 kB" in axis["ticktext"] for axis in axes_drawn)
+    assert not [text for axis in axes_drawn for text in axis["ticktext"] if "iB" in text]
+
+
+def test_the_page_of_stragglers_says_who_leads_until_when():
+    shown = words(opened("stragglers"))
+    assert re.search(r"least error, by the bound below: async up to some [\d.]+ (s|min), ", shown)
+    curves = perfmodel.stragglers(workers=16, k=8).error_curves()
+    last = min(curves.variants, key=lambda curve: curve.error[-1]).variant
+    assert f"then {last}." in shown
+    alone = words(opened("stragglers", distribution="lognormal", param="mean=3,cv=0.5"))
+    assert "each gradient takes 3 s in the mean (lognormal: mean=3, cv=0.5)" in alone
 
 
 def test_warnings_that_differ_in_numbers_alone_are_one():

@@ -9,21 +9,23 @@ import streamlit as st
 from app import charts, exchanges, session_hardware
 from app.answering import answering
 from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
-from app.looks import labelled
+from app.looks import for_planners
 from app.options import convert, one_of, options, some_of, values
 from app.plain import plain
 from perfmodel.api.compression import compression
 from perfmodel.api.servers import servers as servers_placed
-from perfmodel.cli.collective_plot import collective_figure, title_of
+from perfmodel.cli.collective_plot import LARGEST, collective_figure, title_of
 from perfmodel.collectives.place import Point
 from perfmodel.errors import InputError
 from perfmodel.prediction.compressed_exchange import exchange_words
-from perfmodel.units import show
+from perfmodel.units import plural, show
 
 START = {"ranks": 32, "size": "100MB"}
 DRAWN = (exchanges.NCCL, "ring", "tree", "halving-doubling", "hierarchical", exchanges.SERVER)
 YS = {"time": ("time [s]", "time"), "bus-bandwidth": ("bus bandwidth [B/s]", "bus_bandwidth")}
 
+RANGE = (math.log10(1e3), math.log10(LARGEST))
+# Of sizes of message beside measured ones, as plotly takes it.
 Lines = Mapping[str, Sequence[exchanges.Moved | None]]
 
 KNOWN = {name: option._replace(session=f"exchange-{name}") for name, option in options("collective").items()}
@@ -100,12 +102,14 @@ def page(asked: Asked) -> None:
     marks = exchanges.crossovers(sizes, by_size, [known for known in wanted if known != exchanges.NCCL])
     with asked.top:
         st.subheader(
-            f"{name} of {show(size, 'B')} over {ranks} GPUs on {fabric.hosts} machines", anchor=False
+            f"{name[:1].upper()}{name[1:]} of {show(size, 'B')} over {ranks} GPUs on "
+            f"{fabric.hosts} {plural('machine', fabric.hosts)}",
+            anchor=False,
         )
-        st.markdown(f"**{sentence(_verdict(at, wanted, marks))}**")
+        st.markdown(f"**{_verdict(at, wanted, marks, size)}**")
         if fabric.notes:
             notes = "; ".join(note.removeprefix("taken: ") for note in fabric.notes)
-            st.caption(labelled(sentence(f"taken: {notes}")))
+            st.caption(for_planners(sentence(f"taken: {notes}")))
     _measured_beside(name, place, size)
     st.caption(f"By message size, {ranks} GPUs; dotted: where the fastest changes")
     picture({k: by_size[k] for k in wanted}, list(sizes), y, "message [B]", "by-size", marks)
@@ -148,7 +152,7 @@ def placed(fabric: Point, count: int | None, size: float) -> None:
     st.caption(
         sentence(
             f"{answer.note}; one port of {answer.link} a machine, {show(answer.bandwidth, 'B/s')} each way; "
-            "in blocks: pulls start before pushes end; apart and on workers: BytePS"
+            "in blocks: pulls start before pushes end; apart and on workers: as BytePS places them"
         )
     )
 
@@ -180,7 +184,7 @@ def compressed(picked: Mapping[str, Any], ranks: int, machines: int, size: float
                 "on the wire": show(row.communication_time, "s"),
                 "decode": show(row.decode_time, "s"),
                 "in all": show(row.time, "s"),
-                "": exchange_words(row, answer.group_size, answer.dense_bandwidth),
+                "against plain fp32": exchange_words(row, answer.group_size, answer.dense_bandwidth),
             }
             for row in answer.rows
         ],
@@ -196,7 +200,10 @@ def _places(picked: Mapping[str, Any], counts: Sequence[int], per_machine: int) 
 
 
 def _verdict(
-    at: Mapping[str, Sequence[exchanges.Moved]], wanted: list[str], marks: list[exchanges.Crossover]
+    at: Mapping[str, Sequence[exchanges.Moved]],
+    wanted: list[str],
+    marks: list[exchanges.Crossover],
+    size: float,
 ) -> str:
     """Say who is fastest for the message asked for, and where that changes."""
     each = {known: at[known][0] for known in wanted if known != exchanges.NCCL} or {
@@ -204,11 +211,10 @@ def _verdict(
     }
     best = min(each, key=lambda known: each[known].time)
     time, rate = show(each[best].time, "s"), show(each[best].bus_bandwidth, "B/s")
-    text = f"{best} is fastest of those named: {time}, {rate} on the bus"
+    text = f"The fastest for {show(size, 'B')} is {best}: {time}, a bus bandwidth of {rate}."
     if exchanges.NCCL in wanted:
-        text += f"; NCCL's choice, by its measurements, takes {show(at[exchanges.NCCL][0].time, 's')}"
-    crossings = "; ".join(exchanges.crossing_words(mark, show) for mark in marks)
-    return f"{text}. {sentence(crossings)}" if crossings else text
+        text += f" What NCCL itself chooses takes {show(at[exchanges.NCCL][0].time, 's')}."
+    return f"{text} By size of message: {exchanges.crossing_words(marks)}." if marks else text
 
 
 def _measured_beside(name: str, place: exchanges.Ranks, size: float) -> None:
@@ -216,15 +222,23 @@ def _measured_beside(name: str, place: exchanges.Ranks, size: float) -> None:
     answers = answering()
     with mistakes_shown():
         figure = collective_figure(
-            name, "auto", place.fabric, [size], True, lambda sizes: answers.collective(name, *place, sizes)
+            name,
+            "auto",
+            place.fabric,
+            [size],
+            stacked=True,
+            predicted=lambda sizes: answers.collective(name, *place, sizes),
+            say_size=lambda each: show(each, "B"),
         )
         (row,) = answers.collective(name, *place, [size])
-    where = title_of(name, place.fabric)
+    where = for_planners(title_of(name, place.fabric))
     said = f"{exchanges.NCCL}: {where}, with the 80 % interval and the nearest measured curves"
     reasons = row.interval.wider_because if row.interval else []
     st.caption("; ".join([said, *(f"the interval is wider: {reason}" for reason in reasons)]))
     figure.update_yaxes(tickformat=None, ticksuffix="", dtick=None)  # ticks say their unit as elsewhere
+    figure.update_xaxes(title_text="message [B]", tickvals=None, ticktext=None, range=RANGE)
     figure.update_layout(yaxis={"title_text": "time [s]"}, yaxis2={"title_text": "bus bandwidth [B/s]"})
+    figure.for_each_trace(lambda trace: trace.update(name=for_planners(trace.name)))
     charts.draw(figure, "measured-beside", f"time and bus bandwidth by message size, {said}", height=820)
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -20,6 +21,9 @@ from perfmodel.explanations.sources import cited
 from perfmodel.prediction.learning_rates import LearningRate
 from perfmodel.units import show
 
+if TYPE_CHECKING:
+    from perfmodel.prediction.sgd_error_bound import ErrorCurves
+
 START = {"workers": 16, "k": 8}
 # what a law is drawn with until somebody says more
 EXAMPLES = {
@@ -33,12 +37,18 @@ EXAMPLES = {
     "two-point": "fast=1,slow=3,probability=0.05",
 }
 LARGEST_SAMPLE = 5
+MEANINGS = (
+    "An update waits for: the gradients of all workers (sync), of the first K workers (k-sync), the first K "
+    "gradients of any (k-batch-sync), one (async), K while the others go on (k-async, k-batch-async), all "
+    "but those of the backup workers (backup). Local-sgd averages parameters after local steps, elastic "
+    "pulls them to a centre."
+)
 
 KNOWN = options("stragglers")
 LAW = KNOWN["distribution"]._replace(
     choices=tuple(name for name in EXAMPLES if name in LAWS), kind="choice", session="straggler-law"
 )
-PARAM = KNOWN["param"]._replace(label="Its parameters", usual="an example's")
+PARAM = KNOWN["param"]._replace(label="Parameters of the distribution", usual="those in the heading")
 # of a scenario the two would be those of its strategy
 K = KNOWN["k"]._replace(kind="slider", session="straggler-k")
 LOCAL_STEPS = KNOWN["local-steps"]._replace(session="straggler-local-steps")
@@ -62,6 +72,32 @@ def variants(picked: dict[str, Any], times: Distribution) -> Stragglers:
     return answering().stragglers(distribution=times, **values(picked, NAMED, "stragglers"))
 
 
+def law_words(times: Distribution) -> str:
+    """Say how long a gradient takes a worker: the mean, and the law.
+
+    >>> law_words(law_of("uniform", ("low=0.5,high=1.5",)))
+    '1 s in the mean (uniform: low=0.5, high=1.5)'
+    """
+    name, _, parameters = str(times).partition(":")
+    law = f"{name}: {', '.join(parameters.split(','))}" if parameters else name
+    return f"{show(times.mean, 's')} in the mean ({law})" if isfinite(times.mean) else f"no mean time ({law})"
+
+
+def least_error(curves: "ErrorCurves") -> str:
+    """Say which variant has the least bound on the error until when."""
+    leaders = [
+        min(curves.variants, key=lambda curve: curve.error[index]).variant
+        for index in range(len(curves.times))
+    ]
+    if len(set(leaders)) == 1:
+        return f"{leaders[0]} all the time"
+    turns = [index for index in range(1, len(leaders)) if leaders[index] != leaders[index - 1]]
+    until = [
+        f"{leaders[index - 1]} up to some {show(float(f'{curves.times[index]:.2g}'), 's')}" for index in turns
+    ]
+    return ", ".join([*until, f"then {leaders[-1]}"])
+
+
 def times_of(result: Sequence[StragglerPrediction]) -> go.Figure:
     """Time per update and per gradient of each variant, with what is proven of the first."""
     figure = go.Figure()
@@ -76,25 +112,25 @@ def times_of(result: Sequence[StragglerPrediction]) -> go.Figure:
             showlegend=False,
         )
     figure.add_scatter(
+        x=[row.update_time for row in result],
+        y=names,
+        name="time per update (grey: proven bounds)",
+        mode="markers+text",
+        text=[show(row.update_time, "s") if row.gradients_per_update > 1 else "" for row in result],
+        textposition="top center",
+        marker={"color": charts.BLUE, "size": 13},
+        customdata=[[show(row.update_time, "s"), row.status] for row in result],
+        hovertemplate="%{y}: %{customdata[0]} per update, %{customdata[1]}<extra></extra>",
+    )
+    figure.add_scatter(
         x=[row.time_per_gradient for row in result],
         y=names,
         name="time per gradient",
         mode="markers+text",
         text=[show(row.time_per_gradient, "s") for row in result],
         textposition="top center",
-        marker={"color": charts.ORANGE, "symbol": "diamond", "size": 11},
+        marker={"color": charts.ORANGE, "symbol": "diamond", "size": 9},
         hovertemplate="%{y}: %{text} per gradient<extra></extra>",
-    )
-    figure.add_scatter(
-        x=[row.update_time for row in result],
-        y=names,
-        name="time per update (grey: proven bounds)",
-        mode="markers+text",
-        text=[show(row.update_time, "s") for row in result],
-        textposition="top center",
-        marker={"color": charts.BLUE, "size": 11},
-        customdata=[row.status for row in result],
-        hovertemplate="%{y}: %{text} per update, %{customdata}<extra></extra>",
     )
     figure.update_xaxes(title="mean time [s]", **charts.scale(True))
     figure.update_yaxes(categoryorder="array", categoryarray=names[::-1], automargin=True)
@@ -112,14 +148,15 @@ def page(asked: Asked) -> None:
         curves = answer.error_curves(**values(picked, (RATE.name,), "stragglers"))
     fastest = min(result, key=lambda row: row.time_per_gradient)
     with asked.top:
-        st.subheader(f"{workers} workers, {times}", anchor=False)
+        st.subheader(f"{workers} workers, each gradient takes {law_words(times)}", anchor=False)
         st.markdown(
             f"**Waiting for everybody takes {per_gradient:.2f} times as long per gradient as waiting for "
-            "nobody; "
-            f"{fastest.variant} is fastest: {show(fastest.time_per_gradient, 's')} per gradient, "
-            f"{fastest.mean_staleness:.1f} updates stale.**"
+            f"nobody. The most gradients come from {fastest.variant}, one every "
+            f"{show(fastest.time_per_gradient, 's')}, {fastest.mean_staleness:.1f} updates old. "
+            f"The least error, by the bound below: {least_error(curves)}.**"
         )
-    charts.draw(times_of(result), "variants", "Mean time of each variant")
+    charts.draw(times_of(result), "variants", "Mean time of each variant", height=110 + 40 * len(result))
+    st.caption(MEANINGS)
     st.caption("Bound on the error of an example objective against wall clock")
     lines = {curve.variant: (curves.times, curve.error) for curve in curves.variants}
     charts.draw(

@@ -6,7 +6,7 @@ from app import charts, measured_runs
 from app.layout import Asked, ask, downloads, fold, ways_out
 from app.options import one_of, options, some_of
 from perfmodel.accuracy import Row
-from perfmodel.accuracy.summary import GROUPS, counted, refusals, statistics, trusted
+from perfmodel.accuracy.summary import BASELINES, GROUPS, counted, refusals, statistics, trusted
 
 KNOWN = options("validate")
 MODE = KNOWN["mode"]
@@ -49,14 +49,14 @@ def page(asked: Asked) -> None:
             ten, twenty = errors["within_10"], errors["within_20"]
             st.markdown(
                 f"**Off by {errors['median_absolute_error']:.1%} in the median of {errors['n']:,} runs "
-                f"of trust "
-                f"A or B: {ten:.0%} of them by at most 10%, {twenty:.0%} by at most 20%. "
-                f"A naive answer is off by {errors['baseline']['median_absolute_error']:.1%}.**"
+                f"whose source is trusted (A or B): {ten:.0%} of them by at most 10%, {twenty:.0%} by at "
+                f"most 20%. The naive answer, {BASELINES[mode]}, is off by "
+                f"{errors['baseline']['median_absolute_error']:.1%}.**"
             )
         else:
-            st.markdown("**No run of trust A or B passes these filters.**")
+            st.markdown("**No run of a trusted source (A or B) passes these filters.**")
         st.caption(
-            "Out of sample: each source by a fit to all others, "
+            "Out of sample: each source is predicted by a fit to all others, "
             + ("from specs alone." if mode == "specs" else "anchored on the time of one accelerator.")
         )
         if errors["n"]:

@@ -80,6 +80,7 @@ def collective_figure(
     sizes: Sequence[float],
     stacked: bool = False,
     predicted: Callable[[Sequence[float]], Sequence[Collective]] | None = None,
+    say_size: Callable[[float], str] | None = None,
 ) -> go.Figure:
     """Return time and bus bandwidth by message size, with the 80 % band and the nearest measured curves.
 
@@ -89,6 +90,7 @@ def collective_figure(
     sizes : first and last are the ends of what is drawn [B]; of a single one, 1 KiB to 16 GiB, with its mark
     stacked : one above the other, as a narrow page needs them
     predicted : works the collective out at sizes of message [B]; by default ``collective`` does
+    say_size : writes a size of message [B]; by default powers of two as KiB, MiB and GiB
 
     Raises
     ------
@@ -98,22 +100,23 @@ def collective_figure(
 
     from perfmodel.accuracy.collective_curves import nearest_curves
 
+    say = say_size or _bytes
     low, high = (sizes[0], sizes[-1]) if len(sizes) > 1 else (SMALLEST, LARGEST)
     between = [low * (high / low) ** (i / (POINTS - 1)) for i in range(POINTS)]
     work_out = predicted or (lambda sizes: [collective(name, algorithm, fabric, size) for size in sizes])
     rows = work_out(between)
     down, across = (2, 1) if stacked else (1, 2)
     figure = make_subplots(rows=down, cols=across, vertical_spacing=0.12, horizontal_spacing=0.13)
-    _predicted(figure, rows)
+    _predicted(figure, rows, say)
     curves = nearest_curves(fabric.of(name, high))
     for curve, (colour, symbol) in zip(curves, MEASURED, strict=False):
-        _measured(figure, curve, {"color": colour, "symbol": symbol, "size": 5}, low, high)
+        _measured(figure, curve, {"color": colour, "symbol": symbol, "size": 5}, low, high, say)
     if len(sizes) == 1:
-        _marked(figure, work_out(sizes)[0])
+        _marked(figure, work_out(sizes)[0], say)
     ends = [math.log10(low), math.log10(high)]
     ticks = _ticks(low, high)
     figure.update_xaxes(
-        type="log", title_text="message size", range=ends, tickvals=ticks, ticktext=[_bytes(t) for t in ticks]
+        type="log", title_text="message size", range=ends, tickvals=ticks, ticktext=[say(t) for t in ticks]
     )
     figure.update_yaxes(type="log", dtick=1, tickformat="~s", exponentformat="SI")
     if stacked:
@@ -127,7 +130,7 @@ def collective_figure(
     return figure
 
 
-def _predicted(figure: go.Figure, rows: Sequence[Collective]) -> None:
+def _predicted(figure: go.Figure, rows: Sequence[Collective], say: Callable[[float], str]) -> None:
     xs = [row.message_bytes for row in rows]
     group = rows[0].group_size
     if all(row.interval is not None for row in rows):
@@ -152,8 +155,7 @@ def _predicted(figure: go.Figure, rows: Sequence[Collective]) -> None:
             )
     drawn = ([row.time for row in rows], [row.bus_bandwidth for row in rows])
     text = [
-        f"{_bytes(row.message_bytes)}: {show(row.time, 's')}, {show(row.bus_bandwidth, 'B/s')}"
-        for row in rows
+        f"{say(row.message_bytes)}: {show(row.time, 's')}, {show(row.bus_bandwidth, 'B/s')}" for row in rows
     ]
     for axes, ys in zip(AXES, drawn, strict=True):
         figure.add_scatter(
@@ -171,14 +173,17 @@ def _predicted(figure: go.Figure, rows: Sequence[Collective]) -> None:
 
 
 def _measured(
-    figure: go.Figure, curve: MeasuredCurve, marker: dict[str, Any], low: float, high: float
+    figure: go.Figure,
+    curve: MeasuredCurve,
+    marker: dict[str, Any],
+    low: float,
+    high: float,
+    say: Callable[[float], str],
 ) -> None:
     pairs = [(x, y) for x, y in zip(curve.sizes, curve.times, strict=True) if low <= x <= high]
     xs, times = [x for x, _ in pairs], [y for _, y in pairs]
     rates = [float(bus_bandwidth(curve.point.collective, x / y, curve.point.group_size)) for x, y in pairs]
-    text = [
-        f"{_bytes(x)}: {show(y, 's')}, {show(r, 'B/s')}" for x, y, r in zip(xs, times, rates, strict=True)
-    ]
+    text = [f"{say(x)}: {show(y, 's')}, {show(r, 'B/s')}" for x, y, r in zip(xs, times, rates, strict=True)]
     for axes, ys in zip(AXES, (times, rates), strict=True):
         figure.add_scatter(
             x=xs,
@@ -212,7 +217,7 @@ def _in_lines(name: str) -> str:
     return f"{source}:<br>{where.replace(' on ', '<br>on ').replace(' in ', '<br>in ')}"
 
 
-def _marked(figure: go.Figure, row: Collective) -> None:
+def _marked(figure: go.Figure, row: Collective, say: Callable[[float], str]) -> None:
     """The size that was asked for."""
     for axes, y in zip(AXES, (row.time, row.bus_bandwidth), strict=True):
         figure.add_scatter(
@@ -220,7 +225,7 @@ def _marked(figure: go.Figure, row: Collective) -> None:
             y=[y],
             mode="markers",
             marker={"color": BLUE, "size": 11, "symbol": "star", "line": {"color": GREY, "width": 1}},
-            name=f"{_bytes(row.message_bytes)}: {show(row.time, 's')}, {show(row.bus_bandwidth, 'B/s')}",
+            name=f"{say(row.message_bytes)}: {show(row.time, 's')}, {show(row.bus_bandwidth, 'B/s')}",
             legendgroup="asked",
             showlegend=axes is AXES[0],
             hovertemplate="%{fullData.name}<extra></extra>",
