@@ -25,7 +25,7 @@ PAGES = sorted(
     for part in ("tutorials", "how-to", "guide", "accuracy")
     for path in (README.parent / "docs" / part).glob("*.md")
 )
-_FILE = re.compile(r"```{code-block} \w+\n:caption: (\S+)\n\n(.*?)```\n", re.DOTALL)
+SHOWN_FILE = re.compile(r"```{code-block} \w+\n:caption: (\S+)\n\n(.*?)```\n", re.DOTALL)
 _PYTHON = re.compile(r"(```pycon\n)(.*?)(```\n)", re.DOTALL)
 _CONSOLE = re.compile(r"(```console\n)(.*?)(```\n)", re.DOTALL)
 REPORT = README.parent / "validation" / "report.md"
@@ -87,7 +87,7 @@ def refreshed_page(text: str) -> str:
     """
     session: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for name, content in _FILE.findall(text):
+        for name, content in SHOWN_FILE.findall(text):
             Path(name).write_text(content, "utf-8")
         text = refreshed(text)
         return _PYTHON.sub(lambda match: match[1] + _python(match[2], session) + match[3], text)

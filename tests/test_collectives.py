@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import perfmodel
 from perfmodel.equations import (
     broadcast,
     in_network,
@@ -19,6 +20,7 @@ from perfmodel.equations import (
 )
 from perfmodel.equations.algorithms import ALGORITHMS, GRID_ALGORITHMS, Algorithm
 from perfmodel.equations.bandwidths import bus_bandwidth
+from perfmodel.specs.store import Catalogue
 from tests.simulators import blocks as blocks_in
 from tests.simulators import schedules, switches
 from tests.simulators.messages import Link, Outcome, Schedule, run
@@ -400,3 +402,23 @@ def test_every_algorithm_takes_arrays() -> None:
         times = algorithm.time(n, s, 1e-6, 1e10, *extra)
         assert times.shape == (5, 3)
         assert times[3, 1] == pytest.approx(algorithm.time(17, 1e6, 1e-6, 1e10, *extra), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithm", "link"),
+    [
+        ("reduce-scatter", "ring", "pcie4-x16"),
+        ("reduce-scatter", "ring", "nvlink3-nvswitch"),
+        ("all-reduce", "nvls", "nvlink4-nvswitch"),
+    ],
+)
+def test_what_was_measured_is_no_faster_than_the_textbook_at_the_nominal_rate(
+    name: str, algorithm: str, link: str
+) -> None:
+    """Nor is it much slower once the message is long: the pages of the textbook's forms say so."""
+    rate = Catalogue.built_in().link(link).bandwidth.value
+    for n in (2, 4, 8):
+        for size in (1e6, 1e8, 8e9):
+            fitted = perfmodel.collective(name, ranks=n, size=size, intra_link=link, algorithm=algorithm).time
+            assert fitted > ALGORITHMS[name][algorithm].time(n, size, 0.0, rate)
+        assert fitted < 2.0 * ALGORITHMS[name][algorithm].time(n, size, 0.0, rate)

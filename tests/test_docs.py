@@ -78,9 +78,29 @@ def test_short_command_lines_are_watched_first():
 def test_a_formula_is_noted_with_the_command_that_ran_it(monkeypatch):
     lines = ["perfmodel collective --ranks 8 --size 1MB --link pcie3-x16", "perfmodel predict --gpus 3"]
     monkeypatch.setattr(usage, "command_lines", lambda: lines)
+    monkeypatch.setattr(usage, "shown_with_files", lambda: ({}, []))
     ran = usage.users()
     assert ran["compute.update_time"] == lines[1:]
     assert ran["collective_times.ramped_time"] == lines
+
+
+def test_a_formula_that_no_command_runs_says_what_it_is_for():
+    every = {f"{module}.{name}" for module, name in formulas()}
+    assert usage.NO_COMMAND.keys() < every
+    ran = {name: ["perfmodel predict"] for name in every - usage.NO_COMMAND.keys()}
+    assert usage.unsaid(ran) == []
+    (left,) = usage.unsaid({name: ran[name] for name in ran if name != "compute.update_time"})
+    assert left.startswith("compute.update_time: no command line")
+    (wrong,) = usage.unsaid(ran | {"crossover.crossover_bytes": ["perfmodel predict --gpus 2"]})
+    assert wrong == "crossover.crossover_bytes: 'perfmodel predict --gpus 2' runs it"
+    page = equation_pages.pages(Users(ran, modules(), usage.NO_COMMAND))["equations/crossover.rst"]
+    assert "**Used** on the page Communication of ``perfmodel app``" in page
+
+
+def test_command_lines_of_pages_run_beside_the_files_that_those_show():
+    files, lines = usage.shown_with_files()
+    assert {"my.toml", "all_reduce_perf.txt"} <= files.keys()
+    assert "perfmodel predict --profile my.toml --gpus 8 --input real" in lines
 
 
 def test_every_number_of_the_hardware_has_its_place_with_source_and_day():

@@ -15,7 +15,10 @@ SITE = Path(__file__).parent
 
 def generated() -> dict[str, str]:
     """Return every generated page by its path in the site."""
-    users = equation_pages.Users(usage.users(), usage.modules())
+    users = equation_pages.Users(usage.users(), usage.modules(), usage.NO_COMMAND)
+    unsaid = usage.unsaid(users.commands)
+    if unsaid:
+        raise RuntimeError("\n".join(unsaid))
     result = equation_pages.pages(users) | hardware_pages.pages()
     return result | command_pages.pages() | python_pages.pages() | schema_pages.pages()
 

@@ -7,6 +7,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import perfmodel.equations
@@ -42,6 +43,8 @@ class Users(NamedTuple):
     """Command lines that ran it."""
     modules: Mapping[str, Sequence[str]]
     """Modules of perfmodel by which it is reached."""
+    elsewhere: Mapping[str, str] = MappingProxyType({})
+    """What those are for that no command runs; reStructuredText."""
 
 
 def pages(users: Users) -> dict[str, str]:
@@ -165,6 +168,8 @@ def _used(name: str, users: Users) -> str:
     lines, modules = users.commands.get(name, ()), users.modules.get(name, ())
     if lines:
         return "**Runs in**\n\n" + rst.code("\n".join(lines), "none")
+    if name in users.elsewhere:
+        return f"**Used** {users.elsewhere[name]}\n"
     return f"**Reached from** {', '.join(map(rst.literal, modules))}\n" if modules else ""
 
 

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,6 +19,7 @@ from docs.site.equation_pages import by_module
 from docs.site.written_pages import ROOT
 from perfmodel.cli import main
 from tests.doors import reached
+from tests.readme import SHOWN_FILE
 
 _LEFT_OUT = (
     "app",
@@ -36,9 +37,11 @@ _LEFT_OUT = (
 _FILE = re.compile(r"\.(csv|html|ipynb|json|md|parquet|svg|toml)\b|--plot|--report")
 _OF_SYSTEMS = re.compile(r"^\|[^|]*\| `(perfmodel .*?)` \|", re.MULTILINE)
 _FLEETS = re.compile(r"^(perfmodel plan --have .*)$", re.MULTILINE)
+_CONSOLE_LINE = re.compile(r"^\$ (perfmodel .*)$", re.MULTILINE)
 _COLLECTIVE = "perfmodel collective --ranks 8 --size 1MB --intra-link pcie3-x16"
 _ORDER = "perfmodel stragglers --order-statistic 7:8 --distribution"
 _PREDICT = "perfmodel predict --gpus 16"
+_TPU = "perfmodel predict --gpus 16 --accelerator tpu-v3 --precision bf16"
 _MORE = (
     *(
         f"{_COLLECTIVE} --collective {collective} --algorithm best"
@@ -65,6 +68,22 @@ _MORE = (
     f"{_PREDICT} --strategy k-batch-async --k 4",
     f"{_PREDICT} --strategy backup",
     f"{_PREDICT} --overlap optimal",
+    f"{_COLLECTIVE} --algorithm reduce-broadcast",
+    f"{_COLLECTIVE} --collective broadcast --algorithm scatter-all-gather",
+    "perfmodel learning-rate --global-batch-size 2048 --noise-scale 1000",
+    f"{_PREDICT} --algorithm best",
+    f"{_PREDICT} --strategy parameter-server --cost --epochs 90",
+    f"{_PREDICT} --strategy parameter-server --rack-nodes 1 --oversubscription 4",
+    f"{_PREDICT} --strategy parameter-server --rack-nodes 1 --oversubscription 4 --framework tensorflow",
+    f"{_PREDICT} --strategy k-sync --k 10 --jitter two-point:fast=1,slow=10,probability=0.1",
+    f"{_TPU}",
+    f"{_TPU} --algorithm tree",
+    f"{_TPU} --algorithm switch-tree",
+    f"{_TPU} --compression topk:0.01",
+    f"{_TPU} --workload dlrm --embedding sharded",
+    "perfmodel predict --gpus 8 --accelerator a100-sxm4-40gb --input real --decoder torchvision-gpu",
+    "perfmodel predict --workload llama-3-8b --gpus 64 --node dgx-h100 --time-to-target --recipe tokens",
+    "perfmodel predict --gpus 4 --strategy data-parallel-single-process --framework tensorflow",
     "perfmodel predict --gpus 4 --strategy data-parallel-single-process",
     "perfmodel predict --gpus 8 --accelerator a100-sxm4-40gb --input real --decoder dali-gpu",
     "perfmodel predict --gpus 4 --accelerator rtx-4090 --workload vgg16",
@@ -73,6 +92,19 @@ _MORE = (
     "perfmodel predict --workload llama-3-8b --gpus 64 --node dgx-h100 --anchor iteration_time=1.2s@8",
 )
 """Command lines that reach formulas which no example runs."""
+PAGES_WITH_FILES = ("guide/measurements.md", "how-to/your-own-fabric.md")
+"""Pages that show files, as profiles, and the command lines that read them."""
+_FITTED = ":ref:`what was measured of NCCL's <equations-collective_times>`"
+NO_COMMAND = {
+    "crossover.crossover_bytes": "on the page Communication of ``perfmodel app``, which marks with it where "
+    "one algorithm overtakes another.",
+    "in_network.nvls_all_reduce_time": "by no command on an accelerator of the catalogue: where NCCL runs, "
+    f"``--algorithm nvls`` takes {_FITTED}. This is the least that a switch allows. Tests hold it to a "
+    "simulation of every block, and what was measured is no faster.",
+    "shuffles.ring_reduce_scatter_time": f"by no command: a reduce-scatter takes {_FITTED}. This is the "
+    "textbook's form. Tests hold it to a simulation of every message, and what was measured is no faster.",
+}
+"""Formulas that no command line runs, and what they are for."""
 MOST = 3
 """Command lines shown with a formula."""
 
@@ -86,6 +118,13 @@ def command_lines() -> list[str]:
     return sorted(quick, key=lambda line: (len(line), line))
 
 
+def shown_with_files() -> tuple[dict[str, str], list[str]]:
+    """Return the files that some pages show, by their names, and the command lines beside them."""
+    texts = [(ROOT / "docs" / page).read_text("utf-8") for page in PAGES_WITH_FILES]
+    files = {name: content for text in texts for name, content in SHOWN_FILE.findall(text)}
+    return files, [line for text in texts for line in _CONSOLE_LINE.findall(text)]
+
+
 def users() -> dict[str, list[str]]:
     """Return the first command lines that ran each formula, one for each command before a second of the same.
 
@@ -95,8 +134,11 @@ def users() -> dict[str, list[str]]:
     """
     codes = {entry.function.__code__: name for each in by_module().values() for name, entry in each}
     ran: dict[str, list[str]] = {}
+    files, of_pages = shown_with_files()
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for line in command_lines():
+        for name, content in files.items():
+            Path(name).write_text(content, "utf-8")
+        for line in [*command_lines(), *of_pages]:
             with _watched(codes) as names:
                 done = CliRunner().invoke(main, shlex.split(line)[1:])
             if done.exit_code == 2:
@@ -106,6 +148,17 @@ def users() -> dict[str, list[str]]:
             for name in names:
                 ran.setdefault(name, []).append(line)
     return {name: _spread(lines) for name, lines in ran.items()}
+
+
+def unsaid(users: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return formulas of which nobody says what runs them, or says wrongly that no command does."""
+    names = [name for each in by_module().values() for name, _ in each]
+    lines = [
+        f"{name}: no command line of docs/site/usage.py runs it; add one, or say what it is for"
+        for name in names
+        if name not in users and name not in NO_COMMAND
+    ]
+    return lines + [f"{name}: {users[name][0]!r} runs it" for name in NO_COMMAND if name in users]
 
 
 def modules() -> dict[str, list[str]]:
