@@ -82,9 +82,9 @@ class Answering:
         question = (repr(scenario), repr(conditions), *session_hardware.own_texts())
         return bounded.answer(question, walks.work(scenario, self.catalogue, conditions))
 
-    def check_quote(self, quote: Quote) -> list[Checked]:
-        """Return the claims of a quote with their verdicts."""
-        return check_quote(quote, self.catalogue, "the quote")
+    def check_quote(self, quote: Quote, calibration: str | None) -> list[Checked]:
+        """Return the claims of a quote with their verdicts, by a file of one's own calibration."""
+        return check_quote(quote, self.catalogue, "the quote", calibration)
 
     def layouts(self, **options: Any) -> Layouts:
         """Return layouts of a transformer, as ``perfmodel.layouts`` does; quick ones are not kept."""
@@ -167,8 +167,8 @@ class _AnsweringByService(Answering):
         with st.spinner("Changing every input ..."):
             return self._client.sensitivity(scenario, conditions)
 
-    def check_quote(self, quote: Quote) -> list[Checked]:
-        return self._client.check_quote(quote)
+    def check_quote(self, quote: Quote, calibration: str | None) -> list[Checked]:
+        return self._client.check_quote(quote, calibration=calibration)
 
     def layouts(self, **options: Any) -> Layouts:
         return self._client.layouts(**options)

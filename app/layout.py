@@ -202,7 +202,7 @@ def mistakes_shown() -> Iterator[None]:
 
 TAKES_FILES = {
     **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("profile", "calibration")),
-    "plan": ("calibration",),
+    **dict.fromkeys(("plan", "check-quote"), ("calibration",)),
 }
 """Commands that take files of one's own -> their options."""
 
@@ -210,7 +210,7 @@ TAKES_FILES = {
 def shell_command(command: str, picked: Mapping[str, Any], more: Sequence[tuple[str, str]] = ()) -> str:
     """Return the question as a command, with options given more than once and the session's profile."""
     own = session_hardware.own_names()
-    files = {name: own[name] for name in TAKES_FILES.get(command, ()) if name in own}
+    files = {name: own[name] for name in TAKES_FILES.get(command.partition(" ")[0], ()) if name in own}
     return as_command(command, {**picked, **files}, more)
 
 
@@ -245,7 +245,7 @@ def downloads(
     name: str,
     rows: Sequence[Mapping[str, Any]] | Callable[[], Sequence[Mapping[str, Any]]],
     answer: Any,
-    report: Callable[[], Page] | None = None,
+    report: Callable[[], Page | str] | None = None,
 ) -> None:
     """Offer a table as CSV, the whole answer as JSON and a page of it, each written when it is asked for.
 
@@ -254,7 +254,7 @@ def downloads(
     name : of the files
     rows : the table, or what makes it
     answer : JSON's text, or what JSON can hold, or what makes either
-    report : makes the page to hand on, where there is one
+    report : makes the page to hand on, where there is one, or its text
     """
 
     def table() -> str:
@@ -269,13 +269,12 @@ def downloads(
         st.download_button("Download JSON", whole, f"{name}.json", "application/json", on_click="ignore")
         if report is not None:
             without_folder = session_hardware.folder_remover()  # the page is written outside the session
-            st.download_button(
-                "Download report",
-                lambda: without_folder(report().text(".html")),
-                f"{name}.html",
-                "text/html",
-                on_click="ignore",
-            )
+
+            def handed_on() -> str:
+                page = report()
+                return without_folder(page if isinstance(page, str) else page.text(".html"))
+
+            st.download_button("Download report", handed_on, f"{name}.html", "text/html", on_click="ignore")
 
 
 def sentence(text: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from app import charts, layout_search, memory_chart, pipeline_chart, to_compare
-from app.layout import Asked, fold, sentence, shell_command
+from app.layout import Asked, fold, sentence
 from app.looks import labelled, show_warnings
 from app.memory_chart import GIB
-from app.options import written
+from app.options import as_command, written
 from perfmodel.api.layouts import LayoutRow, Layouts
 from perfmodel.planning.launch import OF_JAX, torchrun_line
 from perfmodel.prediction import Prediction
@@ -83,7 +83,7 @@ def show_layout(
             if st.button("What would change it (Sensitivity)", key="to-sensitivity"):
                 st.switch_page("views/sensitivity.py", query_params=query)
         with st.popover("Commands of this layout"):
-            lines = [shell_command(name, priced) for name in ("predict", "explain")]
+            lines = [as_command(name, priced) for name in ("predict", "explain")]
             st.code("\n".join(lines), language="shell", wrap_lines=True)
     if own is None:
         to_compare.offer({layout_search.name_of(row.layout): priced}, titles=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -200,12 +199,3 @@ def conditions(picked: Mapping[str, Any], sequence_length: int | None) -> Condit
     """
     given = money(picked, sequence_length)
     return Conditions(**values(given, given))
-
-
-def file_name(text: str) -> str:
-    """Return a name that a folder of the session's can hold.
-
-    >>> file_name("../my config.json")
-    '.._my_config.json'
-    """
-    return re.sub(r"[^A-Za-z0-9._-]", "_", text)[-80:] or "config.json"

@@ -75,10 +75,15 @@ def table(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 @cache
+def report() -> str:
+    """Return ``validation/report.md``, which judges each source by a fit to the others."""
+    return (folder("validation") / "report.md").read_text("utf-8")
+
+
+@cache
 def section(heading: str) -> str:
-    """Return one section of ``validation/report.md``, which judges each source by a fit to the others."""
-    text = (folder("validation") / "report.md").read_text("utf-8")
-    match = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    """Return one section of the report."""
+    match = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", report(), re.DOTALL | re.MULTILINE)
     return match[1].strip() if match else ""
 
 

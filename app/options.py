@@ -242,6 +242,15 @@ def as_command(command: str, picked: Mapping[str, Any], more: Iterable[tuple[str
     return shlex.join(["perfmodel", *shlex.split(command), *words])
 
 
+def file_words(names: Iterable[str]) -> str:
+    """Return files as a shell's words; none can be taken for an option.
+
+    >>> file_words(["my step.json", "-a.json"])
+    "'my step.json' ./-a.json"
+    """
+    return shlex.join(f"./{name}" if name.startswith("-") else name for name in names)
+
+
 def _words(name: str, value: Any) -> tuple[str, ...]:
     """What a shell says for an option; of a flag the one name or the other."""
     flag = options()[name].parameter if name in options() else None

@@ -55,7 +55,7 @@ def handed_over(content: bytes, name: str) -> Quote:
     ------
     InputError : a file that is none
     """
-    path = session_hardware.folder() / "quote.toml"
+    path = session_hardware.folder() / session_hardware.own_name(name, "quote.toml")
     path.write_bytes(content)
     try:
         quote = read_quote(path)[0]

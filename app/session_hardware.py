@@ -1,22 +1,24 @@
-"""A user's own hardware specs and profile, kept for the session."""
+"""A user's own files, kept for the session: hardware, a profile, a calibration, measured times."""
 
 from __future__ import annotations
 
 import re
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from perfmodel.calibration import calibrated
-from perfmodel.equations.distributions import Distribution, distribution
+from perfmodel.equations.distribution import Empirical
+from perfmodel.equations.distributions import distribution
 from perfmodel.errors import InputError
 from perfmodel.specs.store import Catalogue
-from perfmodel.traces.step_times import read_step_times
 
-PROFILE = "profile.toml"
+LONGEST_NAME = 120
+"""Bytes of a file's name; a system of files takes 255."""
 
 
 def folder() -> Path:
@@ -37,8 +39,30 @@ def folder_remover() -> Callable[[str], str]:
     if "folder" not in st.session_state:
         return str
     mine = str(folder())
-    inside = re.compile(rf"{re.escape(mine)}/(?:specs/|calibration/)?")
+    inside = re.compile(
+        rf"{re.escape(mine)}/(?:specs/|calibration/|times/|profiles/\d+/|networks/[^/]+/[^/]+/)?"
+    )
     return lambda message: inside.sub("", message)
+
+
+def own_name(uploaded: str, otherwise: str) -> str:
+    """Return what a file is called, as its owner knows it, where that names a file of a folder.
+
+    Parameters
+    ----------
+    uploaded : as the browser says it
+    otherwise : where that is no name
+
+    >>> own_name("my times.csv", "times.csv"), own_name("../../Zeiten.csv", "times.csv")
+    ('my times.csv', 'Zeiten.csv')
+    >>> own_name("..", "times.csv"), own_name("a" * 200 + ".csv", "times.csv")[-8:]
+    ('times.csv', 'aaaa.csv')
+    """
+    last = re.split(r"[/\\]", uploaded)[-1]
+    stem, dot, ending = "".join(each for each in last if each.isprintable()).strip().rpartition(".")
+    room = LONGEST_NAME - len(dot + ending)
+    name = stem.encode()[: max(room, 0)].decode(errors="ignore") + dot + ending[:LONGEST_NAME]
+    return otherwise if not name.strip(".") else name
 
 
 def catalogue() -> Catalogue:
@@ -66,8 +90,8 @@ def profile() -> str | None:
     """Return the file of the session's profile, where a trace was calibrated on and is in use."""
     if "folder" not in st.session_state or not st.session_state.get("use-profile", True):
         return None
-    file = folder() / st.session_state.get("profile-name", PROFILE)
-    return str(file) if file.is_file() else None
+    name = st.session_state.get("profile-name")
+    return None if name is None else str(folder() / "profiles" / name)
 
 
 def calibration() -> str | None:
@@ -83,7 +107,7 @@ def take_calibration(content: bytes, name: str) -> None:
     ------
     InputError : a file that is none
     """
-    file = folder() / "calibration" / (re.sub(r"[^A-Za-z0-9._-]", "_", name)[-80:] or "mine.json")
+    file = folder() / "calibration" / own_name(name, "mine.json")
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(content)
     try:
@@ -114,26 +138,30 @@ def own_texts() -> tuple[str, ...]:
 
 def own_names() -> dict[str, str]:
     """Return the same by the names that their owner knows."""
-    names = {"profile": PROFILE, "calibration": st.session_state.get("calibration-name", "")}
-    return {name: names[name] for name in own_files()}
+    return {name: Path(path).name for name, path in own_files().items()}
 
 
-def take_sample(content: bytes | None) -> None:
+def take_sample(content: bytes | None, name: str = "") -> None:
     """Take a file of measured times as the law of a worker's, or forget the one before.
 
     Raises
     ------
     InputError : no times in it
     """
+    st.session_state.pop("sample", None)
     if content is None:
-        st.session_state.pop("sample", None)
         return
-    file = folder() / "times.csv"
+    file = folder() / "times" / own_name(name, "times.csv")
+    file.parent.mkdir(exist_ok=True)
     file.write_bytes(content)
-    times = read_step_times(file)
-    st.session_state["sample"] = distribution("empirical", sample=times)
+    try:
+        law = distribution("empirical", file=file)
+    finally:
+        file.unlink()
+    assert isinstance(law, Empirical)
+    st.session_state["sample"] = replace(law, source=file.name)
 
 
-def sample() -> Distribution | None:
+def sample() -> Empirical | None:
     """Return the law of the session's own times."""
     return st.session_state.get("sample")

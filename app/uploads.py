@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -53,7 +52,7 @@ def _read(files: Sequence[Any]) -> Seen:
     seen = Seen([], [])
     place = session_hardware.folder() / "traces"
     for index, file in enumerate(files):
-        path = place / str(index) / (re.sub(r"[^A-Za-z0-9._-]", "_", file.name)[-80:] or "trace")
+        path = place / str(index) / session_hardware.own_name(file.name, "trace")
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as out:
             file.seek(0)
@@ -82,10 +81,22 @@ def calibrate(seen: Seen, scenario: Scenario, skip: int) -> Profile:
     result = profile_of_traces(seen.traces, seen.timings, scenario, session_hardware.catalogue(), skip)
     # a new name each time, as profiles are cached by name
     session["profiles"] = session.get("profiles", 0) + 1
-    session["profile-name"] = f"profile-{session['profiles']}.toml"
-    (session_hardware.folder() / session["profile-name"]).write_text(to_toml(result), "utf-8")
+    session["profile-name"] = f"{session['profiles']}/{profile_called(result.files)}"
+    file = session_hardware.folder() / "profiles" / session["profile-name"]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(to_toml(result), "utf-8")
     session["profile-summary"] = f"{result.workload} on {result.accelerator}: {', '.join(result.files)}"
     return result
+
+
+def profile_called(files: Sequence[str]) -> str:
+    """Return the name of the profile that some files make: that of the first, so that two are not confused.
+
+    >>> profile_called(["my step.json.gz", "other.json"]), profile_called([])
+    ('my step-profile.toml', 'profile.toml')
+    """
+    stem = files[0].removesuffix(".gz").rpartition(".") if files else ("", "", "")
+    return f"{stem[0] or stem[2]}-profile.toml".removeprefix("-")
 
 
 def against_prediction(seen: Seen, prediction: Prediction, skip: int) -> list[dict[str, Any]]:

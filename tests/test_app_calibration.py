@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app import quotes
 from perfmodel.api.calibrate import calibrate
 from perfmodel.prediction import predict
 from perfmodel.specs.scenario import Scenario
@@ -27,11 +28,11 @@ def mine(tmp_path_factory) -> Path:
     return folder / "mine.json"
 
 
-def handed_over(content: bytes, page: str = "predict", **query: str):
+def handed_over(content: bytes, page: str = "predict", name: str = "mine.json", **query: str):
     test = opened(page, **query)
     test.session_state["fold-Your own calibration"] = True
     sound(test.run())
-    test.file_uploader(key="calibration-file").set_value([("mine.json", content, "application/json")])
+    test.file_uploader(key="calibration-file").set_value([(name, content, "application/json")])
     return sound(test.run())
 
 
@@ -65,6 +66,24 @@ def test_a_plan_takes_a_calibration_of_ones_own(mine, invoke, monkeypatch):
     test.session_state["fold-How it would be started"] = True
     started = [block.value for block in sound(test.run()).get("code")]
     assert any("--calibration mine.json" in text for text in started if text.startswith("perfmodel predict"))
+
+
+def test_a_quote_is_checked_with_a_calibration_of_ones_own(mine, invoke, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    machine = {name.replace("_", "-"): value for name, value in JOB.items()}
+    asked = {**machine, "gpus": "8", "local-batch-size": "64"}
+    query = asked | {"quantity": "images_per_second", "value": "2000"}
+    before = opened("quote", **query).get("code")[0].value
+    test = handed_over(mine.read_bytes(), "quote", "my runs.json", **query)
+    (command,), python = copies(test)
+    assert command == ["check-quote", "quote.toml", "--calibration", "my runs.json"]
+    Path("quote.toml").write_text(
+        quotes.as_toml(quotes.filled_in({**query, "gpus": 8, "local-batch-size": 64}))
+    )
+    Path("my runs.json").write_bytes(mine.read_bytes())
+    (claim,) = json.loads(invoke(*command, "--json").stdout)["claims"]
+    assert claim["sentence"] == test.get("code")[0].value != before
+    assert f"expected={claim['expected']}" in run(python)
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff\x00", b"[1]"])

@@ -20,6 +20,8 @@ FOR_HIRE = {"instance": "p3.16xlarge", "epochs": "1", "price": "p3.16xlarge=12",
 ASKED: dict[str, tuple[str, dict[str, str]]] = {
     "predict": ("predict", {"gpus": "8", "jitter": "lognormal:cv=0.1", "local-aggregation": "no"}),
     "predict, priced": ("predict", {"gpus": "8", "node": "dgx-1v", "price": "12"}),
+    "predict, for hire": ("predict", {"gpus": "16", "node": "aws-p3.16xlarge"}),
+    "predict, to target": ("predict", {"gpus": "16", "recipe": "stock", "jitter": "none"}),
     "scale": ("scale", {"gpus": "1-16", "networks": "ethernet-25g-tcp", "show": "cost", "price": "3"}),
     "scale, servers": (
         "scale",

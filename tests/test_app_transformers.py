@@ -12,6 +12,7 @@ from perfmodel.units import duration, show
 from perfmodel.workloads import names as names_of_networks
 from perfmodel.workloads import workload
 from tests.test_app import errors, opened, sound, words
+from tests.test_app_copies import copies, run
 
 SMALL = {"workload": "llama-3-8b", "gpus": "16", "global-batch-size": "64", "node": "dgx-h100"}
 
@@ -89,7 +90,7 @@ def test_a_question_that_is_not_whole_or_has_no_answer_is_said():
     assert "resnet50" in errors(opened("transformers", **{**SMALL, "workload": "resnet50"}))
 
 
-def test_the_network_of_a_config_takes_the_place_of_the_one_chosen(tmp_path):
+def test_the_network_of_a_config_takes_the_place_of_the_one_chosen(invoke, tmp_path, monkeypatch):
     config = {
         "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 1024,
         "intermediate_size": 4096, "num_hidden_layers": 8, "num_attention_heads": 16,
@@ -99,14 +100,25 @@ def test_the_network_of_a_config_takes_the_place_of_the_one_chosen(tmp_path):
     test = opened("transformers", **SMALL)
     test.session_state["fold-A network of your own"] = True
     sound(test.run())
+    test.file_uploader(key="config").set_value([("config.json", content, "application/json")])
+    assert sound(test.run()).subheader[0].value.startswith("config on ")
     test.file_uploader(key="config").set_value([("my own.json", content, "application/json")])
-    sound(test.run())
+    assert sound(test.run()).subheader[0].value.startswith("my own on ")
+    assert "Of my own.json" in words(test)
+    assert "not part of the URL" in words(test)
     (tmp_path / "my own.json").write_bytes(content)
     asked = {"gpus": 16, "global_batch_size": 64, "node": "dgx-h100"}
     best = perfmodel.layouts(str(tmp_path / "my own.json"), **asked).rows[0]
     assert f"a step takes {show(best.iteration_time, 's')} (" in words(test)
     assert not [button for button in test.button if button.label == "Open in Predict"]
-    assert any("'my own.json'" in block.value for block in test.get("code"))
+    monkeypatch.chdir(tmp_path)
+    *commands, last = copies(test)[0]
+    assert all(command[command.index("--workload") + 1] == "my own.json" for command in (*commands, last))
+    assert json.loads(invoke(*last, "--json").stdout)["layouts"][0]["iteration_time"] == best.iteration_time
+    assert json.loads(invoke(*commands[0], "--json").stdout)["iteration_time"] == pytest.approx(
+        best.iteration_time
+    )
+    assert show(best.iteration_time, "s") in run(copies(test)[1])
 
 
 def test_the_map_has_every_pair_and_frames_the_one_shown(found):

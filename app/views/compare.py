@@ -1,13 +1,13 @@
 """Compare: two to six scenarios side by side, with what they differ by and how sure that is."""
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 import streamlit as st
 
-from app import cases, charts, decisions, memory_chart, session_hardware, to_compare
+from app import cases, charts, decisions, memory_chart, report_pages, session_hardware, to_compare
 from app.answering import Compared, answering
 from app.cases import LETTERS, Variant
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
@@ -17,7 +17,6 @@ from app.plain import plain
 from perfmodel.comparison import Comparison, Row
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
-from perfmodel.reports.page import Page
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.scenario import field_of
 from perfmodel.step.terms import ANY_TERM
@@ -172,25 +171,13 @@ def page(asked: Asked) -> None:
         st.caption(plain(labelled(note[:1].upper() + note[1:])))
     said = [each.said for each in which[1:] if each.changed]
     said = said or [f"gpus={first['world_size']}"]  # the same once more
+    more = [*(("set", text) for text in said), *(("name", name) for name in result.names)]
     with st.container(horizontal=True):
-        ways_out(
-            "compare", base | money, _python(base | money, which, result), [("set", text) for text in said]
-        )
+        ways_out("compare", base | money, _python(base | money, which, result), more)
         rows = [_flat(result, row) for row in result.rows]
-        downloads("compare", rows, result.model_dump(mode="json"), report(base | money, result, said))
-
-
-def report(base: dict[str, Any], result: Comparison, said: list[str]) -> Callable[[], Page]:
-    """Return what makes the page to hand on, outside the session."""
-    command = shell_command("compare", base, [("set", text) for text in said])
-    conditions, catalogue = Conditions(**values(base, MONEY)), session_hardware.catalogue()
-
-    def page() -> Page:
-        from perfmodel.reports.compared import page_of_comparison
-
-        return page_of_comparison(result, command, catalogue, conditions)
-
-    return page
+        command = shell_command("compare", base | money, more)
+        report = report_pages.of_comparison(result, command, money)
+        downloads("compare", rows, result.model_dump(mode="json"), report)
 
 
 def _flat(result: Comparison, row: Row) -> dict[str, Any]:

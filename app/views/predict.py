@@ -1,6 +1,5 @@
 """Predict: one iteration, where its time goes, and what a person can do with the answer."""
 
-from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
@@ -14,6 +13,7 @@ from app import (
     memory_chart,
     money,
     pipeline_chart,
+    report_pages,
     session_hardware,
     similar_runs,
     to_compare,
@@ -21,13 +21,11 @@ from app import (
 from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled, main_number, said, show_warnings
-from app.options import MONEY, options, values
+from app.options import MONEY, options
 from app.plain import plain
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.bound import clipped_words
 from perfmodel.reports.figures import target_lines
-from perfmodel.reports.page import Page
-from perfmodel.specs.conditions import Conditions
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.units import duration, show, show_range
 
@@ -134,21 +132,6 @@ def behind(asked: Asked) -> None:
                 st.latex(each.latex)
 
 
-def report(
-    asked: Asked, prediction: Prediction, reached: dict[str, Any] | None, costs: dict[str, Any]
-) -> Callable[[], Page]:
-    """Return what makes the page to hand on, outside the session."""
-    command, catalogue = shell_command("predict", asked.picked), session_hardware.catalogue()
-    conditions = Conditions(**values(asked.picked, MONEY))
-
-    def page() -> Page:
-        from perfmodel.reports.predicted import page_of_prediction
-
-        return page_of_prediction(prediction, command, catalogue, conditions, reached, costs)
-
-    return page
-
-
 def network_question(prediction: Prediction) -> str:
     """Return the question of the network to answer in one click, where the job waits for it."""
     waits = sent(prediction.terms) / prediction.iteration_time >= decisions.WORTH_SAYING
@@ -196,9 +179,18 @@ def page(asked: Asked) -> None:
     memory_chart.draw_memory({"": memory_chart.of_prediction(prediction)}, "memory")
     to_compare.offer({"this job": asked.picked}, question=network_question(prediction))
     with st.container(horizontal=True):
-        ways_out("predict", asked.picked)
+        priced = any(name in asked.picked for name in MONEY)
+        command = "predict --cost" if costs["price"] and not priced else "predict"
+        ways_out(command, asked.picked)
         rows = [{"term": ANY_TERM[name].label, "seconds": time} for name, time in prediction.terms.items()]
-        downloads("prediction", rows, prediction.to_json, report(asked, prediction, reached, costs))
+        report = report_pages.of_prediction(
+            prediction,
+            shell_command(command, asked.picked),
+            asked.picked,
+            reached,
+            costs if priced or costs["price"] else None,
+        )
+        downloads("prediction", rows, prediction.to_json, report)
     behind(asked)
     money.show_costs(costs)
     near = similar_runs.family(result)

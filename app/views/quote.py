@@ -1,18 +1,22 @@
 """Check a quote: a vendor's claims against physics, the model and measured runs."""
 
+from typing import NamedTuple
+
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import charts, decisions, quotes
+from app import charts, decisions, quotes, report_pages, session_hardware
 from app.answering import answering
-from app.layout import Asked, ask_scenario, downloads, mistakes_shown, ways_out
-from app.options import one_of, text_of, whole_of
+from app.layout import Asked, ask_scenario, downloads, mistakes_shown, shell_command, ways_out
+from app.options import file_words, one_of, text_of, whole_of
 from app.plain import plain
 from perfmodel.quote import Checked, Quote, example_names, read_quote
+from perfmodel.quote.answer import QuoteAnswer
 from perfmodel.quote.verdict import percent
 
 FILLED = "fill in"
 NOT_COUNTED = "The other fields, also those beside the page, do not count for this quote: it states its job."
+DOWNLOADED = "quote.toml"
 WIDE = 8
 # Times the least of what is drawn, from which equal steps are equal factors.
 START = {"gpus": 32, "quantity": "images_per_second", "value": "40000"}
@@ -63,17 +67,29 @@ BODY = (
 )
 
 
-def quote_of(asked: Asked) -> Quote:
+class Given(NamedTuple):
+    """A quote that is to be checked."""
+
+    quote: Quote
+    file: str
+    """What a command calls it: a file's own name, an example's, or that of the file to download."""
+    is_filled_in: bool
+
+
+def quote_of(asked: Asked) -> Given:
     """Return what is to be checked: an upload, an example, or the fields."""
     with st.sidebar:
         file = st.file_uploader("Or a quote's file", type=["toml"], max_upload_size=1, key="quote-file")
     if file is not None:
         st.caption(f"From {file.name}; an upload is not part of the URL. {NOT_COUNTED}")
-        return quotes.handed_over(file.getvalue(), file.name)
+        name = session_hardware.own_name(file.name, "quote.toml")
+        return Given(quotes.handed_over(file.getvalue(), name), name, False)
     example = asked.picked.get("quote", FILLED)
     if example != FILLED:
         st.caption(f"{NOT_COUNTED} To ask about a job of your own, take “{FILLED}”.")
-    return quotes.filled_in(asked.picked) if example == FILLED else read_quote(example)[0]
+    if example == FILLED:
+        return Given(quotes.filled_in(asked.picked), DOWNLOADED, True)
+    return Given(read_quote(example)[0], example, False)
 
 
 def picture(claim: Checked, index: int) -> None:
@@ -125,12 +141,13 @@ def picture(claim: Checked, index: int) -> None:
 def page(asked: Asked) -> None:
     """Draw the answer."""
     with mistakes_shown():
-        quote = quote_of(asked)
-        checked = answering().check_quote(quote)
+        given = quote_of(asked)
+        quote = given.quote
+        checked = answering().check_quote(quote, session_hardware.calibration())
     with asked.top:
         st.subheader(plain(quote.title), anchor=False)
         st.markdown(f"**{plain(decisions.of_quote(checked))}**")
-    if asked.picked.get("quote", FILLED) == FILLED:
+    if given.is_filled_in:
         st.caption("The job is what stands beside the page; a claim about it stands in the fields.")
     if quote.note:
         st.caption(plain(quote.note))
@@ -160,20 +177,27 @@ def page(asked: Asked) -> None:
         }
         for c in checked
     ]
-    example = asked.picked.get("quote", FILLED)
     with st.container(horizontal=True):
-        python = "from perfmodel.quote import check_quote, read_quote\n\n"
-        name = "quote.toml" if example == FILLED else example
-        ways_out(f"check-quote {name}", {}, f'{python}print(check_quote(read_quote("{name}")[0]))')
-        downloads("quote", rows, [claim.model_dump(mode="json") for claim in checked])
-        if example == FILLED:
+        command = f"check-quote {file_words([given.file])}"
+        ways_out(command, {}, _python(given.file))
+        answer = QuoteAnswer.of(quote, checked)
+        report = report_pages.of_quote(quote, checked, shell_command(command, {}))
+        downloads("quote", rows, answer, report)
+        if given.is_filled_in:
+            text = quotes.as_toml(quote)
             st.download_button(
-                "Download quote.toml",
-                quotes.as_toml(quote),
-                "quote.toml",
-                "application/toml",
-                on_click="ignore",
+                f"Download {DOWNLOADED}", text, DOWNLOADED, "application/toml", on_click="ignore"
             )
+
+
+def _python(file: str) -> str:
+    """The question in Python."""
+    own = session_hardware.calibration() and session_hardware.own_names()["calibration"]
+    calibration = f", calibration={own!r}" if own else ""
+    return (
+        "from perfmodel.quote import check_quote, read_quote\n\n"
+        f"print(check_quote(read_quote({file!r})[0]{calibration}))"
+    )
 
 
 page(ask_scenario("quote", body=BODY, start=START))

@@ -61,7 +61,7 @@ def law(picked: dict[str, Any]) -> tuple[Distribution, dict[str, Any]]:
     """Return the law of a worker's time, and the options that say it."""
     sample = session_hardware.sample()
     if sample is not None:
-        return sample, {"distribution": "empirical:times.csv"}
+        return sample, {"distribution": str(sample)}
     name = picked.get("distribution", str(LAW.parameter.default))
     params = picked.get("param", EXAMPLES[name])
     return law_of(name, (params,)), {"distribution": f"{name}:{params}"}
@@ -265,7 +265,7 @@ def upload() -> None:
             key="times-file",
         )
     with mistakes_shown():
-        session_hardware.take_sample(file.getvalue() if file else None)
+        session_hardware.take_sample(*((file.getvalue(), file.name) if file else (None,)))
     if file:
         st.caption(f"From {file.name}; an upload is not part of the URL.")
 

@@ -1,14 +1,13 @@
 """Trace: what a profiler saw of a step, and what the model learns from it."""
 
-import shlex
 from typing import Any
 
 import streamlit as st
 
-from app import charts, session_hardware, traced_job, uploads
+from app import charts, report_pages, session_hardware, traced_job, uploads
 from app.answering import answering
-from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, ways_out
-from app.options import options, scenario
+from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
+from app.options import file_words, options, scenario
 from app.plain import plain
 from perfmodel.errors import InputError
 from perfmodel.traces.activity import SHARES
@@ -204,16 +203,16 @@ def learn(seen: uploads.Seen, asked: Asked) -> None:
             uploads.calibrate(seen, scenario(asked.picked), skip)
     if "profile-summary" not in st.session_state:
         return
-    text = (session_hardware.folder() / st.session_state["profile-name"]).read_text("utf-8")
+    called = st.session_state["profile-name"]
+    text = (session_hardware.folder() / "profiles" / called).read_text("utf-8")
     st.success(f"In use on every page that predicts: {st.session_state['profile-summary']}")
     with st.container(horizontal=True):
         if st.button("See it in Predict"):
             st.switch_page("views/predict.py")
         if st.button("See it in Scale"):
             st.switch_page("views/scale.py")
-        st.download_button(
-            "Download the profile", text, session_hardware.PROFILE, "application/toml", on_click="ignore"
-        )
+        name = called.rpartition("/")[2]
+        st.download_button("Download the profile", text, name, "application/toml", on_click="ignore")
         st.button("Forget it", on_click=uploads.forget)
     with st.expander("What was learned"):
         st.code(text, language="toml")
@@ -261,12 +260,10 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
         for device in devices
     ]
     with st.container(horizontal=True):
-        names = [file.name for file in files]
-        command = f"trace summary {shlex.join(names)}"
+        names = [session_hardware.own_name(file.name, "trace") for file in files]
+        command = f"trace summary {file_words(names)}"
         ways_out(command, {"skip": skip} if skip else {}, _python(names, skip))
-        downloads("trace", rows, result)
-        if devices:
-            st.download_button("As a page", html_report(result), "trace.html", "text/html", on_click="ignore")
+        downloads("trace", rows, result, (lambda: html_report(result)) if devices else None)
     learn(seen, asked)
 
 
@@ -280,8 +277,11 @@ def predicted(asked: Asked) -> None:
     st.caption(f"Until then, the step the model expects of the job described: {answer.verdict}.")
     charts.draw(charts.side_by_side({"predicted": answer}), "step", "The predicted step", height=320)
     with st.container(horizontal=True):
-        ways_out("predict", {k: v for k, v in asked.picked.items() if k != "skip"}, None)
-        downloads("step", [{"term": k, "seconds": v} for k, v in answer.terms.items()], answer.to_json())
+        picked = {name: value for name, value in asked.picked.items() if name != SKIP.name}
+        ways_out("predict", picked)
+        rows = [{"term": name, "seconds": time} for name, time in answer.terms.items()]
+        report = report_pages.of_prediction(answer, shell_command("predict", picked), picked)
+        downloads("step", rows, answer.to_json, report)
 
 
 def _python(names: list[str], skip: int) -> str:

@@ -60,12 +60,19 @@ def uploaded() -> tuple[str, str] | None:
         file = is_open and st.file_uploader("Its config.json", type=["json"], max_upload_size=1, key="config")
     if not file:
         return None
-    place = session_hardware.folder() / "networks" / file.file_id / layout_search.file_name(file.name)
+    name = session_hardware.own_name(file.name, "config.json")
+    called = name.rpartition(".")[0] or name  # by its folder where it is config.json
+    place = session_hardware.folder() / "networks" / file.file_id / called / name
     if not place.is_file():
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(file.getvalue())
-    st.caption(plain(f"Of {file.name}, in place of the transformer chosen; it is not part of the address."))
-    return str(place), file.name
+    st.caption(
+        plain(
+            f"Of {name}, in place of the transformer chosen. It is not part of the URL: who opens that needs "
+            "the file too."
+        )
+    )
+    return str(place), name
 
 
 def predicted(picked: Mapping[str, Any], row: LayoutRow, network: str | None) -> Prediction:

@@ -87,6 +87,9 @@ def page(asked: Asked) -> None:
         downloads(
             "validation", lambda: measured_runs.table(predicted), lambda: [row.to_dict() for row in result]
         )
+        st.download_button(
+            "Download report", measured_runs.report, "report.md", "text/markdown", on_click="ignore"
+        )
     with fold("The report in short: errors beside their bars, and what intervals cover") as is_open:
         if is_open:
             st.markdown(measured_runs.section("In short"))

@@ -37,6 +37,13 @@ _NEXT_KEY = re.compile(r",(?=([A-Za-z_-]+)=)")
     metavar="KEY=VALUE,...",
     help="A variant: the scenario with these; KEY=default leaves one to the model.",
 )
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="What a case is called: once for each case, the first first.  [default: what it changes]",
+)
 @click.option("--time-to-target", "target", is_flag=True, help="Also the time to a published accuracy.")
 @click.option(
     "--recipe",
@@ -51,6 +58,7 @@ _NEXT_KEY = re.compile(r",(?=([A-Za-z_-]+)=)")
 def command(
     files: tuple[str, ...],
     changes: tuple[str, ...],
+    names: tuple[str, ...],
     saved: str | None,
     target: bool,
     recipe: str | None,
@@ -71,6 +79,7 @@ def command(
       perfmodel compare --gpus 32 --time-to-target --set framework=mxnet-ngc
       perfmodel compare --compare-to saved.json --gpus 64
       perfmodel compare --gpus 32 --set inter_link=ethernet-100g-tcp --report network.html
+      perfmodel compare --gpus 8 --set gpus=16 --name now --name twice
     """
     from perfmodel.api.compare import compare
     from perfmodel.comparison import case_of, saved_case
@@ -85,7 +94,9 @@ def command(
         case_of(name, scenario, catalogue, conditions, target=target, recipe=recipe)
         for name, scenario in scenarios.items()
     ]
-    result = compare(*cases)
+    if names and len(names) != len(cases):
+        raise InputError(f"--name: {len(names)} of {len(cases)} cases; give one for each, the first first")
+    result = compare(*cases, names=names or None)
     if page is not None:
         from perfmodel.reports.compared import page_of_comparison
         from perfmodel.reports.page import write_page

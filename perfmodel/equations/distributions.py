@@ -17,6 +17,8 @@ from perfmodel.reading import read_text
 
 LARGEST_SAMPLE = 16 << 20
 """Bytes: a million measured times."""
+TIME_COLUMNS = ("iteration_time", "step_time", "time", "seconds")
+"""Names of the column of a table that has times, in the order they are looked for."""
 
 __all__ = ["Distribution", "Empirical", "distribution", "parse_distribution"]
 
@@ -92,8 +94,16 @@ def _read_sample(path: Path) -> list[str]:
         text = read_text(path, LARGEST_SAMPLE)
     except InputError as error:
         raise InputError(f"empirical: {error}") from None
-    lines = (line.split("#", 1)[0] for line in text.splitlines())
-    return [word for line in lines for word in re.split(r"[,;\s]+", line) if word]
+    lines = [line for raw in text.splitlines() if (line := raw.split("#", 1)[0].strip())]
+    heading = _cells(lines[0]) if lines else []
+    column = next((heading.index(name) for name in TIME_COLUMNS if name in heading), None)
+    if column is None:
+        return [word for line in lines for word in re.split(r"[,;\s]+", line) if word]
+    return ["".join(_cells(line)[column : column + 1]) for line in lines[1:]]
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in re.split(r"[,;\t]", line)]
 
 
 def parse_distribution(spec: str) -> Distribution:

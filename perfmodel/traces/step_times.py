@@ -8,11 +8,10 @@ from io import StringIO
 from pathlib import Path
 
 from perfmodel.anchor import RANGES
+from perfmodel.equations.distributions import TIME_COLUMNS
 from perfmodel.errors import InputError
 from perfmodel.reading import read_text
 
-COLUMNS = ("iteration_time", "step_time", "time", "seconds")
-"""Names of the column, in the order they are looked for."""
 SHORTEST, LONGEST = RANGES["iteration_time"]
 
 
@@ -33,9 +32,9 @@ def read_step_times(path: Path, skip: int = 0) -> list[float]:
     except csv.Error as error:
         raise InputError(f"{path}: not CSV: {error}") from None
     column, first = 0, 0
-    if rows and not _number(rows[0][0]) and any(cell.strip() in COLUMNS for cell in rows[0]):
+    if rows and not _number(rows[0][0]) and any(cell.strip() in TIME_COLUMNS for cell in rows[0]):
         names = [cell.strip() for cell in rows[0]]
-        column, first = names.index(next(name for name in COLUMNS if name in names)), 1
+        column, first = names.index(next(name for name in TIME_COLUMNS if name in names)), 1
     times = []
     for line, row in enumerate(rows[first:], first + 1):
         value = _number(row[column]) if column < len(row) else None

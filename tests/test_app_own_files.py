@@ -1,0 +1,66 @@
+"""Files of one's own keep their names in what pages offer to copy, and what is copied reads them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from perfmodel.units import show
+from tests.test_app import TRACED, a_trace, button, opened, sound, words
+from tests.test_app_copies import copies, run, straggled
+
+QUOTE = 'title = "Mine"\n[scenario]\ngpus = 8\n[[claims]]\nquantity = "images_per_second"\nvalue = 4000\n'
+
+
+@pytest.mark.parametrize(
+    "content", ["1.0\n1.1\n1.0\n3.0\n", "step,time\n1,1.0\n2,1.1\n3,1.0\n4,3.0\n", "1.0, 1.1, 1.0, 3.0 # s\n"]
+)
+def test_times_of_ones_own_are_copied_by_the_name_of_their_file(content, invoke, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("my times.csv").write_text(content)
+    test = opened("stragglers", workers="8", k="3")
+    file = ("my times.csv", content.encode(), "text/csv")
+    sound(test.file_uploader(key="times-file").set_value(file).run())
+    assert not test.error
+    assert test.subheader[0].value == "8 workers, empirical:my times.csv"
+    (command,), python = copies(test)
+    assert "empirical:my times.csv" in command
+    straggled(test, [json.loads(invoke(*command, "--json").stdout)], run(python))
+
+
+def test_a_profile_is_called_as_its_trace_and_copied_by_that_name(invoke, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, content, kind = a_trace()
+    test = opened("trace", **TRACED)
+    test.file_uploader(key="trace-files").set_value([("../my step.json", content, kind)])
+    sound(test.run())
+    sound(button(test, "Calibrate on this trace").click().run())
+    (learned,) = (block.value for block in test.get("code") if "[" in block.value and "files" in block.value)
+    Path("my step-profile.toml").write_text(learned)
+    test.switch_page("views/predict.py")
+    test.query_params.clear()
+    for name, value in TRACED.items():
+        test.query_params[name] = value
+    sound(test.run())
+    (command,), python = copies(test)
+    assert command[-2:] == ["--profile", "my step-profile.toml"]
+    answer = json.loads(invoke(*command, "--json").stdout)
+    assert answer["mode"] == "traced"
+    assert test.metric[0].value == show(answer["iteration_time"], "s")
+    assert str(answer["iteration_time"]) in run(python)
+
+
+def test_a_quote_of_ones_own_is_copied_by_the_name_of_its_file(invoke, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("-offer 1.toml").write_text(QUOTE)
+    test = opened("quote", quote="horovod-512-gpus")
+    file = ("-offer 1.toml", QUOTE.encode(), "application/toml")
+    sound(test.file_uploader(key="quote-file").set_value(file).run())
+    (command,), python = copies(test)
+    assert command == ["check-quote", "./-offer 1.toml"]
+    (claim,) = json.loads(invoke(*command, "--json").stdout)["claims"]
+    assert claim["sentence"] in [block.value for block in test.get("code")]
+    assert claim["verdict"] in run(python)
+    assert "not part of the URL" in words(test)
