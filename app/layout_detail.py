@@ -15,20 +15,37 @@ from perfmodel.prediction import Prediction
 from perfmodel.transformers.words import in_full
 from perfmodel.units import show, show_range
 
+UTILISATION = (
+    "Share of the GPUs' peak that the model's own arithmetic takes (model FLOP utilisation); HFU counts what "
+    "is computed again too."
+)
+
 
 def _figures(row: LayoutRow) -> None:
     """Show the main numbers of a layout."""
     with st.container(horizontal=True):
         ends = show_range(row.interval["low_80"], row.interval["high_80"], "s")
         bar = memory_chart.of_layout(row.memory)
-        for label, value, below in (
-            ("Step", show(row.iteration_time, "s"), f"80 %: {ends}"),
-            ("Tokens a second", f"{row.tokens_per_second:,.0f}", None),
-            ("MFU", f"{row.mfu:.1%}", f"HFU {row.hfu:.1%}"),
-            ("Memory", f"{bar.needed / GIB:.1f} GiB", f"of {bar.usable / GIB:.1f} GiB"),
-            ("Pipeline idle", f"{row.bubble_fraction:.1%}", None),
+        for label, value, below, words in (
+            ("Step", show(row.iteration_time, "s"), f"80 %: {ends}", None),
+            ("Tokens a second", f"{row.tokens_per_second:,.0f}", None, None),
+            ("MFU", f"{row.mfu:.1%}", f"HFU {row.hfu:.1%}", UTILISATION),
+            (
+                "Memory",
+                f"{bar.needed / GIB:.1f} GiB",
+                f"of {bar.usable / GIB:.1f} GiB",
+                "Of the fullest GPU.",
+            ),
+            (
+                "Pipeline bubble",
+                f"{row.bubble_fraction:.1%}",
+                None,
+                "Share of the step in which stages wait.",
+            ),
         ):
-            st.metric(label, value, delta=below, delta_color="off", delta_arrow="off", width="content")
+            st.metric(
+                label, value, delta=below, delta_color="off", delta_arrow="off", width="content", help=words
+            )
 
 
 def _started(row: LayoutRow, prediction: Prediction) -> None:

@@ -1,9 +1,9 @@
-"""A step of a pipeline as its schedule: a row for each stage, its passes in time, and where it waits bare."""
+"""A step of a pipeline as its schedule: a row for each stage, its passes in time, and its waits hatched."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
@@ -11,6 +11,7 @@ import streamlit as st
 
 from app import session_hardware
 from app.charts import BLUE, GREY, ORANGE, draw
+from app.colours import OF_TERM
 from app.plain import plain
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
@@ -26,13 +27,29 @@ COLUMNS = 800
 """Of that picture."""
 MOST_NUMBERS = 500
 """Passes with a number on them."""
+BUBBLE = "bubble: the stage waits"
+BUBBLE_LOOK = OF_TERM["bubble_time"]
+SHORTEST = 1e-3
+"""Of a step: shorter waits than that are not drawn."""
 GAP = 0.05
 """Of the width drawn: what stands for the passes left out."""
 NEAR_GAP = 0.8
 """Of what is drawn before the gap: ticks beyond would meet those after it."""
-HEAD, LEAST, MOST = 110, 150, 560
+HEAD, LEAST, MOST = 120, 170, 570
 """Heights [px]."""
+SHADES = ((0, 0.25, BLUE), (0.25, 0.75, BUBBLE_LOOK[0]), (0.75, 1, ORANGE))
+"""Of the picture: forward passes, waits, backward passes."""
 PASSES = ((True, "forward", BLUE, "white"), (False, "backward", ORANGE, "black"))
+
+
+class Wait(NamedTuple):
+    """A time in which a stage has nothing to do."""
+
+    stage: int
+    start: float
+    """[s]"""
+    end: float
+    """[s]"""
 
 
 class Cut(NamedTuple):
@@ -51,8 +68,8 @@ class Cut(NamedTuple):
         """Where a moment lies on the axis [s]."""
         return moment if moment <= self.first else moment - self.last + self.first + self.gap
 
-    def parts(self, block: Block) -> Iterable[tuple[float, float]]:
-        """Start and end on the axis of what is drawn of a pass."""
+    def parts(self, block: Block | Wait) -> Iterable[tuple[float, float]]:
+        """Start and end on the axis of what is drawn of a pass or a wait."""
         for low, high in ((0.0, self.first), (self.last, self.end)):
             start, end = max(block.start, low), min(block.end, high)
             if end > start:
@@ -68,6 +85,16 @@ def cut_of(schedule: Schedule) -> Cut:
     each = max(sum(block.end - block.start for block in blocks) for blocks in schedule.stages)
     shown = (len(schedule.stages) + 3) * each / schedule.micro_batches
     return Cut(shown, end - shown, end) if 2 * shown < 0.8 * end else Cut(end, end, end)
+
+
+def waits_of(schedule: Schedule) -> list[Wait]:
+    """Return the times in which stages wait, from the first pass of the step to its last, but short ones."""
+    waits = []
+    for stage, blocks in enumerate(schedule.stages):
+        ends = [0.0, *(block.end for block in blocks)]
+        starts = [*(block.start for block in blocks), schedule.end]
+        waits += [Wait(stage, end, start) for end, start in zip(ends, starts, strict=True)]
+    return [each for each in waits if each.end - each.start > SHORTEST * schedule.end]
 
 
 def draw_schedule(scenario: Any, prediction: Prediction, name: str) -> None:
@@ -103,7 +130,10 @@ def draw_pipeline(pipeline: Pipeline, prediction: Prediction, name: str) -> Any:
     height = min(MOST, max(LEAST, HEAD + 30 * len(schedule.stages)))
     shown = draw(pipeline_schedule(schedule), name, said, height=height)
     numbers = "micro-batch:chunk" if schedule.chunks > 1 else "those of the micro-batch"
-    words = f"Numbers, where there is room, are {numbers}; stages wait where nothing is drawn."
+    cut = cut_of(schedule)
+    words = f"Numbers, where there is room, are {numbers}."
+    if cut.gap:
+        words += f" Left out between the dotted lines: {show(cut.last - cut.first, 's')} of the same pattern."
     if pipeline.words:
         words += f" {pipeline.words[:1].upper()}{pipeline.words[1:]}."
     st.caption(plain(words))
@@ -124,11 +154,13 @@ def pipeline_schedule(schedule: Schedule) -> go.Figure:
         for block in blocks
         for start, end in cut.parts(block)
     ]
+    waits = [(each, *part) for each in waits_of(schedule) for part in cut.parts(each)]
     figure = go.Figure()
     if len(drawn) <= MOST_SHAPES:
         _bars(figure, drawn, schedule.chunks)
+        _waits(figure, waits)
     else:
-        _picture(figure, drawn, len(schedule.stages), cut)
+        _picture(figure, [*waits, *drawn], len(schedule.stages), cut)
     count = len(schedule.stages)
     figure.update_yaxes(
         title="stage", range=[count + 0.5, 0.5], tick0=1, dtick=math.ceil(count / 16), zeroline=False
@@ -168,17 +200,36 @@ def _bars(figure: go.Figure, drawn: list[tuple[Block, float, float]], chunks: in
         )
 
 
+def _waits(figure: go.Figure, drawn: list[tuple[Wait, float, float]]) -> None:
+    """The bubble, in the look of its term."""
+    colour, shape = BUBBLE_LOOK
+    figure.add_bar(
+        y=[wait.stage + 1 for wait, _, _ in drawn],
+        x=[end - start for _, start, end in drawn],
+        base=[start for _, start, _ in drawn],
+        width=0.8,
+        orientation="h",
+        name=BUBBLE,
+        marker={"color": colour, "pattern": {"shape": shape, "size": 7, "solidity": 0.5}},
+        customdata=[show(wait.end - wait.start, "s") for wait, _, _ in drawn],
+        hovertemplate="stage %{y} waits %{customdata}<extra></extra>",
+    )
+
+
 def _number(block: Block, chunks: int) -> str:
     return f"{block.micro_batch + 1}:{block.chunk + 1}" if chunks > 1 else str(block.micro_batch + 1)
 
 
-def _picture(figure: go.Figure, drawn: list[tuple[Block, float, float]], stages: int, cut: Cut) -> None:
-    """Too many passes for bars: columns of time, each in the colour of the pass in its middle."""
+def _picture(
+    figure: go.Figure, drawn: Sequence[tuple[Block | Wait, float, float]], stages: int, cut: Cut
+) -> None:
+    """Too many passes for bars: columns of time, each in the colour of the pass or wait in its middle."""
     wide = cut.place(cut.end) / COLUMNS
     rows: list[list[float | None]] = [[None] * COLUMNS for _ in range(stages)]
     for block, start, end in drawn:
+        value = 0.5 if isinstance(block, Wait) else 0.0 if block.is_forward else 1.0
         for column in range(math.ceil(start / wide - 0.5), min(COLUMNS, math.ceil(end / wide - 0.5))):
-            rows[block.stage][column] = 0.0 if block.is_forward else 1.0
+            rows[block.stage][column] = value
     figure.add_heatmap(
         z=rows,
         x=[(column + 0.5) * wide for column in range(COLUMNS)],
@@ -186,12 +237,13 @@ def _picture(figure: go.Figure, drawn: list[tuple[Block, float, float]], stages:
         ygap=2,
         zmin=0,
         zmax=1,
-        colorscale=[[0, BLUE], [0.5, BLUE], [0.5, ORANGE], [1, ORANGE]],
+        colorscale=[[end, colour] for low, high, colour in SHADES for end in (low, high)],
         showscale=False,
         hovertemplate="stage %{y}<extra></extra>",
     )
     for _, name, colour, _ in PASSES:  # for the legend
         figure.add_bar(x=[None], y=[None], name=name, marker={"color": colour})
+    figure.add_bar(x=[None], y=[None], name=BUBBLE, marker={"color": BUBBLE_LOOK[0]})
 
 
 def _mark_gap(figure: go.Figure, cut: Cut) -> None:
@@ -201,8 +253,7 @@ def _mark_gap(figure: go.Figure, cut: Cut) -> None:
         xref="x",
         y=0.5,
         yref="paper",
-        text=f"alike: {show(cut.last - cut.first, 's')}",
-        textangle=-90,
+        text="...",
         showarrow=False,
     )
     for edge in (cut.first, cut.first + cut.gap):

@@ -13,9 +13,10 @@ from app.looks import labelled, show_warnings
 from app.memory_chart import GIB
 from app.options import scenario
 from app.plain import plain
-from app.state import choose
+from app.state import choose, show_mistake
 from perfmodel.api.layouts import LayoutRow, Layouts
 from perfmodel.economics import economics
+from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.ratio import ratio_between
 from perfmodel.step.terms import sent
@@ -87,22 +88,27 @@ def table(rows: list[tuple[LayoutRow, int]]) -> list[dict[str, Any]]:
         {
             "layout": layout_search.name_of(row.layout),
             "step [s]": row.iteration_time,
-            "from [s]": row.interval["low_80"],
+            "80 % from [s]": row.interval["low_80"],
             "to [s]": row.interval["high_80"],
             "MFU": row.mfu,
             "HFU": row.hfu,
             "memory [GiB]": row.memory["bytes"] / GIB,
-            "of the memory": row.memory["bytes"] / (ROOM * row.memory["capacity"]),
+            "of usable memory": row.memory["bytes"] / (ROOM * row.memory["capacity"]),
             "pipeline idle [%]": 100 * row.bubble_fraction,
             "waits for messages [%]": 100 * sent(row.terms) / row.iteration_time,
             "tokens/s": row.tokens_per_second,
-            "as fast": more,
+            "others as fast": more,
             **{word: row.layout[name] for name, word in COLUMNS.items()},
         }
         for row, more in rows
     ]
 
 
+LEGEND = (
+    "Click a row for the details of its layout, a heading to sort. tp is tensor, pp pipeline, cp context, ep "
+    "expert, dp data parallelism, v chunks of layers on each stage; zero1 shares the optimizer out over "
+    "replicas, zero2 gradients too, zero3 weights too; 1 x 32: samples of a pass x passes of a step"
+)
 COLUMNS = {
     "tensor_parallel": "tensor",
     "pipeline_parallel": "stages",
@@ -118,25 +124,23 @@ COLUMNS = {
 _SHARE = st.column_config.NumberColumn(format="%.1f")
 _SECONDS = st.column_config.NumberColumn(format="%.4g")
 CONFIG = {
-    "layout": st.column_config.TextColumn(
-        help="tp tensor, pp pipeline, v chunks of layers on each stage, cp context, ep expert, dp data "
-        "parallelism; what replicas share; what is computed again; samples of a pass x passes of a step",
-    ),
     "step [s]": _SECONDS,
-    "from [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
+    "80 % from [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
     "to [s]": st.column_config.NumberColumn(format="%.4g", help="of the interval of 80 %"),
     "MFU": st.column_config.NumberColumn(
         format="percent", help="model FLOP over the peak's, all scores counted"
     ),
     "HFU": st.column_config.NumberColumn(format="percent", help="with what is computed again"),
     "memory [GiB]": st.column_config.NumberColumn(format="%.1f", help="of the fullest GPU"),
-    "of the memory": st.column_config.ProgressColumn(
+    "of usable memory": st.column_config.ProgressColumn(
         format="percent", min_value=0.0, max_value=1.0, help=f"of what can be used, which is {ROOM:.0%} of it"
     ),
     "pipeline idle [%]": _SHARE,
     "waits for messages [%]": _SHARE,
     "tokens/s": st.column_config.NumberColumn(format="localized"),
-    "as fast": st.column_config.NumberColumn(help="further layouts that take as long and no less memory"),
+    "others as fast": st.column_config.NumberColumn(
+        help="further layouts that take as long and no less memory"
+    ),
 }
 
 
@@ -156,7 +160,7 @@ def the_list(rows: list[tuple[LayoutRow, int]], chosen: LayoutRow) -> None:
         session["layouts-clicked"] = (here, names)
         session["layouts-lists"] = session.get("layouts-lists", 0) + 1
     key = f"layouts-list-{session['layouts-lists']}"
-    st.caption("Click a row for the details of its layout, a heading to sort")
+    st.caption(LEGEND)
     st.dataframe(
         table(rows),
         hide_index=True,
@@ -191,8 +195,9 @@ def the_map(answer: Layouts, chosen: LayoutRow) -> None:
         selection_mode="points",
     )
     st.caption(
-        "Each cell: the fastest step of its layouts; hatched: none fits into memory; empty: nothing divides. "
-        "Click a cell for its fastest layout, which is framed"
+        "Each cell is the fastest step by its tensor and pipeline parallelism; hatched: nothing fits into "
+        "memory; empty: GPUs, layers or batch do not divide by so many. Framed: the layout shown below; "
+        "click a cell to see its fastest"
     )
 
 
@@ -205,13 +210,35 @@ def chosen_of(rows: tuple[LayoutRow, ...], name: str | None) -> LayoutRow:
     return rows[0]
 
 
+def found_layouts(asked: Asked, path: str | None) -> Layouts:
+    """Return the answer; where nothing fits, offer the number of GPUs on which something would.
+
+    Raises
+    ------
+    InputError : as ``layout_search.searched``
+    """
+    try:
+        return layout_search.searched(asked.picked, path)
+    except InputError as error:
+        gpus = layout_search.enough(str(error))
+        if gpus is None:
+            raise
+        with asked.top:
+            st.subheader("No layout fits into memory", anchor=False)
+        show_mistake(session_hardware.without_folder(str(error)))
+        st.button(f"Take {gpus} GPUs", on_click=choose, args=({OPTIONS["gpus"]: gpus},), key="take-enough")
+        st.stop()
+
+
 def page(asked: Asked) -> None:
     """Draw the answer."""
+    with asked.top:
+        presets()
     with mistakes_shown():
         own = uploaded()
         path, file_name = own or (None, None)
         with st.spinner("Timing every layout ..."):
-            answer = layout_search.searched(asked.picked, path)
+            answer = found_layouts(asked, path)
         rows = layout_search.listed(answer, asked.picked)
         best = answer.rows[0]
         prediction = predicted(asked.picked, best, path)
@@ -221,7 +248,6 @@ def page(asked: Asked) -> None:
         near = answer.distinct()[1 : 1 + NEAR]
         second = predicted(asked.picked, near[0][0], path) if near else None
     with asked.top:
-        presets()
         st.subheader(f"{answer.workload} on {answer.machine}", anchor=False)
         st.markdown(f"**{decisions.of_layouts(prediction)}** {labelled(sentence(prediction.verdict))}")
         alike = [(layout_search.name_of(row.layout), row.iteration_time) for row, _ in near]
@@ -232,7 +258,8 @@ def page(asked: Asked) -> None:
     show_warnings(best.caveats)
     whole = answer.capacity / GIB
     fit = (
-        f"{answer.fitting:,} of {answer.candidates:,} layouts fit into {ROOM * whole:.1f} of {whole:.1f} GiB"
+        f"{answer.fitting:,} of {answer.candidates:,} layouts fit into the {ROOM * whole:.1f} GiB that "
+        f"can be used of a GPU's {whole:.1f} GiB"
     )
     st.caption(fit if len(rows) == answer.fitting else f"{fit}; listed are {len(rows):,} of them")
     if not rows:
