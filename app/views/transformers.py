@@ -210,7 +210,7 @@ def chosen_of(rows: tuple[LayoutRow, ...], name: str | None) -> LayoutRow:
     return rows[0]
 
 
-def found_layouts(asked: Asked, path: str | None) -> Layouts:
+def answer_of(asked: Asked, path: str | None) -> Layouts:
     """Return the answer; where nothing fits, offer the number of GPUs on which something would.
 
     Raises
@@ -238,7 +238,7 @@ def page(asked: Asked) -> None:
         own = uploaded()
         path, file_name = own or (None, None)
         with st.spinner("Timing every layout ..."):
-            answer = found_layouts(asked, path)
+            answer = answer_of(asked, path)
         rows = layout_search.listed(answer, asked.picked)
         best = answer.rows[0]
         prediction = predicted(asked.picked, best, path)
