@@ -11,8 +11,9 @@ from perfmodel.comparison import Comparison
 from perfmodel.prediction import Prediction
 from perfmodel.prediction.result import Ratio, sureness
 from perfmodel.quote import Checked
+from perfmodel.quote.sentence import needs_reached, open_clause, reached_words
 from perfmodel.quote.verdict import percent
-from perfmodel.quote.words import shown
+from perfmodel.quote.words import shown, software_words
 from perfmodel.step.terms import ANY_TERM
 from perfmodel.transformers.words import in_full
 from perfmodel.units import dollars, duration, plural, show, show_range
@@ -216,7 +217,14 @@ def of_quote(claims: Sequence[Checked]) -> str:
     among = "" if count == 1 else f" (claim {index + 1}, the worst of {count})"
     possible = worst.verdict != "impossible" and worst.probability is not None
     likely = f", {percent(worst.probability or 0.0)} likely to be reached" if possible else ""
-    lines = [f"{ADVICE[worst.verdict]}: {words(worst.value)} is {worst.verdict}{likely}{among}."]
+    advice, run = ADVICE[worst.verdict], worst.reached_by
+    if run is not None and needs_reached(worst):
+        likely += f" with {software_words(run.software_taken)}"
+        if worst.verdict == "optimistic" and (run.left_open or run.is_other):
+            advice = f"Ask which {' and '.join(run.left_open or ['software'])} it holds for"
+    lines = [f"{advice}: {words(worst.value)} is {worst.verdict}{likely}{among}."]
+    if run is not None and needs_reached(worst):
+        lines.append(f"{reached_words(worst)}; {open_clause(worst)}.")
     if worst.expected is not None:
         ends = ""
         if worst.low_80 is not None and worst.high_80 is not None:

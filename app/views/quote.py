@@ -12,6 +12,8 @@ from app.options import file_words, one_of, text_of, whole_of
 from app.plain import plain
 from perfmodel.quote import Checked, Quote, example_names, read_quote
 from perfmodel.quote.answer import QuoteAnswer
+from perfmodel.quote.listing import measured_words
+from perfmodel.quote.sentence import open_clause, reached_words
 from perfmodel.quote.verdict import percent
 
 FILLED = "fill in"
@@ -164,7 +166,9 @@ def page(asked: Asked) -> None:
         for line in claim.arithmetic:
             st.markdown(f"* {plain(line)}")
         for one in claim.measured:
-            st.markdown(f"* measured: {one.words} ({one.source})")
+            st.markdown(f"* measured: {plain(measured_words(one))}")
+        if claim.reached_by is not None:
+            st.markdown(f"* reached: {plain(reached_words(claim))}; {plain(open_clause(claim))}")
     rows = [
         {
             "verdict": c.verdict,

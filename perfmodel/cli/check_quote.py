@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 WIDTH, INDENT = 80, 11
 _LEFT_OUT = {"arithmetic", "measured", "defaults", "reading", "sample", "higher_is_better"} | {
     "similar_run",
+    "reached_by",
     "other_reading",
 }
 """Of tables: lists, tables, and what the other columns say."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -15,10 +14,12 @@ from perfmodel.prediction.bound import above_peak
 from perfmodel.quote.evidence import Evidence, FromRun, Near, of_bandwidth, of_efficiency, of_peak, of_rate
 from perfmodel.quote.expected import Expected, algorithm_share
 from perfmodel.quote.file import BANDWIDTHS, KINDS, SYNONYMS, Claim, Per, Quote, scenario_of_claim
+from perfmodel.quote.reached import ReachedBy
+from perfmodel.quote.sentence import sentence_of
 from perfmodel.quote.shared_out import SharedOut, shared_out
 from perfmodel.quote.tricks import Trick, tricks_of
-from perfmodel.quote.verdict import Judgement, judgement_of, probability_of, sentence_of
-from perfmodel.quote.words import job_words, layout_words, machine_words, shown, shown_range
+from perfmodel.quote.verdict import Judgement, judgement_of, probability_of
+from perfmodel.quote.words import job_words, layout_words, machine_words, shown
 from perfmodel.resolve import Setting, resolve
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
@@ -88,8 +89,8 @@ class Checked(BaseModel):
     verdict: Verdict
     """What holds of the claim."""
     judgement: Judgement = "possible"
-    """``impossible`` beyond the limit; ``doubtful`` where it is reached with less than 10 % probability, or
-    does not fit; else ``possible``."""
+    """``impossible`` beyond the limit; ``doubtful`` where it does not fit, or is reached with less than 10 %
+    probability and no measured run reached it with software that the quote allows; else ``possible``."""
     probability: float | None = None
     """That the job does as well as claimed, or better: by the similar run where there is one, else by the
     model's interval; 0 beyond the limit, None where neither is known."""
@@ -107,6 +108,9 @@ class Checked(BaseModel):
     """Upper end of the 95 % interval."""
     similar_run: SimilarRun | None = None
     """The measured run most like it, where the ratio to it is surer than the model alone."""
+    reached_by: ReachedBy | None = None
+    """The measured run most like it of those of its network and accelerator that did as well, where there
+    is one; it may have used other software."""
     tricks: list[Trick] = []
     """What makes the figure larger than a job will see, where that can be told."""
     other_reading: OtherReading | None = None
@@ -218,8 +222,9 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
         verdict = "oversized"
     similar = None if evidence.memory else _similar(claim, evidence.from_run)
     probability = _probability(value, better, evidence.expected if expected else None, similar)
+    reached = None if evidence.memory or verdict == "impossible" else evidence.reached
     within = None if expected is None else (expected.low_95, expected.high_95)
-    too_good = verdict in ("impossible", "optimistic")
+    too_good = verdict == "impossible" or (verdict == "optimistic" and reached is None)
     tricks = tricks_of(claim, setting, limit, within, too_good, evidence.of_a_workload)
     lines = [*evidence.limit.because, _compared(claim, limit, ratio, setting)]
     lines += [f"{trick.name}: {trick.words}" for trick in tricks]
@@ -242,12 +247,13 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
         sample=setting.workload.sample,
         higher_is_better=better,
         verdict=verdict,
-        judgement=judgement_of(verdict, probability),
+        judgement=judgement_of(verdict, probability, reached),
         probability=0.0 if verdict == "impossible" else probability,
         limit=limit,
         memory=evidence.memory,
         **(expected._asdict() if expected else dict.fromkeys(Expected._fields)),
         similar_run=similar,
+        reached_by=reached,
         tricks=tricks,
         other_reading=other,
         layout=layout_words(setting) if evidence.of_a_workload else None,
@@ -259,7 +265,7 @@ def _checked(claim: Claim, setting: Setting, job: SharedOut, evidence: Evidence)
         source=claim.source,
         reading=claim.reading,
     )
-    return result.model_copy(update={"sentence": _sentence(result)})
+    return result.model_copy(update={"sentence": sentence_of(result)})
 
 
 def _defaults(setting: Setting, job: SharedOut, of_a_workload: bool) -> list[str]:
@@ -360,36 +366,3 @@ def _compared(claim: Claim, limit: float, ratio: float, setting: Setting) -> str
         better = "as fast" if claim.kind not in ("cost_per_token", "cost_to_train") else "as cheap"
         return f"so {ends} {best}; the claim is {times} times {'that' if ends == 'at most' else better}"
     return f"so {ends} {best}; the claim reaches {ratio:.1%} of it"
-
-
-def _sentence(claim: Checked) -> str:
-    def written(value: float) -> str:
-        return shown(value, claim.quantity, claim.sample, claim.per)
-
-    def ranged(value: float, low: float | None, high: float | None) -> str:
-        if low is None or high is None:
-            return written(value)
-        ends = shown_range(low, high, claim.quantity, claim.sample, claim.per)
-        return f"{written(value)} (80 %: {ends})"
-
-    claimed = written(claim.value)
-    if not claim.quantity.endswith("per_second"):
-        claimed = f"{KINDS[claim.quantity].words} of {claimed}"
-    if claim.target is not None:
-        claimed += f" ({claim.target})"
-    return sentence_of(claim, claimed, written(claim.limit), _reached(claim, ranged))
-
-
-def _reached(claim: Checked, ranged: Callable[[float, float | None, float | None], str]) -> str | None:
-    """What runs like it reach, by the best evidence there is."""
-    if claim.similar_run is not None:
-        run = claim.similar_run
-        by = f", by a run of {run.source}"
-        return f"measured runs like it reach {ranged(run.value, run.low_80, run.high_80)}{by}"
-    if claim.expected is not None:
-        expects = ranged(claim.expected, claim.low_80, claim.high_80)
-        return f"runs like it reach {expects} by a model fitted to measured ones"
-    if claim.measured:
-        near = claim.measured[0]
-        return f"measured: {near.words} ({near.source})"
-    return None

@@ -33,14 +33,26 @@ from perfmodel.quote.limits import (
     limit_of_iteration,
     peak_of,
 )
-from perfmodel.quote.similar_runs import SHOWN, SimilarRun, similar_collectives, similar_runs
-from perfmodel.quote.similar_transformers import similar_transformers
+from perfmodel.quote.reached import ReachedBy, reached_by
+from perfmodel.quote.similar_runs import (
+    SHOWN,
+    SimilarRun,
+    similar_collectives,
+    similar_runs,
+)
+from perfmodel.quote.similar_submissions import similar_submissions
+from perfmodel.quote.similar_transformers import similar_transformers, software_of
 from perfmodel.resolve import Setting
 from perfmodel.specs.layout import caveats
 from perfmodel.specs.scenario import Scenario
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80, NORMAL_95
 from perfmodel.units import show
+
+COUNTED_WHOLE = ("flops", "mfu")
+"""Quantities that count arithmetic, which padding that is skipped has none of."""
+SUBMISSIONS = 1
+"""Of MLPerf's, so many are listed beside other runs."""
 
 
 class Near(BaseModel):
@@ -56,6 +68,8 @@ class Near(BaseModel):
     """The claimed quantity, as this measurement has it or, at its rate per accelerator, would make it."""
     words: str
     """What was measured, in a line."""
+    software: str | None = None
+    """What ran it, as ``NAME@YEAR``; None of what no framework ran, or nobody knows."""
 
 
 class FromRun(NamedTuple):
@@ -83,6 +97,8 @@ class Evidence(NamedTuple):
     from_run: FromRun | None = None
     """By the measured run most like it, where that says more than the model alone."""
     target: str | None = None
+    reached: ReachedBy | None = None
+    """A measured run that did as well as claimed."""
 
 
 def of_peak(claim: Claim, setting: Setting) -> Evidence:
@@ -164,7 +180,7 @@ def of_rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catal
     paid = cost.usd_per_second if cost else 0.0
     measure = measure_of(claim, setting, length.samples, paid)
     best = measure_of(claim, setting, length.fewest, paid)
-    least = limit_of_iteration(setting)
+    least = limit_of_iteration(_possibly_padded(claim, setting))
     because = [*least.because, *([cost.words] if cost else [])]
     if length.is_fewer:
         because.append(f"no published recipe trains on fewer than {length.fewest / 1e6:.3g} M samples")
@@ -178,6 +194,7 @@ def of_rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catal
     if expected is not None and length.spread:
         expected = _widened(expected, length.spread)
     from_run = None if likely is None else _from_run(likely, measure, length.spread)
+    reached = reached_by(claim, setting, measure, prediction.model_flops, catalogue)
     return Evidence(
         Limit(best.of(least.value), tuple(because)),
         expected,
@@ -186,6 +203,7 @@ def of_rate(claim: Claim, scenario: Scenario, setting: Setting, catalogue: Catal
         memory=next(filter(None, map(_too_much, (prediction, *length.phases))), None),
         from_run=from_run,
         target=length.target,
+        reached=reached,
     )
 
 
@@ -203,6 +221,7 @@ def _of_layout(
             source=each.run.source,
             value=measure.of(flops / (each.flops_per_second * setting.world_size)),
             words=each.words,
+            software=software_of(each.run),
         )
         for each in similar[:SHOWN]
     ]
@@ -216,13 +235,14 @@ def _surest(likely: Iterable[Likely | None]) -> Likely | None:
 def _of_copies(
     setting: Setting, measure: Measure, prediction: Prediction, catalogue: Catalogue
 ) -> tuple[list[Near], Likely | None]:
-    similar = similar_runs(setting, catalogue)
+    similar, submitted = similar_runs(setting, catalogue), similar_submissions(setting, catalogue)
     near = []
-    for each in similar[:SHOWN]:
+    for each in (*similar[:SHOWN], *submitted[:SUBMISSIONS]):
         value = measure.of(setting.local_batch_size * setting.accumulation_steps / each.rate)
         near.append(_near(each, value, f"{each.rate:.4g} {setting.workload.sample}s/s on each of"))
     framework = setting.scenario.framework
-    return near, _surest(likely_of_copies(each, prediction, catalogue, framework) for each in similar)
+    tried = (likely_of_copies(each, prediction, catalogue, framework) for each in (*similar, *submitted))
+    return near, _surest(tried)
 
 
 def _from_run(likely: Likely, measure: Measure, spread: float) -> FromRun:
@@ -246,6 +266,14 @@ def _widened(expected: Expected, spread: float) -> Expected:
         end(expected.low_95, NORMAL_95),
         end(expected.high_95, NORMAL_95),
     )
+
+
+def _possibly_padded(claim: Claim, setting: Setting) -> Setting:
+    """The setting of which a rate's limit is sure: sources count padded sequences, and may not say so."""
+    asked = setting.scenario
+    if claim.kind in COUNTED_WHOLE or not setting.workload.padded or "input" in asked.model_fields_set:
+        return setting
+    return setting._replace(scenario=asked.model_copy(update={"input": "real"}))
 
 
 def _alone(setting: Setting) -> list[str]:
@@ -278,7 +306,5 @@ def _per_accelerator(claim: Claim, measure: Measure, setting: Setting) -> str:
 
 def _near(similar: SimilarRun, value: float, prefix: str) -> Near:
     run = similar.run
-    words = f"{prefix} {run.world_size} x {run.accelerator}, {run.precision or 'precision not stated'}"
-    if run.local_batch_size:
-        words += f", batch {run.local_batch_size}"
-    return Near(id=run.run_id, source=run.source, value=value, words=words)
+    words = f"{prefix} {similar.words}"
+    return Near(id=run.run_id, source=run.source, value=value, words=words, software=similar.software)

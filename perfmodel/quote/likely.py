@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from perfmodel.accuracy.mlperf_rules import scenario_of_submission
 from perfmodel.accuracy.scenarios import Refused, scenario_of_run
 from perfmodel.equations.ratio import ratio_half_width
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction, predict
-from perfmodel.prediction.ratio import Job, job_of, unshared_of
+from perfmodel.prediction.ratio import ALWAYS, Job, job_of, learned, unshared_of
 from perfmodel.quote.similar_runs import SimilarRun, as_open
 from perfmodel.quote.similar_transformers import SimilarTransformer
 from perfmodel.specs.store import Catalogue
+from perfmodel.workloads.catalogue import version_of
 
 SURER = 0.8
 """Of the width of the model's own interval: a run that says hardly more is no better evidence (chosen)."""
+
+MIXED = ("fp16", "amp")
+"""Precisions that people call the one MLPerf's submissions train in."""
 
 
 class Likely(NamedTuple):
@@ -45,7 +50,12 @@ def likely_of_copies(
     """
     run = similar.run
     try:
-        measured = predict(scenario_of_run(run, catalogue), catalogue)
+        asked = (
+            scenario_of_run(run, catalogue)
+            if similar.submission is None
+            else scenario_of_submission(similar.submission, catalogue)
+        )
+        measured = predict(asked, catalogue)
     except (Refused, InputError):
         return None
     if measured.interval is None:
@@ -54,7 +64,26 @@ def likely_of_copies(
     ratio = similar.time / measured.iteration_time
     job = job_of(measured)
     job = job._replace(software=as_open(job.software, job_of(prediction).software, framework))
+    if similar.submission is not None:
+        job = _as_submitted(job, prediction)
     return _likely(run.run_id, run.source, ratio, half, job, prediction)
+
+
+def _as_submitted(job: Job, prediction: Prediction) -> Job:
+    """The job of a submission, as far as it is assumed or a name leaves it open as the claim has it.
+
+    Rules assume mixed precision as fp16, and how gradients travelled; people call each version of a network
+    by the name of one.
+    """
+    claimed = job_of(prediction)
+    precision = claimed.precision if claimed.precision in MIXED else job.precision
+    (name, length), (claimed_name, claimed_length) = job.workload, claimed.workload
+    alike = (version_of(name), length) == (version_of(claimed_name), claimed_length)
+    return job._replace(
+        workload=claimed.workload if alike else job.workload,
+        precision=precision,
+        plan={**job.plan, "overlap": claimed.plan.get("overlap")},
+    )
 
 
 def _likely(
@@ -63,5 +92,7 @@ def _likely(
     if prediction.interval is None:
         return None
     own = math.log(prediction.interval.high_80 / prediction.iteration_time)
-    half = float(ratio_half_width(own, half_width, unshared_of(job_of(prediction), job)))
+    # another run of the very job is still another run
+    unshared = max(unshared_of(job_of(prediction), job), learned()[job.kind][ALWAYS])
+    half = float(ratio_half_width(own, half_width, unshared))
     return Likely(id, source, prediction.iteration_time * ratio, half) if half < SURER * own else None

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from perfmodel.quote.check import Checked
+from perfmodel.quote.evidence import Near
 from perfmodel.quote.file import KINDS
-from perfmodel.quote.words import shown, shown_range
+from perfmodel.quote.sentence import open_clause, reached_words
+from perfmodel.quote.words import shown, shown_range, software_words
 from perfmodel.specs.provenance import Source
 from perfmodel.units import plural
 
@@ -47,6 +49,12 @@ def defaults_taken(checked: Sequence[Checked]) -> str:
     return "defaults taken: " + (", ".join(taken) or "none")
 
 
+def measured_words(near: Near) -> str:
+    """Return a measurement near a claim in a line: what, with which software, by whose account."""
+    software = f", with {software_words(near.software)}" if near.software else ""
+    return f"{near.words}{software} ({near.source})"
+
+
 def lines_of(claim: Checked, sources: Mapping[str, Source]) -> list[tuple[str, str]]:
     """Label and text of everything there is to say on one claim."""
     said = [("claim", claim.text)] if claim.text else []
@@ -56,9 +64,9 @@ def lines_of(claim: Checked, sources: Mapping[str, Source]) -> list[tuple[str, s
     if claim.expected is not None:
         near, far = interval_words(claim, 80), interval_words(claim, 95)
         said += [("model", value_words(claim, claim.expected)), ("", f"80 %: {near}"), ("", f"95 %: {far}")]
-    said += [
-        ("" if i else "measured", f"{near.words} ({near.source})") for i, near in enumerate(claim.measured)
-    ]
+    said += [("" if i else "measured", measured_words(near)) for i, near in enumerate(claim.measured)]
+    if claim.reached_by is not None:
+        said.append(("reached", f"{reached_words(claim)}; {open_clause(claim)}"))
     if claim.similar_run is not None:
         run = claim.similar_run
         near = shown_range(run.low_80, run.high_80, claim.quantity, claim.sample, claim.per)

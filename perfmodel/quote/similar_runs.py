@@ -8,11 +8,15 @@ from typing import NamedTuple
 
 from perfmodel.accuracy.anchors import Anchors
 from perfmodel.accuracy.collective_rows import Measurement, shipped_measurements
+from perfmodel.accuracy.mlperf_rows import Submission
 from perfmodel.accuracy.runs import Run, shipped_runs
-from perfmodel.accuracy.scenarios import measured_time
+from perfmodel.accuracy.scenarios import measured_time, network_of
+from perfmodel.accuracy.software import software_of
 from perfmodel.collectives.place import Point
+from perfmodel.errors import InputError
 from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
+from perfmodel.workloads import workload
 from perfmodel.workloads.catalogue import version_of
 
 SHOWN, TRIED = 3, 8
@@ -30,6 +34,21 @@ class SimilarRun(NamedTuple):
     """Samples per second on each accelerator."""
     scaling_efficiency: float | None
     """Against its source's own run on one accelerator, where there is one."""
+    software: str | None = None
+    """``NAME@YEAR``; None where nobody knows it."""
+    submission: Submission | None = None
+    """That the run is, of MLPerf's."""
+    padded: int | None = None
+    """Tokens to which its sequences are padded, where its software skips padding."""
+
+    @property
+    def words(self) -> str:
+        """On what the network was trained, in short."""
+        run = self.run
+        words = f"{run.world_size} x {run.accelerator}, {run.precision or 'precision not stated'}"
+        if run.local_batch_size:
+            words += f", batch {run.local_batch_size} each"
+        return f"{words}, up to {self.padded} tokens without padding" if self.padded else words
 
 
 def similar_runs(setting: Setting, catalogue: Catalogue, several: bool = False) -> list[SimilarRun]:
@@ -41,7 +60,7 @@ def similar_runs(setting: Setting, catalogue: Catalogue, several: bool = False) 
     catalogue : tells which accelerators are of one architecture
     several : only runs on several accelerators that have one to compare with
     """
-    family = _family(catalogue, setting.accelerator.architecture)
+    family = family_of(catalogue, setting.accelerator.architecture)
     anchors = _anchors()
     result: list[tuple[float, SimilarRun]] = []
     for run in shipped_runs():
@@ -59,7 +78,8 @@ def similar_runs(setting: Setting, catalogue: Catalogue, several: bool = False) 
             continue
         samples = (run.local_batch_size or 1) * run.accumulation_steps
         efficiency = anchor.iteration_time / time if anchor else None
-        result.append((_distance(run, setting), SimilarRun(run, time, samples / time, efficiency)))
+        similar = SimilarRun(run, time, samples / time, efficiency, software_of_run(run))
+        result.append((distance(run, setting), similar))
     result.sort(key=lambda pair: pair[0])
     return _one_of_each([similar for _, similar in result])
 
@@ -82,6 +102,23 @@ def similar_collectives(point: Point) -> list[Measurement]:
     return list(nearest.values())[:SHOWN]
 
 
+def software_of_run(run: Run) -> str | None:
+    """Return ``NAME@YEAR`` of what ran a run; None where nobody knows it."""
+    try:
+        family = workload(network_of(run), run.sequence_length).family
+    except InputError:
+        return None
+    return software_of(run, family)
+
+
+def has_no_higher_peak(precision: str, setting: Setting) -> bool:
+    """Return whether arithmetic in a precision has no higher peak than a setting's; if unknown, no."""
+    try:
+        return setting.accelerator.training_peak(precision)[0] <= setting.peak_flops
+    except InputError:
+        return False
+
+
 def as_open(measured: str, claimed: str, stated: str | None) -> str:
     """Return the software of a run: the claimed one, where the claim leaves open of which year that is.
 
@@ -101,8 +138,8 @@ def _one_of_each(runs: list[SimilarRun]) -> list[SimilarRun]:
     return list(kept.values())[:TRIED]
 
 
-def _distance(run: Run, setting: Setting) -> float:
-    """How far a run is from a setting; one is a factor of e in the number of accelerators."""
+def distance(run: Run, setting: Setting) -> float:
+    """Return how far a run is from a setting; one is a factor of e in the number of accelerators."""
     batch = (run.local_batch_size or 1) / setting.local_batch_size
     return (
         abs(math.log(run.world_size / setting.world_size))
@@ -127,7 +164,7 @@ def _measurements() -> tuple[Measurement, ...]:
 
 
 @cache
-def _family(catalogue: Catalogue, architecture: str) -> frozenset[str]:
-    """Accelerators of one architecture: Pascal, Volta, Ampere."""
+def family_of(catalogue: Catalogue, architecture: str) -> frozenset[str]:
+    """Return the accelerators of one architecture: Pascal, Volta, Ampere."""
     ids = catalogue.ids("accelerators")
     return frozenset(id for id in ids if catalogue.accelerator(id).architecture == architecture)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from perfmodel.accuracy.transformer_rows import PRECISIONS, STACK_OF, Transforme
 from perfmodel.equations.transformer import model_flops_per_token
 from perfmodel.prediction.ratio import Job, job_of
 from perfmodel.prediction.result import Prediction
-from perfmodel.quote.similar_runs import TRIED, as_open
+from perfmodel.quote.similar_runs import TRIED, as_open, has_no_higher_peak
 from perfmodel.resolve import Setting
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.profiled import NORMAL_80
@@ -46,11 +47,75 @@ class SimilarTransformer(NamedTuple):
         assert run.case is not None
         layout = run.case.layout
         tokens = layout.global_batch_size * run.case.sequence_length / run.time / layout.world_size
-        return (
-            f"{self.flops_per_second / 1e12:.3g} TFLOP/s ({tokens:,.0f} tokens/s) on each of "
-            f"{layout.world_size:g} x {run.accelerator}, {run.precision}, {run.workload}, "
-            f"{short(layout.words())}"
-        )
+        rate = f"{self.flops_per_second / 1e12:.3g} TFLOP/s ({tokens:,.0f} tokens/s)"
+        return f"{rate} on each of {job_words(run)}"
+
+
+class RunOfNetwork(NamedTuple):
+    """A published run of the very network that is claimed, on its accelerator."""
+
+    run: TransformerRun
+    flops_per_second: float
+    """Of the model, on each accelerator [FLOP/s]."""
+    software: str
+    apart: float
+    """How far it is from what is claimed."""
+
+
+def runs_of_network(setting: Setting, catalogue: Catalogue) -> Iterator[RunOfNetwork]:
+    """Yield the measured runs of a setting's network on as many of its accelerators, or more.
+
+    With samples as long, and where the quote states a precision, in arithmetic with no higher peak.
+    """
+    claimed = case_of_setting(setting)
+    for run in _runs():
+        case = run.case
+        assert case is not None
+        if (
+            run.accelerator != setting.accelerator.id
+            or case.layout.world_size < setting.world_size
+            or not _is_network(case, claimed)
+            or not (setting.scenario.precision is None or _is_as_precise(run, setting))
+        ):
+            continue
+        apart = _distance(run, claimed, setting, catalogue)
+        if apart is not None:
+            yield RunOfNetwork(run, _rate(run, case), software_of(run), apart)
+
+
+def job_words(run: TransformerRun) -> str:
+    """Return on what a transformer was trained, in short."""
+    assert run.case is not None
+    layout = run.case.layout
+    return (
+        f"{layout.world_size:g} x {run.accelerator}, {run.precision}, {run.workload}, {short(layout.words())}"
+    )
+
+
+def software_of(run: TransformerRun) -> str:
+    """Return ``NAME@YEAR`` of what ran a transformer."""
+    return f"{_stack(run)}@{run.year}"
+
+
+def _is_network(case: Case, claimed: Case) -> bool:
+    """Whether two jobs train the same network on samples as long."""
+    one, other = case.model, claimed.model
+    return (one.layers, one.hidden, one.feed_forward, case.sequence_length) == (
+        other.layers,
+        other.hidden,
+        other.feed_forward,
+        claimed.sequence_length,
+    )
+
+
+def _is_as_precise(run: TransformerRun, setting: Setting) -> bool:
+    return has_no_higher_peak(PRECISIONS.get(run.precision, run.precision), setting)
+
+
+def _rate(run: TransformerRun, case: Case) -> float:
+    """The model's arithmetic a second, on each accelerator [FLOP/s]."""
+    flops = _flops_per_token(case) * case.layout.global_batch_size * case.sequence_length
+    return float(flops / run.time / case.layout.world_size)
 
 
 def similar_transformers(
@@ -71,22 +136,15 @@ def similar_transformers(
 def _similar(run: TransformerRun, claimed: Case, job: Job, framework: str | None) -> SimilarTransformer:
     case = run.case
     assert case is not None
-    flops = _flops_per_token(case) * case.layout.global_batch_size * case.sequence_length
-    alike = (case.model.layers, case.model.hidden, case.model.feed_forward, case.sequence_length) == (
-        claimed.model.layers,
-        claimed.model.hidden,
-        claimed.model.feed_forward,
-        claimed.sequence_length,
-    )
+    alike = _is_network(case, claimed)
     measured = job_shared_out(run)._replace(
         workload=job.workload if alike else (run.workload, case.sequence_length),
-        software=as_open(f"{_stack(run)}@{run.year}", job.software, framework),
+        software=as_open(software_of(run), job.software, framework),
         precision=PRECISIONS.get(run.precision, run.precision),
     )
     time = float(step_of(whole_job(case), fitted().parameters).iteration_time)
     kind = "experts" if case.model.experts else "dense, stated layout"
-    rate = flops / run.time / case.layout.world_size
-    return SimilarTransformer(run, rate, time, NORMAL_80 * fitted().spreads[kind], measured)
+    return SimilarTransformer(run, _rate(run, case), time, NORMAL_80 * fitted().spreads[kind], measured)
 
 
 def _distance(run: TransformerRun, claimed: Case, setting: Setting, catalogue: Catalogue) -> float | None:

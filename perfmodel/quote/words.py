@@ -55,6 +55,16 @@ def job_words(setting: Setting) -> str:
     return f"{setting.workload.id} on {machine_words(setting)}, {how}"
 
 
+def software_words(software: str) -> str:
+    """Return software as people write it.
+
+    >>> software_words("mxnet-ngc@2022"), software_words("pytorch")
+    ('mxnet-ngc (2022)', 'pytorch')
+    """
+    name, _, year = software.partition("@")
+    return f"{name} ({year})" if year else name
+
+
 def layout_words(setting: Setting) -> str | None:
     """Return how a transformer is shared out, in short; None of copies of a network."""
     return None if setting.layout is None else short(setting.layout.words())
