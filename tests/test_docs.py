@@ -121,6 +121,37 @@ def test_every_number_of_the_hardware_has_its_place_with_source_and_day():
     assert "imagenet samples" in made["hardware/datasets.rst"]
 
 
+def test_what_has_a_basis_but_no_value_has_its_place():
+    decoders = hardware_pages.pages()["hardware/decoders.rst"]
+    assert "   * - jpeg engines\n     - GA100, GH100" in decoders
+    assert "6000\n     - measured" in decoders
+
+
+def test_facts_without_a_basis_of_their_own_stand_beside_their_sources():
+    made = hardware_pages.pages()["hardware/nodes-aws.rst"]
+    entry = made[made.index(".. _hardware-aws-p3.16xlarge:") :].partition(".. list-table")[0]
+    assert "vcpus: 64" in entry
+    assert "Sources: `aws/karpenter-provider-aws" in entry
+
+
+@pytest.fixture(scope="module")
+def beginnings(equations):
+    """What each page says first, below its heading."""
+    made = equations | hardware_pages.pages() | command_pages.pages() | python_pages.pages()
+    made |= {name: text for name, text in schema_pages.pages().items() if name.endswith(".rst")}
+    below = re.compile(r"^(?:\.\. _.*\n+)?.+\n=+\n+(.*?)(?:\n\n|\Z)", re.DOTALL)
+    result = {name: below.match(text)[1] for name, text in made.items()}
+    for name, path in written().items():
+        result[name] = re.search(r"^# .*\n+((?:.+\n)*)", path.read_text("utf-8"), re.MULTILINE)[1]
+    return result
+
+
+def test_every_page_says_first_what_it_is_for(beginnings):
+    assert len(beginnings) > 200
+    other = ("``", "..", "```", "- ", "|", "<!--", "#", "import ")
+    assert not {name: text for name, text in beginnings.items() if len(text) < 25 or text.startswith(other)}
+
+
 def test_every_command_and_option_has_its_place():
     made = command_pages.pages()
     predict = made["reference/commands/predict.rst"]

@@ -44,10 +44,12 @@ def _page(command: Command) -> str:
     usage = " ".join(
         ["perfmodel", *command.path, *(each.make_metavar(command.context) for each in arguments), "[OPTIONS]"]
     )
+    first, *rest = _help(command.command.help or "")
     return rst.page(
         rst.heading(f"perfmodel {' '.join(command.path)}"),
+        first,
         rst.code(usage, "none"),
-        *_help(command.command.help or ""),
+        *rest,
         rst.heading("Options", "-"),
         rst.definitions(_options(command)),
     )

@@ -59,7 +59,7 @@ def pages(users: Users) -> dict[str, str]:
 def _index(modules: Mapping[str, list[tuple[str, Formula]]]) -> str:
     count = sum(map(len, modules.values()))
     rows = [
-        (f":doc:`{module.replace('_', ' ')} <{module}>`", _summary(module), str(len(each)))
+        (f":doc:`{_title(module)} <{module}>`", _summary(module), str(len(each)))
         for module, each in modules.items()
     ]
     return rst.page(
@@ -75,6 +75,18 @@ def _index(modules: Mapping[str, list[tuple[str, Formula]]]) -> str:
     )
 
 
+def _title(name: str) -> str:
+    """The name of a module or a formula in words.
+
+    >>> _title("direct_all_reduce"), _title("nccl_graph")
+    ('Direct all-reduce', 'NCCL graph')
+    """
+    words = name.replace("_", " ")
+    for written, read_as in (("all reduce", "all-reduce"), ("all gather", "all-gather"), ("nccl", "NCCL")):
+        words = re.sub(rf"\b{written}\b", read_as, words)
+    return words[:1].upper() + words[1:]
+
+
 def _summary(module: str) -> str:
     return rst.text(_words(module).summary)
 
@@ -85,7 +97,7 @@ def _words(module: str) -> Docstring:
 
 def _page(module: str, each: list[tuple[str, Formula]], users: Users) -> str:
     words = _words(module)
-    parts = [f".. _equations-{module}:\n", rst.heading(module.replace("_", " ").capitalize())]
+    parts = [f".. _equations-{module}:\n", rst.heading(_title(module))]
     parts += [_paragraphs(words.summary), _paragraphs(words.body)]
     parts += [rst.heading("Validity", "-"), _paragraphs(words.text("Validity"))]
     for name, entry in each:
@@ -99,7 +111,7 @@ def _formula(name: str, entry: Formula, users: Users) -> list[str]:
     raised = " ".join(words.text("Raises").split())
     return [
         f".. _{name}:\n",
-        rst.heading(name.partition(".")[2].replace("_", " ").capitalize(), "-"),
+        rst.heading(_title(name.partition(".")[2]), "-"),
         rst.text(words.summary) + "\n",
         f".. math:: {words.latex}\n" if words.latex else "",
         _paragraphs(words.body),

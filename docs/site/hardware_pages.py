@@ -24,6 +24,27 @@ _INTRODUCTION = {
     "links": "What joins one rank to the next, by how bytes travel: of one rank or adapter, one direction.",
     "nodes": "Machines, by who offers them for hire.",
 }
+_FAMILY_INTRODUCTION = {
+    "accelerators": "What predictions know of accelerators of this architecture, one device of each: "
+    "``--accelerator`` and an id predict on them.",
+    "links": "What predictions know of links of this kind, of one rank or adapter, one direction: "
+    "``--intra-link`` takes those of scope intra, ``--inter-link`` those of scope inter.",
+    "nodes": "What predictions know of these machines: ``--node`` and an id predict on them, and "
+    ":doc:`what they cost <prices>` is a page of its own.",
+}
+_STATED = (
+    "Every number has its :doc:`basis <index>`, its source and the day somebody compared the two; what "
+    "stands above a table is said by the sources named with it."
+)
+_FILES = {
+    "storage": ("Storage", "How fast samples are read where they lie: ``--storage`` takes these names."),
+    "datasets": (
+        "Data sets",
+        "What networks are trained on, and how much of it: ``--dataset`` takes these names.",
+    ),
+    "decoders": ("Decoders", "How fast images are decoded, and by what: ``--decoder`` takes these names."),
+}
+"""Files of many small things: what their pages are called and for."""
 _BASES = (
     ("datasheet", "the vendor's own publication says so"),
     ("measured", "somebody measured it, and the source says who"),
@@ -41,11 +62,11 @@ def pages() -> dict[str, str]:
     for kind in KINDS:
         families = _families(kind, catalogue, prices.instances)
         for family, specs in families.items():
-            result[f"{FOLDER}/{kind}-{_slug(family)}.rst"] = _family_page(family, specs)
+            result[f"{FOLDER}/{kind}-{_slug(family)}.rst"] = _family_page(kind, family, specs)
         result[f"{FOLDER}/{kind}.rst"] = _kind_page(kind, families)
     result[f"{FOLDER}/prices.rst"] = _prices(prices, catalogue)
-    for name, title in (("storage", "Storage"), ("datasets", "Data sets"), ("decoders", "Decoders")):
-        result[f"{FOLDER}/{name}.rst"] = _file_page(name, title)
+    for name, (title, words) in _FILES.items():
+        result[f"{FOLDER}/{name}.rst"] = _file_page(name, title, words)
     result[f"{FOLDER}/index.rst"] = _index(catalogue, prices)
     return result
 
@@ -90,8 +111,13 @@ def _kind_page(kind: Kind, families: Mapping[str, list[SourcedSpec]]) -> str:
     )
 
 
-def _family_page(family: str, specs: Iterable[SourcedSpec]) -> str:
-    return rst.page(rst.heading(family), *(part for spec in specs for part in _spec(spec)))
+def _family_page(kind: Kind, family: str, specs: Iterable[SourcedSpec]) -> str:
+    title = f"{kind.capitalize()} without an offer" if family == _NO_OFFER else f"{family} {kind}"
+    return rst.page(
+        rst.heading(title),
+        f"{_FAMILY_INTRODUCTION[kind]} {_STATED}\n",
+        *(part for spec in specs for part in _spec(spec)),
+    )
 
 
 def _spec(spec: SourcedSpec) -> list[str]:
@@ -109,8 +135,8 @@ def _spec(spec: SourcedSpec) -> list[str]:
         f"``{spec.id}``{called}\n",
         "; ".join(plain) + "\n" if plain else "",
         rst.text(spec.note) + "\n" if spec.note else "",
+        _all_sources(spec.sources),
         rst.table(_HEAD, _numbers(spec.statements(), spec.sources)),
-        "" if list(spec.statements()) else _all_sources(spec.sources),
     ]
 
 
@@ -142,7 +168,7 @@ def _day(day: date | None) -> str:
 
 
 def _all_sources(sources: Mapping[str, Source]) -> str:
-    return "".join(f"Source: {_source(source)}\n\n" for source in sources.values())
+    return f"Sources: {'; '.join(map(_source, sources.values()))}\n" if sources else ""
 
 
 def _prices(file: InstanceFile, catalogue: Catalogue) -> str:
@@ -190,27 +216,35 @@ def _prices(file: InstanceFile, catalogue: Catalogue) -> str:
     )
 
 
-def _file_page(name: str, title: str) -> str:
+def _file_page(name: str, title: str, words: str) -> str:
     """A file of many small things, its numbers in one table."""
     table = read_toml(folder("hardware_specs") / f"{name}.toml")
     sources: dict[str, Any] = table.pop("sources")
     rows = [
-        (rst.text(place), f"{number['value']:g}", number["basis"], _written(sources, number), _note(number))
+        (rst.text(place), _value(number), number["basis"], _written(sources, number), _note(number))
         for place, number in _stated(table, ())
     ]
     return rst.page(
         rst.heading(title),
-        f"From ``hardware_specs/{name}.toml``, in SI units: bytes, seconds, samples a second.\n",
+        f"{words} From ``hardware_specs/{name}.toml``, in SI units: bytes, seconds, samples a second.\n",
         rst.table(_HEAD, rows),
     )
 
 
 def _stated(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterable[tuple[str, Mapping[str, Any]]]:
     for key, value in table.items():
-        if isinstance(value, dict) and "basis" in value and "value" in value:
+        if isinstance(value, dict) and "basis" in value:
             yield " ".join((*path, key)).replace("_", " "), value
         elif isinstance(value, dict):
             yield from _stated(value, (*path, key))
+
+
+def _value(stated: Mapping[str, Any]) -> str:
+    """A number, or what has no number but a basis: the one list of a statement."""
+    if "value" in stated:
+        return f"{stated['value']:g}"
+    (listed,) = (value for value in stated.values() if isinstance(value, list))
+    return rst.text(", ".join(map(str, listed)))
 
 
 def _written(sources: Mapping[str, Any], number: Mapping[str, Any]) -> str:

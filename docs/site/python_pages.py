@@ -38,8 +38,8 @@ def _page(name: str) -> str:
     words = read(described)
     parts = [
         rst.heading(f"perfmodel.{name}"),
-        rst.code(_signature(name, described), "python"),
         rst.text(words.summary) + "\n",
+        rst.code(_signature(name, described), "python"),
         _text(words.body),
         *_parameters(words, described),
         *_section("Returns", words),

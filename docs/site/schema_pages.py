@@ -26,9 +26,10 @@ def pages() -> dict[str, str]:
     rows = [(f":doc:`/v1/{name} <{_file(name)}>`", rst.text(each.summary)) for name, each in COMMANDS.items()]
     result[f"{FOLDER}/index.rst"] = rst.page(
         rst.heading("HTTP and JSON"),
-        "``POST /v1/COMMAND`` takes options in Python's words as JSON and answers what ``--json`` of the "
-        "command prints. Errors are ``application/problem+json`` and name the field that is wrong. All of it "
-        "as an OpenAPI document, of ``perfmodel schema``: :download:`openapi.json <openapi.json>`.\n",
+        "What a program sends to ``perfmodel serve`` and gets back, which is also what ``--json`` prints, "
+        "with an example of each. ``POST /v1/COMMAND`` takes options in Python's words as JSON. Errors are "
+        "``application/problem+json`` and name the field that is wrong. All of it as an OpenAPI document, of "
+        "``perfmodel schema``: :download:`openapi.json <openapi.json>`.\n",
         rst.table(("path", "answers"), rows),
         ".. toctree::\n   :hidden:\n\n" + "".join(f"   {_file(name)}\n" for name in COMMANDS),
     )
