@@ -136,7 +136,7 @@ def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> 
 def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
     """The terms of several iterations, each a bar."""
     rows = {name: prediction.terms for name, prediction in predictions.items()}
-    labels = {name: term.label for name, term in ANY_TERM.items()}
+    labels = {name: ANY_TERM[name].label for terms in rows.values() for name in terms}
     figure = parts(rows, labels, "time of one iteration [s]")
     drawn = {name: each.interval for name, each in predictions.items() if each.interval is not None}
     for index, (name, interval) in enumerate(drawn.items()):
@@ -165,8 +165,9 @@ def parts(
 ) -> go.Figure:
     """Parts of several things, each a bar; ``words`` writes a value."""
     figure = go.Figure()
-    drawn = [(part, name) for part, name in names.items() if any(row.get(part) for row in rows.values())]
-    for index, (part, name) in enumerate(drawn):
+    for index, (part, name) in enumerate(names.items()):
+        if not any(row.get(part) for row in rows.values()):
+            continue
         times = [row.get(part, 0.0) for row in rows.values()]
         usual = (COLOURS[index % len(COLOURS)], "" if index < len(COLOURS) else "/")
         colour, shape = colours.look_of(part) or usual
@@ -183,7 +184,7 @@ def parts(
             customdata=[words(time) for time in times],
             hovertemplate="%{y}, " + name + ": %{customdata}<extra></extra>",
         )
-    figure.update_layout(barmode="stack", legend={"traceorder": "normal"})
+    figure.update_layout(barmode="stack", showlegend=True, legend={"traceorder": "normal", "maxheight": 1.0})
     figure.update_yaxes(autorange="reversed", automargin=True)
     figure.update_xaxes(title=x, rangemode="tozero")
     return figure

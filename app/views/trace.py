@@ -1,12 +1,14 @@
 """Trace: what a profiler saw of a step, and what the model learns from it."""
 
-from typing import Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from app import charts, report_pages, session_hardware, traced_job, uploads
 from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
+from app.looks import labelled
 from app.options import file_words, options, scenario
 from app.plain import plain
 from perfmodel.errors import InputError
@@ -16,6 +18,9 @@ from perfmodel.traces.recommendations import recommendations
 from perfmodel.traces.report import html_report
 from perfmodel.traces.summary import PARTS, summary
 from perfmodel.units import show
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 START = {"gpus": 2}
 MOST_DEVICES = 16
@@ -51,7 +56,19 @@ def step(devices: list[dict[str, Any]]) -> None:
         for name, device in zip(short_titles(shown), shown, strict=True)
     }
     figure = charts.parts(rows, PARTS, "time of one step [s]" if marked else "time in the file [s]")
-    charts.draw(figure, "step", "Parts of a step of each device", height=160 + 40 * len(rows))
+    charts.draw(figure, "step", "Parts of a step of each device", height=height_of(figure, rows))
+
+
+def height_of(figure: "go.Figure", rows: Collection[str]) -> int:
+    """Return how high bars are drawn [px]: on a phone each part has a line of the legend."""
+    figure.update_traces(width=0.6)
+    return 100 + 40 * len(rows) + 20 * len(figure.data)
+
+
+def differing(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
+    """Return rows without those of some columns that are the same in all."""
+    same = {name for name in names if len({row[name] for row in rows}) == 1}
+    return [{name: value for name, value in row.items() if name not in same} for row in rows]
 
 
 def collectives(devices: list[dict[str, Any]]) -> None:
@@ -71,7 +88,7 @@ def collectives(devices: list[dict[str, Any]]) -> None:
     ]
     if rows:
         st.caption("Collectives; a time contains the wait for the last peer")
-        st.dataframe(rows, hide_index=True)
+        st.dataframe(differing(rows, "device"), hide_index=True)
 
 
 def uses(devices: list[dict[str, Any]]) -> None:
@@ -81,17 +98,17 @@ def uses(devices: list[dict[str, Any]]) -> None:
     if recorded:
         figure = charts.parts(recorded, SHARES, "share of the time", share)
         figure.update_xaxes(tickformat=".0%")
-        charts.draw(figure, "shares", "Time by kind of work", height=160 + 40 * len(recorded))
+        charts.draw(figure, "shares", "Time by kind of work", height=height_of(figure, recorded))
     st.dataframe(
         [
             {
-                "device": title(device),
+                "device": name,
                 "GPU utilisation": share(device["utilisation"]),
                 "SM efficiency": share(device["sm_efficiency"]),
                 "achieved occupancy": share(device["achieved_occupancy"]),
                 "peak memory": f"{device['memory']['peak'] / 2**30:.2f} GiB" if device["memory"] else "",
             }
-            for device in devices
+            for name, device in zip(short_titles(devices), devices, strict=True)
         ],
         hide_index=True,
     )
@@ -152,19 +169,17 @@ def ranges(rows: list[dict[str, Any]]) -> None:
     """List the time by marked range."""
     if rows:
         st.caption("Time by marked range; ranges within ranges count in both")
-        st.dataframe(
-            [
-                {
-                    "file": row["file"],
-                    "range": row["name"],
-                    "occurrences": row["occurrences"],
-                    "on the host": show(row["host_time"], "s"),
-                    "on the GPU": "" if row["device_time"] is None else show(row["device_time"], "s"),
-                }
-                for row in rows
-            ],
-            hide_index=True,
-        )
+        listed = [
+            {
+                "range": row["name"],
+                "occurrences": row["occurrences"],
+                "on the host": show(row["host_time"], "s"),
+                "on the GPU": "" if row["device_time"] is None else show(row["device_time"], "s"),
+                "file": row["file"],
+            }
+            for row in rows
+        ]
+        st.dataframe(differing(listed, "file"), hide_index=True)
 
 
 def advised(seen: uploads.Seen, result: dict[str, Any], asked: Asked, skip: int) -> list[dict[str, Any]]:
@@ -187,14 +202,15 @@ def beside(seen: uploads.Seen, asked: Asked, skip: int) -> None:
 def learn(seen: uploads.Seen, asked: Asked) -> None:
     """Calibrate, and carry the profile to the other pages."""
     skip = asked.picked.get("skip", 0)
-    st.subheader("Carry it over", anchor=False)
+    st.subheader("Predict from this trace", anchor=False)
     lacking = traced_job.missing(asked.picked) if seen.traces else []
     if lacking:
         words = " and ".join(
             filter(None, [", ".join(f"“{one}”" for one in lacking[:-1]), f"“{lacking[-1]}”"])
         )
         st.info(
-            f"What was traced? The file does not say: choose {words} beside the page, as the job had them."
+            f"What was traced? The file does not say: choose {words} beside the page (on a phone under “Menu "
+            "and options”), as the job had them."
         )
     elif seen.traces:
         st.caption(f"The trace is taken as {traced_job.described(asked.picked)}.")
@@ -238,8 +254,9 @@ def uploaded(seen: uploads.Seen, asked: Asked) -> None:
         else:
             st.subheader("nccl-tests", anchor=False)
             st.markdown(f"**{len(seen.timings)} file(s) of timings: calibrate on them below.**")
-    for note in dict.fromkeys(note for device in devices for note in device["notes"]):
-        st.info(plain(sentence(note)))
+    notes = [plain(sentence(note)) for note in dict.fromkeys(n for each in devices for n in each["notes"])]
+    if notes:
+        st.info(notes[0] if len(notes) == 1 else "\n".join(f"* {note}" for note in notes))
     if devices:
         step(devices)
         result["recommendations"] = advised(seen, result, asked, skip)
@@ -274,8 +291,11 @@ def predicted(asked: Asked) -> None:
     with asked.top:
         st.subheader("What a profiler saw", anchor=False)
         st.markdown("**Hand over a trace to see where its step goes, and to predict from it.**")
-    st.caption(f"Until then, the step the model expects of the job described: {answer.verdict}.")
-    charts.draw(charts.side_by_side({"predicted": answer}), "step", "The predicted step", height=320)
+    st.caption(
+        "Until then, the step that the model expects of the job described beside the page. "
+        f"{labelled(sentence(answer.verdict))}"
+    )
+    charts.draw(charts.side_by_side({"predicted": answer}), "step", "The predicted step", height=280)
     with st.container(horizontal=True):
         picked = {name: value for name, value in asked.picked.items() if name != SKIP.name}
         ways_out("predict", picked)
@@ -297,7 +317,8 @@ def _python(names: list[str], skip: int) -> str:
 
 asked = ask_scenario("trace", body=(SKIP,), start=START)
 files = st.file_uploader(
-    "PyTorch Profiler (.json, .json.gz), Nsight Systems as SQLite (.sqlite, .sqlite.gz), or nccl-tests",
+    "Traces: PyTorch Profiler (.json, .json.gz), Nsight Systems as SQLite (.sqlite, .sqlite.gz), or what "
+    "nccl-tests print",
     accept_multiple_files=True,
     key="trace-files",
     help="Files stay on this machine, and go when the tab is closed. Several files are several ranks.",
