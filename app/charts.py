@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app import axes, colours, numbers_first
+from app.fills import filled, filled_each
 from perfmodel.prediction import Prediction
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.units import dollars, show
@@ -63,10 +64,7 @@ def waterfall(prediction: Prediction) -> go.Figure:
             x=[time for _, _, time in rows],
             base=starts[:-1],
             orientation="h",
-            marker={
-                "color": [colour for _, (colour, _), _ in rows],
-                "pattern": {"shape": [shape for _, (_, shape), _ in rows]},
-            },
+            marker=filled_each([look for _, look, _ in rows]),
             text=[show(time, "s") if time > LEAST else "" for _, _, time in rows],
             customdata=[show(time, "s") for _, _, time in rows],
             textposition="outside",
@@ -124,7 +122,7 @@ def _hidden(figure: go.Figure, prediction: Prediction, backward_ends: float) -> 
         x=[hidden],
         base=[max(0.0, backward_ends - hidden)],
         orientation="h",
-        marker={"color": ORANGE, "opacity": 0.45, "pattern": {"shape": "/"}},
+        marker=filled((ORANGE, "/")),
         text=[show(hidden, "s")],
         textposition="outside",
         cliponaxis=False,
@@ -176,11 +174,7 @@ def parts(
             x=times,
             name=name,
             orientation="h",
-            marker={
-                "color": colour,
-                "pattern": {"shape": shape},
-                "line": {"color": "white", "width": 1},
-            },
+            marker={**filled((colour, shape)), "line": {"color": "white", "width": 1}},
             customdata=[words(time) for time in times],
             hovertemplate="%{y}, " + name + ": %{customdata}<extra></extra>",
         )

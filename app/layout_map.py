@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
+from plotly.colors import sample_colorscale
 
 from app.charts import GREY, RED
+from app.fills import letters_on
 from app.memory_chart import GIB
 from perfmodel.api.layouts import LayoutCell, Layouts
 from perfmodel.transformers.grid import TOO_LARGE
@@ -17,8 +19,6 @@ from perfmodel.units import show
 
 SCALE = "Cividis"
 """From dark to light, the same to colour-blind readers; numbers stand in the cells."""
-DARK = 0.5
-"""Of the scale: cells below are dark."""
 ROW = 44
 """Height of one [px]."""
 CLEAR = "rgba(0,0,0,0)"
@@ -56,7 +56,7 @@ def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> go.Figure:
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            insidetextfont={"color": ["white" if each < DARK * most else "black" for each in slower]},
+            insidetextfont={"color": [letters_on(colour_of(each / most)) for each in slower]},
             showlegend=False,
             marker={
                 "color": slower,
@@ -103,6 +103,16 @@ def figure_of(answer: Layouts, chosen: Mapping[str, Any]) -> go.Figure:
             fixedrange=True,
         )
     return figure.update_layout(barmode="overlay", bargap=0, dragmode=False)
+
+
+def colour_of(share: float) -> str:
+    """Return the colour of a share of the scale.
+
+    >>> colour_of(0.0), colour_of(1.0)
+    ('#00224e', '#fee838')
+    """
+    (rgb,) = sample_colorscale(SCALE, [share], colortype="tuple")
+    return "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
 
 
 def _bar(most: float) -> dict[str, Any]:

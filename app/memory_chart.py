@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import plotly.graph_objects as go
 
 from app.charts import BLUE, GREEN, GREY, OLIVE, ORANGE, PINK, RED, SKY, draw
+from app.fills import filled, letters_on
 from perfmodel.prediction import Prediction
 from perfmodel.step.memory import ROWS, SHARED_LABELS
 from perfmodel.transformers.memory import ROOM
@@ -33,8 +34,6 @@ SHORT = {"optimizer": "optimizer", "other": "other", "reserved": "context", "who
 OTHERWISE = OLIVE, "/"
 UNNAMED = "in all"
 """Of answers saved before there were rows."""
-ON_DARK = {BLUE: "white"}
-"""Colours on which black letters are hard to read."""
 HEAD, FOOT, EACH = 86, 56, 74
 """Heights of a legend, of an axis and of a bar with its words [px]."""
 
@@ -112,12 +111,12 @@ def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
             width=0.5,
             orientation="h",
             name=f"{label} {_short(sizes[0])} GiB" if len(every) == 1 else label,
-            marker={"color": colour, "pattern": {"shape": pattern}, "line": {"color": "white", "width": 1}},
+            marker={**filled((colour, pattern)), "line": {"color": "white", "width": 1}},
             text=[f"{label} {_short(size)}" if size else "" for size in sizes],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            insidetextfont={"color": ON_DARK.get(colour, "black")},
+            insidetextfont={"color": letters_on(colour)},
             hovertemplate=f"{label}: %{{x:.2f}} GiB<extra></extra>",
         )
     _limits(figure, every)

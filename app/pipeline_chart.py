@@ -12,6 +12,7 @@ import streamlit as st
 from app import session_hardware
 from app.charts import BLUE, GREY, ORANGE, draw
 from app.colours import OF_TERM
+from app.fills import filled, letters_on
 from app.plain import plain
 from perfmodel.errors import InputError
 from perfmodel.prediction import Prediction
@@ -39,7 +40,7 @@ HEAD, LEAST, MOST = 120, 170, 570
 """Heights [px]."""
 SHADES = ((0, 0.25, BLUE), (0.25, 0.75, BUBBLE_LOOK[0]), (0.75, 1, ORANGE))
 """Of the picture: forward passes, waits, backward passes."""
-PASSES = ((True, "forward", BLUE, "white"), (False, "backward", ORANGE, "black"))
+PASSES = ((True, "forward", BLUE), (False, "backward", ORANGE))
 
 
 class Wait(NamedTuple):
@@ -174,7 +175,7 @@ def pipeline_schedule(schedule: Schedule) -> go.Figure:
 
 def _bars(figure: go.Figure, drawn: list[tuple[Block, float, float]], chunks: int) -> None:
     """A bar for each pass."""
-    for is_forward, name, colour, letters in PASSES:
+    for is_forward, name, colour in PASSES:
         mine = [each for each in drawn if each[0].is_forward is is_forward]
         numbered = len(drawn) <= MOST_NUMBERS
         figure.add_bar(
@@ -189,7 +190,7 @@ def _bars(figure: go.Figure, drawn: list[tuple[Block, float, float]], chunks: in
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            insidetextfont={"color": letters},
+            insidetextfont={"color": letters_on(colour)},
             customdata=[
                 f"micro-batch {block.micro_batch + 1}"
                 + (f", chunk {block.chunk + 1}" if chunks > 1 else "")
@@ -202,7 +203,6 @@ def _bars(figure: go.Figure, drawn: list[tuple[Block, float, float]], chunks: in
 
 def _waits(figure: go.Figure, drawn: list[tuple[Wait, float, float]]) -> None:
     """The bubble, in the look of its term."""
-    colour, shape = BUBBLE_LOOK
     figure.add_bar(
         y=[wait.stage + 1 for wait, _, _ in drawn],
         x=[end - start for _, start, end in drawn],
@@ -210,7 +210,7 @@ def _waits(figure: go.Figure, drawn: list[tuple[Wait, float, float]]) -> None:
         width=0.8,
         orientation="h",
         name=BUBBLE,
-        marker={"color": colour, "pattern": {"shape": shape, "size": 7, "solidity": 0.5}},
+        marker=filled(BUBBLE_LOOK),
         customdata=[show(wait.end - wait.start, "s") for wait, _, _ in drawn],
         hovertemplate="stage %{y} waits %{customdata}<extra></extra>",
     )
@@ -241,7 +241,7 @@ def _picture(
         showscale=False,
         hovertemplate="stage %{y}<extra></extra>",
     )
-    for _, name, colour, _ in PASSES:  # for the legend
+    for _, name, colour in PASSES:  # for the legend
         figure.add_bar(x=[None], y=[None], name=name, marker={"color": colour})
     figure.add_bar(x=[None], y=[None], name=BUBBLE, marker={"color": BUBBLE_LOOK[0]})
 

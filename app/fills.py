@@ -1,0 +1,78 @@
+"""How bars are filled, in light and in dark alike, so that what is written on them can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+BLACK, WHITE = "#000000", "#ffffff"
+LINES = {"fillmode": "overlay", "fgopacity": 1.0, "solidity": 0.3}
+"""Of a pattern: they lie on a bar's own colour, not on that of the page."""
+SHADE = {BLACK: (WHITE, 0.65), WHITE: (BLACK, 0.45)}
+"""Letters on a fill -> where its lines lie: how far from the fill towards the other end."""
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of ``#rrggbb``, as WCAG 2 defines it.
+
+    >>> luminance(BLACK), round(luminance(WHITE), 3)
+    (0.0, 1.0)
+    """
+    shares = [part / 255 for part in parts(colour)]
+    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return sum(weight * share for weight, share in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def parts(colour: str) -> list[int]:
+    """Return red, green and blue of ``#rrggbb``, 0 to 255 each.
+
+    >>> parts("#0072B2")
+    [0, 114, 178]
+    """
+    return [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
+
+
+def contrast(first: str, second: str) -> float:
+    """Return the contrast of two colours, as WCAG 2 defines it: 1 to 21; small letters need 4.5.
+
+    >>> round(contrast(WHITE, BLACK), 3), round(contrast("#0072B2", WHITE), 2)
+    (21.0, 5.19)
+    """
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def letters_on(colour: str) -> str:
+    """Return black or white, whichever reads better: 4.58 or more on any colour.
+
+    >>> letters_on("#E69F00"), letters_on("#0072B2")
+    ('#000000', '#ffffff')
+    """
+    return max(BLACK, WHITE, key=lambda letters: contrast(letters, colour))
+
+
+def line_on(colour: str) -> str:
+    """Return the colour of a pattern's lines: away from the letters, which are as readable on them.
+
+    >>> line_on("#E69F00"), line_on("#0072B2")
+    ('#f6dda6', '#003f62')
+    """
+    end, share = SHADE[letters_on(colour)]
+    mixed = [part + (other - part) * share for part, other in zip(parts(colour), parts(end), strict=True)]
+    return "#" + "".join(f"{round(part):02x}" for part in mixed)
+
+
+def filled(look: tuple[str, str]) -> dict[str, Any]:
+    """Return what Plotly calls the marker of bars of one look, a colour and a pattern."""
+    colour, shape = look
+    return {"color": colour, "pattern": {"shape": shape, "fgcolor": line_on(colour), **LINES}}
+
+
+def filled_each(looks: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the marker of bars that each have their look."""
+    pattern = {
+        "shape": [shape for _, shape in looks],
+        "fgcolor": [line_on(colour) for colour, _ in looks],
+        **LINES,
+    }
+    return {"color": [colour for colour, _ in looks], "pattern": pattern}
