@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import plotly.graph_objects as go
@@ -13,8 +13,14 @@ from perfmodel.units import duration, show
 
 SHOWN = ("s", "B", "B/s", "FLOP/s")
 """Units whose prefixes people write."""
-LONG_TIMES = (60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400)
+HOUR, DAY = 3600, 86400
+LONG_TIMES = (60, 600, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY, 1000 * DAY)
 """Ticks of a logarithmic axis of times of a minute and more [s]."""
+CLOSE_TIMES = tuple(
+    sorted({*LONG_TIMES, 180, 1800, 2 * HOUR, 12 * HOUR, 2 * DAY, 4 * DAY, 14 * DAY, 60 * DAY, 180 * DAY})
+)
+"""Those where the axis is short."""
+FEW_TICKS = 4
 MOST_TICKS = 7
 _UNIT = re.compile(r" \[([^\]]+)\]$")
 
@@ -55,13 +61,21 @@ def logarithmic_ticks(low: float, high: float, unit: str) -> list[float]:
 
     >>> logarithmic_ticks(0.02, 0.4, "s"), logarithmic_ticks(3.0, 5e4, "s")
     ([0.02, 0.05, 0.1, 0.2, 0.5], [10, 60, 600, 3600, 21600])
+    >>> [each / DAY for each in logarithmic_ticks(20 * DAY, 300 * DAY, "s")]
+    [14.0, 30.0, 60.0, 90.0, 180.0, 365.0]
     """
     steps = (1, 2, 5) if math.log10(high / low) < 2.2 else (1,)
     powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
     every = [float(f"{step}e{power}") for power in powers for step in steps]
+
+    def between(some: Iterable[float]) -> list[float]:
+        return [each for each in some if low / 1.5 <= each <= high * 1.5]
+
+    ticks = between(every)
     if unit == "s":
-        every = [each for each in every if each < LONG_TIMES[0]] + list(LONG_TIMES)
-    ticks = [each for each in every if low / 1.5 <= each <= high * 1.5]
+        short = [each for each in every if each < LONG_TIMES[0]]
+        ticks = between([*short, *LONG_TIMES])
+        ticks = ticks if len(ticks) >= FEW_TICKS else between([*short, *CLOSE_TIMES])
     return [int(each) if each >= 1 else each for each in ticks[:: math.ceil(len(ticks) / MOST_TICKS) or 1]]
 
 
@@ -70,8 +84,8 @@ def tick_text(value: float, unit: str) -> str:
 
     >>> tick_text(0.1, "s"), tick_text(60, "s"), tick_text(3600, "s"), tick_text(1e14, "FLOP/s")
     ('0.1 s', '1 min', '1 h', '100 TFLOP/s')
-    >>> tick_text(200, "USD")
-    '200'
+    >>> tick_text(200, "USD"), tick_text(2000000, "USD")
+    ('200', '2,000,000')
     """
     if unit == "s" and 0.1 <= value < 60:
         return f"{value:g} s"
@@ -79,4 +93,6 @@ def tick_text(value: float, unit: str) -> str:
         return f"{value / 60:g} min"
     if unit == "s" and value >= 3600:
         return f"{value / 3600:g} h" if value < 2 * 86400 else duration(value)
-    return show(value, unit) if unit in SHOWN else f"{value:,g}"
+    if unit in SHOWN:
+        return show(value, unit)
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"

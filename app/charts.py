@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import accumulate
@@ -138,17 +139,27 @@ def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
     figure = parts(rows, labels, "time of one iteration [s]")
     drawn = {name: each.interval for name, each in predictions.items() if each.interval is not None}
     for index, (name, interval) in enumerate(drawn.items()):
-        figure.add_scatter(
-            x=[interval.low_80, interval.high_80],
-            y=[name, name],
-            mode="lines+markers",
-            line={"color": GREY, "width": 3},
-            marker={"symbol": "line-ns-open", "size": 16, "color": GREY},
-            name="80 % interval",
-            showlegend=index == 0,
-            hovertemplate="%{x:.3s}s<extra></extra>",
-        )
-    return figure
+        for colour, width in (("white", 7), (RED, 3)):  # seen on every fill
+            figure.add_scatter(
+                x=[interval.low_80, interval.high_80],
+                y=[name, name],
+                mode="lines+markers",
+                line={"color": colour, "width": width},
+                marker={"symbol": "line-ns-open", "size": 14, "line": {"color": colour, "width": width}},
+                name="80 % interval" if colour == RED else "",
+                showlegend=index == 0 and colour == RED,
+                hovertext=[_seconds(interval.low_80), _seconds(interval.high_80)],
+                hoverinfo="text",
+            )
+    # the width of the picture, where a phone has room for two beside each other
+    return figure.update_layout(legend={"xref": "container", "maxheight": 1.0})
+
+
+def height_beside(figure: go.Figure, names: Sequence[str]) -> int:
+    """Return the height of a picture of things side by side, for its legend on a phone and lines of names."""
+    entries = sum(bool(trace.name) and trace.showlegend is not False for trace in figure.data)
+    rows = sum(max(40, 30 + 16 * name.count("<br>")) for name in names)
+    return 90 + 19 * math.ceil(entries / 2) + rows
 
 
 def _seconds(time: float) -> str:

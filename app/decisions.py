@@ -141,7 +141,7 @@ def of_comparison(result: Comparison, unfit: Sequence[str] = ()) -> str:
     fitting = [case for case in result.cases if case.name not in unfit]
     others = [(case.name, case.ratio) for case in fitting if case.ratio is not None]
     if not others or first in unfit:
-        missing = f"Not in the memory of the GPUs: {', '.join(unfit)}"
+        missing = f"Too large for the memory of the GPUs: {', '.join(unfit)}"
         rest = ", ".join(case.name for case in fitting)
         return (f"{missing}. It fits: {rest}." if rest else f"{missing}.") if unfit else result.verdict
     name, ratio = max(others, key=lambda other: other[1].value)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
 from app.options import options
 from perfmodel.units import many, show
 
@@ -49,3 +53,33 @@ def value_words(value: float, unit: str) -> str:
     ('227 M', '12.5 GB/s')
     """
     return many(value) if unit == "1" and value >= 1000 else show(value, unit)
+
+
+OF_CHOICES = {"all messages by one algorithm of the library": "fastest algorithm for each message"}
+"""What a limit is of -> what pages call it."""
+
+
+def limit_words(arm: Mapping[str, Any]) -> str:
+    """Return what sets a time or a rate of several limits, and which have no effect.
+
+    Parameters
+    ----------
+    arm : of ``maxima`` of ``perfmodel sensitivity --json``
+
+    >>> limit_words({"of": "rate of a ring", "kind": "min", "unit": "B/s", "active": "between nodes",
+    ...     "arms": {"inside a node": 5e9, "between nodes": 1e9}, "words": "between nodes binds"})
+    'rate of a ring: set by links between nodes, 1 GB/s; what is faster has no effect: links inside a node'
+    """
+    active, of = arm["active"], OF_CHOICES.get(arm["of"], arm["of"])
+    if not arm["words"].startswith(active):
+        return f"{of}: {arm['words'].removeprefix('fastest: ')}"
+    value = arm["arms"][active]
+    equal = [name for name, each in arm["arms"].items() if each is not None and math.isclose(each, value)]
+    others = [_links(name) for name in arm["arms"] if name not in equal]
+    said = f"{of}: set by {' and by '.join(map(_links, equal))}, {show(value, arm['unit'])}"
+    said += " each" if len(equal) > 1 else ""
+    return f"{said}; what is faster has no effect: {', '.join(others)}" if others else said
+
+
+def _links(name: str) -> str:
+    return f"links {name}" if name.startswith(("inside a", "between ")) else name

@@ -56,6 +56,17 @@ BATCHES = ("local-batch-size", "global-batch-size")
 
 ABREAST = 3
 """Folds side by side."""
+CALIBRATION = "calibration"
+TAKES_FILES = {
+    **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("profile", CALIBRATION)),
+    **dict.fromkeys(("plan", "check-quote"), (CALIBRATION,)),
+}
+"""Commands that take files of one's own -> their options."""
+
+
+def all_count(name: str) -> bool:
+    """Say that every option counts."""
+    return True
 
 
 def ask_scenario(
@@ -66,6 +77,7 @@ def ask_scenario(
     money: bool = False,
     columns: Mapping[str, Sequence[Option]] = {},
     picture: Sequence[Option] = (),
+    counts: Callable[[str], bool] = all_count,
 ) -> Asked:
     """Draw the options of a scenario beside the page; return what was asked.
 
@@ -76,14 +88,14 @@ def ask_scenario(
     without : options of a scenario the page has no use for, or has in ``body``
     start : what the page opens with
     money : whether prices, power and failures matter here
-    columns, picture : as of ``ask``
+    columns, picture, counts : as of ``ask``
     """
     groups = {"": BASIC, "More options": MORE, **({"Prices, power, failures": MONEY} if money else {})}
     known = {
         heading: [options()[name] for name in names if name not in without]
         for heading, names in groups.items()
     }
-    asked = ask(page, known, body, start, columns=columns, picture=picture, shares_out=True)
+    asked = ask(page, known, body, start, columns=columns, picture=picture, shares_out=True, counts=counts)
     with st.sidebar:
         own_calibration()
     return asked
@@ -120,6 +132,7 @@ def ask(
     columns: Mapping[str, Sequence[Option]] = {},
     picture: Sequence[Option] = (),
     shares_out: bool = False,
+    counts: Callable[[str], bool] = all_count,
 ) -> Asked:
     """Draw options beside the page, those of a heading folded away; return what was asked.
 
@@ -135,6 +148,7 @@ def ask(
     columns : options over the page's picture, in folds side by side, by heading
     picture : options that are not drawn here: chosen in the picture, or said by an address alone
     shares_out : whether options of a layout stand under a heading of their own, with what fits
+    counts : whether an option, by its name, says anything here; one that does not is not drawn, and kept
     """
     every = (*body, *picture, *chain(*columns.values()), *chain(*groups.values()))
     known = {option.name: with_own(option) for option in every}
@@ -142,7 +156,13 @@ def ask(
     top = st.container()
     if shares_out:
         groups = layout_options.arranged(groups, chosen(known))
-    for heading, members in groups.items():
+    for heading, every_member in groups.items():
+        members = [option for option in every_member if counts(option.name)]
+        if not members:
+            continue
+        st.session_state.folds |= {
+            option.name: f"beside the page, under “{heading}”" for option in members if heading
+        }
         with st.sidebar, fold(heading) if heading else nullcontext(True) as is_open:
             if is_open and heading == layout_options.HEADING:
                 layout_options.draw_options([known[option.name] for option in members], lambda: chosen(known))
@@ -152,12 +172,15 @@ def ask(
     with st.sidebar:
         _brought()
     if body:
-        with st.container(horizontal=True, vertical_alignment="bottom", key="page-body"):
+        with st.container(horizontal=True, vertical_alignment="top", key="page-body"):
             for option in body:
+                if not counts(option.name):
+                    continue
                 end = chosen(known).get(ends.get(option.name, ""), 0)
                 widget(known[option.name]._replace(largest=end))
     rows = [st.columns(min(len(columns), ABREAST)) for _ in range(0, len(columns), ABREAST)]
     for place, (heading, members) in zip(chain(*rows), columns.items(), strict=False):
+        st.session_state.folds |= {option.name: f"under “{heading}”" for option in members}
         with place, fold(heading) as is_open:
             for option in members if is_open else ():
                 widget(known[option.name])
@@ -198,13 +221,6 @@ def mistakes_shown() -> Iterator[None]:
     except InputError as error:
         show_mistake(session_hardware.without_folder(str(error)))
         st.stop()
-
-
-TAKES_FILES = {
-    **dict.fromkeys(("predict", "scale", "compare", "sensitivity"), ("profile", "calibration")),
-    **dict.fromkeys(("plan", "check-quote"), ("calibration",)),
-}
-"""Commands that take files of one's own -> their options."""
 
 
 def shell_command(command: str, picked: Mapping[str, Any], more: Sequence[tuple[str, str]] = ()) -> str:

@@ -17,7 +17,7 @@ STYLE = """
 code, pre .token { color: inherit !important; }
 @media (prefers-color-scheme: dark) { .stMultiSelect span[title] { color: #10131a !important; } }
 .js-plotly-plot :is([class$=tick] text, [class$=title], .colorbar text, .legendtext, .annotation-text),
-.js-plotly-plot .bartext-outside {
+.js-plotly-plot :is(.bartext-outside, .textpoint text) {
   fill: currentColor !important;
 }
 .js-plotly-plot .textpoint text { fill: currentColor !important; }
@@ -81,6 +81,7 @@ if (!window.sidebarFollows) {
 """Who opens or closes the sidebar by the keyboard goes on in it, or where it was opened; on a phone, where it
 covers the page, Escape closes it."""
 _OPTION = re.compile(r"(?<![\w-])--(?:no-)?([a-z][a-z-]*[a-z])")
+_GIVE = re.compile(r"\bgive (?=--)")
 _NODE = re.compile(r"(?<![\w-])node(?=s?\b(?!-))")
 _NUMBER = re.compile(r"\d[\d,.]*")
 
@@ -99,9 +100,9 @@ def labelled(text: str) -> str:
     """Return text with options called as pages label them, not as the command line names them.
 
     >>> labelled("no price is known: give --price"), labelled("twice --unknown")
-    ('no price is known: give “Price of a machine [USD/h]”', 'twice --unknown')
+    ('no price is known: fill in “Price of a machine [USD/h]”', 'twice --unknown')
     """
-    text = text.replace("perfmodel layouts", "the page “Transformers”")
+    text = _GIVE.sub("fill in ", text.replace("perfmodel layouts", "the page “Transformers”"))
     return _OPTION.sub(lambda match: _called(match[1], match[0]), text)
 
 
@@ -151,6 +152,6 @@ def grouped(warnings: Iterable[str]) -> list[str]:
 
 def show_warnings(warnings: Iterable[str]) -> None:
     """Show warnings in one box."""
-    lines = [plain(labelled(f"{each[:1].upper()}{each[1:]}")) for each in grouped(warnings)]
+    lines = [plain(for_planners(f"{each[:1].upper()}{each[1:]}")) for each in grouped(warnings)]
     if lines:
         st.warning(lines[0] if len(lines) == 1 else "\n".join(f"* {line}" for line in lines))

@@ -100,10 +100,13 @@ def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
     places = list(range(len(every)))
     labels = SHARED_LABELS | {row.name: row.label for row in ROWS.values()} | SHORT
     others = {name: OTHERWISE for bar in every for name in bar.rows if name not in LOOKS}
+    starts = [0.0] * len(every)
     for name, (colour, pattern) in (LOOKS | others).items():
         sizes = [bar.rows.get(name, 0.0) / GIB for bar in every]
         if not any(sizes):
             continue
+        anchor = _anchor(every, starts, sizes)
+        starts = [start + size for start, size in zip(starts, sizes, strict=True)]
         label = labels.get(name, name)
         figure.add_bar(
             y=places,
@@ -114,7 +117,7 @@ def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
             marker={**filled((colour, pattern)), "line": {"color": "white", "width": 1}},
             text=[f"{label} {_short(size)}" if size else "" for size in sizes],
             textposition="inside",
-            insidetextanchor="middle",
+            insidetextanchor=anchor,
             textangle=0,
             insidetextfont={"color": letters_on(colour)},
             hovertemplate=f"{label}: %{{x:.2f}} GiB<extra></extra>",
@@ -139,6 +142,17 @@ def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
     figure.update_xaxes(title="memory of the fullest GPU [GiB]", range=[0, 1.04 * most])
     figure.update_yaxes(visible=False, range=[len(every) - 0.6, -0.75], fixedrange=True)
     return figure
+
+
+def _anchor(bars: list[MemoryBar], starts: list[float], sizes: list[float]) -> str:
+    """Say where in a part words stand: in its middle, or away from the lines of a limit that cross it."""
+    for bar, start, size in zip(bars, starts, sizes, strict=True):
+        crossing = [
+            (end / GIB - start) / size for end in (bar.usable, bar.capacity) if 0 < end / GIB - start < size
+        ]
+        if crossing:
+            return "end" if sum(crossing) / len(crossing) < 0.6 else "start"
+    return "middle"
 
 
 def _limits(figure: go.Figure, bars: list[MemoryBar]) -> None:

@@ -27,17 +27,26 @@ def filled_in(picked: Mapping[str, Any]) -> Quote:
     InputError : a claim that does not fit together
     """
     quantity = picked.get("quantity", "images_per_second")
-    kind = SYNONYMS[quantity].kind if quantity in SYNONYMS else quantity
-    named = quantity in SYNONYMS and SYNONYMS[quantity].per is not None
     claim: dict[str, Any] = {"quantity": quantity, "value": _plain(picked.get("value", ""))}
     for name in EXTRA:
-        key = name.replace("-", "_")
-        if name in picked and kind in GOES_WITH[key] and not (key == "per" and named):
-            claim[key] = float(picked[name]) if name == "epochs" else picked[name]
-    if kind == "flops" and "per" not in claim and not named:
+        if name in picked and goes_with(name, quantity):
+            claim[name.replace("-", "_")] = float(picked[name]) if name == "epochs" else picked[name]
+    if quantity == "flops" and "per" not in claim:
         claim["per"] = "job"
-    table = {"title": "What was filled in", "scenario": values(picked, SCENARIO), "claims": (claim,)}
+    table = {"title": "A claim of your own", "scenario": values(picked, SCENARIO), "claims": (claim,)}
     return quote_of(table)
+
+
+def goes_with(name: str, quantity: str) -> bool:
+    """Return whether an option of a claim says something about what is claimed.
+
+    >>> goes_with("per", "images_per_second"), goes_with("per", "images_per_second_per_gpu")
+    (True, False)
+    """
+    known = SYNONYMS.get(quantity)
+    if name == "per" and known is not None and known.per is not None:
+        return False
+    return (known.kind if known else quantity) in GOES_WITH[name.replace("-", "_")]
 
 
 def _plain(text: str) -> float | str:

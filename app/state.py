@@ -45,7 +45,7 @@ class Text(NamedTuple):
 def open_page(page: str, known: Mapping[str, Option], start: Mapping[str, Any] = START) -> None:
     """Take what a URL says into the session, and note what in it cannot be used."""
     session = st.session_state
-    session.places = {}
+    session.places, session.folds = {}, {}
     url = st.query_params.to_dict()
     if "chosen" not in session:
         session.chosen, session.refused, session.seen, session.opening = {}, {}, None, True
@@ -100,8 +100,12 @@ def close_page(page: str, known: Mapping[str, Option], top: DeltaGenerator) -> N
     if session.refused:
         with top:
             for name, refused in session.refused.items():
-                line = f"{_label(name, known)} = {_shortened(refused.text)}: {refused.reason[:400]}"
-                st.error(plain(f"No answer yet: {line}"))
+                text, reason = _shortened(refused.text), refused.reason[:400]
+                given = "" if reason.startswith(text) else f" = {text}"  # said already
+                line = f"No answer yet: {_label(name, known)}{given}: {reason}"
+                st.error(
+                    plain(line + folded_away(next((n for n in known if name in known[n].spellings), "")))
+                )
             st.button("Go on without it", on_click=_forgive, key="forgive")
         st.stop()
 
@@ -114,9 +118,16 @@ def show_mistake(message: str) -> None:
         return
     text: Text = st.session_state.texts[name]
     said = labelled(message)
-    st.error(plain(said if text.label in said else f"“{text.label}”: {said}"))
+    said_whole = said if text.label in said else f"“{text.label}”: {said}"
+    st.error(plain(said_whole + folded_away(name)))
     if text.place is not None:
         text.place.error(plain(said))
+
+
+def folded_away(name: str) -> str:
+    """Say where the field of an option is, where it is folded away."""
+    where = st.session_state.get("folds", {}).get(name)
+    return f" ({where})" if where and name not in st.session_state.get("places", {}) else ""
 
 
 def _at_fault(message: str) -> str | None:
@@ -152,6 +163,12 @@ def chosen(known: Mapping[str, Option]) -> dict[str, Any]:
     """Return what is chosen of the options a page knows."""
     picked = st.session_state.chosen
     return {name: picked[option.key] for name, option in known.items() if option.key in picked}
+
+
+def newest(option: Option) -> Any:
+    """Return what an option is about to be: what its widget holds, drawn or not yet, or what was chosen."""
+    session = st.session_state
+    return session[_key(option)] if _key(option) in session else session.chosen.get(option.key)
 
 
 def choose(values: Mapping[Option, Any]) -> None:

@@ -79,7 +79,7 @@ UNITS: dict[str, dict[str, float]] = {
 _EXAMPLES = {
     "B": "100MB or 16GiB",
     "B/s": "12.5GB/s or 25Gbit/s",
-    "s": "145ms or 1.5us, 48h or 2 days",
+    "s": "48h or 2 days, 145ms or 1.5us",
     "FLOP/s": "125TFLOP/s",
     "FLOP": "4.1GFLOP",
     "Hz": "1530MHz",
@@ -123,7 +123,7 @@ def parse(text: str | float, unit: str) -> float:
     >>> parse("tomorrow", "s")
     Traceback (most recent call last):
     ...
-    perfmodel.errors.InputError: 'tomorrow' is not a time; expected for example 145ms or 1.5us, 48h or 2 days
+    perfmodel.errors.InputError: 'tomorrow' is not a time; expected for example 48h or 2 days, 145ms or 1.5us
     """
     words = str(text).strip()
     if unit in _WITH_THOUSANDS:

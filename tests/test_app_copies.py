@@ -89,7 +89,7 @@ def predicted(test: Any, answers: list[Any], printed: str) -> None:
 
 def scaled(test: Any, answers: list[Any], printed: str) -> None:
     """A command for each curve, whose last points the heading names."""
-    ends = [f"{answer['rows'][-1]['samples_per_second']:,.0f} samples/s" for answer in answers]
+    ends = [f"{answer['rows'][-1]['samples_per_second']:,.0f} images/s" for answer in answers]
     assert len(ends) == 2
     assert [word in words(test) for word in ends] == [True, True]
     assert printed.count("GPUs") == len(ends)
@@ -147,7 +147,7 @@ def quoted(test: Any, answers: list[Any], printed: str) -> None:
 def sensitive(test: Any, answers: list[Any], printed: str) -> None:
     (answer,) = answers
     (shown,) = (table.value for table in test.dataframe if "a quarter less" in table.value)
-    names = [input_words.words_of(row["name"]) for row in answer["inputs"]]
+    names = [sentence(input_words.words_of(row["name"])).removesuffix(".") for row in answer["inputs"]]
     assert list(shown["input"]) == names
     assert list(shown["a quarter more"]) == [show(row["at_+25%"], "s") for row in answer["inputs"]]
     assert all(row["name"] in printed for row in answer["inputs"])

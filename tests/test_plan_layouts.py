@@ -183,7 +183,7 @@ def test_what_fits_shared_out_is_not_said_to_fit_nowhere():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--deadline", "tomorrow"), "'tomorrow' is not a time; expected for example 145ms or 1.5us, 48h"),
+        (("--deadline", "tomorrow"), "'tomorrow' is not a time; expected for example 48h or 2 days, 145ms"),
         (("--budget", "€20k"), "'€20k' is not an amount of money in US dollars; expected for example $20"),
         (("--budget", "a lot"), "$20,000, 20k or 1.5M"),
         (("--tokens", "1t"), "t may mean T"),

@@ -7,7 +7,16 @@ from typing import Any
 
 import streamlit as st
 
-from app import cases, charts, decisions, memory_chart, report_pages, session_hardware, to_compare
+from app import (
+    cases,
+    charts,
+    decisions,
+    layout_options,
+    memory_chart,
+    report_pages,
+    session_hardware,
+    to_compare,
+)
 from app.answering import Compared, answering
 from app.cases import LETTERS, Variant
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
@@ -142,7 +151,10 @@ def page(asked: Asked) -> None:
             anchor=False,
         )
         unfit = [name for name, each in answers.items() if not each.memory.fits]
-        st.markdown(f"**{plain(decisions.of_comparison(result, unfit))}**")
+        said = decisions.of_comparison(result, unfit)
+        if len(unfit) == len(answers) and (remedy := layout_options.remedy(base)):
+            said = f"{said} What to do for {result.names[0]}: {remedy}."
+        st.markdown(f"**{plain(said)}**")
         taken = decisions.taken(result, unfit)
         if taken is not None:
             limit, why = decisions.limit_of(answers[taken]), labelled(sentence(answers[taken].verdict))
@@ -158,9 +170,8 @@ def page(asked: Asked) -> None:
         )
         st.caption(plain(f"What differs: {differ}"))
     named = {bar(name): each for name, each in answers.items()}
-    lines = sum(name.count("<br>") for name in named)
-    height = 140 + 50 * len(named) + 12 * lines
-    charts.draw(charts.side_by_side(named), "compare", result.verdict, height=height)
+    drawn = charts.side_by_side(named)
+    charts.draw(drawn, "compare", result.verdict, height=charts.height_beside(drawn, list(named)))
     bars = {escape(name): memory_chart.of_prediction(each) for name, each in answers.items()}
     memory_chart.draw_memory(bars, "memory")
     st.dataframe(table(result), hide_index=True, height="content")
@@ -169,9 +180,9 @@ def page(asked: Asked) -> None:
         if note in shown_above:
             continue
         st.caption(plain(labelled(note[:1].upper() + note[1:])))
-    said = [each.said for each in which[1:] if each.changed]
-    said = said or [f"gpus={first['world_size']}"]  # the same once more
-    more = [*(("set", text) for text in said), *(("name", name) for name in result.names)]
+    sets = [each.said for each in which[1:] if each.changed]
+    sets = sets or [f"gpus={first['world_size']}"]  # the same once more
+    more = [*(("set", text) for text in sets), *(("name", name) for name in result.names)]
     with st.container(horizontal=True):
         ways_out("compare", base | money, _python(base | money, which, result), more)
         rows = [_flat(result, row) for row in result.rows]

@@ -24,7 +24,7 @@ from app.plain import plain
 from perfmodel.errors import InputError
 from perfmodel.planning import Goal
 from perfmodel.planning.verdict import share_words
-from perfmodel.units import dollars, duration, show, show_range
+from perfmodel.units import dollars, duration
 
 START = {"deadline": "24h", "max-gpus": 64}
 BODY = ("epochs", "deadline", "budget", "max-gpus")
@@ -36,6 +36,18 @@ def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [*result["front"], *result["lost"]]
 
 
+def between(low: float | None, high: float | None) -> str:
+    """Return both ends of a time as people read them, the unit once where it is the same.
+
+    >>> between(1.53e7, 2.01e7), between(3000.0, 5e4)
+    ('177-233 days', '50 min-13.9 h')
+    """
+    if not low or not high:
+        return ""
+    (first, unit), (last, same) = (duration(end).split(" ") for end in (low, high))
+    return f"{first}-{last} {unit}" if unit == same else f"{first} {unit}-{last} {same}"
+
+
 def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return plans as a table people read."""
     return [
@@ -43,14 +55,12 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "machines": f"{row['nodes']} x {row['name']}",
             "GPUs": row["world_size"],
             "accelerator": row["accelerator"],
-            "time": show(row["run_time"], "s"),
-            "time, 80 %": show_range(row["run_time_low_80"], row["run_time_high_80"], "s")
-            if row["run_time_low_80"]
-            else "",
+            "time": duration(row["run_time"]),
+            "time, 80 %": between(row["run_time_low_80"], row["run_time_high_80"]),
             "cost [USD]": row["cost"],
             "strategy": row["strategy"],
             "precision": row["precision"],
-            "epochs": row["epochs"],
+            **({"epochs": row["epochs"]} if any(each["epochs"] for each in rows) else {}),
             "batch per GPU": row["local_batch_size"],
             "why not": row.get("why", ""),
         }
@@ -72,8 +82,8 @@ def load(rows: list[dict[str, Any]], chosen: Any, workload: str, picked: dict[st
 def figures(plan: dict[str, Any]) -> None:
     """Show the time and the cost of the plan chosen with their ranges, and the risk of each limit."""
     with st.container(horizontal=True):
-        time = plan["run_time_low_80"] and (plan["run_time_low_80"], plan["run_time_high_80"])
-        main_number("Time of the run", duration(plan["run_time"]), time and show_range(*time, "s"))
+        times = between(plan["run_time_low_80"], plan["run_time_high_80"])
+        main_number("Time of the run", duration(plan["run_time"]), times or None)
         low, high = plan["cost_low_80"], plan["cost_high_80"]
         main_number("Cost of the run", dollars(plan["cost"]), low and f"{dollars(low)} to {dollars(high)}")
         for limit in ("deadline", "budget"):
@@ -162,7 +172,7 @@ def page(asked: Asked) -> None:
         selection_mode="single-row",
         key="plans",
         column_config={
-            "cost [USD]": st.column_config.NumberColumn(format="%.2f"),
+            "cost [USD]": st.column_config.NumberColumn(format="dollar"),
             "epochs": st.column_config.NumberColumn(format="localized"),
         },
     )

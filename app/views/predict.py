@@ -20,7 +20,7 @@ from app import (
 )
 from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
-from app.looks import labelled, main_number, said, show_warnings
+from app.looks import for_planners, labelled, main_number, said, show_warnings
 from app.options import MONEY, options
 from app.plain import plain
 from perfmodel.prediction import Prediction
@@ -171,8 +171,9 @@ def page(asked: Asked) -> None:
     figures(prediction)
     to_target(reached)
     charts.draw(charts.waterfall(prediction), "iteration", f"Terms of one iteration: {prediction.verdict}")
+    sent_in_all = f"Communication takes {show(prediction.communication_time, 's')} in all"
     st.caption(
-        f"{prediction.placement}. Communication takes {show(prediction.communication_time, 's')} in all"
+        f"{for_planners(prediction.placement)}. {sent_in_all}"
         + ("; what the backward pass hides is hatched." if prediction.layout is None else ".")
     )
     pipeline_chart.draw_schedule(asked.scenario(), prediction, "pipeline")

@@ -1,5 +1,6 @@
 """Check a quote: a vendor's claims against physics, the model and measured runs."""
 
+import math
 from typing import NamedTuple
 
 import plotly.graph_objects as go
@@ -10,18 +11,24 @@ from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, shell_command, ways_out
 from app.options import file_words, one_of, text_of, whole_of
 from app.plain import plain
+from app.state import newest
 from perfmodel.quote import Checked, Quote, example_names, read_quote
 from perfmodel.quote.answer import QuoteAnswer
 from perfmodel.quote.listing import measured_words
 from perfmodel.quote.sentence import open_clause, reached_words
 from perfmodel.quote.verdict import percent
+from perfmodel.units import plural
 
 FILLED = "fill in"
-NOT_COUNTED = "The other fields, also those beside the page, do not count for this quote: it states its job."
 DOWNLOADED = "quote.toml"
+MODEL, LIMIT = "the model", "physics allows"
+FILE = "quote-file"
+# The uploaded quote, in the session.
+STATED = "It states its job and its claims, so there is nothing to fill in."
 WIDE = 8
 # Times the least of what is drawn, from which equal steps are equal factors.
-START = {"gpus": 32, "quantity": "images_per_second", "value": "40000"}
+USUAL = "images_per_second"
+START = {"gpus": 32, "quantity": USUAL, "value": "40000"}
 COLOURS = {
     "impossible": charts.RED,
     "oversized": charts.PINK,
@@ -30,9 +37,11 @@ COLOURS = {
     "possible": charts.SKY,
     "pessimistic": charts.BLUE,
 }
+QUOTE = one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own.")
+QUANTITY = one_of("quantity", quotes.QUANTITIES, USUAL, "What is claimed.")
 BODY = (
-    one_of("quote", (FILLED, *example_names()), FILLED, "A public claim that comes along, or your own."),
-    one_of("quantity", quotes.QUANTITIES, "images_per_second", "What is claimed."),
+    QUOTE,
+    QUANTITY,
     text_of(
         "value",
         str,
@@ -78,66 +87,90 @@ class Given(NamedTuple):
     is_filled_in: bool
 
 
+def counts(name: str) -> bool:
+    """Return whether an option says something about the quote at hand.
+
+    A public quote and an uploaded one say everything themselves; of a claim to fill in, each quantity has
+    options that go with it.
+    """
+    if name == "quote":
+        return True
+    if st.session_state.get(FILE) is not None or newest(QUOTE) not in (None, FILLED):
+        return False
+    return name not in quotes.EXTRA or quotes.goes_with(name, newest(QUANTITY) or USUAL)
+
+
 def quote_of(asked: Asked) -> Given:
     """Return what is to be checked: an upload, an example, or the fields."""
     with st.sidebar:
-        file = st.file_uploader("Or a quote's file", type=["toml"], max_upload_size=1, key="quote-file")
+        file = st.file_uploader("Or a quote's file", type=["toml"], max_upload_size=1, key=FILE)
     if file is not None:
-        st.caption(f"From {file.name}; an upload is not part of the URL. {NOT_COUNTED}")
+        st.caption(plain(f"From {file.name}; an upload is not part of the URL. {STATED}"))
         name = session_hardware.own_name(file.name, "quote.toml")
         return Given(quotes.handed_over(file.getvalue(), name), name, False)
     example = asked.picked.get("quote", FILLED)
     if example != FILLED:
-        st.caption(f"{NOT_COUNTED} To ask about a job of your own, take “{FILLED}”.")
+        st.caption(f"{STATED} To ask about a job of your own, take “{FILLED}”.")
     if example == FILLED:
         return Given(quotes.filled_in(asked.picked), DOWNLOADED, True)
     return Given(read_quote(example)[0], example, False)
 
 
 def picture(claim: Checked, index: int) -> None:
-    """Draw the claim on the scale of what the model expects and what physics allows."""
+    """Draw the claim below what the model expects and what physics allows, each in a row of its own."""
     figure = go.Figure()
     for low, high, width, level in (
         (claim.low_95, claim.high_95, 6, "95 %"),
         (claim.low_80, claim.high_80, 14, "80 %"),
     ):
         if low is not None and high is not None:
+            ends = [quotes.text(claim, end) for end in (low, high)]
             figure.add_scatter(
                 x=[low, high],
-                y=["", ""],
+                y=[MODEL, MODEL],
                 mode="lines",
-                name=f"the model, {level}",
-                text=[quotes.text(claim, end) for end in (low, high)],
-                hovertemplate=f"%{{text}}<extra>the model, {level}</extra>",
+                name=f"{level}: {' to '.join(ends)}",
+                text=ends,
+                hovertemplate=f"%{{text}}<extra>{MODEL}, {level}</extra>",
                 line={"color": charts.SKY if width == 6 else charts.BLUE, "width": width},
             )
     near = [one for one in claim.measured if one.value > 0]
+    drawn = [claim.value, claim.limit, *(one.value for one in near)]
+    drawn += [end for end in (claim.low_95, claim.high_95) if end is not None]
+    wide = min(drawn) > 0 and max(drawn) > WIDE * min(drawn)  # of equal steps the interval would be a dot
+    middle = math.sqrt(min(drawn) * max(drawn)) if wide else (min(drawn) + max(drawn)) / 2
     limit, value = quotes.text(claim, claim.limit), quotes.text(claim, claim.value)
-    for name, xs, symbol, colour, texts in (
-        ("measured", [one.value for one in near], "x", charts.GREY, [one.words for one in near]),
-        ("limit of physics", [claim.limit], "line-ns-open", charts.RED, [f"limit: {limit}"]),
-        ("claimed", [claim.value], "diamond", COLOURS[claim.verdict], [f"{claim.verdict}: {value}"]),
+    for row, values, symbol, colour, hover, words in (
+        ("measured", [one.value for one in near], "x", charts.GREY, [one.words for one in near], ""),
+        (LIMIT, [claim.limit], "line-ns-open", charts.RED, [f"limit: {limit}"], limit),
+        ("claimed", [claim.value], "diamond", COLOURS[claim.verdict], [f"{claim.verdict}: {value}"], value),
     ):
         figure.add_scatter(
-            x=xs,
-            y=["" for _ in xs],
-            mode="markers",
-            name=name,
-            text=texts,
+            x=values,
+            y=[row for _ in values],
+            mode="markers+text",
+            text=[f"  {words}  " if words else "" for _ in values],
+            textposition=["middle right" if each < middle else "middle left" for each in values],
+            cliponaxis=False,
+            hovertext=hover,
             marker={
                 "symbol": symbol,
                 "size": 14,
                 "color": colour,
                 "line": {"width": 1 if symbol != "line-ns-open" else 3},
             },
-            hovertemplate="%{text}<extra></extra>",
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=False,
         )
-    drawn = [claim.value, claim.limit, *(one.value for one in near)]
-    drawn += [end for end in (claim.low_95, claim.high_95) if end is not None]
-    if min(drawn) > 0 and max(drawn) > WIDE * min(drawn):  # the interval would be a dot
-        figure.update_xaxes(type="log")
-    figure.update_xaxes(title=f"{claim.quantity.replace('_', ' ')} [{claim.unit}]")
-    charts.draw(figure, f"claim-{index}", f"{claim.verdict}: {value}", height=190)
+    unit = f"{plural(claim.sample, 2)}/s" if claim.quantity == "samples_per_second" else claim.unit
+    figure.update_xaxes(
+        title=f"{claim.quantity.replace('_', ' ')} [{unit}]", type="log" if wide else "linear"
+    )
+    if unit == "1":
+        figure.update_xaxes(tickformat=".0%")
+    rows = ["claimed", MODEL, *(["measured"] if near else []), LIMIT]
+    figure.update_yaxes(categoryorder="array", categoryarray=rows[::-1], automargin=True, showgrid=False)
+    charts.draw(figure, f"claim-{index}", f"{claim.verdict}: {value}", height=160 + 28 * len(rows))
 
 
 def page(asked: Asked) -> None:
@@ -150,7 +183,7 @@ def page(asked: Asked) -> None:
         st.subheader(plain(quote.title), anchor=False)
         st.markdown(f"**{plain(decisions.of_quote(checked))}**")
     if given.is_filled_in:
-        st.caption("The job is what stands beside the page; a claim about it stands in the fields.")
+        st.caption("Describe the job beside the page, and what is claimed of it in the fields above.")
     if quote.note:
         st.caption(plain(quote.note))
     for index, claim in enumerate(checked):
@@ -163,12 +196,10 @@ def page(asked: Asked) -> None:
         st.code(claim.sentence, language=None, wrap_lines=True)
         picture(claim, index)
         st.caption(plain(f"{claim.scenario}. {' '.join(claim.reading.split())}"))
-        for line in claim.arithmetic:
-            st.markdown(f"* {plain(line)}")
-        for one in claim.measured:
-            st.markdown(f"* measured: {plain(measured_words(one))}")
+        lines = [*claim.arithmetic, *(f"measured: {measured_words(one)}" for one in claim.measured)]
         if claim.reached_by is not None:
-            st.markdown(f"* reached: {plain(reached_words(claim))}; {plain(open_clause(claim))}")
+            lines.append(f"reached: {reached_words(claim)}; {open_clause(claim)}")
+        st.markdown("\n".join(f"* {plain(line)}" for line in lines))
     rows = [
         {
             "verdict": c.verdict,
@@ -204,4 +235,4 @@ def _python(file: str) -> str:
     )
 
 
-page(ask_scenario("quote", body=BODY, start=START))
+page(ask_scenario("quote", body=BODY, start=START, counts=counts))

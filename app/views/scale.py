@@ -5,7 +5,16 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, money, session_hardware, similar_runs, to_compare
+from app import (
+    charts,
+    decisions,
+    layout_options,
+    memory_chart,
+    money,
+    session_hardware,
+    similar_runs,
+    to_compare,
+)
 from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, ways_out
 from app.looks import labelled, show_warnings
@@ -76,7 +85,8 @@ def overlaid(asked: Asked) -> dict[str, dict[str, Any]]:
 
 def _chosen(last: Prediction, asked: Asked) -> str:
     """What the line of the chosen plan is called beside those laid over it."""
-    return f"{last.scenario['inter_link' if asked.picked.get('networks') else 'strategy']} (chosen)"
+    name = str(last.scenario["inter_link" if asked.picked.get("networks") else "strategy"])
+    return f"{name} (chosen)" if len(overlaid(asked)) > 1 else name
 
 
 def values(result: dict[str, list[Prediction]], asked: Asked, y: str) -> dict[str, list[float | None]]:
@@ -174,14 +184,37 @@ def _measured(scenario: Mapping[str, Any], y: str) -> dict[str, tuple[list[float
     }
 
 
-def ends(result: dict[str, list[Prediction]]) -> str:
-    """Say how each curve ends."""
-    each = [
-        f"{name}: {line[-1].scaling_efficiency:.1%} efficient, {line[-1].samples_per_second:,.0f} samples/s"
-        for name, line in result.items()
-    ]
-    last = next(iter(result.values()))[-1]
-    return f"**At {last.scenario['world_size']} GPUs: {'; '.join(each)}.** {sentence(last.verdict)}"
+def ends(result: dict[str, list[Prediction]], remedy: str = "") -> str:
+    """Say how each curve ends, the fastest first, and what limits the one chosen.
+
+    Parameters
+    ----------
+    remedy : what makes the one chosen fit, in words, where it does not
+    """
+    chosen = next(iter(result.values()))[-1]
+    last = sorted(
+        ((name, line[-1]) for name, line in result.items()),
+        key=lambda curve: (not curve[1].memory.fits, -curve[1].samples_per_second),
+    )
+    lines = [f"{name}: {_end(each)}" for name, each in last]
+    count = f"{chosen.scenario['world_size']:,} GPUs"
+    if len(lines) == 1:
+        said = plain(f"{count}, {lines[0]}.{f' What to do: {remedy}.' if remedy else ''}")
+        said = f"**{said}**"
+    else:
+        said = f"**With {count}, the fastest first:**\n\n" + "\n".join(f"* {plain(line)}" for line in lines)
+    return f"{said}\n\n{labelled(sentence(chosen.verdict))}"
+
+
+def _end(last: Prediction) -> str:
+    """Say how fast and how efficient the last point of a curve is, or that it does not fit."""
+    if not last.memory.fits:
+        bar = memory_chart.of_prediction(last)
+        return f"{bar.words} of memory on each GPU"
+    rates = decisions.throughput_range(last)
+    between = "" if rates is None else f" (80 %: {' to '.join(map(decisions.digits, rates))})"
+    speed = decisions.per_second(last, last.samples_per_second)
+    return f"{speed}{between}, {last.scaling_efficiency:.1%} efficient ({last.scaling} scaling)"
 
 
 def _python(picked: dict[str, Any], counts: list[int]) -> str:
@@ -235,7 +268,8 @@ def page(asked: Asked) -> None:
     first = next(iter(result.values()))
     with asked.top:
         st.subheader(f"{first[-1].scenario['workload']} on {first[-1].scenario['accelerator']}", anchor=False)
-        st.markdown(ends(result))
+        at_end = asked.picked | {"gpus": first[-1].scenario["world_size"]}
+        st.markdown(ends(result, "" if first[-1].memory.fits else layout_options.remedy(at_end)))
     if y == "cost" and not any(value for line in drawn.values() for value in line):
         st.info("No price is known: give one under “Prices, power, failures”, or choose a cloud machine.")
     show_warnings(warning for line in result.values() for p in line for warning in p.warnings)

@@ -7,24 +7,29 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import charts, session_hardware
+from app import charts, memory_chart, session_hardware
 from app.answering import answering
-from app.input_words import value_words, words_of
+from app.input_words import limit_words, value_words, words_of
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, ways_out
-from app.looks import labelled
+from app.looks import for_planners, labelled
 from app.options import MONEY, SCENARIO, arguments, values
 from app.plain import plain
+from perfmodel.prediction import Prediction
 from perfmodel.sensitivity.report import SensitivityReport
 from perfmodel.specs.conditions import Conditions
-from perfmodel.units import show
+from perfmodel.units import show, show_range
 
 DRAWN = 12
 """Inputs of the figure, those that matter most."""
+LEAST = 1e-3
+"""Share of the iteration time that a bar of the figure shows."""
 
 
 def swings(report: SensitivityReport) -> list[dict[str, Any]]:
     """Return the inputs that move the time when they change by a quarter, the strongest first."""
     rows = [row for row in report["inputs"] if row["at_-25%"] is not None and row["at_+25%"] is not None]
+    least = LEAST * report["iteration_time"]
+    rows = [row for row in rows if abs(row["at_+25%"] - row["at_-25%"]) > least]
     return sorted(rows, key=lambda row: -abs(row["at_+25%"] - row["at_-25%"]))[:DRAWN]
 
 
@@ -33,7 +38,7 @@ def tornado(rows: list[dict[str, Any]], time: float) -> go.Figure:
     figure = go.Figure()
     for key, name, colour in (("at_-25%", "25 % less", charts.ORANGE), ("at_+25%", "25 % more", charts.BLUE)):
         figure.add_bar(
-            y=[words_of(row["name"]) for row in rows],
+            y=[_input(row) for row in rows],
             x=[100 * (row[key] / time - 1) for row in rows],
             name=f"input {name}",
             orientation="h",
@@ -47,16 +52,32 @@ def tornado(rows: list[dict[str, Any]], time: float) -> go.Figure:
     return figure
 
 
-def decision(report: SensitivityReport, rows: list[dict[str, Any]]) -> str:
-    """Say what the time hangs on most."""
+def _whole(line: str) -> str:
+    """Return a line as a sentence; one that begins with a name keeps it as it is."""
+    return f"{line}." if any(map(str.isdigit, line.partition(" ")[0])) else sentence(line)
+
+
+def _input(row: dict[str, Any]) -> str:
+    """What an input is called."""
+    return sentence(words_of(row["name"])).removesuffix(".")
+
+
+def decision(report: SensitivityReport, rows: list[dict[str, Any]], prediction: Prediction) -> str:
+    """Say what the time hangs on most, and first of a job that does not fit that it does not."""
+    unfit, interval = "", prediction.interval
+    if not prediction.memory.fits:
+        unfit, interval = (
+            f"This job {memory_chart.of_prediction(prediction).words} of memory on each GPU. ",
+            None,
+        )
     if not rows:
-        return "No input moves the time."
+        return f"{unfit}No input moves the time."
     first = rows[0]
     low, high = sorted(first[key] / report["iteration_time"] - 1 for key in ("at_-25%", "at_+25%"))
-    name = sentence(words_of(first["name"])).removesuffix(".")
+    ends = f" (80 %: {show_range(interval.low_80, interval.high_80, 's')})" if interval else ""
     return (
-        f"{name} matters most: a quarter less or more of it changes the "
-        f"iteration of {show(report['iteration_time'], 's')} by {low:+.1%} to {high:+.1%}."
+        f"{unfit}{_input(first)} matters most: a quarter less or more of it changes the "
+        f"iteration of {show(report['iteration_time'], 's')}{ends} by {low:+.1%} to {high:+.1%}."
     )
 
 
@@ -64,7 +85,7 @@ def table(report: SensitivityReport) -> list[dict[str, Any]]:
     """Return every input as a table people read."""
     return [
         {
-            "input": words_of(row["name"]),
+            "input": _input(row),
             "value": value_words(row["value"], row["unit"]),
             "1 % more changes the time by [%]": row["time"]["elasticity"]
             if row["time"]["elasticity"] is not None
@@ -96,18 +117,22 @@ def page(asked: Asked) -> None:
     with mistakes_shown():
         conditions = Conditions(**values(asked.picked, MONEY))
         report = answering().sensitivity(asked.scenario(), conditions)
+        prediction = asked.predict()
     rows = swings(report)
+    said = decision(report, rows, prediction)
     with asked.top:
         st.subheader(report["title"], anchor=False)
-        st.markdown(f"**{decision(report, rows)}**")
-    figure = tornado(rows, report["iteration_time"])
-    charts.draw(figure, "tornado", decision(report, rows), height=120 + 28 * len(rows))
+        st.markdown(f"**{plain(said)}**")
+    if rows:
+        figure = tornado(rows, report["iteration_time"])
+        charts.draw(figure, "tornado", said, height=120 + 28 * len(rows))
     for heading, lines in (
-        ("What binds", [f"{arm['of']}: {arm['words']}" for arm in report["maxima"]]),
-        ("Where that changes", [each["words"] for each in report["crossovers"]]),
+        ("Which limit sets the time, where there are several", map(limit_words, report["maxima"])),
+        ("Where the answer changes", [each["words"] for each in report["crossovers"]]),
     ):
-        if lines:
-            st.markdown(f"**{heading}**\n" + "\n".join(f"* {plain(labelled(line))}" for line in lines))
+        bullets = "\n".join(f"* {plain(for_planners(_whole(line)))}" for line in lines)
+        if bullets:
+            st.markdown(f"**{heading}**\n{bullets}")
     st.dataframe(table(report), hide_index=True)
     for note in report["notes"]:
         st.caption(plain(labelled(sentence(note))))

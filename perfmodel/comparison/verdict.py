@@ -31,8 +31,8 @@ def _order(cases: Sequence[Case]) -> str:
     if len(others) == 1:
         return _against(first, others[0]) + _money(first, others[0])
     fastest = max(cases, key=lambda case: case.rate)
-    speeds = [f"{case.name} {case.rate / fastest.rate:.1%}" for case in cases if case is not fastest]
-    line = f"fastest: {fastest.name}; of its speed reach {', '.join(speeds)}"
+    speeds = ", ".join(f"{case.name} {case.rate / fastest.rate:.1%}" for case in cases if case is not fastest)
+    line = f"fastest: {fastest.name}; of its speed the others reach: {speeds}"
     priced = [(cost, case.name) for case in cases if (cost := case.cost) is not None]
     return f"{line}; cheapest per sample: {min(priced)[1]}" if len(priced) > 1 else line
 

@@ -76,7 +76,9 @@ def shared_prediction(setting: Setting, constants: Calibration) -> Prediction:
         warnings += [doubt] if doubt else []
     warnings += _caveats(setting, layout, bool(case.stack.flash) and not case.stack.checkpoints_operations)
     if come_to["scaling_efficiency"] > 1.001:
-        warnings.append("above 100 %: replicas share what one replica alone keeps and updates whole")
+        warnings.append(
+            "scaling efficiency above 100 %: replicas share weight updates that one replica alone does whole"
+        )
     if more.mfu > 1:
         warnings.append("MFU counts scores that a mask leaves out, which kernels do not compute")
     if not memory.fits:
@@ -188,8 +190,8 @@ def largest_micro_batch(job: Job, capacity: float) -> Any:
 
 def _does_not_fit(memory: Memory) -> str:
     gib = 2**30
-    usable = f"{ROOM:.0%} of {memory.capacity / gib:.1f} GiB"
-    needed = f"does not fit: {memory.bytes / gib:.1f} GiB needed, {usable} there"
+    usable = f"{ROOM * memory.capacity / gib:.1f} of {memory.capacity / gib:.1f} GiB can be used"
+    needed = f"does not fit: {memory.bytes / gib:.1f} GiB needed, {usable}"
     if memory.largest_local_batch_size:
         return f"{needed}; the largest micro-batch that does is {memory.largest_local_batch_size}"
     return f"{needed}; not even a micro-batch of 1 does; perfmodel layouts lists what would"

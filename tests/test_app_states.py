@@ -1,0 +1,91 @@
+"""Pages in states beside the usual: what does not fit, mistakes folded away, fields that do not count."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.test_app import errors, opened, sound, words
+
+pytestmark = pytest.mark.any_version
+
+UNSHARED = {"workload": "llama-3-70b", "accelerator": "h100-sxm5-80gb", "gpus": "64"}
+"""It does not fit."""
+
+
+def labels(test):
+    """Every field that is drawn, by its label."""
+    kinds = (test.text_input, test.number_input, test.selectbox, test.multiselect)
+    return {each.label for kind in kinds for each in kind}
+
+
+def figure(test, key):
+    return next(
+        json.loads(chart.proto.spec) for chart in test.get("plotly_chart") if f"-{key}" in chart.proto.id
+    )
+
+
+def test_a_claim_to_fill_in_has_the_fields_that_go_with_it():
+    test = opened("quote", gpus="8", quantity="images_per_second", value="4000", epochs="3")
+    assert {"GPUs", "Quantity", "A rate is of a"} <= labels(test)
+    assert not {"Epochs", "Tokens", "Price [USD/h]", "Message, e.g. 1GB"} & labels(test)
+    test.selectbox(key="option-quantity").set_value("time_to_train")
+    test.text_input(key="option-value").set_value("1h")
+    sound(test.run())
+    assert {"Epochs", "Tokens"} <= labels(test)
+    assert "A rate is of a" not in labels(test)
+    assert test.text_input(key="option-quote-epochs").value == "3"
+
+
+def test_a_quote_that_states_its_job_has_no_fields_and_gives_them_back():
+    test = opened("quote", gpus="8", value="4000")
+    assert {"GPUs", "Network"} <= labels(test)
+    test.selectbox(key="option-quote").set_value("horovod-512-gpus")
+    sound(test.run())
+    assert labels(test) == {"Quote"}
+    test.selectbox(key="option-quote").set_value("fill in")
+    sound(test.run())
+    assert {"GPUs", "Network", "Quantity"} <= labels(test)
+    assert test.number_input(key="option-gpus").value == 8
+    assert "4,000 images/s" in words(test)
+
+
+@pytest.mark.parametrize("page", ["scale", "sensitivity", "compare"])
+def test_a_job_that_does_not_fit_is_not_praised(page):
+    said = words(opened(page, **UNSHARED))
+    first = next(line for line in said.splitlines() if line.startswith("**"))
+    assert "does not fit" in first or "Too large for the memory" in first
+    assert "efficient" not in first
+    if page != "sensitivity":
+        assert "What to do" in first
+
+
+def test_curves_say_their_range_and_the_fastest_comes_first():
+    said = words(
+        opened("scale", gpus="8,16", **{"inter-link": "ethernet-25g-tcp", "networks": "ib-edr-100g"})
+    )
+    fast, slow = said.index("* ib-edr-100g: "), said.index("* ethernet-25g-tcp (chosen): ")
+    assert fast < slow
+    assert said[fast:slow].count(" (80 %: ") == 1
+    assert "images/s" in said[fast:slow]
+
+
+def test_a_mistake_in_a_field_that_is_folded_away_says_where_it_is():
+    assert "(beside the page, under “More options”)" in errors(opened(gpus="8", jitter="foo"))
+    assert "(under “B, where it differs from A”)" in errors(
+        opened("compare", gpus="8", **{"b-jitter": "foo"})
+    )
+
+
+def test_what_a_refusal_repeats_is_said_once():
+    said = errors(opened("plan", deadline="tomorrow")).splitlines()[0]
+    assert said.count("tomorrow") == 1
+    assert "expected for example 48h or 2 days" in said
+
+
+def test_the_interval_of_a_case_lies_on_a_line_seen_on_any_fill():
+    spec = figure(opened("compare", gpus="8", **{"b-gpus": "16"}), "compare")
+    lines = [trace for trace in spec["data"] if trace["type"] == "scatter"]
+    assert [trace["line"]["color"] for trace in lines] == ["white", "#D55E00"] * 2
+    assert [trace["line"]["width"] for trace in lines] == [7, 3] * 2
