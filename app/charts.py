@@ -151,15 +151,21 @@ def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
                 hovertext=[_seconds(interval.low_80), _seconds(interval.high_80)],
                 hoverinfo="text",
             )
-    # the width of the picture, where a phone has room for two beside each other
-    return figure.update_layout(legend={"xref": "container", "maxheight": 1.0})
+    # names above bars, not beside them: on a phone those take half of the picture
+    figure.update_yaxes(visible=False, autorange=False, range=[len(rows) - 0.6, -0.85], fixedrange=True)
+    figure.update_traces(width=0.5, selector={"type": "bar"})
+    for place, name in enumerate(rows):
+        figure.add_annotation(
+            x=0, y=place - 0.27, text=name, showarrow=False, align="left", xanchor="left", yanchor="bottom"
+        )
+    return figure.update_layout(legend={"maxheight": 1.0})
 
 
 def height_beside(figure: go.Figure, names: Sequence[str]) -> int:
     """Return the height of a picture of things side by side, for its legend on a phone and lines of names."""
     entries = sum(bool(trace.name) and trace.showlegend is not False for trace in figure.data)
-    rows = sum(max(40, 30 + 16 * name.count("<br>")) for name in names)
-    return 90 + 19 * math.ceil(entries / 2) + rows
+    lines = max(name.count("<br>") for name in names)
+    return 80 + 19 * math.ceil(entries / 2) + (62 + 18 * lines) * len(names)
 
 
 def _seconds(time: float) -> str:

@@ -156,7 +156,7 @@ def test_numbers_are_the_librarys_own():
 def test_nonsense_in_a_url_is_told_and_kept(name, value):
     test = opened(**{name: value})
     named = name != "anchor" and name in options()
-    assert (f"“{plain(options()[name].label)}” = " if named else name) in errors(test)
+    assert (f"“{plain(options()[name].label)}”" if named else name) in errors(test)
     assert test.query_params[name] == value
     assert not test.metric
     if name == "anchor":  # can be read; it is the answer that cannot be given

@@ -56,9 +56,9 @@ def test_25_or_100_gigabit_gets_a_decision_named_bars_and_intervals():
     assert re.search(r"80 %: [\d.]+ to [\d.]+, \d\d % sure\)\. That is too little to decide by", said)
     figure = json.loads(test.get("plotly_chart")[0].proto.spec)
     assert {bar for trace in figure["data"] for bar in trace["y"]} == {
-        "A<br>ethernet-25g-tcp",
-        "B<br>ethernet-100g-tcp",
-        "C<br>ethernet-100g-rdma",
+        "A: ethernet-25g-tcp",
+        "B: ethernet-100g-tcp",
+        "C: ethernet-100g-rdma",
     }
     assert sum(trace["name"] == "80 % interval" for trace in figure["data"]) == 3
 

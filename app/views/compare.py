@@ -35,7 +35,7 @@ EXAMPLE = {"b-inter-link": "ethernet-25g-tcp", "c-inter-link": "ethernet-100g-rd
 # Cases that the page opens with where nobody has said any.
 FEWEST = 3
 # Cases whose folds are drawn, at least.
-WIDEST_LABEL = 20
+WIDEST_LABEL = 46
 # Characters of a line of what a bar is called: a telephone is 390 pixels wide.
 
 
@@ -71,12 +71,8 @@ def shown(value: float | None, unit: str) -> str:
 def bar(name: str) -> str:
     """Return what a bar is called, in lines that leave room for the bar on a phone."""
     letter, _, title = name.partition(" ")
-    lines = [
-        line
-        for part in title.removeprefix("(").removesuffix(")").split(", ")
-        for line in textwrap.wrap(part, WIDEST_LABEL)
-    ]
-    return "<br>".join([letter, *map(escape, lines)])
+    words = f"{letter}: {title.removeprefix('(').removesuffix(')')}" if title else letter
+    return "<br>".join(map(escape, textwrap.wrap(words, WIDEST_LABEL)))
 
 
 QUANTITIES = {"mfu": "MFU", "hfu": "HFU", "memory_bytes": "memory of a GPU", "speedup": "speed-up"}
