@@ -374,7 +374,7 @@ def catalogue(groups: Mapping[str, Sequence[tuple[float, float, Any]]], x: str, 
                 name=name,
                 mode="markers",
                 text=[point[2].id for point in points],
-                marker={"color": COLOURS[index], "size": 9, "symbol": SYMBOLS[index]},
+                marker={"color": COLOURS[index], "size": 9 + 3 * index, "symbol": SYMBOLS[index]},
                 hovertemplate="%{text}<extra></extra>",
             )
     figure.update_xaxes(title=x, type="log")

@@ -30,20 +30,25 @@ FIELDS = {
 
 def overview(catalogue: Catalogue, kind: Kind) -> list[dict[str, Any]]:
     """Return one row for each spec of a kind: its numbers with their units, and what it is joined by."""
-    rows = []
+    numbers: list[dict[str, Any]] = []
+    facts: list[dict[str, Any]] = []
     for id in catalogue.ids(kind):
         result = catalogue.spec(kind, id)
-        row: dict[str, Any] = {"id": id, "name": result.name}
+        numbers.append({"id": id, "name": result.name})
+        facts.append({})
         for name, value in vars(result).items():
             if isinstance(value, Quantity):
-                row[name] = number_text(name, value.value)
+                numbers[-1][name] = number_text(name, value.value)
             elif isinstance(value, dict) and name == "peak_flops":
-                row |= {f"{key} peak": number_text(name, peak.value) for key, peak in value.items()}
+                numbers[-1] |= {f"{key} peak": number_text(name, peak.value) for key, peak in value.items()}
             elif isinstance(value, str | int) and name not in ("id", "name", "note"):
-                row[name] = value
-        rows.append(row)
-    blank = {name: "" if isinstance(value, str) else None for row in rows for name, value in row.items()}
-    return [{in_words(name): row.get(name, empty) for name, empty in blank.items()} for row in rows]
+                facts[-1][name] = value
+    every = (*numbers, *facts)  # of which the numbers come first
+    blank = {name: "" if isinstance(value, str) else None for row in every for name, value in row.items()}
+    return [
+        {in_words(name): (stated | others).get(name, empty) for name, empty in blank.items()}
+        for stated, others in zip(numbers, facts, strict=True)
+    ]
 
 
 def in_words(name: str) -> str:

@@ -360,7 +360,7 @@ def test_a_trace_is_seen_calibrated_on_and_carried_to_the_other_pages():
     sound(test.run())
     assert test.checkbox(key="use-profile").value
     carried = test.metric[0].value
-    assert "--profile profile.toml" in "\n".join(code.value for code in test.code)
+    assert "--profile step-profile.toml" in "\n".join(code.value for code in test.code)
     sound(test.checkbox(key="use-profile").uncheck().run())
     assert test.metric[0].value == plain
     sound(test.checkbox(key="use-profile").check().run())

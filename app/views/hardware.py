@@ -22,8 +22,8 @@ def ids() -> tuple[str, ...]:
     return tuple(id for kind in KINDS for id in catalogue.ids(kind))
 
 
-def picture(kind: str) -> None:
-    """Draw what tells the things of a kind apart."""
+def picture(kind: str, shown: str) -> None:
+    """Draw what tells the things of a kind apart, the one shown with its name."""
     catalogue = session_hardware.catalogue()
     points: list[tuple[float, float, Any]]
     if kind == "accelerators":
@@ -44,33 +44,33 @@ def picture(kind: str) -> None:
         points = [(node.accelerators, node.nics or 1, node) for node in nodes]
         titles = ("accelerators of a machine [1]", "network adapters [1]")
     mine = {file.stem for file in session_hardware.specs()}
+    others = [point for point in points if point[2].id != shown]
     groups = {
-        kind: [point for point in points if point[2].id not in mine],
-        "your own": [point for point in points if point[2].id in mine],
+        f"other {kind}" if len(others) < len(points) else kind: [
+            point for point in others if point[2].id not in mine
+        ],
+        "your own": [point for point in others if point[2].id in mine],
+        shown: [point for point in points if point[2].id == shown],
     }
     charts.draw(charts.catalogue(groups, *titles), f"{kind}-chart", f"{titles[1]} against {titles[0]}")
 
 
 def add() -> None:
     """Take a spec of one's own, as TOML or by a form."""
-    st.subheader("Your own", anchor=False)
-    st.caption("Kept for this session alone; every page then offers it. Not part of the URL.")
+    st.subheader("Hardware of your own", anchor=False)
+    st.caption("Kept for this session alone, and not part of the address; every page then offers it.")
     by_form, as_toml = st.tabs(["An accelerator, by form", "Anything, as TOML"])
     with by_form, st.form("own-accelerator", border=False):
-        like = st.selectbox(
-            "Like which accelerator", session_hardware.catalogue().ids("accelerators"), key="form-like"
-        )
-        name = st.text_input("Name of your own", placeholder="my-gpu", key="form-id")
+        like = st.selectbox("It is like", session_hardware.catalogue().ids("accelerators"), key="form-like")
+        name = st.text_input("Its name", placeholder="e.g. my-gpu", key="form-id")
         numbers = {
-            field: st.text_input(
-                label, placeholder=f"as that one has it, or e.g. {example}", key=f"form-{field}"
-            )
+            field: st.text_input(label, placeholder=f"the same, or e.g. {example}", key=f"form-{field}")
             for field, (label, _, example) in hardware.FIELDS.items()
         }
         peaks = {
             kind: st.text_input(
-                f"Highest rate in {kind}, without sparsity",
-                placeholder="as that one has it, or e.g. 125TFLOP/s",
+                f"Peak rate in {kind}, without sparsity",
+                placeholder="the same, or e.g. 125TFLOP/s",
                 key=f"form-{kind}",
             )
             for kind in ("fp32", "fp16", "bf16")
@@ -128,7 +128,7 @@ def page(asked: Asked) -> None:
     st.dataframe(numbers, hide_index=True, column_config={"address": st.column_config.LinkColumn()})
     with st.expander("The file"):
         st.code(hardware.text_of(catalogue, id), language="toml")
-    picture(kind)
+    picture(kind, id)
     st.dataframe(rows, hide_index=True)
     with st.container(horizontal=True):
         command = "specs show " + id
@@ -150,8 +150,10 @@ page(
         "hardware",
         {},
         body=(
-            one_of("id", ids(), "v100-sxm2-16gb", "The spec whose numbers are shown.")._replace(label="Show"),
-            KIND._replace(label="List"),
+            one_of("id", ids(), "v100-sxm2-16gb", "The spec whose numbers are shown.")._replace(
+                label="Details of"
+            ),
+            KIND._replace(label="List of all"),
         ),
         start=START,
     )
