@@ -277,13 +277,39 @@ def test_no_count_of_machines_between_those_tried_first_is_better(limit, wanted)
     assert (plans.chosen.world_size, plans.chosen.cost) == (best["world_size"], best["cost"])
 
 
+@pytest.mark.parametrize(
+    ("asked", "wanted", "best"),
+    [
+        ({"workload": "llama-2-70b", "max_gpus": 96}, "cheapest", 72),
+        ({"workload": "gpt3-175b", "max_gpus": 128}, "cheapest", 56),
+        ({"workload": "llama-3-8b", "max_gpus": 128, "global_batch_size": 240}, "fastest", 120),
+    ],
+)
+def test_without_a_limit_the_best_of_every_count_is_found(asked, wanted, best, monkeypatch):
+    instances = ("p4de.24xlarge",) if asked["workload"] == "gpt3-175b" else ("p5.48xlarge",)
+    goal = Goal(tokens=3e11, instances=instances, **asked)
+    chosen = getattr(search(goal), wanted)
+    monkeypatch.setattr(
+        "perfmodel.planning.layouts.doubled", lambda most, held: (*range(held, most + 1, held),)
+    )
+    every = getattr(search(goal), wanted)
+    assert every["world_size"] == chosen["world_size"] == best
+    assert every["cost"] == pytest.approx(chosen["cost"])
+
+
 def test_counts_between_are_counted_before_they_are_timed():
-    """What a limit of candidates allows without a deadline is too little with one."""
+    """What a limit of candidates leaves no room for is not tried, and the answer says so."""
     asked = {"workload": "llama-3-8b", "instances": "p5.48xlarge", "tokens": "1T", "max_gpus": 96}
-    coarse = perfmodel.plan(**asked)
-    finer = perfmodel.plan(**asked, deadline="30 days")
-    assert finer.layouts > coarse.layouts
+    asked["deadline"] = "30 days"
+    finer = perfmodel.plan(**asked)
     with at_most(1_000_000):
-        assert perfmodel.plan(**asked, deadline="30 days").layouts == finer.layouts
-    with pytest.raises(TooManyCandidates), at_most(coarse.layouts + 1):
-        perfmodel.plan(**asked, deadline="30 days")
+        assert perfmodel.plan(**asked).layouts == finer.layouts
+    coarse, allowed = None, 1
+    while coarse is None:
+        try:
+            with at_most(allowed):
+                coarse = perfmodel.plan(**asked)
+        except TooManyCandidates as refused:
+            allowed = refused.asked
+    assert coarse.layouts < finer.layouts
+    assert [reason for reason in coarse.search.left_out if reason.startswith("a count beside the best")]

@@ -44,6 +44,8 @@ OF_SCENARIO: Final = (
 """Options of a scenario that a plan decides, by the names of its row."""
 OF_LAYOUT: Final = (*DEGREES, "sharding", "recompute", "micro_batch_size", "accumulation_steps")
 """The same of a plan that shares a transformer out, by the words of its layout."""
+LARGEST_COUNTS = 8
+"""GPU counts tried of a batch given beforehand because they divide it (a choice)."""
 LARGE = 1e9
 """Parameters of a network from which on jobs fail where nobody says how often (a choice)."""
 USUAL_FAILURE_INTERVAL = 2048 * 54 * 86400 / 419
@@ -304,6 +306,23 @@ def doubled(max_gpus: int, held: int) -> tuple[int, ...]:
     nodes = (count for octave in octaves for count in (2**octave, 3 * 2 ** (octave - 1)))
     offered = (*part, held, *(held * count for count in nodes), max_gpus // held * held)
     return tuple(sorted({n for n in offered if 0 < n <= max_gpus}))
+
+
+def dividing(global_batch_size: int, max_gpus: int, held: int) -> tuple[int, ...]:
+    """Return the largest GPU counts that a batch given beforehand divides among, but for powers of two.
+
+    Whole machines, at most ``LARGEST_COUNTS``: of each odd divisor of the batch the largest multiple by a
+    power of two.
+
+    >>> dividing(480, 256, 8), dividing(512, 256, 8)
+    ((160, 192, 240), ())
+    """
+    counts = set()
+    for odd in range(3, min(global_batch_size, max_gpus) + 1, 2):
+        if global_batch_size % odd == 0:
+            count = odd * 2 ** ((max_gpus // odd).bit_length() - 1)
+            counts.add(count if count % held == 0 else 0)
+    return tuple(sorted(counts - {0})[-LARGEST_COUNTS:])
 
 
 def sized(max_gpus: int, held: int) -> tuple[int, ...]:

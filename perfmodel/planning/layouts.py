@@ -12,7 +12,7 @@ import numpy as np
 from perfmodel.calibration import Calibration
 from perfmodel.candidates import will_try
 from perfmodel.errors import InputError
-from perfmodel.planning.goal import Goal, doubled
+from perfmodel.planning.goal import Goal, dividing, doubled
 from perfmodel.planning.machines import Machine
 from perfmodel.resolve import Setting, resolve
 from perfmodel.sharing import PRECISIONS, stack_of
@@ -70,7 +70,11 @@ def jobs_of(goal: Goal, machines: Sequence[Machine]) -> list[Job]:
     """Return every machine, size and precision on which layouts are tried first."""
     jobs = []
     for index, machine in enumerate(machines):
-        sizes = doubled(goal.most_gpus(machine.accelerators, machine.joins), machine.accelerators)
+        most = goal.most_gpus(machine.accelerators, machine.joins)
+        sizes = doubled(most, machine.accelerators)
+        if goal.global_batch_size is not None:
+            more = dividing(goal.global_batch_size, most, machine.accelerators)
+            sizes = tuple(sorted({*sizes, *more}))
         jobs += [
             Job(index, size, precision) for precision, size in product(goal.precisions or (None,), sizes)
         ]
