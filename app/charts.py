@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app import axes, colours, numbers_first
-from app.fills import filled, filled_each
+from app.fills import filled
 from perfmodel.prediction import Prediction
 from perfmodel.step.terms import ANY_TERM, sent
 from perfmodel.units import dollars, show
@@ -59,21 +59,21 @@ def waterfall(prediction: Prediction) -> go.Figure:
         if prediction.layout is None or time > 0  # of many terms a layout has few
     ]
     starts = [0.0, *accumulate(time for _, _, time in rows)]
-    figure = go.Figure(
-        go.Bar(
-            y=[name for name, _, _ in rows],
-            x=[time for _, _, time in rows],
-            base=starts[:-1],
+    figure = go.Figure()
+    for (name, look, time), start in zip(rows, starts, strict=False):
+        figure.add_bar(  # of an array of colours Plotly chooses the lines of patterns itself
+            y=[name],
+            x=[time],
+            base=[start],
             orientation="h",
-            marker=filled_each([look for _, look, _ in rows]),
-            text=[show(time, "s") if time > LEAST else "" for _, _, time in rows],
-            customdata=[show(time, "s") for _, _, time in rows],
+            marker=filled(look),
+            text=[show(time, "s") if time > LEAST else ""],
+            customdata=[show(time, "s")],
             textposition="outside",
             cliponaxis=False,
             hovertemplate="%{y}: %{customdata}<extra></extra>",
             showlegend=False,
         )
-    )
     if "backward_time" in prediction.terms:
         _hidden(figure, prediction, starts[1 + list(prediction.terms).index("backward_time")])
     figure.add_bar(

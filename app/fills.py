@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 BLACK, WHITE = "#000000", "#ffffff"
@@ -66,13 +65,3 @@ def filled(look: tuple[str, str]) -> dict[str, Any]:
     """Return what Plotly calls the marker of bars of one look, a colour and a pattern."""
     colour, shape = look
     return {"color": colour, "pattern": {"shape": shape, "fgcolor": line_on(colour), **LINES}}
-
-
-def filled_each(looks: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return the marker of bars that each have their look."""
-    pattern = {
-        "shape": [shape for _, shape in looks],
-        "fgcolor": [line_on(colour) for colour, _ in looks],
-        **LINES,
-    }
-    return {"color": [colour for colour, _ in looks], "pattern": pattern}

@@ -34,6 +34,9 @@ SHORT = {"optimizer": "optimizer", "other": "other", "reserved": "context", "who
 OTHERWISE = OLIVE, "/"
 UNNAMED = "in all"
 """Of answers saved before there were rows."""
+ACROSS = ((-0.3, 0.3),)
+AROUND = ((-0.25, -0.12), (0.12, 0.3))
+"""Where the line of a limit stands beside a bar, and on one: not on the words in it, nor above it."""
 HEAD, FOOT, EACH = 86, 56, 74
 """Heights of a legend, of an axis and of a bar with its words [px]."""
 
@@ -100,13 +103,10 @@ def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
     places = list(range(len(every)))
     labels = SHARED_LABELS | {row.name: row.label for row in ROWS.values()} | SHORT
     others = {name: OTHERWISE for bar in every for name in bar.rows if name not in LOOKS}
-    starts = [0.0] * len(every)
     for name, (colour, pattern) in (LOOKS | others).items():
         sizes = [bar.rows.get(name, 0.0) / GIB for bar in every]
         if not any(sizes):
             continue
-        anchor = _anchor(every, starts, sizes)
-        starts = [start + size for start, size in zip(starts, sizes, strict=True)]
         label = labels.get(name, name)
         figure.add_bar(
             y=places,
@@ -117,7 +117,7 @@ def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
             marker={**filled((colour, pattern)), "line": {"color": "white", "width": 1}},
             text=[f"{label} {_short(size)}" if size else "" for size in sizes],
             textposition="inside",
-            insidetextanchor=anchor,
+            insidetextanchor="middle",
             textangle=0,
             insidetextfont={"color": letters_on(colour)},
             hovertemplate=f"{label}: %{{x:.2f}} GiB<extra></extra>",
@@ -144,17 +144,6 @@ def memory_bars(bars: Mapping[str, MemoryBar]) -> go.Figure:
     return figure
 
 
-def _anchor(bars: list[MemoryBar], starts: list[float], sizes: list[float]) -> str:
-    """Say where in a part words stand: in its middle, or away from the lines of a limit that cross it."""
-    for bar, start, size in zip(bars, starts, sizes, strict=True):
-        crossing = [
-            (end / GIB - start) / size for end in (bar.usable, bar.capacity) if 0 < end / GIB - start < size
-        ]
-        if crossing:
-            return "end" if sum(crossing) / len(crossing) < 0.6 else "start"
-    return "middle"
-
-
 def _limits(figure: go.Figure, bars: list[MemoryBar]) -> None:
     """Lines across each bar, where memory ends and where that which a program can use does."""
     for name, dash, ends in (
@@ -164,9 +153,19 @@ def _limits(figure: go.Figure, bars: list[MemoryBar]) -> None:
         if name != "capacity" and all(bar.usable == bar.capacity for bar in bars):
             continue
         sizes = sorted({f"{end / GIB:.1f}" for end in ends})
+        where = [AROUND if bar.needed > end else ACROSS for bar, end in zip(bars, ends, strict=True)]
         figure.add_scatter(
-            x=[x for end in ends for x in (end / GIB, end / GIB, None)],
-            y=[y for place in range(len(bars)) for y in (place - 0.3, place + 0.3, None)],
+            x=[
+                x
+                for end, parts in zip(ends, where, strict=True)
+                for x in [end / GIB, end / GIB, None] * len(parts)
+            ],
+            y=[
+                y
+                for place, parts in enumerate(where)
+                for low, high in parts
+                for y in (place + low, place + high, None)
+            ],
             mode="lines",
             line={"color": RED, "dash": dash, "width": 2},
             name=f"{name} {sizes[0]} GiB" if len(sizes) == 1 else name,

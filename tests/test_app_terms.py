@@ -35,8 +35,8 @@ def test_every_term_has_a_look(terms):
 )
 def test_the_terms_of_a_job_look_alike_in_both_pictures_and_unlike_each_other(asked):
     answer = predict(**asked)
-    bars = charts.waterfall(answer).data[0]
-    alone = dict(zip(bars.y, zip(bars.marker.color, bars.marker.pattern.shape, strict=True), strict=True))
+    bars = [bar for bar in charts.waterfall(answer).data if bar.type == "bar"]
+    alone = {bar.y[0]: (bar.marker.color, bar.marker.pattern.shape) for bar in bars}
     beside = {
         bar.name: (bar.marker.color, bar.marker.pattern.shape)
         for bar in charts.side_by_side({"A": answer}).data

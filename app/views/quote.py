@@ -6,7 +6,7 @@ from typing import NamedTuple
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import charts, decisions, quotes, report_pages, session_hardware
+from app import axes, charts, decisions, quotes, report_pages, session_hardware
 from app.answering import answering
 from app.layout import Asked, ask_scenario, downloads, mistakes_shown, shell_command, ways_out
 from app.options import file_words, one_of, text_of, whole_of
@@ -166,7 +166,10 @@ def picture(claim: Checked, index: int) -> None:
     figure.update_xaxes(
         title=f"{claim.quantity.replace('_', ' ')} [{unit}]", type="log" if wide else "linear"
     )
-    if unit == "1":
+    if unit == "1" and wide:
+        ticks = axes.logarithmic_ticks(min(drawn), max(drawn), unit)
+        figure.update_xaxes(tickvals=ticks, ticktext=[f"{tick:.0%}" for tick in ticks])
+    elif unit == "1":
         figure.update_xaxes(tickformat=".0%")
     rows = ["claimed", MODEL, *(["measured"] if near else []), LIMIT]
     figure.update_yaxes(categoryorder="array", categoryarray=rows[::-1], automargin=True, showgrid=False)
