@@ -1,4 +1,4 @@
-"""The list of pages; ``perfmodel app`` starts it."""
+"""The list of pages, which ``server`` serves."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ if str(HERE.parent) not in sys.path:  # the pages import one another as parts of
     sys.path.insert(0, str(HERE.parent))
 
 from app import history, numbers_first  # noqa: E402
-from app.menu import PAGES  # noqa: E402
+from app.menu import PAGES, UNKNOWN  # noqa: E402
 
 st.set_page_config(page_title="perfmodel", layout="wide", initial_sidebar_state=336)  # labels fit
 
@@ -35,6 +35,7 @@ st.navigation(
             for name, title in PAGES
         ),
         st.Page(to_predict, url_path="predict", visibility="hidden"),
+        st.Page(HERE / "views" / f"{UNKNOWN}.py", title="No such page", visibility="hidden"),
     ],
     position="top",
 ).run()

@@ -1,5 +1,7 @@
 """Which pages there are, in the order of the menu."""
 
+from perfmodel.errors import nearest
+
 PAGES = (
     ("predict", "Predict"),
     ("scale", "Scale"),
@@ -15,3 +17,21 @@ PAGES = (
     ("hardware", "Hardware"),
 )
 """File below ``views`` and word in the URL -> title."""
+UNKNOWN = "unknown"
+"""File and word of the page at addresses that are no page's; it is not in the menu."""
+SHORTEST = 3
+"""Letters from which on a step of an address is like the name of a page."""
+
+
+def likest(path: str) -> list[str]:
+    """Return the pages whose word or title is most like a step of a path, the likest first.
+
+    >>> likest("/sensitivty"), likest("/check-quote"), likest("/app/predict/x")
+    (['sensitivity'], ['quote'], ['predict'])
+    >>> likest("/a/b/c")  # too little to go by
+    []
+    """
+    words = {word: name for name, title in PAGES for word in (name, title)}
+    steps = [step for step in path.split("/") if len(step) >= SHORTEST]
+    near = [words[word] for step in steps for word in nearest(step, words)]
+    return list(dict.fromkeys(near))

@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.browser.server import app_words, free_port, stop, wait
+from tests.browser.server import LONGEST_START, app_words, free_port, stop, wait
 
 LATE = 12
 """Modules that the first page may still import: those that only some pages need, and parts of charts."""
@@ -19,11 +20,15 @@ pytest.importorskip("streamlit")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_the_first_start_in_a_terminal_asks_nothing(tmp_path: Path) -> None:
+def test_the_first_start_in_a_terminal_asks_nothing_and_opens_a_browser(tmp_path: Path) -> None:
     import pty
 
     home = tmp_path / "home"
     home.mkdir()
+    shown = tmp_path / "shown"
+    browser = tmp_path / "browser"
+    browser.write_text(f"#!/bin/sh\necho $1 > {shown}\n")
+    browser.chmod(0o700)
     ours, theirs = pty.openpty()
     log = tmp_path / "log"
     log.touch()
@@ -35,7 +40,7 @@ def test_the_first_start_in_a_terminal_asks_nothing(tmp_path: Path) -> None:
         stdout=theirs,
         stderr=theirs,
         cwd=home,
-        env=clean | {"HOME": str(home), "PATH": str(home), "BROWSER": "true", "TERM": "dumb"},
+        env=clean | {"HOME": str(home), "PATH": str(home), "BROWSER": str(browser), "TERM": "dumb"},
         start_new_session=True,
     )
     os.close(theirs)
@@ -43,11 +48,19 @@ def test_the_first_start_in_a_terminal_asks_nothing(tmp_path: Path) -> None:
     reader.start()
     try:
         wait(port, process, log)
+        end = time.monotonic() + LONGEST_START
+        while not (shown.is_file() and shown.read_text()) and time.monotonic() < end:
+            time.sleep(0.05)
+        process.terminate()
+        assert process.wait(30) == 0
     finally:
         stop(process)
         reader.join(10)
         os.close(ours)
-    assert "mail" not in log.read_text(errors="replace")
+    assert shown.read_text().strip() == f"http://127.0.0.1:{port}"
+    said = log.read_text(errors="replace")
+    assert "mail" not in said
+    assert "Traceback" not in said
 
 
 def _keep(terminal: int, log: Path) -> None:

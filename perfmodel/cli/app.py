@@ -12,6 +12,8 @@ TOKEN = "PERFMODEL_TOKEN"
 """And the token that it takes."""
 LARGEST_UPLOAD = 200
 """Largest upload [MB]; it stays on this machine."""
+OPENING_TRIES = 100
+"""Looks whether the app answers, a tenth of a second apart, before a browser is opened."""
 MISSING = "the app needs streamlit and plotly: pip install 'perfmodel[app]'"
 
 
@@ -46,14 +48,14 @@ def command(port: int, host: str, browse: bool, server: str | None, check: bool,
 
         Client(server)  # refuses what is no address
         os.environ[SERVER] = server
-    words = streamlit_words(host, port, browse)
+    words = streamlit_words(host, port)
+    url = f"http://{host}:{port}"
     taken = _taken(host, port)
     if not check:
         if taken:
             raise InputError(taken)
-        _serve(words)
+        _serve(words, url if browse else None)
         return
-    url = f"http://{host}:{port}"
     if as_json:
         import json
 
@@ -64,15 +66,41 @@ def command(port: int, host: str, browse: bool, server: str | None, check: bool,
         raise SystemExit(1)
 
 
-def _serve(words: list[str]) -> None:
-    """Run Streamlit in this process, after what all visitors would wait for."""
+def _serve(words: list[str], opened: str | None) -> None:
+    """Run Streamlit in this process, after what all visitors would wait for, and open a browser."""
+    import signal
     import sys
+    import threading
 
     from streamlit.web.cli import main as streamlit
 
     warm()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
+    if opened:
+        threading.Thread(target=_open_when_it_answers, args=(opened,), daemon=True).start()
     sys.argv = words
     streamlit()
+
+
+def _end(number: int, frame: object) -> None:
+    """End as at the end of a program, so that work under way is stopped too, once the server is down."""
+    raise SystemExit(0)
+
+
+def _open_when_it_answers(url: str) -> None:
+    """Open a browser, as Streamlit does for a script but not for an application."""
+    import time
+    import webbrowser
+    from urllib.request import urlopen
+
+    for _ in range(OPENING_TRIES):
+        try:
+            with urlopen(f"{url}/_stcore/health", timeout=1):
+                webbrowser.open(url)
+                return
+        except OSError:
+            time.sleep(0.1)
 
 
 def warm() -> None:
@@ -92,7 +120,9 @@ def warm() -> None:
     for name in ("pandas", "pyarrow", "streamlit.emojis"):
         with suppress(ImportError):
             import_module(name)
-    names = sorted(file.stem for file in pages.glob("*.py") if file.stem not in ("__init__", "main"))
+    names = sorted(
+        file.stem for file in pages.glob("*.py") if file.stem not in ("__init__", "main", "server")
+    )
     parts = {name: import_module(f"app.{name}") for name in names}
     parts["looks"].labelled("--gpus")  # reads the options of every page, and the catalogue for their choices
     shipped_runs()
@@ -120,14 +150,14 @@ def _installed() -> bool:
     return all(find_spec(name) is not None for name in ("streamlit", "plotly"))
 
 
-def streamlit_words(host: str, port: int, browse: bool = False) -> list[str]:
+def streamlit_words(host: str, port: int) -> list[str]:
     """Return what ``python -m`` starts: Streamlit on the given address, without usage statistics."""
     from perfmodel.resources import folder
 
     settings = {
         "server.address": host,
         "server.port": port,
-        "server.headless": "false" if browse else "true",
+        "server.headless": "true",  # it opens a browser for scripts alone
         "server.maxUploadSize": LARGEST_UPLOAD,
         "server.fileWatcherType": "none",
         "server.runOnSave": "false",
@@ -142,4 +172,4 @@ def streamlit_words(host: str, port: int, browse: bool = False) -> list[str]:
         "theme.dark.primaryColor": "#56B4E9",
     }
     flags = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
-    return ["streamlit", "run", str(folder("app") / "main.py"), *flags]
+    return ["streamlit", "run", str(folder("app") / "server.py"), *flags]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Response, sync_playwright
 
 from tests.browser.chromium import FLAGS, NoChromium, chromium
 from tests.browser.crowd import SWITCH
@@ -76,14 +76,6 @@ def browser() -> Iterator[Browser]:
         shown.close()
 
 
-def _complains(message: ConsoleMessage) -> bool:
-    """Whether it is an error; Streamlit first looks for itself below the page's path, in vain."""
-    looks_for_itself = urlsplit(message.location["url"]).path.endswith(
-        ("/_stcore/health", "/_stcore/host-config")
-    )
-    return message.type == "error" and not looks_for_itself
-
-
 def _leaves(url: str) -> bool:
     """Whether a request goes to another machine."""
     parts = urlsplit(url)
@@ -96,7 +88,13 @@ def window_of(context: BrowserContext, address: str) -> Window:
     strangers: list[str] = []
     page = context.new_page()
     page.set_default_timeout(180_000)  # of a hang: a busy machine is slow
-    page.on("console", lambda each: complaints.append(each.text) if _complains(each) else None)
+
+    def refused(answer: Response) -> None:
+        if answer.status >= 400:
+            complaints.append(f"{answer.status} of {answer.url}")
+
+    page.on("console", lambda each: complaints.append(each.text) if each.type == "error" else None)
+    page.on("response", refused)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     for kind in ("request", "websocket"):
         page.on(kind, lambda request: strangers.append(request.url) if _leaves(request.url) else None)
@@ -105,7 +103,7 @@ def window_of(context: BrowserContext, address: str) -> Window:
 
 @pytest.fixture
 def window(browser: Browser, address: str) -> Iterator[Window]:
-    """A fresh visitor; an error in the console or a request that leaves loopback fails the test."""
+    """A fresh visitor; an error in the console, a refused or a leaving request fails the test."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     made = window_of(context, address)
     yield made

@@ -1,0 +1,15 @@
+"""The pages as one application, at every address; ``perfmodel app`` starts it."""
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+HERE = Path(__file__).parent
+if str(HERE.parent) not in sys.path:  # its modules are parts of ``app``
+    sys.path.insert(0, str(HERE.parent))
+
+from app.addresses import Addresses  # noqa: E402
+
+app = st.App(HERE / "main.py", middleware=[Middleware(Addresses)])
