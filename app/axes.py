@@ -9,7 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from perfmodel.units import duration, show
+from perfmodel.units import duration, many, show
 
 SHOWN = ("s", "B", "B/s", "FLOP/s")
 """Units whose prefixes people write."""
@@ -85,7 +85,7 @@ def tick_text(value: float, unit: str) -> str:
     >>> tick_text(0.1, "s"), tick_text(60, "s"), tick_text(3600, "s"), tick_text(1e14, "FLOP/s")
     ('0.1 s', '1 min', '1 h', '100 TFLOP/s')
     >>> tick_text(200, "USD"), tick_text(2000000, "USD")
-    ('200', '2,000,000')
+    ('200', '2 M')
     """
     if unit == "s" and 0.1 <= value < 60:
         return f"{value:g} s"
@@ -95,4 +95,4 @@ def tick_text(value: float, unit: str) -> str:
         return f"{value / 3600:g} h" if value < 2 * 86400 else duration(value)
     if unit in SHOWN:
         return show(value, unit)
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+    return many(value) if value >= 1 else f"{value:g}"

@@ -158,7 +158,8 @@ def side_by_side(predictions: Mapping[str, Prediction]) -> go.Figure:
         figure.add_annotation(
             x=0, y=place - 0.27, text=name, showarrow=False, align="left", xanchor="left", yanchor="bottom"
         )
-    return figure.update_layout(legend={"maxheight": 1.0})
+    # letters so small that a phone has room for two entries beside each other
+    return figure.update_layout(legend={"maxheight": 1.0, "font": {"size": 11}})
 
 
 def height_beside(figure: go.Figure, names: Sequence[str]) -> int:

@@ -156,8 +156,8 @@ def ask(
     top = st.container()
     if shares_out:
         groups = layout_options.arranged(groups, chosen(known))
-    for heading, every_member in groups.items():
-        members = [option for option in every_member if counts(option.name)]
+    for heading, known_here in groups.items():
+        members: Sequence[Option] = [option for option in known_here if counts(option.name)]
         if not members:
             continue
         st.session_state.folds |= {

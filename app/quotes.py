@@ -34,7 +34,10 @@ def filled_in(picked: Mapping[str, Any]) -> Quote:
     if quantity == "flops" and "per" not in claim:
         claim["per"] = "job"
     table = {"title": "A claim of your own", "scenario": values(picked, SCENARIO), "claims": (claim,)}
-    return quote_of(table)
+    try:
+        return quote_of(table)
+    except InputError as error:  # there is one claim alone, and its value has a field
+        raise InputError(str(error).removeprefix("claim 1: ").removeprefix("value = ")) from None
 
 
 def goes_with(name: str, quantity: str) -> bool:

@@ -214,7 +214,7 @@ def widget(option: Option) -> Any:
             option.label,
             option.choices,
             index=None,
-            placeholder=option.usual,
+            placeholder=_in_words(option.usual),
             format_func=_in_words,
             **common,
         )

@@ -31,6 +31,7 @@ from perfmodel.units import show
 START = {"gpus": "1,2,4,8,16,32,64"}
 MOST = 60
 # Counts a chart shows well.
+MOST_TICKS = 12
 YS = {
     "efficiency": "scaling efficiency",
     "throughput": "throughput [samples/s]",
@@ -138,9 +139,15 @@ def picture(result: dict[str, list[Prediction]], drawn: dict[str, list[float | N
         points=_measured(first[-1].scenario, y),
         ideal=straight.get(y),
         percent=y == "efficiency",
-        ticks=counts if len(counts) <= 12 else None,
+        ticks=_ticks(counts),
     )
     charts.draw(figure, y, f"{YS[y]} against GPUs")
+
+
+def _ticks(counts: list[int]) -> list[int] | None:
+    """Return the counts to write at the axis: all where they are few, else powers of two, or None."""
+    some = counts if len(counts) <= MOST_TICKS else [count for count in counts if count & (count - 1) == 0]
+    return some if len(some) <= MOST_TICKS and (some == counts or len(some) > 2) else None
 
 
 def _bands(result: dict[str, list[Prediction]], y: str) -> dict[str, tuple[list[float], list[float]]]:
