@@ -40,6 +40,7 @@ def draw(figure: go.Figure, name: str, alt: str, height: int = 380, **more: Any)
     numbers_first.let_paint()
     axes.say_units(figure)
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 24, "b": 8})
+    figure.update_layout(modebar={"orientation": "v"})  # in a line it would cover legends
     if figure.layout.legend.y is None:
         figure.update_layout(legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0})
     return st.plotly_chart(

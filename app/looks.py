@@ -29,6 +29,7 @@ code, pre .token { color: inherit !important; }
   .st-key-page-body > .st-key-option-quantity { min-width: 14rem; }
 }
 [data-testid=stMarkdownContainer]:has(> table) { overflow-x: auto; }
+[data-testid=stMarkdownContainer] > table td:not(:first-child) { white-space: nowrap; }
 @media (max-width: 640px) {
   [data-testid=stMarkdownContainer] > table { min-width: 36rem; }
   .js-plotly-plot .modebar { display: none !important; }

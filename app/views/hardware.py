@@ -61,8 +61,10 @@ def add() -> None:
     st.caption("Kept for this session alone, and not part of the address; every page then offers it.")
     by_form, as_toml = st.tabs(["An accelerator, by form", "Anything, as TOML"])
     with by_form, st.form("own-accelerator", border=False):
-        like = st.selectbox("It is like", session_hardware.catalogue().ids("accelerators"), key="form-like")
-        name = st.text_input("Its name", placeholder="e.g. my-gpu", key="form-id")
+        like = st.selectbox(
+            "Based on the accelerator", session_hardware.catalogue().ids("accelerators"), key="form-like"
+        )
+        name = st.text_input("Name", placeholder="e.g. my-gpu", key="form-id")
         numbers = {
             field: st.text_input(label, placeholder=f"the same, or e.g. {example}", key=f"form-{field}")
             for field, (label, _, example) in hardware.FIELDS.items()

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from math import isfinite
+from itertools import pairwise
+from math import isfinite, log
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -22,7 +23,7 @@ from perfmodel.prediction.learning_rates import LearningRate
 from perfmodel.units import show
 
 if TYPE_CHECKING:
-    from perfmodel.prediction.sgd_error_bound import ErrorCurves
+    from perfmodel.prediction.sgd_error_bound import ErrorCurve, ErrorCurves
 
 START = {"workers": 16, "k": 8}
 # what a law is drawn with until somebody says more
@@ -86,16 +87,35 @@ def law_words(times: Distribution) -> str:
 def least_error(curves: "ErrorCurves") -> str:
     """Say which variant has the least bound on the error until when."""
     leaders = [
-        min(curves.variants, key=lambda curve: curve.error[index]).variant
-        for index in range(len(curves.times))
+        min(curves.variants, key=lambda curve: curve.error[index]) for index in range(len(curves.times))
     ]
-    if len(set(leaders)) == 1:
-        return f"{leaders[0]} all the time"
-    turns = [index for index in range(1, len(leaders)) if leaders[index] != leaders[index - 1]]
     until = [
-        f"{leaders[index - 1]} up to some {show(float(f'{curves.times[index]:.2g}'), 's')}" for index in turns
+        f"{before.variant} up to some {rounded(overtaken(curves.times, before, after, index))}"
+        for index, (before, after) in enumerate(pairwise(leaders))
+        if before is not after
     ]
-    return ", ".join([*until, f"then {leaders[-1]}"])
+    last = leaders[-1].variant
+    return ", ".join([*until, f"then {last}"]) if until else f"{last} all the time"
+
+
+def overtaken(times: Sequence[float], before: "ErrorCurve", after: "ErrorCurve", index: int) -> float:
+    """Return when one curve falls below another after a time [s]; both are straight in logarithms."""
+    ahead, behind = (log(after.error[i] / before.error[i]) for i in (index, index + 1))
+    share = ahead / (ahead - behind) if ahead > behind else 1.0
+    return float(times[index] * (times[index + 1] / times[index]) ** share)
+
+
+def rounded(seconds: float) -> str:
+    """Return a time in two digits.
+
+    >>> rounded(0.123), rounded(95.4), rounded(272.0), rounded(2735.0), rounded(9000.0)
+    ('120 ms', '95 s', '4.5 min', '46 min', '2.5 h')
+    """
+    for unit, name in ((3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            count = seconds / unit
+            return f"{count:,.0f} {name}" if count >= 10 else f"{count:.2g} {name}"
+    return show(float(f"{seconds:.2g}"), "s")
 
 
 def times_of(result: Sequence[StragglerPrediction]) -> go.Figure:

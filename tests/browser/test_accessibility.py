@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -95,3 +96,16 @@ def test_the_menu_and_the_options_open_on_a_phone_and_close_by_the_keyboard(visi
     first_link.wait_for()
     sidebar.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
     first_link.wait_for(state="hidden")
+
+
+def test_the_rest_of_the_menu_opens_where_it_does_not_fit(visitor):
+    page = visitor.page
+    page.set_viewport_size({"width": 820, "height": 900})
+    visitor.open("hardware")
+    page.get_by_text(re.compile(r"^\d+ more$")).click()
+    link = page.get_by_role("menuitem", name="Validation", exact=True)
+    link.wait_for()
+    page.wait_for_timeout(300)  # of what unfolds
+    assert grave(visitor) == {}
+    link.click()
+    page.wait_for_url("**/validation**")

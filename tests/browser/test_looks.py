@@ -1,0 +1,36 @@
+"""What a person sees of the pages: nothing lies on a legend, and what is wide scrolls within the page."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.any_version
+COVERED = """
+(() => {
+  const bar = document.querySelector(".modebar").getBoundingClientRect();
+  return [...document.querySelectorAll(".js-plotly-plot .legendtext")].filter((text) => {
+    const box = text.getBoundingClientRect();
+    return box.right > bar.left && box.left < bar.right && box.bottom > bar.top && box.top < bar.bottom;
+  }).map((text) => text.textContent);
+})()
+"""
+
+
+@pytest.mark.parametrize("width", [820, 1440])
+def test_the_bar_of_a_picture_covers_no_word_of_its_legend(window, width):
+    window.page.set_viewport_size({"width": width, "height": 1000})
+    page = window.open("validation")
+    page.wait_for_selector(".js-plotly-plot .legendtext")
+    page.locator(".js-plotly-plot").first.hover()
+    page.locator(".modebar").first.wait_for(state="visible")
+    assert page.evaluate(COVERED) == []
+
+
+def test_a_wide_table_scrolls_within_a_phone_and_the_keyboard_reaches_it(window):
+    window.page.set_viewport_size({"width": 390, "height": 844})
+    page = window.open("validation")
+    page.get_by_text("The report in short").click()
+    table = page.locator("[data-testid=stMarkdownContainer]:has(> table)")
+    table.wait_for()
+    assert table.evaluate("box => box.scrollWidth > box.clientWidth && box.tabIndex === 0")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
