@@ -15,7 +15,9 @@ STYLE = """
 <style>
 [data-testid=stCaptionContainer] { color: inherit !important; opacity: 0.82; }
 code, pre .token { color: inherit !important; }
-@media (prefers-color-scheme: dark) { .stMultiSelect span[title] { color: #10131a !important; } }
+@media (prefers-color-scheme: dark) {
+  .stMultiSelect span[title], button[kind^=primary]:not(:disabled) { color: #10131a !important; }
+}
 .js-plotly-plot :is([class$=tick] text, [class$=title], .colorbar text, .legendtext, .annotation-text),
 .js-plotly-plot :is(.bartext-outside, .textpoint text) {
   fill: currentColor !important;

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser
 
 from app.menu import PAGES
 from tests.browser.conftest import Window, window_of
+from tests.test_traces import trace
 
 pytestmark = pytest.mark.any_version
 WIDTHS = (1440, 390)
@@ -62,6 +63,19 @@ def test_axe_finds_nothing_serious(visitor, name):
         visitor.page.wait_for_timeout(300)  # of what slides
         visitor.settled()
         assert grave(visitor) == {}, width
+
+
+def test_an_uploaded_trace_is_readable(visitor, tmp_path):
+    page = visitor.page
+    page.set_viewport_size({"width": WIDTHS[1], "height": 844})
+    visitor.open(
+        "trace?accelerator=v100-sxm2-32gb&gpus=2&workload=resnet50&precision=fp32&local-batch-size=32"
+    )
+    page.set_input_files("input[type=file]", trace(tmp_path / "step.json.gz", packed=True))
+    page.wait_for_selector("h3:has-text('step.json.gz')")
+    page.get_by_role("button", name="Calibrate on this trace").wait_for()
+    visitor.settled()
+    assert grave(visitor) == {}
 
 
 @pytest.mark.parametrize("name", ["transformers", "hardware"])
