@@ -61,6 +61,8 @@ def test_a_formula_shows_equation_symbols_source_example_and_commands(equations)
     assert "<https://doi.org/10.1016/j.jpdc.2008.09.002>" in page
     assert ">>> round(ring_all_reduce_time(4, 1e9, 0, 8e9), 9)\n0.1875" in page
     assert "   perfmodel predict --gpus 32\n" in equations["equations/compute.rst"]
+    assert "**Source** of this model: no publication" in equations["equations/measured_steps.rst"]
+    assert "Pairwise all-to-all time\n------------------------\n" in equations["equations/shuffles.rst"]
     assert "**Reached from** ``perfmodel.api.collective``" in equations["equations/shuffles.rst"]
 
 

@@ -22,6 +22,18 @@ from perfmodel.vocabulary import QUANTITIES
 PACKAGE = "perfmodel.equations"
 FOLDER = "equations"
 _SYMBOL = re.compile(r"([A-Za-z](?:_\w+)?|[a-z]+(?:_\w+)?(?= *(?:,|$))|[A-Z][a-z]*_\w+)(?=,|$| \[)")
+_SPELLED = (
+    ("all reduce", "all-reduce"),
+    ("all gather", "all-gather"),
+    ("all to all", "all-to-all"),
+    ("reduce scatter", "reduce-scatter"),
+    ("nccl", "NCCL"),
+)
+"""Words of names that are written otherwise."""
+_OWN = (
+    "of this model: no publication is cited, because it follows from what its quantities mean, or is a form "
+    "that was chosen to meet :doc:`measured runs </accuracy/report>`."
+)
 
 
 def by_module() -> dict[str, list[tuple[str, Formula]]]:
@@ -82,7 +94,7 @@ def _title(name: str) -> str:
     ('Direct all-reduce', 'NCCL graph')
     """
     words = name.replace("_", " ")
-    for written, read_as in (("all reduce", "all-reduce"), ("all gather", "all-gather"), ("nccl", "NCCL")):
+    for written, read_as in _SPELLED:
         words = re.sub(rf"\b{written}\b", read_as, words)
     return words[:1].upper() + words[1:]
 
@@ -120,7 +132,7 @@ def _formula(name: str, entry: Formula, users: Users) -> list[str]:
         f"**Refuses** {rst.text(raised)}\n" if raised else "",
         "**Example**\n" if words.text("Examples") else "",
         _example(words.text("Examples")),
-        "**Source** " + "; ".join(_source(key) for key in entry.cites) + "\n",
+        "**Source** " + ("; ".join(_source(key) for key in entry.cites) or _OWN) + "\n",
         _used(name, users),
         f"**In Python** ``{entry.function.__module__}.{entry.function.__name__}``"
         + ("" if entry.symbolic else ", of numbers: it does not take symbols")
