@@ -7,11 +7,15 @@ from typing import Any
 
 from app import session_hardware
 from app.options import MONEY, values
+from perfmodel.api.layouts import Layouts
+from perfmodel.api.scale import scaling_of
 from perfmodel.comparison import Comparison
 from perfmodel.prediction import Prediction
 from perfmodel.quote import Checked, Quote
 from perfmodel.reports.page import Page
+from perfmodel.sensitivity.report import SensitivityReport
 from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.scenario import Scenario
 
 Making = Callable[[], Page]
 
@@ -60,5 +64,44 @@ def of_quote(quote: Quote, checked: Sequence[Checked], command: str) -> Making:
         from perfmodel.reports.quoted import page_of_quote
 
         return page_of_quote(quote, checked, command)
+
+    return page
+
+
+def of_layouts(answer: Layouts, command: str) -> Making:
+    """Return what makes the page of a search for layouts."""
+    catalogue = session_hardware.catalogue()
+
+    def page() -> Page:
+        from perfmodel.reports.shared_out import page_of_layouts
+
+        return page_of_layouts(answer, command, catalogue)
+
+    return page
+
+
+def of_scaling(predictions: Sequence[Prediction], command: str) -> Making:
+    """Return what makes the page of one job on several numbers of accelerators."""
+    catalogue = session_hardware.catalogue()
+    scaling = scaling_of([each.scenario["world_size"] for each in predictions], tuple(predictions))
+
+    def page() -> Page:
+        from perfmodel.reports.scaled import page_of_scaling
+
+        return page_of_scaling(scaling, command, catalogue)
+
+    return page
+
+
+def of_sensitivity(
+    report: SensitivityReport, scenario: Scenario, command: str, conditions: Conditions
+) -> Making:
+    """Return what makes the page of a sensitivity, as ``of_prediction``."""
+    catalogue = session_hardware.catalogue()
+
+    def page() -> Page:
+        from perfmodel.reports.sensitive import page_of_sensitivity
+
+        return page_of_sensitivity(report, scenario, command, catalogue, conditions)
 
     return page

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from app import input_words, quotes
+from app import quotes
 from app.layout import sentence
+from perfmodel.sensitivity import input_words
 from perfmodel.units import dollars, duration, show
 from tests.test_app import TRACED, a_trace, button, opened, sound, words
 

@@ -6,8 +6,9 @@ import doctest
 
 import pytest
 
-from app import charts, colours, input_words
+from app import charts, colours
 from perfmodel.prediction import predict
+from perfmodel.sensitivity import input_words
 from perfmodel.step.terms import ANY_TERM
 from perfmodel.traces.summary import PARTS
 

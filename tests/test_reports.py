@@ -30,6 +30,9 @@ COMMANDS = {
     "predict of a layout": "predict --workload llama-3-8b --node dgx-h100 --gpus 16 --tensor-parallel 4 "
     "--global-batch-size 64",
     "compare": "compare --gpus 32 --set inter_link=ethernet-100g-tcp",
+    "layouts": "layouts --workload llama-3-8b --node dgx-h100 --gpus 16 --global-batch-size 64 --top 3",
+    "scale": "scale --workload vgg16 --gpus 1-20",
+    "sensitivity": "sensitivity --gpus 16 --node aws-p3.16xlarge",
     "plan": "plan --epochs 90 --deadline 24h --budget 500 --node aws-p3.16xlarge,aws-p4d.24xlarge "
     "--max-gpus 16",
 }

@@ -11,12 +11,13 @@ from app import (
     layout_options,
     memory_chart,
     money,
+    report_pages,
     session_hardware,
     similar_runs,
     to_compare,
 )
 from app.answering import answering
-from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, ways_out
+from app.layout import Asked, ask_scenario, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import labelled, show_warnings
 from app.options import MONEY, SCENARIO, convert, one_of, options, some_of
 from app.options import values as option_values
@@ -234,8 +235,8 @@ def _python(picked: dict[str, Any], counts: list[int]) -> str:
     return f"print(perfmodel.scale(gpus={counts}{words}))"
 
 
-def copies(asked: Asked, counts: list[int]) -> None:
-    """Offer the question as commands and as Python, a line for each curve."""
+def copies(asked: Asked, counts: list[int]) -> str:
+    """Offer the question as commands and as Python, a line for each curve; return the first command."""
     base = {name: value for name, value in asked.picked.items() if name in SCENARIO}
     lines = [
         {name: value for name, value in (base | changed).items() if value is not None}
@@ -246,6 +247,7 @@ def copies(asked: Asked, counts: list[int]) -> None:
     ways_out(
         "scale", command | lines[0], f"import perfmodel\n\n{python}", others=[command | x for x in lines[1:]]
     )
+    return shell_command("scale", command | lines[0])
 
 
 def points_to_compare(asked: Asked, result: dict[str, list[Prediction]]) -> dict[str, dict[str, Any]]:
@@ -287,8 +289,11 @@ def page(asked: Asked) -> None:
     rows = table(result, drawn, y)
     to_compare.offer(points_to_compare(asked, result))
     with st.container(horizontal=True):
-        copies(asked, [p.scenario["world_size"] for p in first])
-        downloads("scale", rows, {"rows": rows, "scenario": first[-1].scenario})
+        command = copies(asked, [p.scenario["world_size"] for p in first])
+        report = report_pages.of_scaling(first, command)
+        downloads("scale", rows, {"rows": rows, "scenario": first[-1].scenario}, report)
+    if len(result) > 1:
+        st.caption("The report is of the first curve; CSV and JSON have all.")
     with fold("As a table") as is_open:
         if is_open:
             st.dataframe(

@@ -7,14 +7,14 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from app import charts, memory_chart, session_hardware
+from app import charts, memory_chart, report_pages, session_hardware
 from app.answering import answering
-from app.input_words import limit_words, value_words, words_of
-from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, ways_out
+from app.layout import Asked, ask_scenario, downloads, mistakes_shown, sentence, shell_command, ways_out
 from app.looks import for_planners, labelled
 from app.options import MONEY, SCENARIO, arguments, values
 from app.plain import plain
 from perfmodel.prediction import Prediction
+from perfmodel.sensitivity.input_words import limit_words, value_words, words_of
 from perfmodel.sensitivity.report import SensitivityReport
 from perfmodel.specs.conditions import Conditions
 from perfmodel.units import show, show_range
@@ -138,7 +138,9 @@ def page(asked: Asked) -> None:
         st.caption(plain(labelled(sentence(note))))
     with st.container(horizontal=True):
         ways_out("sensitivity", asked.picked, python(asked.picked))
-        downloads("sensitivity", table(report), dict(report))
+        command = shell_command("sensitivity", asked.picked)
+        page = report_pages.of_sensitivity(report, asked.scenario(), command, conditions)
+        downloads("sensitivity", table(report), dict(report), page)
 
 
 page(ask_scenario("sensitivity", money=True))

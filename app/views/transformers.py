@@ -5,9 +5,18 @@ from typing import Any
 
 import streamlit as st
 
-from app import charts, decisions, layout_detail, layout_map, layout_search, money, session_hardware
+from app import (
+    charts,
+    decisions,
+    layout_detail,
+    layout_map,
+    layout_search,
+    money,
+    report_pages,
+    session_hardware,
+)
 from app.answering import answering
-from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, ways_out
+from app.layout import Asked, ask, downloads, fold, mistakes_shown, sentence, shell_command, ways_out
 from app.layout_search import FILTERS, LAYOUT, PRICES, known
 from app.looks import labelled, show_warnings
 from app.memory_chart import GIB
@@ -273,13 +282,10 @@ def page(asked: Asked) -> None:
     layout_detail.show_layout(asked, chosen, answer, shown, file_name)
     with st.container(horizontal=True):
         question = {name: asked.picked[name] for name in layout_search.QUESTION if name in asked.picked}
-        network = {} if file_name is None else {"workload": file_name}
-        ways_out(
-            "layouts",
-            {**question, **network},
-            layout_search.as_python(asked.picked, file_name),
-        )
-        downloads("layouts", table(distinct), answer.to_json)
+        question |= {} if file_name is None else {"workload": file_name}
+        ways_out("layouts", question, layout_search.as_python(asked.picked, file_name))
+        report = report_pages.of_layouts(answer, shell_command("layouts", question))
+        downloads("layouts", table(distinct), answer.to_json, report)
     money.show_costs(costs)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -139,6 +140,8 @@ class Layouts(Table):
     """The fastest layout, where memory alone keeps it out."""
     grid: tuple[LayoutCell, ...] = ()
     """Of every degree of tensor parallelism on every number of stages that a layout has."""
+    question: Mapping[str, object] = field(default_factory=dict)
+    """What was asked for, by the parameters of ``layouts``."""
 
     def distinct(self) -> list[tuple[LayoutRow, int]]:
         """Return the rows that differ in time, each the one of least memory, with how many more take as long.
@@ -273,7 +276,10 @@ def layouts(
     capacity = fabric.accelerator.memory_capacity
     ruled_out = None if result.ruled_out is None else _ruled_out(result.ruled_out)
     counts = fitting, result.candidates, result.rejected
-    return Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result))
+    asked = {"workload": workload, "gpus": gpus, "global_batch_size": global_batch_size, "node": node}
+    asked |= {"accelerator": accelerator, "inter_link": inter_link, "nics": nics}
+    asked |= {"sequence_length": length, "framework": framework, "precision": precision, "lora": lora}
+    return Layouts(network.name, machine, rows, *counts, capacity, ruled_out, _grid(result), asked)
 
 
 def _grid(result: SearchResult) -> tuple[LayoutCell, ...]:

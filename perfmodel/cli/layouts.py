@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from perfmodel.cli.export import export_options, exported, take_form
 from perfmodel.cli.options import catalogue_from, scenario_option, specs_option
+from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import COUNT
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from perfmodel.api.layouts import LayoutRow, Layouts
 
-    from perfmodel.api.layouts import LayoutRow, Layouts, RuledOut
-
-SHOWN, REMEDIES = 10, 5
+SHOWN = 10
 
 
 @click.command("layouts")
@@ -43,8 +43,9 @@ SHOWN, REMEDIES = 10, 5
 @scenario_option("lora")
 @click.option("--top", type=COUNT, help="So many layouts.  [default: 10; with --json and --csv all]")
 @specs_option
+@report_option
 @export_options
-def command(specs: tuple[str, ...], top: int | None, **options: Any) -> None:
+def command(specs: tuple[str, ...], top: int | None, report: str | None, **options: Any) -> None:
     """Every layout of a transformer on so many accelerators that fits, the fastest first.
 
     \b
@@ -52,6 +53,7 @@ def command(specs: tuple[str, ...], top: int | None, **options: Any) -> None:
       perfmodel layouts --workload llama-3-70b --node dgx-h100 --gpus 512 --global-batch-size 1024
       perfmodel layouts --workload gpt3-175b --node dgx-a100-80gb --gpus 1024 --global-batch-size 1536
       perfmodel layouts --workload mixtral-8x7b --node dgx-h100 --gpus 64 --global-batch-size 256 --top 3
+      perfmodel layouts --workload gpt2 --node dgx-h100 --gpus 8 --global-batch-size 64 --report page.html
 
     A layout: tp tensor, pp pipeline, v chunks of layers on each stage, cp context, ep expert and dp data
     parallelism; how replicas share states; what is computed again.  What is known of its error is that of
@@ -59,9 +61,16 @@ def command(specs: tuple[str, ...], top: int | None, **options: Any) -> None:
     """
     from perfmodel.api.layouts import layouts
 
-    form = take_form(options)
+    form, page, catalogue = take_form(options), report_file(report), catalogue_from(specs)
     some = None if form is None else top or (None if form in ("json", "csv") else SHOWN)
-    answer = layouts(options.pop("workload"), top=some, catalogue=catalogue_from(specs), **options)
+    every = None if page is not None else some
+    answer = layouts(options.pop("workload"), top=every, catalogue=catalogue, **options)
+    if page is not None:
+        from perfmodel.reports.page import write_page
+        from perfmodel.reports.shared_out import page_of_layouts
+
+        write_page(page, page_of_layouts(answer, typed_command(), catalogue, top or SHOWN))
+        answer = replace(answer, rows=answer.rows[:some])
     if not exported(answer, form):
         _show(answer, top or SHOWN)
 
@@ -70,6 +79,7 @@ def _show(answer: Layouts, top: int) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import console, table
+    from perfmodel.reports.figures import ruled_out_lines
     from perfmodel.transformers.grid import TOO_LARGE
     from perfmodel.transformers.memory import ROOM
     from perfmodel.units import show
@@ -101,8 +111,8 @@ def _show(answer: Layouts, top: int) -> None:
     out.print(Text(f"{answer.fitting} of {answer.candidates} layouts fit into {room} each"))
     if folded := sum(more for _, more in rows):
         out.print(Text(f"{folded} more take as long as one of these, and no less memory (--json)"))
-    if answer.ruled_out is not None:
-        _show_ruled_out(answer.ruled_out, out)
+    for line in ruled_out_lines(answer.ruled_out):
+        out.print(Text(line))
     untried = {reason: count for reason, count in answer.rejected.items() if reason != TOO_LARGE}
     if untried:
         out.print(Text("degrees not tried:"))
@@ -112,25 +122,6 @@ def _show(answer: Layouts, top: int) -> None:
         out.print(Text("the first starts with:"))
         for flag in best.flags:
             out.print(Text(f"  {flag}"))
-
-
-def _show_ruled_out(lost: RuledOut, out: Console) -> None:
-    from rich.text import Text
-
-    from perfmodel.transformers.words import short
-    from perfmodel.units import show
-
-    micro, time = (
-        f"{lost.layout['micro_batch_size']} x {lost.layout['accumulation_steps']}",
-        lost.iteration_time,
-    )
-    words = f"{short(lost.layout)}, {micro}, {show(time, 's')}"
-    out.print(Text(f"faster, but for {_gib(lost.memory)}: {words}"))
-    if not lost.remedies:
-        out.print(Text("no one or two changes make it fit"))
-    for index, change in enumerate(lost.remedies[:REMEDIES]):
-        lead = "it fits with" if not index else "          or"
-        out.print(Text(f"{lead} {change.change}: {change.slowdown:+.0%} time, {_gib(change.memory)}"))
 
 
 def _gib(count: float) -> str:

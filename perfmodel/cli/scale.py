@@ -9,6 +9,7 @@ import click
 
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_option, scenario_options
+from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Counts
 
 HEADINGS = {
@@ -40,8 +41,11 @@ MOST_COUNTS = 10_001
 )
 @scenario_options("world_size")
 @click.option("--plot", metavar="FILE", help="Also draw it: FILE ends in .svg, .png or .html.")
+@report_option
 @export_options
-def command(counts: tuple[int, ...], plot: str | None, specs: tuple[str, ...], **options: Any) -> None:
+def command(
+    counts: tuple[int, ...], plot: str | None, report: str | None, specs: tuple[str, ...], **options: Any
+) -> None:
     """Throughput and scaling efficiency against the number of accelerators.
 
     \b
@@ -49,16 +53,22 @@ def command(counts: tuple[int, ...], plot: str | None, specs: tuple[str, ...], *
       perfmodel scale --gpus 1,2,4,8,16,32
       perfmodel scale --workload vgg16 --accelerator k80 --gpus 1-8 --csv
       perfmodel scale --gpus 1,2,4,8,16,32,64 --plot scaling.svg
+      perfmodel scale --workload vgg16 --report scaling.html
     """
     from perfmodel.api.scale import COLUMNS, scale
 
-    form = take_form(options)
+    form, page, catalogue = take_form(options), report_file(report), catalogue_from(specs)
     draw = None
     if plot is not None:
         from perfmodel.cli.plot import drawing
 
         draw = drawing(Path(plot))
-    scaling = scale(scenario_from(options), gpus=counts, catalogue=catalogue_from(specs))
+    scaling = scale(scenario_from(options), gpus=counts, catalogue=catalogue)
+    if page is not None:
+        from perfmodel.reports.page import write_page
+        from perfmodel.reports.scaled import page_of_scaling
+
+        write_page(page, page_of_scaling(scaling, typed_command(), catalogue))
     if draw is not None:
         draw(scaling)
     if form == "json":

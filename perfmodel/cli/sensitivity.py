@@ -10,7 +10,9 @@ import click
 from perfmodel.cli.economics_options import price_options, take_conditions
 from perfmodel.cli.export import csv_text, export_options, markdown_table, take_form
 from perfmodel.cli.options import catalogue_from, scenario_from, scenario_options
+from perfmodel.cli.report import report_file, report_option, typed_command
 from perfmodel.cli.types import Number
+from perfmodel.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,8 +38,11 @@ MOST_BARS = 12
     type=Number(0.0, 1.0),
     help="Scaling efficiency to reach by what --vary names, e.g. 95%.  [default: 95%]",
 )
+@report_option
 @export_options
-def command(specs: tuple[str, ...], vary: str | None, until: float | None, **options: Any) -> None:
+def command(
+    specs: tuple[str, ...], vary: str | None, until: float | None, report: str | None, **options: Any
+) -> None:
     """What the time and the cost of an iteration depend on, and where that changes.
 
     An elasticity of -0.8 says: 1 % more of this input takes 0.8 % off the time.  At a kink, where two arms
@@ -52,23 +57,32 @@ def command(specs: tuple[str, ...], vary: str | None, until: float | None, **opt
       perfmodel sensitivity --gpus 32
       perfmodel sensitivity --gpus 16 --node aws-p3.16xlarge
       perfmodel sensitivity --gpus 8 --workload vgg16 --accelerator k80 --price 7.2
+      perfmodel sensitivity --gpus 32 --report sensitivity.html
       perfmodel sensitivity --gpus 32 --workload vgg16 --vary inter-link --until 90%
       perfmodel sensitivity --gpus 32 --workload vgg16 --strategy parameter-server --vary servers --until 80%
     """
     if vary is not None or until is not None:
         from perfmodel.cli.until import show_enough
 
+        if report is not None:
+            raise InputError("--report: of what the time depends on; leave --vary and --until out")
         show_enough(vary, until, specs, options)
         return
     from perfmodel.calibration import calibration
     from perfmodel.sensitivity import sensitivity
     from perfmodel.sensitivity.report import sensitivity_report
 
-    form = take_form(options)
+    form, page = take_form(options), report_file(report)
     conditions = take_conditions(options)
     catalogue = catalogue_from(specs)
-    result = sensitivity(scenario_from(options), catalogue, None, conditions)
+    scenario = scenario_from(options)
+    result = sensitivity(scenario, catalogue, None, conditions)
     answer = sensitivity_report(result, catalogue, calibration())
+    if page is not None:
+        from perfmodel.reports.page import write_page
+        from perfmodel.reports.sensitive import page_of_sensitivity
+
+        write_page(page, page_of_sensitivity(answer, scenario, typed_command(), catalogue, conditions))
     if form == "json":
         click.echo(json.dumps(answer))
     elif form == "csv":
@@ -140,6 +154,7 @@ def _show_inputs(out: Console, answer: SensitivityReport) -> None:
     from rich.text import Text
 
     from perfmodel.cli.render import table
+    from perfmodel.sensitivity.report import sides_words
     from perfmodel.units import show
 
     priced = answer["cost_per_1000_samples"] is not None
@@ -154,12 +169,12 @@ def _show_inputs(out: Console, answer: SensitivityReport) -> None:
             (small if largest > 1e-9 else none).append(each["name"])
             continue
         value = show(each["value"], each["unit"]) if each["unit"] != "1" else f"{each['value']:.4g}"
-        cells = [_sides(each["time"]), *([_sides(each["cost"])] if priced else [])]
+        cells = [sides_words(each["time"]), *([sides_words(each["cost"])] if priced else [])]
         rows.add_row(each["name"], value, *cells)
     if answer["counts"]:
         rows.add_section()
     for each in answer["counts"]:
-        cells = [_sides(each["time"]), *([_sides(each["cost"])] if priced else [])]
+        cells = [sides_words(each["time"]), *([sides_words(each["cost"])] if priced else [])]
         rows.add_row(f"{each['name']} (halved, doubled)", str(each["value"]), *cells)
     out.print(rows)
     if small:
@@ -185,15 +200,6 @@ def _dimensions(answer: SensitivityReport) -> str:
         if together
         else report
     )
-
-
-def _sides(of: dict[str, Any] | None) -> str:
-    if of is None:
-        return "-"
-    if of["elasticity"] is not None:
-        return f"{of['elasticity']:+.3f}"
-    known = ("jumps" if of[side] is None else f"{of[side]:+.3f}" for side in ("below", "above"))
-    return " | ".join(known)
 
 
 def _show_tornado(out: Console, answer: SensitivityReport) -> None:

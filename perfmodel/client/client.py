@@ -187,6 +187,7 @@ class Client:
         files = Files()
         answer = self._asked("layouts", files, **files.of_scenario({"workload": workload, **options}))
         answer["rows"] = answer.pop("layouts")
+        answer["question"] = {"workload": workload, **options}
         return _typed(Layouts, answer)  # type: ignore[no-any-return]
 
     def stragglers(

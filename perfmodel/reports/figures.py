@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.economics import spans
 from perfmodel.epochs_to_target import outside_published
@@ -11,8 +11,14 @@ from perfmodel.prediction.bound import clipped_words
 from perfmodel.prediction.result import Prediction
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.transformers.words import short
 from perfmodel.units import rate, show, shown_part, without_rounding
 
+if TYPE_CHECKING:
+    from perfmodel.api.layouts import RuledOut
+
+REMEDIES = 5
+"""Changes by which a layout comes to fit, the cheapest."""
 MEMORY_ROWS = 3
 """Uses of memory in a summary, the largest; JSON has them all."""
 
@@ -173,6 +179,22 @@ def _run(span: Mapping[str, Any]) -> str:
     if span["epochs"] is not None:
         return f"run of {span['epochs']:g} epochs"
     return f"run of {span['samples']:.6g} samples"
+
+
+def ruled_out_lines(layout: RuledOut | None) -> list[str]:
+    """Return the fastest of all layouts, where memory keeps it out, and what would make it fit."""
+    if layout is None:
+        return []
+    passes = f"{layout.layout['micro_batch_size']} x {layout.layout['accumulation_steps']}"
+    name = f"{short(layout.layout)}, {passes}, {show(layout.iteration_time, 's')}"
+    first = f"faster, but for {layout.memory / 2**30:.1f} GiB: {name}"
+    changes = [
+        f"{each.change}: {each.slowdown:+.0%} time, {each.memory / 2**30:.1f} GiB"
+        for each in layout.remedies[:REMEDIES]
+    ]
+    if not changes:
+        return [first, "no one or two changes make it fit"]
+    return [first, f"it fits with {changes[0]}", *(f"          or {each}" for each in changes[1:])]
 
 
 def amount(value: float | None, scale: float = 1.0) -> str:

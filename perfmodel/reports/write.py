@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from perfmodel.api.layouts import Layouts
 from perfmodel.api.plan import Plans
+from perfmodel.api.scale import Scaling
 from perfmodel.arguments import FILE, TEXT, a, expect
 from perfmodel.comparison import Comparison
 from perfmodel.errors import InputError
@@ -17,12 +19,16 @@ from perfmodel.reports.page import Page, check_page, write_page
 from perfmodel.reports.planned import page_of_plan
 from perfmodel.reports.predicted import page_of_prediction
 from perfmodel.reports.quoted import page_of_quote
+from perfmodel.reports.scaled import page_of_scaling
+from perfmodel.reports.shared_out import page_of_layouts
 from perfmodel.specs.conditions import Conditions
 from perfmodel.specs.store import Catalogue
 
+Answer = Prediction | Comparison | Plans | Fleets | Quote | Layouts | Scaling
+
 
 def write_report(
-    answer: Prediction | Comparison | Plans | Fleets | Quote,
+    answer: Answer,
     path: Path | str,
     *,
     command: str | None = None,
@@ -35,7 +41,8 @@ def write_report(
 
     Parameters
     ----------
-    answer : of ``predict``, ``compare``, ``plan``, ``fleets`` or ``read_quote``, whose claims are checked
+    answer : of ``predict``, ``scale``, ``layouts``, ``compare``, ``plan``, ``fleets``, or of
+        ``read_quote``, whose claims are checked
     path : FILE.html, or FILE.md for Markdown; written whole or not at all
     command : the line that repeats it, if the page shall show one
     catalogue : hardware the answer was made with; by default what comes with the package
@@ -55,7 +62,7 @@ def write_report(
     ...     print(Path(f"{folder}/answer.md").read_text().splitlines()[0])
     # How long does an iteration take: resnet50 on 8 x v100-sxm2-16gb, amp, batch 64 each, all-reduce?
     """
-    expect(a(Prediction, Comparison, Plans, Fleets, Quote), answer=answer)
+    expect(a(Prediction, Comparison, Plans, Fleets, Quote, Layouts, Scaling), answer=answer)
     expect(FILE, path=path)
     expect(TEXT.or_none, command=command)
     expect(FILE.or_none, calibration=calibration)
@@ -66,7 +73,7 @@ def write_report(
 
 
 def _page(
-    answer: Prediction | Comparison | Plans | Fleets | Quote,
+    answer: Answer,
     command: str | None,
     catalogue: Catalogue,
     calibration: str | Path | None,
@@ -79,4 +86,8 @@ def _page(
         return page_of_plan(answer.search, command, catalogue)
     if isinstance(answer, Comparison):
         return page_of_comparison(answer, command, catalogue, Conditions())
+    if isinstance(answer, Layouts):
+        return page_of_layouts(answer, command, catalogue)
+    if isinstance(answer, Scaling):
+        return page_of_scaling(answer, command, catalogue)
     return page_of_prediction(answer, command, catalogue, Conditions())

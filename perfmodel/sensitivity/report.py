@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from typing_extensions import TypedDict
@@ -98,6 +99,19 @@ def sensitivity_report(
         else [turn._asdict() for turn in crossovers(setting, catalogue, constants)],
         "notes": _notes(result),
     }
+
+
+def sides_words(of: Mapping[str, Any] | None) -> str:
+    """Return ``time`` or ``cost`` of an input in words; both sides where they differ.
+
+    >>> sides_words({"elasticity": None, "below": -0.5, "above": None}), sides_words(None)
+    ('-0.500 | jumps', '-')
+    """
+    if of is None:
+        return "-"
+    if of["elasticity"] is not None:
+        return f"{of['elasticity']:+.3f}"
+    return " | ".join("jumps" if of[side] is None else f"{of[side]:+.3f}" for side in ("below", "above"))
 
 
 def _sides(of: Elasticity) -> dict[str, float | None]:

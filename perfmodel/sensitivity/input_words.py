@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from app.options import options
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.options import declared
+from perfmodel.specs.scenario import Scenario
 from perfmodel.units import many, show
 
 WORDS = {
@@ -40,9 +42,10 @@ def words_of(name: str) -> str:
     >>> words_of("local_batch_size"), words_of("inter_link_bandwidth"), words_of("compute_units")
     ('Batch per GPU (weak scaling)', 'bandwidth between machines', 'compute units')
     """
-    option = options().get(name.replace("_", "-"))
-    if option is not None:
-        return option.label.partition(" [")[0]
+    for options in (declared(Scenario), declared(Conditions)):
+        for option in options.values():
+            if option.name == name.replace("_", "-"):
+                return option.label.partition(" [")[0]
     return WORDS.get(name, name.replace("_", " "))
 
 

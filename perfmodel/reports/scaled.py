@@ -1,0 +1,97 @@
+"""The page of a job on more and more accelerators."""
+
+from __future__ import annotations
+
+from perfmodel.api.scale import Scaling
+from perfmodel.reports.figures import overflow
+from perfmodel.reports.page import Listing, Page, Span, Spans
+from perfmodel.reports.sources import sources_behind
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.store import Catalogue
+from perfmodel.units import plural, rate, show, shown_part
+
+DRAWN = 16
+"""Numbers of accelerators in a chart, evenly spread; the table has all."""
+
+
+def page_of_scaling(scaling: Scaling, command: str | None, catalogue: Catalogue) -> Page:
+    """Return what a report says of a job on several numbers of accelerators.
+
+    Parameters
+    ----------
+    command : what repeats it, in a shell
+    catalogue : hardware it was made with
+    """
+    last, row = scaling.predictions[-1], scaling.rows[-1]
+    asked = last.scenario
+    lacking = [each for each in scaling.predictions if not each.memory.fits]
+    counts = ", ".join(str(each.scenario["world_size"]) for each in lacking)
+    warnings = dict.fromkeys(line for each in scaling.predictions for line in each.warnings)
+    return Page(
+        question=f"How far does {asked['workload']} scale on {asked['accelerator']}, {asked['precision']}, "
+        f"{asked['strategy']}, {last.scaling} scaling?",
+        answer=[
+            f"{row.scaling_efficiency:.1%} efficient at {row.world_size} {plural('GPU', row.world_size)}: "
+            f"{rate(row.samples_per_second)} {last.sample}s/s, {row.speedup:.3g} times one accelerator's.",
+            *([f"{overflow(lacking[-1])}, at {counts} GPUs."] if lacking else []),
+            last.verdict,
+        ],
+        charts=[*_charts(scaling)],
+        tables=[_table(scaling)],
+        assumptions=[f"defaults taken: {', '.join(last.defaults)}"] if last.defaults else [],
+        notes=[*scaling.notes, *warnings],
+        sources=sources_behind([asked], catalogue, Conditions()),
+        command=command,
+    )
+
+
+def _charts(scaling: Scaling) -> list[Spans]:
+    rows = scaling.rows
+    step = -(-len(rows) // DRAWN)
+    drawn = [row for index, row in enumerate(rows) if (len(rows) - 1 - index) % step == 0]
+    efficiency = [
+        Span(_gpus(row.world_size), row.scaling_efficiency, None, None, f"{row.scaling_efficiency:.1%}")
+        for row in drawn
+    ]
+    times = [
+        Span(
+            _gpus(row.world_size),
+            row.iteration_time,
+            row.interval.low_80 if row.interval else None,
+            row.interval.high_80 if row.interval else None,
+            show(row.iteration_time, "s"),
+        )
+        for row in drawn
+    ]
+    return [
+        Spans("Scaling efficiency", efficiency, "From 0; the line is 100 %.", line=1.0),
+        Spans("Time of an iteration", times, "From 0, with 80 % intervals where they are known."),
+    ]
+
+
+def _gpus(count: int) -> str:
+    return f"{count} {plural('GPU', count)}"
+
+
+def _table(scaling: Scaling) -> Listing:
+    columns = ("GPUs", "iteration", "at 80 %", "samples/s", "speed-up", "efficiency", "exposed", "fits")
+    return Listing(
+        "Every number of accelerators",
+        columns,
+        [
+            [
+                str(row.world_size),
+                show(row.iteration_time, "s"),
+                f"{show(row.interval.low_80, 's')} to {show(row.interval.high_80, 's')}"
+                if row.interval
+                else "-",
+                rate(row.samples_per_second),
+                f"{row.speedup:.2f}",
+                f"{row.scaling_efficiency:.1%}",
+                shown_part(row.exposed_communication_time, row.iteration_time),
+                "yes" if row.fits else "NO",
+            ]
+            for row in scaling.rows
+        ],
+        texts=0,
+    )

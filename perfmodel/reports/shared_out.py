@@ -1,0 +1,138 @@
+"""The page of a search for layouts of a transformer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfmodel.api.layouts import SHOWN, LayoutRow, Layouts
+from perfmodel.reports.figures import ruled_out_lines
+from perfmodel.reports.page import Listing, Page, Shares, Span, Spans
+from perfmodel.reports.sources import sources_behind
+from perfmodel.specs.conditions import Conditions
+from perfmodel.specs.layout import DEGREES
+from perfmodel.specs.store import Catalogue
+from perfmodel.step.memory import listed
+from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.transformers.memory import ROOM
+from perfmodel.transformers.search import TOO_LARGE
+from perfmodel.transformers.words import in_full
+from perfmodel.units import rate, show, without_rounding
+
+
+def page_of_layouts(answer: Layouts, command: str | None, catalogue: Catalogue, most: int = SHOWN) -> Page:
+    """Return what a report says of a search for layouts.
+
+    Parameters
+    ----------
+    command : what repeats it, in a shell
+    catalogue : hardware it was made with
+    most : layouts that are listed, the fastest
+    """
+    best, rows = answer.rows[0], answer.distinct()[:most]
+    low, high = (show(best.interval[end], "s") for end in ("low_80", "high_80"))
+    capacity = answer.capacity / 2**30
+    ruled_out = "; ".join(line.strip() for line in ruled_out_lines(answer.ruled_out))
+    tables = [
+        _listed([row for row, _ in rows], len(answer.distinct())),
+        _memory(best),
+        Listing("Degrees not tried", ("why", "layouts"), _untried(answer)),
+        Listing("The first starts with", ("option",), [[flag] for flag in best.flags]),
+    ]
+    notes = [
+        *(f"of the first, {caveat}" for caveat in best.caveats),
+        f"{answer.fitting:,} of {answer.candidates:,} layouts fit into {ROOM * capacity:.1f} of "
+        f"{capacity:.1f} GiB of each accelerator",
+        *([ruled_out] if ruled_out else []),
+        "MFU counts attention to all positions, masked or not, as most publications do",
+    ]
+    if folded := sum(more for _, more in rows):
+        notes.append(f"{folded:,} more take as long as one of these, and no less memory")
+    return Page(
+        question=f"How to share {answer.workload} out over {answer.machine}?",
+        answer=[
+            f"{in_full(best.layout)}: {show(best.iteration_time, 's')} a step (80 %: {low} to {high}), "
+            f"{rate(best.tokens_per_second)} tokens/s.",
+            f"MFU {best.mfu:.1%}; {best.memory['bytes'] / 2**30:.1f} of {capacity:.1f} GiB on the fullest "
+            "accelerator.",
+        ],
+        charts=[_times([row for row, _ in rows]), _terms(best)],
+        tables=[table for table in tables if table.rows],
+        assumptions=[],
+        notes=notes,
+        sources=sources_behind([_scenario(answer)], catalogue, Conditions()),
+        command=command,
+    )
+
+
+def _name(row: LayoutRow) -> str:
+    return f"{row.words}, {row.layout['micro_batch_size']} x {row.layout['accumulation_steps']}"
+
+
+def _listed(rows: list[LayoutRow], whole: int) -> Listing:
+    of = "" if len(rows) == whole else f" ({len(rows)} of {whole:,} that differ in time)"
+    columns = ("layout, micro-batch x passes", "step", "at 80 %", "MFU", "HFU", "GiB", "idle", "exposed")
+    return Listing(
+        f"The fastest layouts that fit{of}",
+        columns,
+        [
+            [
+                _name(row),
+                show(row.iteration_time, "s"),
+                f"{show(row.interval['low_80'], 's')} to {show(row.interval['high_80'], 's')}",
+                f"{row.mfu:.1%}",
+                f"{row.hfu:.1%}",
+                f"{row.memory['bytes'] / 2**30:.1f}",
+                f"{row.bubble_fraction:.1%}",
+                f"{sent(row.terms) / row.iteration_time:.1%}",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _memory(row: LayoutRow) -> Listing:
+    uses = {name: size for name, size in row.memory.items() if name not in ("bytes", "capacity")}
+    return Listing(
+        "Memory of the first, on its fullest accelerator",
+        ("", "GiB"),
+        [[label, f"{size / 2**30:.2f}"] for label, size in listed(uses)],
+    )
+
+
+def _untried(answer: Layouts) -> list[list[str]]:
+    return [[reason, f"{count:,}"] for reason, count in answer.rejected.items() if reason != TOO_LARGE]
+
+
+def _times(rows: list[LayoutRow]) -> Spans:
+    spans = [
+        Span(
+            _name(row),
+            row.iteration_time,
+            row.interval["low_80"],
+            row.interval["high_80"],
+            f"{show(row.iteration_time, 's')}, MFU {row.mfu:.1%}",
+        )
+        for row in rows
+    ]
+    return Spans("How long a step takes", spans, "Time of a step with its 80 % interval, from 0.")
+
+
+def _terms(row: LayoutRow) -> Shares:
+    time = row.iteration_time
+    return Shares(
+        "Where the time of the first goes",
+        [
+            (ANY_TERM[name].label, part / time, f"{show(part, 's')}, {part / time:.1%}")
+            for name, part in row.terms.items()
+            if without_rounding(part, time)
+        ],
+    )
+
+
+def _scenario(answer: Layouts) -> dict[str, Any]:
+    """The first layout as a scenario."""
+    layout, asked = answer.rows[0].layout, dict(answer.question)
+    asked["world_size"] = asked.pop("gpus", 1)
+    asked |= {name: layout[name] for name in DEGREES}
+    asked |= {name: layout[name] for name in ("sharding", "recompute", "micro_batch_size")}
+    return {name: value for name, value in asked.items() if value is not None}
