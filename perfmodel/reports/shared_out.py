@@ -13,8 +13,8 @@ from perfmodel.specs.layout import DEGREES
 from perfmodel.specs.store import Catalogue
 from perfmodel.step.memory import listed
 from perfmodel.step.terms import ANY_TERM, sent
+from perfmodel.transformers.grid import TOO_LARGE
 from perfmodel.transformers.memory import ROOM
-from perfmodel.transformers.search import TOO_LARGE
 from perfmodel.transformers.words import in_full
 from perfmodel.units import rate, show, without_rounding
 
