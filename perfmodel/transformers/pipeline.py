@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perfmodel.calibration import Calibration
+from perfmodel.equations.interleaved_pipeline import FORWARD_SHARE, layers_of_chunks
 from perfmodel.resolve import Setting
 from perfmodel.step.evaluate import outcome
 from perfmodel.transformers.evaluate import case_of_setting
@@ -17,8 +18,6 @@ from perfmodel.units import show
 
 HARDLY = 0.005
 """Of the time of a pipeline: a difference that is not worth words."""
-FORWARD_SHARE = 1 / 3
-"""Of the time of logits, loss and embeddings: of each product, forward is one and backward two (assumed)."""
 
 
 class Pipeline(NamedTuple):
@@ -50,21 +49,8 @@ class Pipeline(NamedTuple):
                 "the pipeline fills and drains, and the longest stage waits less"
             )
         return (
-            f"played through, the pipeline {times}: chunks of whole layers differ, and the schedule waits at "
-            "every longer one"
+            f"played through, the pipeline {times}: embeddings are the first stage's alone, not a part of all"
         )
-
-
-def layers_of_chunks(layers: int, stages: int, chunks: int) -> list[list[int]]:
-    """Return the layers of each chunk, shape (stages, chunks): chunks go round the stages in turn.
-
-    Where layers do not divide, the first chunks hold one more.
-
-    >>> layers_of_chunks(10, 4, 1), layers_of_chunks(10, 2, 2)
-    ([[3], [3], [2], [2]], [[3, 2], [3, 2]])
-    """
-    least, more = divmod(layers, stages * chunks)
-    return [[least + (chunk * stages + stage < more) for chunk in range(chunks)] for stage in range(stages)]
 
 
 def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
@@ -73,11 +59,11 @@ def pipeline_of(setting: Setting, constants: Calibration) -> Pipeline | None:
     A pass holds what its layers compute, launch and send inside the stage.  Embeddings are a part of the
     first stage's, logits and loss of the last one's.  A measured run's factor is in all times.
 
-    Of equal stages the closed form is the schedule.  Of others it has the slowest wait for p - 1 mean stages
-    while the pipeline fills and drains; in 1F1B it waits for the others at most, which is less by what it is
-    longer than the mean (where forward is the same share of the time on all stages).  It counts embeddings
-    in the mean, not in the slowest.  With chunks that differ interleaving waits at every longer one, which
-    the closed form does not know.
+    Of equal stages the closed form is the schedule.  Of others in one chunk it has the slowest wait for p - 1
+    mean stages while the pipeline fills and drains; it waits for the others at most, which is less by what it
+    is longer than the mean (where forward is the same share of the time on all stages).  It counts embeddings
+    in the mean, not in the slowest.  Of several chunks the prediction has the schedule's own recurrence, but
+    for embeddings, straight lines and steps of many micro-batches (``equations.interleaved_pipeline``).
 
     Raises
     ------

@@ -2,14 +2,16 @@
 
 One forward, one backward (1F1B), and with several chunks of layers on each stage the same interleaved, in
 the orders of Narayanan et al. (2021), section 2.2.  ``equations.transformer_pipeline`` has the closed form of
-what this plays through: of equal chunks both last equally long.
+what this plays through: of equal chunks both last equally long.  Of unlike ones
+``equations.interleaved_pipeline`` has the same recurrence, in layers' times and without blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from perfmodel.equations.interleaved_pipeline import passes_of_stage
 from perfmodel.errors import InputError
 
 MOST_BLOCKS = 100_000
@@ -81,7 +83,7 @@ def schedule_of(
             f"a schedule of {micro_batches} micro-batches on {stages} stages of {chunks} chunks is too long "
             f"to draw; up to {MOST_BLOCKS:,} passes are"
         )
-    orders = [list(_order(stage, stages, chunks, micro_batches)) for stage in range(stages)]
+    orders = [list(passes_of_stage(stage, stages, chunks, micro_batches)) for stage in range(stages)]
     played: list[list[Block]] = [[] for _ in range(stages)]
     last = stages * chunks - 1
     # by place of a chunk in the network, then by micro-batch; None where a pass has not run
@@ -108,31 +110,3 @@ def schedule_of(
                 done.append(Block(stage, micro, chunk, is_forward, start, end))
                 left -= 1
     return Schedule(tuple(map(tuple, played)), micro_batches, chunks)
-
-
-def _order(stage: int, stages: int, chunks: int, micro_batches: int) -> Iterator[tuple[bool, int, int]]:
-    """Yield the passes of one stage: whether forward, through which chunk, of which micro-batch.
-
-    >>> [("F" if ahead else "B") + str(micro) for ahead, _, micro in _order(1, 3, 1, 4)]
-    ['F0', 'F1', 'B0', 'F2', 'B1', 'F3', 'B2', 'B3']
-    """
-    total = chunks * micro_batches
-    ahead = stages - stage - 1
-    if chunks > 1:  # each chunk of every micro-batch of a round, and those that are on their way
-        ahead = 2 * ahead + (chunks - 1) * stages
-    ahead = min(ahead, total)
-    for index in range(total):
-        yield _pass(index, True, stages, chunks)
-        if index >= ahead:
-            yield _pass(index - ahead, False, stages, chunks)
-    for index in range(total - ahead, total):
-        yield _pass(index, False, stages, chunks)
-
-
-def _pass(index: int, is_forward: bool, stages: int, chunks: int) -> tuple[bool, int, int]:
-    """Return one of a stage's passes: as many micro-batches as stages go through each chunk in turn."""
-    if chunks == 1:
-        return is_forward, 0, index
-    rounds, within = divmod(index, stages * chunks)
-    chunk, micro = divmod(within, stages)
-    return is_forward, chunk if is_forward else chunks - 1 - chunk, rounds * stages + micro

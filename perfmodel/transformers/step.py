@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from perfmodel import ops
+from perfmodel.equations.interleaved_pipeline import interleaved_bubble_time
 from perfmodel.equations.low_rank import adapter_parameters
 from perfmodel.equations.transformer_exchange import activation_message_bytes, beyond_window_time
 from perfmodel.equations.transformer_pipeline import (
@@ -85,7 +86,7 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
     mean = mean_stage_time(model.layers, stages, layer_time, head)
     slowest = slowest_stage_time(model.layers, stages, layer_time, logits)
     slowest = where(stages > 1, ops.maximum(slowest, mean), mean)
-    bubble = bubble_time(stages, layout.virtual_stages, mean)
+    bubble = _bubble(job, layer, logits, mean, slowest)
     message = activation_message_bytes(job.tokens, model.hidden) / job.sequence_shards
     send = travel_time(job.groups.stage, message, p)
     sends = stage_transfer_time(steps, stages, layout.virtual_stages, send, p["send_exposed"])
@@ -124,6 +125,22 @@ def step_of(job: Job, p: Values, layer: Layer | None = None) -> Step:
         overhead=overhead,
         growth=growth_time(work, p["nodes"], ops.maximum(job.nodes, 1.0)),
     )
+
+
+def _bubble(job: Job, layer: Layer, logits: Any, mean: Any, slowest: Any) -> Any:
+    """Return how long the slowest stage waits in a step [s]; one of several chunks at longer ones too."""
+    layout, layer_time = job.layout, layer.time
+    stages, chunks = layout.pipeline_parallel, layout.virtual_stages
+    interleaves = (chunks > 1) & (stages > 1)
+    whole = bubble_time(stages, chunks, mean) if any_of(interleaves == 0) else 0.0
+    if not any_of(interleaves):
+        return whole
+    forward = time_beyond(layer_time, layer.backward)
+    steps = layout.accumulation_steps
+    waits = interleaved_bubble_time(
+        job.model.layers, stages, chunks, steps, layer_time, forward, logits, slowest
+    )
+    return ops.where(interleaves, waits, whole)
 
 
 def head_times(job: Job, p: Values, on: Rates) -> tuple[Any, Any]:

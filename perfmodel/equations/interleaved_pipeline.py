@@ -1,0 +1,217 @@
+"""Interleaved pipelines whose chunks are not equally long: who waits for whom, pass by pass.
+
+Where layers do not divide by stages and chunks, or the last chunk has the logits too, no stage is the slowest
+all the time: each waits at the longer chunks of others, and how long hangs on the order of the passes.  No
+closed form is known of that; this is the recurrence itself, worked out once for a number of layers, of stages
+and of chunks, in layers' times.
+
+Validity
+--------
+1F1B, interleaved, in the order of Narayanan et al. (2021), section 2.2; sends between stages take no time.
+Layers are dealt out as evenly as whole layers can be, the first chunks holding one more, which is how the
+flags for Megatron-Core deal them.  Published recipes of 126 and 94 layers have one less in the first and the
+last chunk, where the step is 0.7 % shorter or longer at most.  Worked out for 1 to 4 times as many
+micro-batches as stages, beyond that as from the third time to the fourth; straight lines between some shares
+of the forward pass and some times of the logits.  Of steps drawn at random whose chunks differ half are met
+within 0.01 %, 95 of 100 within 0.25 %, all within 2 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.formula import formula
+from perfmodel.ops import Real
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+FORWARD_SHARE = 1 / 3
+"""Of the time of logits, loss and embeddings: of each product, forward is one and backward two (assumed)."""
+ROUNDS = 4
+"""Of as many micro-batches as stages: later ones add what the last does."""
+SHARES = (0.2, 0.25, 1 / 3, 0.42, 0.5)
+"""Of a layer's time, forward: computed again, of products alone, adapters of frozen weights."""
+HEADS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+"""Times of the logits over a layer's."""
+
+
+def layers_of_chunks(layers: int, stages: int, chunks: int) -> list[list[int]]:
+    """Return the layers of each chunk, shape (stages, chunks): chunks go round the stages in turn.
+
+    Where layers do not divide, the first chunks hold one more.
+
+    >>> layers_of_chunks(10, 4, 1), layers_of_chunks(10, 2, 2)
+    ([[3], [3], [2], [2]], [[3, 2], [3, 2]])
+    """
+    least, more = divmod(layers, stages * chunks)
+    return [[least + (chunk * stages + stage < more) for chunk in range(chunks)] for stage in range(stages)]
+
+
+def passes_of_stage(
+    stage: int, stages: int, chunks: int, micro_batches: int
+) -> Iterator[tuple[bool, int, int]]:
+    """Yield the passes of one stage: whether forward, through which chunk, of which micro-batch.
+
+    >>> [("F" if ahead else "B") + str(micro) for ahead, _, micro in passes_of_stage(1, 3, 1, 4)]
+    ['F0', 'F1', 'B0', 'F2', 'B1', 'F3', 'B2', 'B3']
+    """
+    total = chunks * micro_batches
+    ahead = stages - stage - 1
+    if chunks > 1:  # each chunk of every micro-batch of a round, and those that are on their way
+        ahead = 2 * ahead + (chunks - 1) * stages
+    ahead = min(ahead, total)
+    for index in range(total):
+        yield _pass(index, True, stages, chunks)
+        if index >= ahead:
+            yield _pass(index - ahead, False, stages, chunks)
+    for index in range(total - ahead, total):
+        yield _pass(index, False, stages, chunks)
+
+
+def _pass(index: int, is_forward: bool, stages: int, chunks: int) -> tuple[bool, int, int]:
+    """Return one of a stage's passes: as many micro-batches as stages go through each chunk in turn."""
+    if chunks == 1:
+        return is_forward, 0, index
+    rounds, within = divmod(index, stages * chunks)
+    chunk, micro = divmod(within, stages)
+    return is_forward, chunk if is_forward else chunks - 1 - chunk, rounds * stages + micro
+
+
+@lru_cache(maxsize=4096)
+def _played(layers: int, stages: int, chunks: int, rounds: int) -> Array:
+    """Return how long a step lasts, in times of a layer forward and backward, shape (shares, heads)."""
+    import numpy as np
+
+    shares, heads = (each.ravel() for each in np.meshgrid(SHARES, HEADS, indexing="ij"))
+    held, micro_batches, last = layers_of_chunks(layers, stages, chunks), rounds * stages, stages * chunks - 1
+    times: list[list[Any]] = []  # by direction, backward first, and place of a chunk in the network
+    for share, of_head in ((1 - shares, 1 - FORWARD_SHARE), (shares, FORWARD_SHARE)):
+        by_place = [held[place % stages][place // stages] * share for place in range(last + 1)]
+        by_place[last] = by_place[last] + of_head * heads
+        times.append(by_place)
+    orders = [list(passes_of_stage(stage, stages, chunks, micro_batches)) for stage in range(stages)]
+    ends: list[list[list[Any]]] = [[[None] * micro_batches for _ in range(last + 1)] for _ in range(2)]
+    free, done = [np.zeros(len(shares))] * stages, [0] * stages
+    left = 2 * (last + 1) * micro_batches
+    while left:
+        for stage, order in enumerate(orders):
+            now, index = free[stage], done[stage]
+            while index < len(order):
+                is_forward, chunk, micro = order[index]
+                place = chunk * stages + stage
+                if is_forward:
+                    needed = ends[1][place - 1][micro] if place else now
+                else:
+                    needed = ends[0][place + 1][micro] if place < last else ends[1][place][micro]
+                if needed is None:
+                    break
+                now = np.maximum(now, needed) + times[is_forward][place]
+                ends[is_forward][place][micro] = now
+                index += 1
+            left -= index - done[stage]
+            free[stage], done[stage] = now, index
+    return np.max(free, axis=0).reshape(len(SHARES), len(HEADS))
+
+
+def _between(points: tuple[float, ...], at: Array) -> tuple[Any, Array]:
+    """Return the point below each value, by its place, and how far on it is to the next."""
+    import numpy as np
+
+    knots = np.asarray(points)
+    below = np.clip(np.searchsorted(knots, at, side="right") - 1, 0, len(knots) - 2)
+    return below, (at - knots[below]) / (knots[below + 1] - knots[below])
+
+
+def _step_lengths(kinds: tuple[Array, ...], rounds: Any, share: Array, head: Array) -> Array:
+    """Return the length of each step in layers' times; ``kinds`` are its layers, stages and chunks."""
+    import numpy as np
+
+    columns = [np.rint(column).astype(np.int64) for column in (*kinds, rounds)]
+    key = np.zeros(len(share), np.int64)
+    for column in columns:
+        key = key * (int(column.max()) + 1) + column
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    tables = np.stack([_played(*(int(column[row]) for column in columns)) for row in first])
+    (row, beyond), (place, far) = _between(SHARES, share), _between(HEADS, head)
+    which, result = which.reshape(-1), np.zeros(len(share))
+    for up, by_share in ((0, 1 - beyond), (1, beyond)):
+        for on, by_head in ((0, 1 - far), (1, far)):
+            result += by_share * by_head * tables[which, row + up, place + on]
+    return result
+
+
+@formula(cites="narayanan2021", symbolic=False)
+def interleaved_bubble_time(
+    layers: Real,
+    pipeline_parallel: Real,
+    virtual_stages: Real,
+    accumulation_steps: Real,
+    layer_time: Real,
+    forward_time: Real,
+    head_time: Real,
+    stage_time: Real,
+) -> Real:
+    r"""Time in which stages of several chunks wait: as the pipeline fills and drains, and at longer chunks.
+
+    .. math:: t_b = T(l, p, v, m) - m\,t_s,\quad T = \max e,\quad e_{d,k,i} = \max\left(e_{\text{before}},
+        e_{\text{needed}}\right) + t_{d,k},\quad t_{f,k} = l_k t_f,\quad t_{b,k} = l_k (t_l - t_f),\quad
+        t_{f,pv} = l_{pv} t_f + \frac{t_h}{3},\quad t_{b,pv} = l_{pv} (t_l - t_f) + \frac{2 t_h}{3}
+
+    Pass d (forward or backward) of micro-batch i through chunk k ends at e.  It starts when the pass before
+    on its stage has ended, and that whose result it needs: the same micro-batch's through the chunk before,
+    or backward through the one behind.  A chunk takes its layers' times, the last one the logits' too.  Of
+    equal chunks this is (p - 1) / v times a stage.
+
+    Parameters
+    ----------
+    layers : l [1]
+    pipeline_parallel : p [1]
+    virtual_stages : v [1]
+    accumulation_steps : m [1], micro-batches
+    layer_time : t_l [s], forward and backward of one layer
+    forward_time : t_f [s], forward of one layer
+    head_time : t_h [s], of logits and loss
+    stage_time : t_s [s], on the slowest stage
+
+    Returns
+    -------
+    bubble [s]
+
+    Examples
+    --------
+    126 layers of 1 s on 16 stages of 7 chunks, 16 micro-batches: 14 chunks hold two layers, and whoever has
+    one waits for them; were all equal, ``bubble_time`` says 16.875 s.  In 8 chunks each 128 layers are equal.
+
+    >>> round(interleaved_bubble_time(126, 16, 7, 16, 1.0, 1 / 3, 0.0, 8.0), 6)
+    28.0
+    >>> round(interleaved_bubble_time(128, 16, 8, 16, 1.0, 1 / 3, 0.0, 8.0), 6)
+    15.0
+    """
+    import numpy as np
+
+    given = layers, pipeline_parallel, virtual_stages, accumulation_steps, layer_time, forward_time, head_time
+    every = [np.asarray(each, dtype=np.float64) for each in np.broadcast_arrays(*given, stage_time)]
+    shape, result = every[0].shape, np.zeros(every[0].size)
+    every = [each.ravel() for each in every]
+    waits = (every[1] > 1) & (every[2] > 1)
+    if waits.any():
+        held, stages, chunks, steps, layer, forward, head, slowest = (each[waits] for each in every)
+        rounds = np.maximum(steps / stages, 1.0)
+        below = np.clip(np.floor(rounds), 1, ROUNDS - 1)
+        far = rounds - below
+        share, relative = np.clip(forward / layer, SHARES[0], SHARES[-1]), head / layer
+        lengths = np.zeros(len(held))
+        for more, weight in ((0, 1 - far), (1, far)):
+            some = weight != 0  # the others need not be worked out
+            if some.any():
+                kinds = held[some], stages[some], chunks[some]
+                of = _step_lengths(kinds, below[some] + more, share[some], relative[some])
+                lengths[some] += weight[some] * of
+        result[waits] = np.maximum(lengths * layer - rounds * stages * slowest, 0.0)
+    return result.reshape(shape) if shape else float(result[0])
