@@ -41,7 +41,8 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
     shared.wait_for_selector("[data-testid=stPlotlyChart] .annotation-text")
     names = shared.evaluate(
         "[...document.querySelectorAll('[data-testid=stPlotlyChart] .annotation-text')]"
-        ".map(text => [text.textContent, text.getBoundingClientRect().left, text.getBoundingClientRect().right])"
+        ".map(text => [text, text.getBoundingClientRect()])"
+        ".map(([text, box]) => [text.textContent, box.left, box.right])"
     )
     assert len(names) >= 4, names  # of the cases, above their bars
     assert [name for name, left, right in names if left < 0 or right > 390] == []
