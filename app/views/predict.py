@@ -67,7 +67,7 @@ PRESETS = {
 def presets() -> None:
     """Offer scenarios to start from."""
     st.caption(
-        "Start with a question, or describe your own job beside the page (on a phone: » at the top left)"
+        "Start with a question, or describe your own job beside the page (on a phone: “Menu and options”)"
     )
     with st.container(horizontal=True):
         for question, (page, query) in PRESETS.items():
