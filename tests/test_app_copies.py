@@ -16,6 +16,7 @@ from app.layout import sentence
 from perfmodel.sensitivity import input_words
 from perfmodel.units import dollars, duration, show
 from tests.test_app import TRACED, a_trace, button, opened, sound, words
+from tests.test_app_trace import handed_over
 
 FOR_HIRE = {"instance": "p3.16xlarge", "epochs": "1", "price": "p3.16xlarge=12", "host-power": "2kW"}
 ASKED: dict[str, tuple[str, dict[str, str]]] = {
@@ -210,9 +211,7 @@ def test_what_the_page_of_a_trace_copies_runs_on_the_file(invoke, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     _, content, kind = a_trace()
     Path("my step.json").write_bytes(content)
-    test = opened("trace", **{"gpus": "2", "local-batch-size": "32"})
-    test.file_uploader(key="trace-files").set_value([("my step.json", content, kind)])
-    sound(test.run())
+    test = handed_over(("my step.json", content, kind), **{"gpus": "2", "local-batch-size": "32"})
     (command,), python = copies(test)
     answer = json.loads(invoke(*command, "--json").stdout)
     device = answer["devices"][0]
@@ -221,9 +220,7 @@ def test_what_the_page_of_a_trace_copies_runs_on_the_file(invoke, tmp_path, monk
 
 
 def test_a_profile_goes_only_with_commands_that_take_one():
-    test = opened("trace", **TRACED)
-    test.file_uploader(key="trace-files").set_value([a_trace()])
-    sound(test.run())
+    test = handed_over(a_trace(), **TRACED)
     button(test, "Calibrate on this trace").click()
     sound(test.run())
     for page, takes in (("scale", True), ("hardware", False)):

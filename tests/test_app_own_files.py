@@ -10,6 +10,7 @@ import pytest
 from perfmodel.units import show
 from tests.test_app import TRACED, a_trace, button, opened, sound, words
 from tests.test_app_copies import copies, run, straggled
+from tests.test_app_trace import handed_over
 
 QUOTE = 'title = "Mine"\n[scenario]\ngpus = 8\n[[claims]]\nquantity = "images_per_second"\nvalue = 4000\n'
 
@@ -33,9 +34,7 @@ def test_times_of_ones_own_are_copied_by_the_name_of_their_file(content, invoke,
 def test_a_profile_is_called_as_its_trace_and_copied_by_that_name(invoke, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     _, content, kind = a_trace()
-    test = opened("trace", **TRACED)
-    test.file_uploader(key="trace-files").set_value([("../my step.json", content, kind)])
-    sound(test.run())
+    test = handed_over(("../my step.json", content, kind), **TRACED)
     sound(button(test, "Calibrate on this trace").click().run())
     (learned,) = (block.value for block in test.get("code") if "[" in block.value and "files" in block.value)
     Path("my step-profile.toml").write_text(learned)

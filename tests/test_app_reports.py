@@ -13,8 +13,9 @@ from app import quotes
 from app.menu import PAGES
 from perfmodel.cli import main
 from perfmodel.resources import folder
-from tests.test_app import a_trace, opened, sound
+from tests.test_app import a_trace, opened
 from tests.test_app_copies import ASKED, copies
+from tests.test_app_trace import handed_over
 
 HEAVY = {"scale, servers", "transformers, priced"}
 """Cases that say nothing more of reports."""
@@ -77,8 +78,6 @@ def test_the_page_of_a_trace_offers_the_report_of_its_files(offered, invoke, tmp
     monkeypatch.chdir(tmp_path)
     _, content, kind = a_trace()
     Path("my step.json").write_bytes(content)
-    test = opened("trace", **{"gpus": "2", "local-batch-size": "32"})
-    test.file_uploader(key="trace-files").set_value([("my step.json", content, kind)])
-    sound(test.run())
+    handed_over(("my step.json", content, kind), **{"gpus": "2", "local-batch-size": "32"})
     assert invoke("trace", "report", "my step.json", "--report", "page.html").exit_code == 0
     assert Path("page.html").read_text("utf-8") == offered["Download report"]()
