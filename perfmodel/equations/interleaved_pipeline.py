@@ -18,7 +18,7 @@ within 0.01 %, 95 of 100 within 0.25 %, all within 2 %.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -83,22 +83,31 @@ def _pass(index: int, is_forward: bool, stages: int, chunks: int) -> tuple[bool,
     return is_forward, chunk if is_forward else chunks - 1 - chunk, rounds * stages + micro
 
 
-@lru_cache(maxsize=4096)
-def _played(layers: int, stages: int, chunks: int, rounds: int) -> Array:
-    """Return how long a step lasts, in times of a layer forward and backward, shape (shares, heads)."""
-    import numpy as np
+def played(
+    forward: Sequence[Sequence[Any]],
+    backward: Sequence[Sequence[Any]],
+    micro_batches: int,
+    later: Callable[[Any, Any], Any] = max,
+) -> Iterator[tuple[int, int, int, bool, Any, Any]]:
+    """Yield the passes of a step: stage, micro-batch, chunk, whether forward, start and end [s].
 
-    shares, heads = (each.ravel() for each in np.meshgrid(SHARES, HEADS, indexing="ij"))
-    held, micro_batches, last = layers_of_chunks(layers, stages, chunks), rounds * stages, stages * chunks - 1
-    times: list[list[Any]] = []  # by direction, backward first, and place of a chunk in the network
-    for share, of_head in ((1 - shares, 1 - FORWARD_SHARE), (shares, FORWARD_SHARE)):
-        by_place = [held[place % stages][place // stages] * share for place in range(last + 1)]
-        by_place[last] = by_place[last] + of_head * heads
-        times.append(by_place)
+    Those of a stage come in the order in which it runs them.
+
+    Parameters
+    ----------
+    forward, backward : times of one micro-batch by stage and chunk, shape (stages, chunks) [s]; numbers, or
+        arrays of several cases
+    micro_batches : of a step
+    later : the later of two times, of arrays element by element
+    """
+    stages, chunks = len(forward), len(forward[0])
     orders = [list(passes_of_stage(stage, stages, chunks, micro_batches)) for stage in range(stages)]
+    last = stages * chunks - 1
+    # by direction, backward first, by place of a chunk in the network, then by micro-batch; None: not yet run
     ends: list[list[list[Any]]] = [[[None] * micro_batches for _ in range(last + 1)] for _ in range(2)]
-    free, done = [np.zeros(len(shares))] * stages, [0] * stages
-    left = 2 * (last + 1) * micro_batches
+    free: list[Any] = [0.0] * stages
+    done = [0] * stages
+    left = sum(map(len, orders))
     while left:
         for stage, order in enumerate(orders):
             now, index = free[stage], done[stage]
@@ -106,17 +115,35 @@ def _played(layers: int, stages: int, chunks: int, rounds: int) -> Array:
                 is_forward, chunk, micro = order[index]
                 place = chunk * stages + stage
                 if is_forward:
-                    needed = ends[1][place - 1][micro] if place else now
+                    needed = ends[True][place - 1][micro] if place else 0.0
                 else:
-                    needed = ends[0][place + 1][micro] if place < last else ends[1][place][micro]
+                    needed = ends[False][place + 1][micro] if place < last else ends[True][place][micro]
                 if needed is None:
                     break
-                now = np.maximum(now, needed) + times[is_forward][place]
+                start = later(now, needed)
+                now = start + (forward if is_forward else backward)[stage][chunk]
                 ends[is_forward][place][micro] = now
                 index += 1
+                yield stage, micro, chunk, is_forward, start, now
             left -= index - done[stage]
             free[stage], done[stage] = now, index
-    return np.max(free, axis=0).reshape(len(SHARES), len(HEADS))
+
+
+@lru_cache(maxsize=4096)
+def _lengths(layers: int, stages: int, chunks: int, rounds: int) -> Array:
+    """Return how long a step lasts, in times of a layer forward and backward, shape (shares, heads)."""
+    import numpy as np
+
+    shares, heads = (each.ravel() for each in np.meshgrid(SHARES, HEADS, indexing="ij"))
+    held = layers_of_chunks(layers, stages, chunks)
+    times: list[list[list[Any]]] = []
+    for share, of_head in ((shares, FORWARD_SHARE), (1 - shares, 1 - FORWARD_SHARE)):
+        of_chunks = [[count * share for count in of_stage] for of_stage in held]
+        of_chunks[-1][-1] = of_chunks[-1][-1] + of_head * heads
+        times.append(of_chunks)
+    forward, backward = times
+    ends = {stage: end for stage, *_, end in played(forward, backward, rounds * stages, np.maximum)}
+    return np.max(list(ends.values()), axis=0).reshape(len(SHARES), len(HEADS))
 
 
 def _between(points: tuple[float, ...], at: Array) -> tuple[Any, Array]:
@@ -137,7 +164,7 @@ def _step_lengths(kinds: tuple[Array, ...], rounds: Any, share: Array, head: Arr
     for column in columns:
         key = key * (int(column.max()) + 1) + column
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    tables = np.stack([_played(*(int(column[row]) for column in columns)) for row in first])
+    tables = np.stack([_lengths(*(int(column[row]) for column in columns)) for row in first])
     (row, beyond), (place, far) = _between(SHARES, share), _between(HEADS, head)
     which, result = which.reshape(-1), np.zeros(len(share))
     for up, by_share in ((0, 1 - beyond), (1, beyond)):

@@ -2,8 +2,8 @@
 
 One forward, one backward (1F1B), and with several chunks of layers on each stage the same interleaved, in
 the orders of Narayanan et al. (2021), section 2.2.  ``equations.transformer_pipeline`` has the closed form of
-what this plays through: of equal chunks both last equally long.  Of unlike ones
-``equations.interleaved_pipeline`` has the same recurrence, in layers' times and without blocks.
+what this plays through: of equal chunks both last equally long.  The recurrence is that of
+``equations.interleaved_pipeline``, which has the waits of unlike ones from it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from perfmodel.equations.interleaved_pipeline import passes_of_stage
+from perfmodel.equations.interleaved_pipeline import played
 from perfmodel.errors import InputError
 
 MOST_BLOCKS = 100_000
@@ -83,30 +83,7 @@ def schedule_of(
             f"a schedule of {micro_batches} micro-batches on {stages} stages of {chunks} chunks is too long "
             f"to draw; up to {MOST_BLOCKS:,} passes are"
         )
-    orders = [list(passes_of_stage(stage, stages, chunks, micro_batches)) for stage in range(stages)]
-    played: list[list[Block]] = [[] for _ in range(stages)]
-    last = stages * chunks - 1
-    # by place of a chunk in the network, then by micro-batch; None where a pass has not run
-    ends: dict[bool, list[list[float | None]]] = {
-        is_forward: [[None] * micro_batches for _ in range(last + 1)] for is_forward in (True, False)
-    }
-    left = sum(map(len, orders))
-    while left:
-        for stage, order in enumerate(orders):
-            done = played[stage]
-            while len(done) < len(order):
-                is_forward, chunk, micro = order[len(done)]
-                place = chunk * stages + stage
-                ready: float | None
-                if is_forward:
-                    ready = ends[True][place - 1][micro] if place else 0.0
-                else:
-                    ready = ends[False][place + 1][micro] if place < last else ends[True][place][micro]
-                if ready is None:
-                    break
-                start = max(ready, done[-1].end if done else 0.0)
-                end = start + (forward if is_forward else backward)[stage][chunk]
-                ends[is_forward][place][micro] = end
-                done.append(Block(stage, micro, chunk, is_forward, start, end))
-                left -= 1
-    return Schedule(tuple(map(tuple, played)), micro_batches, chunks)
+    blocks: list[list[Block]] = [[] for _ in range(stages)]
+    for each in map(Block._make, played(forward, backward, micro_batches)):
+        blocks[each.stage].append(each)
+    return Schedule(tuple(map(tuple, blocks)), micro_batches, chunks)
