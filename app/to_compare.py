@@ -11,7 +11,7 @@ from app.cases import LETTERS, LONGEST_NAME, QUESTIONS, address
 from app.options import MONEY, SCENARIO
 from app.plain import plain
 
-_KEPT, _SHOWN, _NOTE = "to-compare", "compare-shows", "to-compare-note"
+_KEPT, _SHOWN = "to-compare", "compare-shows"
 Added = tuple[str, dict[str, Any]]
 """A title, or nothing, and a scenario's options with prices."""
 
@@ -47,29 +47,28 @@ def offer(choices: Mapping[str, Mapping[str, Any]], titles: bool = False, questi
     titles : whether a case is called by its name here; else by what it changes
     question : one of ``QUESTIONS`` to offer beside, of the only choice
     """
+    added = False
     with st.container(horizontal=True, width="content"):
         if len(choices) == 1:
             ((name, picked),) = choices.items()
-            st.button(
-                "Add to Compare", on_click=_add, args=(name if titles else "", dict(picked)), key="add-case"
-            )
+            added = st.button("Add to Compare", key="add-case")
         elif choices:
             with st.popover("Add to Compare"):
                 name = st.selectbox("Which", list(choices), key="case-to-add")
                 picked = choices[name]
-                st.button(
-                    "Add it", on_click=_add, args=(name if titles else "", dict(picked)), key="add-case"
-                )
+                added = st.button("Add it", key="add-case")
+        # No callback: of a field that is changed just before the click it would add the value before.
+        note = _add(name if titles else "", picked) if added else ""
         if kept() and st.button(f"Open Compare ({len(kept())})", key="open-compare"):
             open_compare(kept())
         if question:
             ask(question, next(iter(choices.values())))
-    note = st.session_state.pop(_NOTE, None)
     if note:
         st.caption(plain(note))
 
 
-def _add(title: str, picked: dict[str, Any]) -> None:
+def _add(title: str, picked: Mapping[str, Any]) -> str:
+    """Add a case; return what to say of it."""
     case = {name: value for name, value in picked.items() if name in (*SCENARIO, *MONEY)}
     scenario = {name: value for name, value in case.items() if name in SCENARIO}
     session = st.session_state
@@ -88,4 +87,4 @@ def _add(title: str, picked: dict[str, Any]) -> None:
         note = f"Added to Compare as {letters[len(cases)].upper()}."
         if cases and {n: case.get(n) for n in MONEY} != {n: cases[0][1].get(n) for n in MONEY}:
             note += " Prices and failures are those of A there."
-    session[_NOTE] = note
+    return note

@@ -16,6 +16,8 @@ from tests.browser.crowd import SWITCH
 from tests.browser.server import app_server
 
 LOOPBACK = {"127.0.0.1", "localhost", ""}
+PAINTED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Two frames: what was to be drawn when it was asked has been."""
 
 
 class Window(NamedTuple):
@@ -35,6 +37,7 @@ class Window(NamedTuple):
     def settled(self) -> Page:
         """Wait until the page has nothing more to draw."""
         self.page.wait_for_selector("[data-testid=stAppViewContainer] h3, [data-testid=stAlert]")
+        self.page.evaluate(PAINTED)  # a run's first message may have changed the address and not yet the page
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
         self.page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")
         return self.page

@@ -28,9 +28,7 @@ def test_back_undoes_what_was_added_asked_and_removed(window: Window, other: Win
     window.settled()
     page.get_by_label("GPUs", exact=True).fill("64")
     page.get_by_label("GPUs", exact=True).press("Enter")
-    page.wait_for_url("**gpus=64**")
-    window.settled()
-    page.get_by_role("button", name="Add to Compare").click()
+    page.evaluate("document.querySelector('.st-key-add-case button').click()")  # at once, as it stands for 32
     page.wait_for_selector("text=Added to Compare as D.")
     page.get_by_role("button", name="Open Compare (4)").click()
     page.wait_for_url("**/compare?**d-gpus=64")
