@@ -86,6 +86,13 @@ def test_a_formula_is_noted_with_the_command_that_ran_it(monkeypatch):
     assert ran["collective_times.ramped_time"] == lines
 
 
+def test_a_command_line_that_is_refused_stops_the_build(monkeypatch):
+    monkeypatch.setattr(usage, "command_lines", lambda: ["perfmodel predict --gpus 0"])
+    monkeypatch.setattr(usage, "shown_with_files", lambda: ({}, []))
+    with pytest.raises(RuntimeError, match="perfmodel predict --gpus 0: "):
+        usage.users()
+
+
 def test_a_formula_that_no_command_runs_says_what_it_is_for():
     every = {f"{module}.{name}" for module, name in formulas()}
     assert usage.NO_COMMAND.keys() < every
