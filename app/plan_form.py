@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,8 @@ from perfmodel.specs.store import Catalogue
 
 PRICES = ("price", "purchase-price")
 CALIBRATION = "calibration"
+_BETWEEN = re.compile(r",(?!\d{3}(?:\D|$))")
+"""Commas between machines with their prices; others are between the thousands of one."""
 
 
 def known(catalogue: Catalogue) -> dict[str, Option]:
@@ -50,7 +53,7 @@ class _Prices(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         self.one = one
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[tuple[str, float]]:
-        return [convert(self.one, part) for part in str(value).split(",") if part.strip()]
+        return [convert(self.one, part) for part in _BETWEEN.split(str(value)) if part.strip()]
 
 
 def _prices(option: Option) -> Option:
@@ -148,5 +151,5 @@ def as_query(row: Mapping[str, Any], workload: str, picked: Mapping[str, Any]) -
 def as_words(picked: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return the options of a command line, and those given once for each machine."""
     once = {name: value for name, value in picked.items() if name not in PRICES}
-    more = [(name, part) for name in PRICES for part in str(picked.get(name, "")).split(",") if part]
+    more = [(name, part) for name in PRICES for part in _BETWEEN.split(str(picked.get(name, ""))) if part]
     return once, more

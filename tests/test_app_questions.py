@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from app.menu import PAGES
-from app.options import MONEY, SCENARIO
+from app.options import MONEY, SCENARIO, convert
 from app.plain import plain
+from app.plan_form import as_words, known
 from perfmodel.planning import Goal, search
+from perfmodel.specs.store import Catalogue
 from tests.test_app import FOLDS, errors, opened, sound, words
 
 
@@ -55,6 +57,22 @@ def test_times_and_money_are_read_as_people_write_them(query, said):
     assert not test.error
     assert said in words(test)
     assert {name: test.query_params[name] for name in query} == query
+
+
+@pytest.mark.parametrize("price", ["$20,000", "20k", "20,000 USD/h", "$20000/h"])
+def test_prices_are_read_as_people_write_them(price):
+    test = opened("predict", price=price)
+    assert not test.error
+    test.session_state["fold-Money, energy, carbon"] = True
+    sound(test.run())
+    assert "20,000 USD/h for each machine" in words(test)
+
+
+def test_prices_of_several_machines_may_have_commas_between_thousands():
+    option = known(Catalogue.built_in())["purchase-price"]
+    assert convert(option, "dgx-1v=$150,000,dgx-h100=350k") == [("dgx-1v", 150e3), ("dgx-h100", 350e3)]
+    _, more = as_words({"purchase-price": "dgx-1v=$150,000,dgx-h100=350k"})
+    assert more == [("purchase-price", "dgx-1v=$150,000"), ("purchase-price", "dgx-h100=350k")]
 
 
 def test_a_plan_counts_the_epochs_that_its_batch_takes():

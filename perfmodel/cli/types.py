@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ MOST_DIGITS = 12
 """Of a whole number; Python refuses to parse numbers of some thousand digits."""
 MOST_VALUES = 100_000
 """Of one option."""
+_AN_HOUR = re.compile(r"\s*(?:/|per |an )\s*(?:h|hr|hour)$")
 LARGEST = 1e12
 """Of a number."""
 
@@ -58,6 +60,29 @@ class Quantity(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         if number > self.largest or (self.above_zero and not number):
             above = "above 0 and " if self.above_zero else ""
             self.fail(f"{str(value)!r} is not {above}at most {self.largest:g}", param, ctx)
+        return number
+
+
+class Price(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """Dollars for one of something: ``24.48``, ``$24.48/h``, ``20k``, ``0.12 USD/kWh``."""
+
+    name = "price"
+
+    def __init__(self, per: str, largest: float) -> None:
+        self.per, self.largest = per, largest
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the dollars."""
+        text = _AN_HOUR.sub("", str(value)) if self.per == "h" else str(value)
+        try:
+            number = units.parse(text.removesuffix(f"/{self.per}"), "USD")
+        except InputError:
+            number = math.nan
+        if not 0 < number <= self.largest:
+            expected = (
+                f"above 0 up to {self.largest:g}; expected for example $1.20, 0.12 USD/{self.per} or 20k"
+            )
+            self.fail(f"{str(value)!r} is not a price {expected}", param, ctx)
         return number
 
 
@@ -203,6 +228,8 @@ def type_of(one: Declared) -> click.ParamType:  # type: ignore[type-arg,unused-i
         return Time(one.above)
     if one.type is float and one.unit in MEASURED:
         return Quantity(one.unit, one.most or LARGEST, one.above)
+    if one.type is float and one.unit.startswith("USD/"):
+        return Price(one.unit.removeprefix("USD/"), one.most or LARGEST)
     if one.type is float and one.most is not None:
         return Number(one.least or 0.0, one.most, one.above)
     return click.FLOAT if one.type is float else click.STRING
